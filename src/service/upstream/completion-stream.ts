@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
 import { reasoningIn } from '../../contract/reasoning.ts'
+import { CountingDecoder } from '../../contract/utf8-text.ts'
 import { parseUsage } from './parse-response.ts'
 import type { ReplyPart, TextPart, TokenCounts } from './upstream.ts'
-import { invalidResponse, messageInBody, messageInText } from './upstream-error.ts'
+import { invalidResponse, invalidText, messageInBody, messageInText } from './upstream-error.ts'
 
 /** Maximum text of one stream, reasoning included, in characters. */
 const maxText = 4 * 1024 * 1024
@@ -55,6 +56,7 @@ export async function* readReply(
   }
   const { reason, model, usage } = reply
   if (reason === undefined) throw invalidResponse('ended the reply before it was complete')
+  if (reader.decoder.fault !== undefined) throw invalidText()
   yield { kind: 'finish', reason, model, usage }
 }
 
@@ -151,8 +153,8 @@ function parseObject(data: string): Chunk {
 
 /** Parses the bytes of a stream into events, in chunks of any size. */
 class EventReader {
+  readonly decoder = new CountingDecoder()
   readonly #parser: EventSourceParser
-  readonly #decoder = new TextDecoder()
   #arrived: EventSourceMessage[] = []
   #isTooLong = false
 
@@ -173,12 +175,12 @@ class EventReader {
 
   /** Returns the events that these bytes complete. @throws ApiError `upstream_error` for one that is too long */
   read(bytes: Uint8Array): EventSourceMessage[] {
-    return this.#feed(this.#decoder.decode(bytes, { stream: true }))
+    return this.#feed(this.decoder.decode(bytes))
   }
 
   /** Returns a last event without a blank line, which some servers omit after `[DONE]`. */
   end(): EventSourceMessage[] {
-    return this.#feed(`${this.#decoder.decode()}\n\n`)
+    return this.#feed(`${this.decoder.decode()}\n\n`)
   }
 
   #feed(text: string): EventSourceMessage[] {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Model } from '../../contract/model.ts'
@@ -14,7 +15,7 @@ import {
 import { parseCompletion, parseModels } from './parse-response.ts'
 import type { ModelRequest, ReplyPart, Upstream } from './upstream.ts'
 import type { UpstreamOptions } from './upstream-address.ts'
-import { invalidResponse, upstreamError } from './upstream-error.ts'
+import { invalidResponse, invalidText, upstreamError } from './upstream-error.ts'
 
 /**
  * A model server with the chat completions API of OpenAI.
@@ -93,9 +94,10 @@ async function readJson(response: Dispatcher.ResponseData, signal: AbortSignal):
 /** Maximum size of a response: a faulty server must not exhaust the memory. */
 const maxResponseBytes = 4 * 1024 * 1024
 
-/** @throws ApiError `upstream_error` for a body that is too large or not JSON; errors of the body */
+/** @throws ApiError `upstream_error` for a body that is too large, not UTF-8, or not JSON; errors of the body */
 async function readJsonBody(body: Readable): Promise<unknown> {
   const bytes = await readAll(body)
+  if (!isUtf8(bytes)) throw invalidText()
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch (cause) {

@@ -36,6 +36,8 @@ export function upstreamError(error: unknown, signal: AbortSignal): unknown {
 export const invalidResponse = (what: string, cause?: unknown): ApiError =>
   new ApiError('upstream_error', `The model server ${what}`, { cause })
 
+export const invalidText = () => invalidResponse('sent a response that is not valid UTF-8')
+
 /** A response of a model server with a status other than 2xx. */
 export interface FailedResponse {
   status: number

@@ -112,6 +112,17 @@ const ofStreams: Record<string, Fault> = {
     expected: broken,
   },
   'sends events that are not JSON': { answer: says(sse, chunk(events('{"cho'))), expected: broken },
+  'sends bytes that are not UTF-8': {
+    answer: says(
+      sse,
+      chunk(Buffer.from(events(delta('caf\xe9 '), delta('noir', 'stop'), '[DONE]'), 'latin1')),
+    ),
+    expected: {
+      text: 'caf\ufffd noir',
+      code: 'upstream_error',
+      message: 'The model server sent a response that is not valid UTF-8',
+    },
+  },
   'sends JSON that is not an object': { answer: says(sse, chunk(events('17'))), expected: broken },
   'sends a megabyte of comments first': {
     answer: says(
@@ -280,19 +291,17 @@ const ofWholes: Record<string, Fault> = {
     expected: fine,
   },
   'sends noise': { answer: says(json(Buffer.from([0, 255, 1, 254]))), expected: broken },
-  'splits characters and sends bytes that are not UTF-8': {
+  'splits characters': {
     answer: (socket) => {
-      const body = Buffer.from(whole('ü漢👍'))
-      const bad = Buffer.concat([
-        body.subarray(0, body.indexOf('ü')),
-        Buffer.of(0xff),
-        body.subarray(body.indexOf('ü')),
-      ])
       socket.write(head('application/json', chunked))
-      for (const byte of bad) socket.write(chunk(Buffer.of(byte)))
+      for (const byte of Buffer.from(whole('ü漢👍'))) socket.write(chunk(Buffer.of(byte)))
       socket.write(lastChunk)
     },
-    expected: { text: '\ufffdü漢👍', reason: 'stop' },
+    expected: { text: 'ü漢👍', reason: 'stop' },
+  },
+  'sends bytes that are not UTF-8': {
+    answer: says(json(Buffer.from(whole('caf\xe9'), 'latin1'))),
+    expected: { ...broken, message: 'The model server sent a response that is not valid UTF-8' },
   },
   'compresses its response without a request for it': {
     answer: says(json(gzipSync(whole('Hello there')), { 'content-encoding': 'gzip' })),
