@@ -100,6 +100,13 @@ describe('the sessions of this machine', function () {
     for (const line of lines) expect(line.length).to.be.at.most(80)
   })
 
+  it('are searched by name and first message, and the messages by another command, which is named', async () => {
+    expect(await printed('chat', 'sessions', '--search', 'where trip')).to.include(id)
+    const { stdout, stderr } = await run('chat', 'sessions', '--search', 'cd rome')
+    expect(stdout).to.equal('')
+    expect(stderr).to.include('Search all messages with: chatctl history search "cd rome"')
+  })
+
   it('are an empty list before the first session', async () => {
     const XDG_DATA_HOME = join(sandbox.home, 'empty')
     const options = { env: { XDG_DATA_HOME } }

@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandLine } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { chatSessionsView } from '../../view/chat-sessions.ts'
@@ -7,7 +8,7 @@ import { chatSessionsView } from '../../view/chat-sessions.ts'
 export default class ChatSessions extends BaseCommand {
   static override summary = 'List the chat sessions on this machine'
   static override description =
-    'Sessions are read from their transcripts, last used first. No request is sent.'
+    'Sessions are read from their transcripts, last used first. No request is sent. To search all messages, use history search.'
   static override requests = localWork
   static override view = chatSessionsView
   static override examples = [
@@ -47,8 +48,10 @@ export default class ChatSessions extends BaseCommand {
     if (found.length > 0) return
     const matching = flags.search === undefined ? '' : ` that match "${flags.search}"`
     const others = ' with this service. List all sessions with: chatctl chat sessions --all'
-    context.output.progress(
-      `No sessions${matching}${flags.all ? '' : others}. Start a session with: chatctl chat`,
-    )
+    const next =
+      flags.search === undefined
+        ? 'Start a session with: chatctl chat'
+        : `Search all messages with: ${commandLine('history', 'search', flags.search)}`
+    context.output.progress(`No sessions${matching}${flags.all ? '' : others}. ${next}`)
   }
 }
