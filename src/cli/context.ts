@@ -9,6 +9,7 @@ import type { DocumentFormat, OutputFormat } from '../config/output-formats.ts'
 import type { FlagValues, Options } from '../config/resolve-options.ts'
 import type { UpstreamChoice, UpstreamFlags } from '../config/resolve-upstream.ts'
 import type { Failure } from '../contract/failure.ts'
+import type { LocalModelServer } from '../contract/upstream-address.ts'
 import type { IdentitySource } from '../credentials/identity-source.ts'
 import type { StoredCredential, TokenSet } from '../credentials/stored-credential.ts'
 import type { Administration } from '../service/administration/administration.ts'
@@ -117,8 +118,8 @@ export interface Context {
   rememberUpstream(value: string): Promise<void>
   /** The service that would answer requests to the embedded service, if it already runs. */
   findRunningService(): Promise<JoinableService | undefined>
-  /** The model servers that run on this machine. */
-  detectModelServers(): Promise<DetectedModelServer[]>
+  /** The model servers that run on this machine (default: of those that are known). */
+  detectModelServers(servers?: readonly LocalModelServer[]): Promise<DetectedModelServer[]>
   /** Asks a model server for its models, without the embedded service. @throws Failure `unreachable`, `config` */
   countUpstreamModels(server: NonNullable<UpstreamChoice['server']>): Promise<number>
   /**

@@ -231,9 +231,9 @@ export function createContext(invocation: Invocation): Context {
       await changeConfiguration(directories, (known) => withValue(known, null, 'upstream', value))
     },
     findRunningService: () => local.find(),
-    detectModelServers: async () => {
+    detectModelServers: async (servers = host.modelServers) => {
       const { detectModelServers } = await import('../service/upstream/detect-model-servers.ts')
-      return detectModelServers(host.modelServers)
+      return detectModelServers(servers)
     },
     countUpstreamModels: async (server) => {
       const { countModels } = await import('../service/upstream/count-models.ts')
