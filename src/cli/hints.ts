@@ -124,7 +124,8 @@ const hints: Hints = {
     `The service at ${url} uses other data. Check it with: chatctl service status --ready ${databaseFlagOf(place)}`,
 
   // Messages and sessions
-  larger_files: 'Allow larger files, up to 64m, with: --max-file-size SIZE',
+  larger_files:
+    'The embedded service accepts messages of at most 1 MiB. For a service that accepts more, allow larger files with: --max-file-size SIZE',
   list_sessions: 'List the sessions on this machine with: chatctl chat sessions',
   list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
   longer_session_id: 'Use a longer part of the ID. List all sessions with: chatctl chat sessions --all',

@@ -5,6 +5,7 @@ import type { SendResponse } from '../../contract/conversation.ts'
 import { reasoningIn } from '../../contract/reasoning.ts'
 import { isTokenLimit, type StreamEvent, type StreamFormat } from '../../contract/stream-event.ts'
 import type { Clock } from '../../system/clock.ts'
+import { maxFileBytes } from '../../system/read-text-files.ts'
 import type { Conversation } from '../conversation.ts'
 import type { Recorder } from '../reply/recorder.ts'
 import { Turn } from '../reply/turn.ts'
@@ -21,6 +22,7 @@ interface ExchangeOptions {
 export class Exchange {
   readonly #options: ExchangeOptions
   #turn: Turn | undefined
+  #isLarge = false
 
   constructor(options: ExchangeOptions) {
     this.#options = options
@@ -46,9 +48,14 @@ export class Exchange {
     return this.#turn?.emptiness
   }
 
-  /** Ends the record, also of a reply that is still arriving when the process ends. */
+  /**
+   * Ends the record, also of a reply that is still arriving when the process ends. Each attempt to send a large
+   * message that the service refuses would leave a copy of it, so that one is deleted.
+   */
   close(): void {
     this.#turn?.end(true)
+    const { status } = this.#turn?.outcome.failure ?? {}
+    if (this.#isLarge && (status === 400 || status === 413)) this.#options.recorder.discard()
     this.#options.recorder.close()
   }
 
@@ -103,6 +110,7 @@ export class Exchange {
 
   #begin(prompt: string): Turn {
     const turn = new Turn({ ...this.#options, prompt })
+    this.#isLarge = prompt.length > maxFileBytes
     this.#turn = turn
     return turn
   }

@@ -109,6 +109,11 @@ export class Recorder {
     this.#sync()
   }
 
+  /** Deletes the transcript if it has only one turn. */
+  discard(): void {
+    if (this.turns === 1) this.#writer?.discard()
+  }
+
   close(): void {
     this.#writer?.close()
   }

@@ -138,6 +138,7 @@ describe('a file in a message', () => {
     it('if it is larger than --max-file-size', async () => {
       const sized = (size: string) => send(['Hi', '-f', 'large', '--max-file-size', size])
       expectFailure(await sized('1k'), 2, 'large is larger than 1 KiB', '--max-file-size SIZE')
+      expect((await sized('1k')).stderr).to.contain('The embedded service accepts messages of at most 1 MiB.')
       expectFailure(await sized('1499'), 2, 'large is larger than 1499 bytes')
       expectFailure(await sized('1.25k'), 2, 'large is larger than 1280 bytes')
       expectFailure(await sized('0'), 2, '"0" is not between 1 byte and 64m')
