@@ -59,6 +59,13 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine>): Tr
     }
   }
   transcript.conversation = [...recorded, ...transcript.turns.slice(firstTurn).flatMap(messagesOf)]
+  // The lines of replies may be missing.
+  const hasReply = transcript.turns.some(({ reply, firstMs }) => reply !== '' || firstMs !== undefined)
+  if (transcript.contextId === undefined && hasReply) {
+    // The service has named no context, so only this machine can continue the conversation.
+    transcript.mode = 'completions'
+    transcript.isOnService = false
+  }
   return transcript
 }
 

@@ -320,6 +320,18 @@ describe('chat send records its exchange', () => {
       expect(only().filter(({ type }) => type === 'user')).to.have.lengthOf(3)
     })
 
+    it('is also requested by --continue after a reply that names no context', async () => {
+      const unnamed = sse([{ id: 'm1', delta: 'Hello' }], { done: true })
+      const env = await serve([unnamed, completion])
+      await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
+      const run = await runChatctl(sandbox, ['chat', 'send', '--continue', 'More'], { env })
+      expect(run).to.deep.equal({ exitCode: 0, stdout: 'Brief.\n', stderr: '' })
+      expect(bodies()[1].messages.map((one: { content: string }) => one.content)).to.deep.equal([
+        ...['Hi', 'Hello', 'More'],
+      ])
+      expect(files()).to.have.lengthOf(1)
+    })
+
     it('is not the last conversation after another message', async () => {
       const isSend = (path: string) => path === '/api/chat/send'
       const env = await serve({ choose: ({ path }) => (isSend(path) ? reply : completion) })
