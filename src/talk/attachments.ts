@@ -77,14 +77,25 @@ export class Attachments {
     return readTextFileAt(name, this.#pathOf(name), this.#maxBytes)
   }
 
+  /** The names in a text that look like those of files, and are not. A name alone may be that of a person. */
+  missingIn(text: string): string[] {
+    return this.#mentions(text).flatMap(({ file, name, isQuoted }) =>
+      file === undefined && (isQuoted || /[/\\]|\.\w/.test(name)) ? name : [],
+    )
+  }
+
   /** The names of existing files that a text mentions. */
   #mentionedIn(text: string): string[] {
-    const names = [...text.matchAll(mention)].flatMap(([, quoted, word = '']) => {
-      if (quoted !== undefined) return [quoted].filter((name) => this.#isFile(name))
+    return [...new Set(this.#mentions(text).flatMap(({ file }) => file ?? []))]
+  }
+
+  #mentions(text: string): { name: string; file: string | undefined; isQuoted: boolean }[] {
+    return [...text.matchAll(mention)].flatMap(([, quoted, word = '']) => {
       if (word.length > maxPathLength) return []
-      return [word, withoutTrailing(word, punctuation)].find((name) => this.#isFile(name)) ?? []
+      const name = quoted ?? withoutTrailing(word, punctuation)
+      const file = [quoted ?? word, name].find((one) => this.#isFile(one))
+      return [{ name, file, isQuoted: quoted !== undefined }]
     })
-    return [...new Set(names)]
   }
 
   #isFile(name: string): boolean {

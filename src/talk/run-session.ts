@@ -122,6 +122,8 @@ async function sendMessage(session: Session, text: string, isLiteral: boolean): 
     return output.separate()
   }
   output.showFiles(splitFiles(message).files)
+  for (const name of isLiteral ? [] : attachments.missingIn(text))
+    output.note(`[Cannot find the file ${name}, so its name is sent as text]`)
   await sendPrompt(session, message)
 }
 

@@ -81,6 +81,18 @@ describe('a file in a session', () => {
     })
   }
 
+  it('is named if it does not exist, and the message is sent as text', async () => {
+    const text = 'Ask @ada about @work/nosuch, @nobody.ts, and @"no such file".'
+    const shown = await run.say(text, /ctx/)
+    for (const name of ['work/nosuch', 'nobody.ts', 'no such file']) {
+      expect(shown).to.contain(`[Cannot find the file ${name}, so its name is sent as text]`)
+    }
+    expect(shown).not.to.contain('file ada')
+    await run.say('//Not @work/other', /You said: \/Not/)
+    expect(await run.leave()).not.to.contain('file work/other')
+    expect(prompts()).to.deep.equal([text, '/Not @work/other'])
+  })
+
   it('is not read if it is a device', async function () {
     if (process.platform === 'win32') this.skip()
     await run.say('/file /dev/zero', 'it is a device, not a regular file')
