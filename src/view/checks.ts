@@ -3,6 +3,7 @@ import wrapAnsi from 'wrap-ansi'
 import { stripControls } from '../terminal/strip-controls.ts'
 import { countOf } from './count.ts'
 import type { Span } from './view.ts'
+import { wrapWords } from './wrap-words.ts'
 
 /** The result of a check of `doctor`. */
 interface Check {
@@ -39,22 +40,26 @@ export function describeChecks(checks: readonly Check[], { width, unicode }: Che
     const words = wrap(message, width - indent, indent)
     spans.push(status === 'skipped' ? { text: words, style: 'dim' } : { text: words })
     if (hint !== null) {
-      const below = `\n${' '.repeat(indent)}${arrow}`
-      spans.push({
-        text:
-          below +
-          (isSentence(hint) ? wrap(hint, width - indent - arrow.length, indent + arrow.length) : hint),
-        style: 'bold',
-      })
+      const margin = indent + arrow.length
+      const text = isSentence(hint)
+        ? wrap(hint, width - margin, margin)
+        : withCommand(hint, width - margin, margin)
+      spans.push({ text: `\n${' '.repeat(indent)}${arrow}${text}`, style: 'bold' })
     }
     spans.push({ text: '\n' })
   }
   return [...spans, { text: `\n${wrap(summarizeChecks(checks), width, 0)}\n` }]
 }
 
-/** A hint that is not a sentence is a command. It is not wrapped, so that it can be copied. */
+/** A hint that is not a sentence is a command, or ends with one. */
 function isSentence(hint: string): boolean {
   return /[.…]$/.test(hint)
+}
+
+/** A command is never wrapped, so that it can be copied. */
+function withCommand(hint: string, width: number, indent: number): string {
+  const hasWords = /: (chatctl|export|--)/.test(hint)
+  return hasWords ? wrapWords(hint, width).replaceAll('\n', `\n${' '.repeat(indent)}`) : hint
 }
 
 /** Wraps text with an indent. Long paths are split. */

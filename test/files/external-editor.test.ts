@@ -24,6 +24,27 @@ describe('the editor of a text', () => {
     })
   }
 
+  it('can be left without saving, as with :cq in vi, and only one that cannot run has a hint', async function () {
+    if (process.platform === 'win32') this.skip()
+    const edit = (command: string) =>
+      rejectedFailure(() =>
+        editOutside('text', {
+          fileName: 'a.md',
+          command,
+          env: { PATH: process.env['PATH'] },
+          cwd: undefined,
+          platform: 'linux',
+          temporary: directory.path,
+        }),
+      )
+    const left = await edit('false')
+    expect(left).to.include({
+      message: 'The editor (false) exited with 1. The text is unchanged',
+      hint: undefined,
+    })
+    expect((await edit('no-such-editor')).hint).to.equal('Set VISUAL or EDITOR to another editor.')
+  })
+
   it('needs a directory, whose variable has another name on Windows', async () => {
     for (const [platform, variable] of [
       ['win32', 'TEMP'],

@@ -279,6 +279,16 @@ skipped  data     not [31mnow
 `)
   })
 
+  it('puts the command of a long hint on a separate line, below the hint', () => {
+    const hint = 'Get replies from a model with: chatctl config set upstream=ollama'
+    const check = { check: 'upstream', status: 'ok', message: 'none is set', hint } as const
+    const shown = describeChecks([check], { width: 60, unicode: true }).map((span) => span.text)
+    expect(shown.join('')).to.contain(`ok       upstream  none is set
+                   → Get replies from a model with:
+                       chatctl config set upstream=ollama
+`)
+  })
+
   it('fits every width except for commands, and loses no text', () => {
     const path = `/home/another/${'directory/'.repeat(12)}config.json`
     const long = [
