@@ -1,27 +1,18 @@
-import { type Span, type View, valueAt } from './view.ts'
+import { plain, type Span, type View, valueAt } from './view.ts'
 
 /** The credential in use, and its user. */
 const credentialColumns: View['columns'] = [
   { path: 'kind' },
   { path: 'storage' },
   { path: 'expires_at', time: true },
-  { path: 'scope' },
-  { path: 'verified' },
-  { path: 'user.id' },
-  { path: 'user.email' },
-  { path: 'user.name' },
+  ...plain('scope', 'verified', 'user.id', 'user.email', 'user.name'),
 ]
 
 export const authStatusView: View = {
   layout: 'pairs',
   omitsEmpty: true,
   columns: [
-    { path: 'profile' },
-    { path: 'profile_from' },
-    { path: 'base_url' },
-    { path: 'service' },
-    { path: 'credential' },
-    { path: 'reason' },
+    ...plain('profile', 'profile_from', 'base_url', 'service', 'credential', 'reason'),
     ...credentialColumns,
   ],
 }
@@ -43,10 +34,7 @@ export const refreshView: View = {
 export const signInsView: View = {
   layout: 'records',
   columns: [
-    { path: 'profile' },
-    { path: 'origin' },
-    { path: 'kind' },
-    { path: 'storage' },
+    ...plain('profile', 'origin', 'kind', 'storage'),
     { path: 'expires_at', time: true },
     { path: 'default' },
     { path: 'directories', hidden: true },
@@ -63,25 +51,14 @@ export const logoutView: View = {
 
 export const renamedProfileView: View = {
   layout: 'pairs',
-  columns: [
-    { path: 'profile' },
-    { path: 'former_name' },
-    { path: 'credentials' },
-    { path: 'sessions' },
-    { path: 'mirrors' },
-  ],
+  columns: plain('profile', 'former_name', 'credentials', 'sessions', 'mirrors'),
   isForTerminal: true,
   text: (body) => `Profile ${valueAt(body, 'former_name')} is now ${valueAt(body, 'profile')}.`,
 }
 
 export const removedProfileView: View = {
   layout: 'pairs',
-  columns: [
-    { path: 'profile' },
-    { path: 'default' },
-    { path: 'directories' },
-    { path: 'sign_outs', open: true },
-  ],
+  columns: [...plain('profile', 'default', 'directories'), { path: 'sign_outs', open: true }],
   isForTerminal: true,
   text: (body) => [
     ...(valueAt(body, 'sign_outs') as readonly SignedOut[]).map(describeSignOut),

@@ -1,6 +1,6 @@
 import type { HistoryMessage } from '../contract/conversation.ts'
 import { oldestFirst } from '../contract/history-order.ts'
-import { type View, valueAt } from './view.ts'
+import { plain, textOf, type View, valueAt } from './view.ts'
 
 const listAt =
   (path: string) =>
@@ -37,18 +37,12 @@ export const sendView: View = {
 export const streamEventView: View = {
   layout: 'records',
   columns: [
-    { path: 'v' },
-    { path: 'type' },
-    { path: 'context_id' },
+    ...plain('v', 'type', 'context_id'),
     { path: 'id', whole: true },
     { path: 'model' },
     { path: 'text' },
     { path: 'usage', open: true },
-    { path: 'complete' },
-    { path: 'verified' },
-    { path: 'finish_reason' },
-    { path: 'response' },
-    { path: 'reason' },
+    ...plain('complete', 'verified', 'finish_reason', 'response', 'reason'),
   ],
 }
 
@@ -82,4 +76,55 @@ export const historyView: View = {
     { path: 'content' },
   ],
   rows: (body) => oldestFirst(listAt('messages')(body) as readonly HistoryMessage[]),
+}
+
+/** A session of this machine. */
+export const chatSessionsView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'id', whole: true },
+    { path: 'updated_at', time: true },
+    { path: 'turns' },
+    { path: 'model', secondary: true },
+    { path: 'context_id', secondary: true },
+    { path: 'name' },
+    { path: 'first_message' },
+    { path: 'profile', secondary: true },
+    { path: 'mode', hidden: true },
+    { path: 'base_url', hidden: true },
+    { path: 'at', hidden: true },
+  ],
+}
+
+export const promptsView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'name', whole: true },
+    { path: 'description' },
+    { path: 'model' },
+    { path: 'variables', hidden: true },
+    { path: 'path', hidden: true },
+  ],
+}
+
+/** The file of a prompt. */
+export const promptFileView: View = {
+  layout: 'pairs',
+  columns: plain('name', 'path', 'model', 'temperature', 'max_tokens', 'variables', 'text'),
+  text: (body) => textOf(valueAt(body, 'text')),
+}
+
+/** A prompt that was stored. */
+export const promptSetView: View = {
+  layout: 'records',
+  columns: [{ path: 'name' }, { path: 'replaced' }, { path: 'path' }],
+  isForTerminal: true,
+  text: (body) =>
+    `${valueAt(body, 'replaced') === true ? 'Replaced' : 'Created'} prompt "${textOf(valueAt(body, 'name'))}".`,
+}
+
+/** Prompts that were deleted. */
+export const promptsDeletedView: View = {
+  layout: 'records',
+  columns: [{ path: 'name' }, { path: 'path', secondary: true }],
 }

@@ -1,36 +1,19 @@
 import { countOf, groupDigits } from './count.ts'
-import type { View } from './view.ts'
+import { plain, type View } from './view.ts'
 
 /** The result of an import: numbers of rows by status. */
 export const importView: View = {
   layout: 'pairs',
   columns: [
-    { path: 'rows' },
-    { path: 'created' },
-    { path: 'updated' },
-    { path: 'already_done' },
-    { path: 'failed' },
-    { path: 'unknown' },
-    { path: 'skipped' },
-    { path: 'remaining' },
-    { path: 'requests' },
-    { path: 'results' },
-    { path: 'failed_rows' },
-    { path: 'unknown_rows' },
+    ...plain('rows', 'created', 'updated', 'already_done', 'failed', 'unknown', 'skipped', 'remaining'),
+    ...plain('requests', 'results', 'failed_rows', 'unknown_rows'),
   ],
 }
 
 /** The requests that an import would send. */
 export const importForecastView: View = {
   layout: 'pairs',
-  columns: [
-    { path: 'rows' },
-    { path: 'already_done' },
-    { path: 'creates' },
-    { path: 'updates' },
-    { path: 'assignments' },
-    { path: 'requests' },
-  ],
+  columns: plain('rows', 'already_done', 'creates', 'updates', 'assignments', 'requests'),
 }
 
 /** Imports that were closed, and their progress. */

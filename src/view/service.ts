@@ -1,20 +1,10 @@
-import { type View, valueAt } from './view.ts'
+import { leavesOf, plain, textOf, type View, valueAt } from './view.ts'
 
 export const serviceStatusView: View = {
   layout: 'pairs',
   columns: [
-    { path: 'data' },
-    { path: 'database' },
-    { path: 'schema_version' },
-    { path: 'users' },
-    { path: 'contexts' },
-    { path: 'messages' },
-    { path: 'keys' },
-    { path: 'running.url' },
-    { path: 'running.pid' },
-    { path: 'running.health' },
-    { path: 'running.admin_url' },
-    { path: 'running.version' },
+    ...plain('data', 'database', 'schema_version', 'users', 'contexts', 'messages', 'keys', 'running.url'),
+    ...plain('running.pid', 'running.health', 'running.admin_url', 'running.version'),
     { path: 'running.started_at', time: true },
     { path: 'running.uptime_seconds' },
     { path: 'also_running' },
@@ -26,9 +16,7 @@ export const keyView: View = {
   emptyText: 'No API keys. Create one with: chatctl service keys create --name NAME',
   columns: [
     { path: 'id', whole: true },
-    { path: 'name' },
-    { path: 'tier' },
-    { path: 'limit' },
+    ...plain('name', 'tier', 'limit'),
     { path: 'created_at', time: true, secondary: true },
     { path: 'last_used_at', time: true },
     { path: 'revoked_at', time: true },
@@ -44,9 +32,7 @@ export const newKeyView: View = {
   layout: 'records',
   columns: [
     { path: 'id', whole: true },
-    { path: 'name' },
-    { path: 'tier' },
-    { path: 'limit' },
+    ...plain('name', 'tier', 'limit'),
     { path: 'key', whole: true },
     { path: 'user_id', secondary: true },
     { path: 'user_email' },
@@ -74,15 +60,9 @@ export const trustView: View = {
   columns: [
     { path: 'id', secondary: true },
     { path: 'name', whole: true },
-    { path: 'issuer' },
-    { path: 'audience' },
-    { path: 'subject' },
-    { path: 'permissions' },
+    ...plain('issuer', 'audience', 'subject', 'permissions'),
     { path: 'user_id', secondary: true },
-    { path: 'user_email' },
-    { path: 'tier' },
-    { path: 'limit' },
-    { path: 'expires_in' },
+    ...plain('user_email', 'tier', 'limit', 'expires_in'),
     { path: 'created_at', time: true, secondary: true },
     { path: 'last_used_at', time: true },
   ],
@@ -93,9 +73,7 @@ export const userListView: View = {
   emptyText: 'No users.',
   columns: [
     { path: 'id', whole: true },
-    { path: 'email' },
-    { path: 'name' },
-    { path: 'role' },
+    ...plain('email', 'name', 'role'),
     { path: 'created_at', time: true },
   ],
 }
@@ -116,9 +94,7 @@ export const signInSessionsView: View = {
   emptyText: 'No browser sign-ins.',
   columns: [
     { path: 'id', whole: true },
-    { path: 'kind' },
-    { path: 'email' },
-    { path: 'scope' },
+    ...plain('kind', 'email', 'scope'),
     { path: 'created_at', time: true },
     { path: 'last_used_at', time: true },
     { path: 'expires_at', time: true },
@@ -132,4 +108,37 @@ export const serviceUrlView: View = {
   layout: 'records',
   columns: [{ path: 'url' }, { path: 'public_url' }, { path: 'pid' }, { path: 'admin_url' }],
   text: (body) => String(valueAt(body, 'url')),
+}
+
+/** Entries of the audit log. */
+export const auditView: View = {
+  layout: 'records',
+  emptyText: 'No matching entries.',
+  columns: [
+    { path: 'at', time: true },
+    { path: 'actor' },
+    { path: 'action' },
+    { path: 'target', whole: true },
+    { path: 'change' },
+    { path: 'key_id', secondary: true },
+    { path: 'request_id', secondary: true },
+    { path: 'before', open: true, hidden: true },
+    { path: 'after', open: true, hidden: true },
+  ],
+}
+
+/** A change in one line: `role: member → editor; name: Ada`. A removed value is `name: Ada → none`. */
+export function describeChange(before: unknown, after: unknown): string {
+  const [old, now] = [textsOf(before), textsOf(after)]
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .map((path) => {
+      const [was, is = 'none'] = [old.get(path), now.get(path)]
+      return was === undefined ? `${path}: ${is}` : `${path}: ${was} → ${is}`
+    })
+    .join('; ')
+}
+
+function textsOf(value: unknown): Map<string, string> {
+  const leaves = leavesOf(value, '').map(([path, leaf]) => [path, textOf(leaf)] as const)
+  return new Map(leaves.filter(([, text]) => text !== ''))
 }

@@ -1,7 +1,7 @@
 import { showControls, visibleJson } from '../terminal/strip-controls.ts'
 import { countOf } from './count.ts'
 import { codeSpan, markdownTable } from './markdown-table.ts'
-import type { Span, View } from './view.ts'
+import { plain, type Span, type View } from './view.ts'
 import { wrapWords } from './wrap-words.ts'
 
 /** A key of a settings file that differs. `api.…` is a key of the API configuration. */
@@ -50,9 +50,7 @@ export interface IgnoredKeys {
 const base: View = {
   layout: 'records',
   columns: [
-    { path: 'path' },
-    { path: 'from' },
-    { path: 'to' },
+    ...plain('path', 'from', 'to'),
     { path: 'compared_with', hidden: true },
     { path: 'undocumented', hidden: true },
   ],

@@ -1,7 +1,7 @@
 import { visibleJson } from '../terminal/strip-controls.ts'
 import { countOf, groupDigits } from './count.ts'
 import { markdownTable } from './markdown-table.ts'
-import { type Span, textOf, type View } from './view.ts'
+import { plain, type Span, textOf, type View } from './view.ts'
 import { wrapWords } from './wrap-words.ts'
 
 /** A field of a user that differs. Secrets are already hidden. */
@@ -54,12 +54,7 @@ export const userDifferenceView: View = {
   columns: [
     { path: 'email' },
     { path: 'id', whole: true },
-    { path: 'action' },
-    { path: 'path' },
-    { path: 'from' },
-    { path: 'to' },
-    { path: 'compared_with' },
-    { path: 'drifted' },
+    ...plain('action', 'path', 'from', 'to', 'compared_with', 'drifted'),
     { path: 'error', hidden: true },
   ],
   rows: (body) => [...rowsIn(body as PrintedDifferences)],

@@ -1,4 +1,5 @@
-import type { View } from './view.ts'
+import { countOf } from './count.ts'
+import { plain, type Span, type View } from './view.ts'
 
 export const userView: View = {
   layout: 'records',
@@ -48,4 +49,43 @@ export const profileView: View = {
 export const userSettingsView: View = {
   layout: 'pairs',
   columns: [{ path: 'success' }, { path: 'settings', open: true }],
+}
+
+/** Numbers of users by what became of them. */
+export interface AppliedCounts {
+  created: number
+  changed: number
+  /** Users that were added to the state file, and not changed. */
+  adopted: number
+  /** Users whose role and permissions were sent. */
+  sent: number
+  /** Users with any other outcome. */
+  left: number
+}
+
+/** The users that differed, and what became of each. */
+export function appliedUsersView(counts: AppliedCounts, refresh: boolean): View {
+  return {
+    layout: 'records',
+    columns: plain('email', 'id', 'action', 'outcome', 'error.message'),
+    rows: (body) => (body as { users: readonly unknown[] }).users,
+    text: () => describeApplied(counts, refresh),
+  }
+}
+
+function describeApplied({ created, changed, adopted, sent, left }: AppliedCounts, refresh: boolean): Span[] {
+  if (created + changed + adopted + left === 0) {
+    return [{ text: refresh ? 'No changes.\n' : 'No changes since the last run. The users were not read.\n' }]
+  }
+  const done = [
+    ...(created > 0 ? [`created ${countOf(created, 'user')}`] : []),
+    ...(changed > 0 ? [`changed ${countOf(changed, 'user')}`] : []),
+    ...(adopted > 0 ? [`adopted ${countOf(adopted, 'user')}`] : []),
+  ].join(' and ')
+  return [
+    done === '' ? { text: 'Done: 0 users.\n' } : { text: `Done: ${done}.\n`, style: 'green' },
+    ...(sent > 0
+      ? [{ text: `Role and permissions of ${countOf(sent, 'user')} were sent. They cannot be read back.\n` }]
+      : []),
+  ]
 }

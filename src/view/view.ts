@@ -45,6 +45,11 @@ interface Column {
   time?: boolean
 }
 
+/** Columns without any of these properties. */
+export function plain(...paths: readonly string[]): Column[] {
+  return paths.map((path) => ({ path }))
+}
+
 /** The text of the selected columns, row by row. */
 export interface Grid {
   header: readonly string[]

@@ -4,7 +4,7 @@ import type { Context } from '../../cli/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { chatSessionsView } from '../../view/chat-sessions.ts'
+import { chatSessionsView } from '../../view/chat.ts'
 import { countOf } from '../../view/count.ts'
 
 export default class ChatDelete extends BaseCommand {

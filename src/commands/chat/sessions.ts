@@ -3,7 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { chatSessionsView } from '../../view/chat-sessions.ts'
+import { chatSessionsView } from '../../view/chat.ts'
 
 export default class ChatSessions extends BaseCommand {
   static override summary = 'List the chat sessions on this machine'

@@ -7,7 +7,7 @@ import { wantsColor } from '../../cli/output/colors.ts'
 import { readSince } from '../../cli/read-since.ts'
 import type { SearchReport } from '../../mirror/search-messages.ts'
 import { countOf } from '../../view/count.ts'
-import { foundMessagesView, highlightedView } from '../../view/found-messages.ts'
+import { foundMessagesView, highlightedView } from '../../view/history.ts'
 
 export default class HistorySearch extends BaseCommand {
   static override summary = 'Search past messages on this machine'

@@ -6,7 +6,7 @@ import { describeFaults } from '../../cli/response-warnings.ts'
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/count.ts'
-import { syncedHistoryView } from '../../view/synced-history.ts'
+import { syncedHistoryView } from '../../view/history.ts'
 
 export default class HistorySync extends BaseCommand {
   static override summary = 'Update the mirror of the history, for history search'

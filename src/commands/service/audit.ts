@@ -2,7 +2,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { databaseFlag, dataFlag, pastFlag } from '../../cli/service-flags.ts'
-import { auditView, describeChange } from '../../view/audit.ts'
+import { auditView, describeChange } from '../../view/service.ts'
 
 const maxEntries = 100_000
 

@@ -23,7 +23,7 @@ import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
 import type { PasswordChoice } from '../../reconcile/apply/password-source.ts'
 import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UsersPlanFile, UsersPlanHeader } from '../../reconcile/users-plan-file.ts'
-import { appliedUsersView } from '../../view/applied-users.ts'
+import { appliedUsersView } from '../../view/users.ts'
 
 interface Applying {
   context: Context

@@ -10,7 +10,7 @@ import { hasPipedStdin, readStdin, readTextFile } from '../../../cli/input/read-
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { maxPromptBytes } from '../../../system/read-named-file.ts'
-import { promptSetView } from '../../../view/prompts.ts'
+import { promptSetView } from '../../../view/chat.ts'
 
 /** The file of a new prompt in the editor. */
 const newPrompt = `---

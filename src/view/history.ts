@@ -1,6 +1,7 @@
 import { isRecord } from '../contract/exact-json.ts'
+import { countOf } from './count.ts'
 import { localTime } from './local-time.ts'
-import { rowsOf, type Span, textOf, type View } from './view.ts'
+import { plain, rowsOf, type Span, textOf, type View, valueAt } from './view.ts'
 import { wrapWords } from './wrap-words.ts'
 
 /** The messages that a search found, the newest first. */
@@ -11,9 +12,7 @@ export const foundMessagesView: View = {
     { path: 'role' },
     { path: 'context_id' },
     { path: 'session_id', whole: true },
-    { path: 'message_id' },
-    { path: 'source' },
-    { path: 'snippet' },
+    ...plain('message_id', 'source', 'snippet'),
   ],
 }
 
@@ -67,4 +66,23 @@ function spansOf(row: Record<string, unknown>, { width, find, isColored, isFirst
       ? span
       : { ...span, text: `${index === 1 ? margin : ''}${span.text.replaceAll(/\n(?!$)/g, `\n${margin}`)}` },
   )
+}
+
+/** The mirror after a sync. */
+export const syncedHistoryView: View = {
+  layout: 'records',
+  isForTerminal: true,
+  columns: [
+    ...plain('messages', 'added', 'removed'),
+    { path: 'as_of', time: true },
+    ...plain('profile', 'base_url', 'user_id'),
+    { path: 'file', whole: true },
+  ],
+  text: (body, width = Infinity) => {
+    const count = (path: string) => Number(valueAt(body, path) ?? 0)
+    const removed = count('removed') === 0 ? '' : `, ${countOf(count('removed'), 'message')} removed`
+    const added = `${countOf(count('added'), 'new message')}${removed}`
+    const mirrored = `The mirror has ${countOf(count('messages'), 'message')}, as of ${textOf(valueAt(body, 'as_of'))}.`
+    return wrapWords(`${added}. ${mirrored}`, width)
+  },
 }
