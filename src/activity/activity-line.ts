@@ -1,4 +1,4 @@
-import type { RequestOutcome } from '../contract/request-outcome.ts'
+import type { RequestOutcome } from '../contract/failure.ts'
 import type { RecordedChange } from './change.ts'
 
 /** The run that sent a change. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { RequestOutcome } from '../contract/request-outcome.ts'
+import type { RequestOutcome } from '../contract/failure.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import { type ActivityRun, type OutcomeLine, outcomeLine, type SentLine } from './activity-line.ts'

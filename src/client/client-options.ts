@@ -1,4 +1,4 @@
-import type { RequestOutcome } from '../contract/request-outcome.ts'
+import type { RequestOutcome } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'

@@ -1,7 +1,6 @@
 import { endpoints } from '../contract/endpoints.ts'
 import { isRecord } from '../contract/exact-json.ts'
-import { Failure } from '../contract/failure.ts'
-import type { RequestOutcome } from '../contract/request-outcome.ts'
+import { Failure, type RequestOutcome } from '../contract/failure.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { FinalResponse } from './deliver.ts'
 import { kindOfStatus, mayHaveDone } from './error-response.ts'

@@ -1,6 +1,9 @@
-import type { ApiConfiguration } from '../contract/api-configuration.ts'
-import type { Preferences } from '../contract/preferences.ts'
-import type { ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
+import type {
+  ApiConfiguration,
+  ApplicationSettings,
+  Preferences,
+  SettingsPatch,
+} from '../contract/settings.ts'
 import type { EndpointCaller } from './endpoint-caller.ts'
 import type { ApiResponse } from './response.ts'
 

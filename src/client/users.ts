@@ -1,9 +1,11 @@
-import type { Profile, UserSettingsRequest, UserSettingsResponse } from '../contract/profile.ts'
 import type {
   AssignPermissionsRequest,
   CreateUserRequest,
+  Profile,
   UpdateUserRequest,
   User,
+  UserSettingsRequest,
+  UserSettingsResponse,
 } from '../contract/user.ts'
 import type { EndpointCaller } from './endpoint-caller.ts'
 import type { ApiResponse } from './response.ts'

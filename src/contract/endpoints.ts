@@ -1,14 +1,19 @@
 import * as z from 'zod/mini'
-import { apiConfiguration } from './api-configuration.ts'
 import { completion, completionRequest } from './completion.ts'
 import { historyPage, historyQuery, sendRequest, sendResponse } from './conversation.ts'
 import { isRecord } from './exact-json.ts'
 import { modelList } from './model.ts'
-import { preferences } from './preferences.ts'
-import { profile, userSettingsRequest, userSettingsResponse } from './profile.ts'
 import { reasoningIn } from './reasoning.ts'
-import { settings, settingsPatch } from './settings.ts'
-import { assignPermissionsRequest, createUserRequest, updateUserRequest, user } from './user.ts'
+import { apiConfiguration, preferences, settings, settingsPatch } from './settings.ts'
+import {
+  assignPermissionsRequest,
+  createUserRequest,
+  profile,
+  updateUserRequest,
+  user,
+  userSettingsRequest,
+  userSettingsResponse,
+} from './user.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH'
 

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini'
-import { type ApiConfiguration, apiConfiguration } from './api-configuration.ts'
-import { type SettingsPatch, settingsPatch } from './settings.ts'
+import { type ApiConfiguration, apiConfiguration, type SettingsPatch, settingsPatch } from './settings.ts'
 
 /** The keys that a settings file manages. Both parts may be empty. */
 export interface SettingsFile {

@@ -1,8 +1,7 @@
 import * as z from 'zod/mini'
-import { apiConfiguration } from './api-configuration.ts'
 import { isRecord } from './exact-json.ts'
 import { checkShape } from './faults.ts'
-import { type ApplicationSettings, type SettingsPatch, settingsPatch } from './settings.ts'
+import { type ApplicationSettings, apiConfiguration, type SettingsPatch, settingsPatch } from './settings.ts'
 
 /** A leaf of the application settings, as `settings set` names it, or of the API configuration. */
 export interface SettingsKey {

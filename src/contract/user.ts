@@ -5,7 +5,7 @@ import { type Maybe, type Received, request, response } from './shapes.ts'
 export const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+$/u
 const emailRule = 'must be a valid email address'
 const email = () => z.string().check(z.regex(emailPattern, emailRule))
-const metadata = () => z.record(z.string(), z.unknown())
+const freeForm = () => z.record(z.string(), z.unknown())
 const userSettings = () => ({ theme: z.string(), notifications_enabled: z.boolean() })
 
 /** A user to create (docs/interface.md, "User"). */
@@ -22,7 +22,7 @@ export const createUserRequest = request<CreateUserRequest>(() => ({
   email: email(),
   password: z.string(),
   name: z.string(),
-  metadata: metadata(),
+  metadata: freeForm(),
 }))
 
 /** A change to a user (docs/interface.md, "Endpoints"). An omitted field keeps its value. */
@@ -35,7 +35,7 @@ export interface UpdateUserRequest {
 /** @internal */
 export const updateUserRequest = request<UpdateUserRequest>(() => ({
   name: z.string(),
-  metadata: metadata(),
+  metadata: freeForm(),
   settings: request<NonNullable<UpdateUserRequest['settings']>>(userSettings),
 }))
 
@@ -62,7 +62,7 @@ export const user = response<User>(() => ({
   email: z.string(),
   name: z.string(),
   created_at: z.string(),
-  metadata: metadata(),
+  metadata: freeForm(),
   settings: response<UserSettings>(userSettings),
 }))
 
@@ -85,4 +85,53 @@ export interface AssignPermissionsRequest {
 export const assignPermissionsRequest = request<AssignPermissionsRequest>(() => ({
   permissions: z.array(permission()),
   role: z.string(),
+}))
+
+/**
+ * The user to whom the credential belongs (docs/interface.md, "Profile and user settings in the /api
+ * family").
+ */
+export interface Profile extends Received {
+  id?: Maybe<string>
+  email?: Maybe<string>
+  name?: Maybe<string>
+  /** Timestamp, as the service wrote it. */
+  created_at?: Maybe<string>
+  preferences?: Maybe<Record<string, unknown>>
+}
+
+/** @internal */
+export const profile = response<Profile>(() => ({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  created_at: z.string(),
+  preferences: freeForm(),
+}))
+
+/** The user's own settings (docs/interface.md, "Profile and user settings in the /api family"). */
+export interface UserSettingsRequest {
+  theme?: string | undefined
+  /** Language code. */
+  language?: string | undefined
+  notifications?: Record<string, unknown> | undefined
+}
+
+/** @internal */
+export const userSettingsRequest = request<UserSettingsRequest>(() => ({
+  theme: z.string(),
+  language: z.string(),
+  notifications: freeForm(),
+}))
+
+/** The response of PUT /api/user/settings. `success: false` is a failure instead. */
+export interface UserSettingsResponse extends Received {
+  success?: Maybe<boolean>
+  settings?: Maybe<Record<string, unknown>>
+}
+
+/** @internal */
+export const userSettingsResponse = response<UserSettingsResponse>(() => ({
+  success: z.boolean(),
+  settings: freeForm(),
 }))

@@ -1,7 +1,6 @@
-import type { ApiConfiguration } from '../contract/api-configuration.ts'
 import { canonicalJson } from '../contract/exact-json.ts'
 import { hideSecrets } from '../contract/secret-fields.ts'
-import type { ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
+import type { ApiConfiguration, ApplicationSettings, SettingsPatch } from '../contract/settings.ts'
 import type { SettingsFile } from '../contract/settings-file.ts'
 import {
   apiConfigurationKeys,

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { RequestOutcome } from '../../src/contract/request-outcome.ts'
+import type { RequestOutcome } from '../../src/contract/failure.ts'
 import { failing, json, redirect, silent, sse } from '../support/fault-server.ts'
 import { scriptedClient } from './scripted-client.ts'
 

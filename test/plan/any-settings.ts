@@ -1,8 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: settings files have such references
 
 import fc from 'fast-check'
-import type { ApiConfiguration } from '../../src/contract/api-configuration.ts'
-import type { ApplicationSettings, SettingsPatch } from '../../src/contract/settings.ts'
+import type { ApiConfiguration, ApplicationSettings, SettingsPatch } from '../../src/contract/settings.ts'
 import { leavesOf, patchOf } from '../../src/plan/leaves.ts'
 
 /** Any text, including texts that are special in YAML or in a settings file. */

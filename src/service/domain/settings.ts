@@ -1,6 +1,5 @@
-import type { ApiConfiguration } from '../../contract/api-configuration.ts'
 import { parseJson, withDoubles } from '../../contract/exact-json.ts'
-import type { SettingsPatch } from '../../contract/settings.ts'
+import type { ApiConfiguration, SettingsPatch } from '../../contract/settings.ts'
 import { isoNow } from '../../system/clock.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'

@@ -5,7 +5,7 @@ import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
-import type { UserSettingsRequest } from '../../../contract/profile.ts'
+import type { UserSettingsRequest } from '../../../contract/user.ts'
 import { userSettingsView } from '../../../view/users.ts'
 
 export default class UsersSettingsSet extends BaseCommand {
