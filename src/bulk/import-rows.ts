@@ -15,7 +15,7 @@ import { importsDirectory, openJournal, readRowStates } from './journal/open-jou
 import { readSpentQuota } from './journal/spent-quota.ts'
 import { findFirstRequests, planWork } from './planned-work.ts'
 import { assertPasswordsKept } from './results/prepare-passwords.ts'
-import { lockResults } from './results/report-rows.ts'
+import { lockResults } from './results/results-file.ts'
 import { numberedRowListPath } from './results/row-list-file.ts'
 import type { RowKind } from './rows/imported-user.ts'
 import { readResolutions } from './unknown-row-resolutions.ts'

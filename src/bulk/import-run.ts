@@ -58,19 +58,11 @@ export class ImportRun {
     this.#journal = journal
     this.#resolutions = resolutions
     this.#gracefulAbort = new GracefulAbort(options)
-    this.#throttle = new Throttle({
-      clock: options.clock,
-      maxWait: options.maxWait,
-      signal: options.signal,
-      quota: options.quota,
-      spent,
-      onWindow: (window) => {
-        const { quota } = options
-        if (quota) journal.noteWindow({ at: options.clock.now(), length: quota.window, ...window })
-      },
-      onPause: options.onPause,
-      onResume: options.onResume,
-    })
+    const { clock, quota } = options
+    const onWindow = (window: SpentQuota): void => {
+      if (quota) journal.noteWindow({ at: clock.now(), length: quota.window, ...window })
+    }
+    this.#throttle = new Throttle({ ...options, spent, onWindow })
   }
 
   async run(): Promise<Imported> {
@@ -209,18 +201,12 @@ export class ImportRun {
   }
 
   async #report(ended: unknown): Promise<Imported> {
-    const { kind, results, makePassword, onUnknown, onFailed, onRow, warn } = this.#options
+    const { makePassword, warn } = this.#options
+    const parts = { input: this.#input, checked: this.#checked, journal: this.#journal }
     const report = await reportRows({
-      input: this.#input,
-      kind,
-      checked: this.#checked,
-      journal: this.#journal,
-      results,
+      ...this.#options,
+      ...parts,
       hasPasswords: makePassword !== undefined,
-      onUnknown,
-      onFailed,
-      onRow,
-      warn,
     })
     const { resultsFailure } = report
     if (report.isFinished && !resultsFailure) this.#journal.end('finished')

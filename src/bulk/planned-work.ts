@@ -30,15 +30,17 @@ interface Known {
 /** Counts the remaining requests. Reads the input only if an earlier run has sent some of it. */
 export async function planWork(input: Input, kind: RowKind, known: Known): Promise<PlannedWork> {
   const { rows, steps: all } = known.checked
-  if (known.states.isUntouched) return plannedWorkOf({ rows, done: 0, unknown: 0, steps: { ...all } })
-  const steps = { create: 0, update: 0, assign: 0 }
-  const counted = { rows, done: 0, unknown: 0, steps }
-  for await (const { remaining } of readWork(input, kind, known)) {
-    if (!remaining) counted.unknown++
-    else if (remaining.length === 0) counted.done++
-    else for (const step of remaining) steps[step]++
+  const counted = { rows, done: 0, unknown: 0, steps: { create: 0, update: 0, assign: 0 } }
+  if (known.states.isUntouched) counted.steps = { ...all }
+  else {
+    for await (const { remaining } of readWork(input, kind, known)) {
+      if (!remaining) counted.unknown++
+      else if (remaining.length === 0) counted.done++
+      else for (const step of remaining) counted.steps[step]++
+    }
   }
-  return plannedWorkOf(counted)
+  const { create, update, assign } = counted.steps
+  return { ...counted, requests: create + update + assign }
 }
 
 /** A request that a run will send. */
@@ -116,9 +118,4 @@ async function* readWork(
       }
     }
   }
-}
-
-function plannedWorkOf(counted: Omit<PlannedWork, 'requests'>): PlannedWork {
-  const { create, update, assign } = counted.steps
-  return { ...counted, requests: create + update + assign }
 }

@@ -43,14 +43,20 @@ export async function readResolutions(
   const isSelected = (row: RowPlace): boolean =>
     place === undefined ||
     (place.line === row.line && (place.column === undefined || place.column === row.column))
-  const unresolved = await findUnresolved(input, kind, states)
+  const unresolved: RowPlace[] = []
+  let isFound = false
+  for await (const batch of readRows(input, kind)) {
+    for (const { index, line, column } of batch) {
+      const found = column === undefined ? { line } : { line, column }
+      isFound ||= isSelected(found)
+      if (isUnresolved(states.of(index))) unresolved.push(found)
+    }
+  }
   const selected = unresolved.filter(isSelected)
   if (place !== undefined && selected.length === 0) {
     const line = `line ${formatRowPlace(place)}`
-    const words = (await hasRow(input, kind, isSelected))
-      ? `The outcome of ${line} of ${input.name} is known`
-      : `${input.name} has no row at ${line}`
-    throw wrongSelection(words, unresolved)
+    const known = `The outcome of ${line} of ${input.name} is known`
+    throw wrongSelection(isFound ? known : `${input.name} has no row at ${line}`, unresolved)
   }
   if (resolution.as === 'created' && selected.length !== 1) {
     const words =
@@ -68,20 +74,4 @@ function wrongSelection(words: string, choices: readonly RowPlace[]): Failure {
   return new Failure('usage', words, {
     advice: [choices.length === 0 ? { code: 'no_unknown_row' } : { code: 'name_unknown_row', places }],
   })
-}
-
-async function hasRow(input: Input, kind: RowKind, isSelected: (row: RowPlace) => boolean): Promise<boolean> {
-  for await (const batch of readRows(input, kind)) if (batch.some(isSelected)) return true
-  return false
-}
-
-async function findUnresolved(input: Input, kind: RowKind, states: RowStates): Promise<RowPlace[]> {
-  const places: RowPlace[] = []
-  if (states.unresolved === 0) return places
-  for await (const batch of readRows(input, kind)) {
-    for (const { index, line, column } of batch) {
-      if (isUnresolved(states.of(index))) places.push(column === undefined ? { line } : { line, column })
-    }
-  }
-  return places
 }

@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import type { InputRow } from '../../src/bulk/input/input-row.ts'
 import { PasswordReader } from '../../src/bulk/results/password-reader.ts'
 import { ResultsWriter } from '../../src/bulk/results/results-file.ts'
-import { DocumentFile } from '../../src/system/document-file.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
@@ -21,7 +20,7 @@ describe('the passwords in a results file', () => {
         fc.constantFrom('csv' as const, 'jsonl' as const),
         async (errors, format) => {
           const path = join(directory.path, `results.${format}`)
-          const writer = new ResultsWriter(new DocumentFile(path), { format, hasPasswords: true })
+          const writer = new ResultsWriter(path, true)
           const emailOf = (index: number) => `user${index}@example.com`
           await writer.write(
             errors.map((error, index) => ({

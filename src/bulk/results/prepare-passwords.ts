@@ -8,8 +8,7 @@ import { readRows } from '../input/read-rows.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RowKind } from '../rows/imported-user.ts'
 import { containsPasswords, lacksPassword, openPasswords, type PasswordReader } from './password-reader.ts'
-import { openResults } from './report-rows.ts'
-import type { WrittenResult } from './results-file.ts'
+import { ResultRows } from './result-rows.ts'
 import { resultOf } from './row-result.ts'
 
 interface PreparePasswordsOptions {
@@ -32,32 +31,26 @@ export async function preparePasswords(preparing: PreparePasswordsOptions): Prom
   const passwords = openPasswords(journal, results)
   journal.noteFile({ type: 'passwords', path: resolve(results) })
   await journal.sync()
-  const writer = openResults(results, true)
   let lost = 0
+  const passwordOf = async (row: InputRow): Promise<string | undefined> => {
+    const kept = await passwords.of(row)
+    if (!lacksPassword(row) || checked.faulty.has(row.index)) return undefined
+    const password = kept ?? (isToBeCreated(row, journal) ? makePassword() : undefined)
+    if (password === undefined) lost++
+    return password
+  }
+  const end = () => passwords.end()
+  const file = new ResultRows(results, { of: passwordOf, end, close: () => passwords.close() })
   try {
     for await (const batch of readRows(input, kind)) {
-      const written: WrittenResult[] = []
-      for (const row of batch) {
-        const result = resultOf(row, checked.faulty, journal)
-        const kept = await passwords.of(row)
-        if (!lacksPassword(row) || checked.faulty.has(row.index)) {
-          written.push(result)
-          continue
-        }
-        const password = kept ?? (isToBeCreated(row, journal) ? makePassword() : undefined)
-        if (password === undefined) lost++
-        written.push(password === undefined ? result : { ...result, password })
-      }
-      await writer.write(written)
+      for (const row of batch) await file.add(row, resultOf(row, checked.faulty, journal))
     }
-    await passwords.end()
-    await writer.finish()
+    await file.finish()
   } catch (error) {
-    await writer.discard()
+    await file.discard()
     throw error
-  } finally {
-    await passwords.close()
   }
+  if (file.failure) throw file.failure
   return lost
 }
 

@@ -1,5 +1,4 @@
 import type { Failure } from '../../contract/failure.ts'
-import { DocumentFile } from '../../system/document-file.ts'
 import type { CheckedInput } from '../input/check-input.ts'
 import type { Input } from '../input/input.ts'
 import type { InputRow } from '../input/input-row.ts'
@@ -9,11 +8,10 @@ import type { RowKind } from '../rows/imported-user.ts'
 import { formatRowPlace } from '../unknown-row-resolutions.ts'
 import { FailedRows } from './failed-rows.ts'
 import { type KnownRow, knownRow } from './known-row.ts'
-import { openPasswords, type PasswordReader } from './password-reader.ts'
-import { formatOfResults, ResultsWriter, type WrittenResult } from './results-file.ts'
-import { finishRowList, RowList, type RowListName, rowListPath } from './row-list-file.ts'
+import { openPasswords } from './password-reader.ts'
+import { ResultRows } from './result-rows.ts'
+import { finishRowList, type RowListName, rowListPath } from './row-list-file.ts'
 import { progressOf, type RowResult, type RowStatus, resultOf, rowStatuses } from './row-result.ts'
-import { UnknownRows } from './unknown-rows.ts'
 
 export interface ReportOptions {
   input: Input
@@ -69,17 +67,16 @@ const maxListedRows = 10
 
 /** Determines the result of every row, and writes the results file and the files of failed and unknown rows. */
 export async function reportRows(reporting: ReportOptions): Promise<Report> {
-  const { input, kind, results, warn } = reporting
-  const file = results === undefined ? undefined : new ResultRows(results, reporting)
+  const { input, kind, journal, results, hasPasswords, warn } = reporting
+  const passwords = results !== undefined && hasPasswords ? openPasswords(journal, results) : undefined
+  const file = results === undefined ? undefined : new ResultRows(results, passwords)
   const counting = new ReportCount(reporting)
   try {
     for await (const batch of readRows(input, kind)) {
-      const taken: [InputRow, RowResult][] = []
       for (const row of batch) {
         const result = await counting.take(row, file !== undefined)
-        if (result) taken.push([row, result])
+        if (result) await file?.add(row, result)
       }
-      await file?.add(taken)
     }
     await file?.finish()
     return { ...(await counting.finish(warn)), resultsFailure: file?.failure }
@@ -90,54 +87,13 @@ export async function reportRows(reporting: ReportOptions): Promise<Report> {
   }
 }
 
-/** The results file. If it cannot be written, the counts are still reported: see `failure`. */
-class ResultRows extends RowList {
-  override readonly isNeeded = true
-  readonly #path: string
-  readonly #hasPasswords: boolean
-  readonly #passwords: PasswordReader | undefined
-  #writer: ResultsWriter | undefined
-
-  constructor(path: string, { hasPasswords, journal }: ReportOptions) {
-    super()
-    this.#path = path
-    this.#hasPasswords = hasPasswords
-    this.#passwords = hasPasswords ? openPasswords(journal, path) : undefined
-  }
-
-  add(taken: readonly [InputRow, RowResult][]): Promise<void> {
-    return this.guard(async () => {
-      const written: WrittenResult[] = []
-      for (const [row, result] of taken) {
-        const password = await this.#passwords?.of(row)
-        written.push(password === undefined ? result : { ...result, password })
-      }
-      this.#writer ??= openResults(this.#path, this.#hasPasswords)
-      await this.#writer.write(written)
-    })
-  }
-
-  override async finish(): Promise<void> {
-    await this.guard(async () => {
-      await this.#passwords?.end()
-      await this.#writer?.finish()
-    })
-    await this.#passwords?.close()
-  }
-
-  override async discard(): Promise<void> {
-    await this.#writer?.discard()
-    await this.#passwords?.close()
-  }
-}
-
 /** Counts the rows by status, and lists those that need attention. */
 class ReportCount {
   readonly #reporting: ReportOptions
   readonly #counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
   readonly #paths: Record<RowListName, string>
   readonly #failed: FailedRows
-  readonly #unknown: UnknownRows
+  readonly #unknown: ResultRows
   /** Numbers of unknown rows that the user must resolve, and of those that the same command sends again. */
   readonly #listed = { unresolved: 0, resent: 0 }
   #alreadyDone = 0
@@ -153,7 +109,7 @@ class ReportCount {
       unknown: rowListPath('unknown', input, journal),
     }
     this.#failed = new FailedRows(this.#paths.failed, input.format)
-    this.#unknown = new UnknownRows(this.#paths.unknown)
+    this.#unknown = new ResultRows(this.#paths.unknown)
   }
 
   /** @param isWanted whether every row needs a result */
@@ -207,20 +163,11 @@ class ReportCount {
     const { journal, onUnknown } = this.#reporting
     const isListed = this.#listed[remains ? 'resent' : 'unresolved']++ < maxListedRows
     if (isListed) onUnknown(result, remains ? undefined : unresolvedRow(row, journal))
-    await this.#unknown.add({ ...result, line: formatRowPlace(row) }, isListed)
+    this.#unknown.isNeeded ||= !isListed
+    await this.#unknown.add(row, { ...result, line: formatRowPlace(row) })
   }
 }
 
 function unresolvedRow(row: InputRow, journal: Journal): UnresolvedRow {
   return { place: formatRowPlace(row), mayRetry: journal.rows.of(row.index)?.phase !== 'nameless' }
-}
-
-/** Keeps other processes from writing a results file, because its passwords would be lost. @throws as both calls */
-export function lockResults(path: string): () => void {
-  formatOfResults(path)
-  return new DocumentFile(path).lock()
-}
-
-export function openResults(path: string, hasPasswords: boolean): ResultsWriter {
-  return new ResultsWriter(new DocumentFile(path), { format: formatOfResults(path), hasPasswords })
 }

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import type { DocumentFile } from '../../system/document-file.ts'
+import { DocumentFile } from '../../system/document-file.ts'
 import type { RowResult } from './row-result.ts'
 
 export type ResultsFormat = 'csv' | 'jsonl'
@@ -18,6 +18,12 @@ export type WrittenResult = Omit<RowResult, 'line'> & { line: number | string; p
 
 const columns = ['line', 'email', 'id', 'status', 'error'] as const
 
+/** Keeps other processes from writing a results file, because its passwords would be lost. @throws as both calls */
+export function lockResults(path: string): () => void {
+  formatOfResults(path)
+  return new DocumentFile(path).lock()
+}
+
 /** Writes results in batches, because there may be millions. */
 export class ResultsWriter {
   readonly #file: DocumentFile
@@ -25,12 +31,9 @@ export class ResultsWriter {
   readonly #columns: readonly (keyof WrittenResult)[]
   #isBegun = false
 
-  constructor(
-    file: DocumentFile,
-    { format, hasPasswords }: { format: ResultsFormat; hasPasswords: boolean },
-  ) {
-    this.#file = file
-    this.#format = format
+  constructor(path: string, hasPasswords: boolean) {
+    this.#format = formatOfResults(path)
+    this.#file = new DocumentFile(path)
     this.#columns = hasPasswords ? [...columns, 'password'] : columns
   }
 

@@ -10,39 +10,22 @@ export async function runRows<T>(
   work: (row: T) => Promise<void>,
   shouldStop: () => boolean,
 ): Promise<void> {
-  const source = batches[Symbol.asyncIterator]()
-  let batch: readonly T[] = []
-  let index = 0
-  let refilling: Promise<void> | undefined
-  let isOver = false
+  const rows = eachOf(batches)
   let failure: { reason: unknown } | undefined
-
-  const refill = async (): Promise<void> => {
-    const { done, value } = await source.next()
-    if (done) isOver = true
-    else [batch, index] = [value, 0]
-  }
   const run = async (): Promise<void> => {
-    while (!failure && !isOver && !shouldStop()) {
-      if (index >= batch.length) {
-        refilling ??= refill().finally(() => {
-          refilling = undefined
-        })
-        await refilling
-        continue
-      }
-      const row = batch[index++] as T
-      await work(row)
-    }
-  }
-  const runGuarded = async (): Promise<void> => {
     try {
-      await run()
+      for await (const row of rows) {
+        if (failure || shouldStop()) break
+        await work(row)
+      }
     } catch (reason) {
       failure ??= { reason }
     }
   }
-  await Promise.all(Array.from({ length: Math.max(1, concurrency) }, runGuarded))
-  if (!isOver) await source.return?.()
+  await Promise.all(Array.from({ length: Math.max(1, concurrency) }, run))
   if (failure) throw failure.reason
+}
+
+async function* eachOf<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
+  for await (const batch of batches) yield* batch
 }

@@ -1,6 +1,6 @@
 import { join, parse } from 'node:path'
 import type { Forecast, Imported, ImportOptions, RowCounts, RunStart } from '../../bulk/import-options.ts'
-import type { Report, UnresolvedRow } from '../../bulk/results/report-rows.ts'
+import type { UnresolvedRow } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 import type { Pause } from '../../bulk/send/throttle.ts'
 import { describeSpan, durationFlagFor } from '../../config/duration.ts'
@@ -12,7 +12,6 @@ import { commandFor } from '../command-line.ts'
 import { connectWorkers } from '../connect-workers.ts'
 import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
-import type { Output } from '../output/output.ts'
 import { journalServiceOf } from './close-import.ts'
 import { describeUnknown, type ResolvingCommand, type UnknownRow } from './describe-unknown.ts'
 import { showPlannedWork } from './show-planned-work.ts'
@@ -163,7 +162,8 @@ function outsideOf(context: Context, options: FileOptions) {
   const { file, yes, concurrency } = options
   const { output, prompter } = context
   const name = file === '-' ? 'stdin' : file
-  const told = new ToldRows(options.resolvingCommand)
+  const failedRows: RowResult[] = []
+  const unknownRows: UnknownRow[] = []
   let progress: BulkProgress | undefined
   return {
     connect: (other: Parameters<ImportOptions['connect']>[0]) => connectWorkers(context, other),
@@ -188,9 +188,13 @@ function outsideOf(context: Context, options: FileOptions) {
     onResume: () => progress?.go(),
     endProgress: () => progress?.end(),
     onUnknown: (result: RowResult, unresolved: UnresolvedRow | undefined) =>
-      told.addUnknown(result, unresolved),
-    onFailed: (result: RowResult) => told.addFailed(result),
-    tell: (imported: Imported) => told.tell(output, imported),
+      void unknownRows.push({ ...result, unresolved }),
+    onFailed: (result: RowResult) => void failedRows.push(result),
+    tell: async ({ counts: { failed, unknown }, unknownRows: list }: Imported) => {
+      if (failed > 0) await output.warn(describeFailed(failedRows, failed))
+      const { resolvingCommand } = options
+      if (unknown > 0) await output.warn(describeUnknown(unknownRows, unknown, resolvingCommand, list))
+    },
     warn: (text: string) => output.warn(text),
     warnOfNoPassword: (users: number) =>
       output.warn(
@@ -229,37 +233,9 @@ function describeStop(maxWait: number, pause: number, again: string): string {
   return `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${again}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
 }
 
-/** The rows to report at the end. */
-class ToldRows {
-  readonly #resolvingCommand: ResolvingCommand | undefined
-  readonly #unknown: UnknownRow[] = []
-  readonly #failed: RowResult[] = []
-
-  /** @param resolvingCommand undefined if nothing is created */
-  constructor(resolvingCommand: ResolvingCommand | undefined) {
-    this.#resolvingCommand = resolvingCommand
-  }
-
-  addUnknown(result: RowResult, unresolved: UnresolvedRow | undefined): void {
-    this.#unknown.push({ ...result, unresolved })
-  }
-
-  addFailed(result: RowResult): void {
-    this.#failed.push(result)
-  }
-
-  async tell(output: Output, { counts, unknownRows }: Report): Promise<void> {
-    if (counts.failed > 0) await output.warn(this.#describeFailed(counts.failed))
-    if (counts.unknown > 0) {
-      await output.warn(describeUnknown(this.#unknown, counts.unknown, this.#resolvingCommand, unknownRows))
-    }
-  }
-
-  #describeFailed(count: number): string {
-    const lines = this.#failed.map(
-      ({ line, email, id, error }) => `Line ${line} (${email || id}) failed: ${error}`,
-    )
-    if (count > lines.length) lines.push(`and ${count - lines.length} more; --results FILE lists them`)
-    return lines.join('\n')
-  }
+/** @param rows the first failed rows */
+function describeFailed(rows: readonly RowResult[], count: number): string {
+  const lines = rows.map(({ line, email, id, error }) => `Line ${line} (${email || id}) failed: ${error}`)
+  if (count > rows.length) lines.push(`and ${count - rows.length} more; --results FILE lists them`)
+  return lines.join('\n')
 }

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { readResultRows } from '../../bulk/results/password-reader.ts'
-import { lockResults, openResults } from '../../bulk/results/report-rows.ts'
-import type { WrittenResult } from '../../bulk/results/results-file.ts'
+import { lockResults, ResultsWriter, type WrittenResult } from '../../bulk/results/results-file.ts'
 import type { RowStatus } from '../../bulk/results/row-result.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
@@ -29,7 +28,7 @@ export class NewPasswords {
   constructor(path: string, makePassword: () => string) {
     this.#path = path
     this.#makePassword = makePassword
-    openResults(path, true)
+    new ResultsWriter(path, true)
     const found = statSync(path, { throwIfNoEntry: false })
     if (found && !found.isFile()) {
       throw new Failure('usage', `Cannot write the generated passwords to ${path}: not a regular file`)
@@ -90,7 +89,7 @@ export class NewPasswords {
 
   /** Replaces the file: the rows of other users unchanged, and then those of the users to create. */
   async #write(): Promise<void> {
-    const writer = openResults(this.#path, true)
+    const writer = new ResultsWriter(this.#path, true)
     let batch: WrittenResult[] = []
     const add = async (row: WrittenResult) => {
       batch.push(row)
