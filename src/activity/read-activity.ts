@@ -97,6 +97,21 @@ export function* readUserCreations(directory: string, onUnreadable: () => void):
   }
 }
 
+/** A user whose creation on a service has succeeded or may have succeeded. The ID is null if it is not known. */
+type CreatedUser = Pick<ActivityEntry, 'outcome'> & { id: string | null }
+
+/** The users that were created from this machine, by email in lower case: of several, the newest. @throws as `readActivity` */
+export function readCreatedUsers(directory: string, service: string): Map<string, CreatedUser> {
+  const users = new Map<string, CreatedUser>()
+  for (const { service: of, email, user_id: id, outcome } of readUserCreations(directory, () => {})) {
+    if (of !== service || email === null || outcome === 'refused') continue
+    const known = users.get(email.toLowerCase())
+    if (!known || (known.outcome === 'unknown' && outcome === 'done'))
+      users.set(email.toLowerCase(), { id, outcome })
+  }
+  return users
+}
+
 function* readFiles(
   directory: string,
   onUnreadable: () => void,

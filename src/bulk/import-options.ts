@@ -4,6 +4,7 @@ import type { ConfiguredQuota } from '../config/quota.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/directories.ts'
 import type { InputFormat } from './input/input-format.ts'
+import type { CreatedUsers } from './journal/adopt-created.ts'
 import type { PlannedRequest, PlannedWork } from './planned-work.ts'
 import type { Report, ReportOptions } from './results/report-rows.ts'
 import type { RowKind } from './rows/imported-user.ts'
@@ -36,7 +37,7 @@ export interface Forecast extends PlannedWork {
   duration: number
 }
 
-export interface ImportOptions extends ResolutionOptions {
+export interface ImportOptions extends ResolutionOptions, Pick<CreatedUsers, 'createdUsers'> {
   directories: Directories
   stdin: AsyncIterable<Uint8Array>
   /** Registers an operation that may not end by itself. @returns the function to call at its end */
@@ -78,6 +79,8 @@ export interface ImportOptions extends ResolutionOptions {
   warn(text: string): Promise<void>
   /** Called with the number of new users without a password. */
   warnOfNoPassword(users: number): Promise<void>
+  /** Called with the number of rows whose users others have created. */
+  warnOfCreated(users: number): Promise<void>
 }
 
 /** The result of an import, over all runs of its journal. */

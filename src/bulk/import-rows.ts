@@ -10,8 +10,11 @@ import { FaultList } from './input/fault-list.ts'
 import { type Input, openInput } from './input/input.ts'
 import type { InputRow } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
-import type { JournalHeader } from './journal/journal-line.ts'
+import { UniqueValues } from './input/unique-values.ts'
+import { adoptCreated } from './journal/adopt-created.ts'
+import type { JournalHeader, StepLine } from './journal/journal-line.ts'
 import { importsDirectory, openJournal, readRowStates } from './journal/open-journal.ts'
+import type { RowStates } from './journal/row-states.ts'
 import { readSpentQuota } from './journal/spent-quota.ts'
 import { findFirstRequests, planWork } from './planned-work.ts'
 import { assertPasswordsKept } from './results/prepare-passwords.ts'
@@ -32,15 +35,17 @@ export async function importRows(options: ImportOptions): Promise<Imported | und
   const { file, format, signal, directories, stdin, untilEnded, resolvePath, results } = options
   // Also fails now rather than after the import if the file cannot be written.
   const unlock = results === undefined ? undefined : lockResults(results)
+  const claims = new UniqueValues()
   let input: Input | undefined
   try {
     const spoolDirectory = importsDirectory(directories)
     input = await openInput(file, { format, signal, spoolDirectory, stdin, untilEnded, resolvePath })
     if (results !== undefined) assertApart(results, input)
-    const checked = await check(abortable(input, signal), options)
-    return await importChecked(input, checked, options)
+    const checked = await check(abortable(input, signal), options, claims)
+    return await importChecked(input, checked, options, claims)
   } finally {
     input?.close()
+    claims.close()
     unlock?.()
   }
 }
@@ -81,9 +86,10 @@ function abortable(input: Input, signal: AbortSignal): Input {
 async function check(
   input: Input,
   { kind, skipInvalid, makePassword, warn, warnOfNoPassword }: ImportOptions,
+  claims: UniqueValues,
 ): Promise<CheckedInput> {
   const faults = new FaultList()
-  const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault))
+  const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault), claims)
   if (checked.respelled.length > 0) await warn(describeRespelled(input.name, checked.respelled))
   if (checked.updatesWithEmail > 0) {
     const rows = countOf(checked.updatesWithEmail, 'row')
@@ -102,6 +108,7 @@ async function importChecked(
   input: Input,
   checked: CheckedInput,
   options: ImportOptions,
+  claims: UniqueValues,
 ): Promise<Imported | undefined> {
   const { kind, service, quota, restart, results, makePassword, showPlannedWork, clock } = options
   const directory = importsDirectory(options.directories)
@@ -112,11 +119,19 @@ async function importChecked(
     kind,
     service,
     input: { name: input.path ?? input.name, form: input.format, sha256, rows: checked.rows },
+    ...(restart && { restarted: true }),
     at: new Date(clock.now()).toISOString(),
   }
   const rows = () => validRows(input, kind, checked)
+  const request = { directory, header, restart, rows }
+  const adopt = async (states: RowStates, take: (line: StepLine) => void): Promise<void> => {
+    const isInFile = (email: string) => claims.findTaken({ email }).length > 0
+    const count = await adoptCreated(states, request, { ...options, isInFile }, take)
+    if (count > 0) await options.warnOfCreated(count)
+  }
   if (showPlannedWork) {
-    const states = await readRowStates({ directory, header, restart, rows })
+    const states = await readRowStates(request)
+    await adopt(states, (line) => states.apply(line, 0))
     const resolutions = await readResolutions(options, { input, kind, states })
     const known = { checked, states, resolutions }
     const generatesPasswords = makePassword !== undefined
@@ -124,9 +139,10 @@ async function importChecked(
     await showPlannedWork(await planWork(input, kind, known), first)
     return undefined
   }
-  const journal = await openJournal({ directory, header, restart, rows, clock })
+  const journal = await openJournal({ ...request, clock })
   let imported: Imported
   try {
+    await adopt(journal.rows, (line) => journal.adopt(line))
     const resolutions = await readResolutions(options, { input, kind, states: journal.rows })
     await assertPasswordsKept(journal, { results, generates: makePassword !== undefined })
     const now = clock.now()

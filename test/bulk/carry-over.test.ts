@@ -80,7 +80,7 @@ describe('a journal carried over to a changed file', () => {
   ): Promise<Journal> {
     const to = open(rows.length)
     const header = headerFor(earlier)
-    for await (const line of carryOver({ path, header, journal: from }, rowsOf(rows))) to.carryOver(line)
+    for await (const line of carryOver({ path, header, journal: from }, rowsOf(rows))) to.record(line)
     await to.sync()
     return to
   }

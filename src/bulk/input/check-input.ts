@@ -5,7 +5,7 @@ import type { Input } from './input.ts'
 import type { InputRow, RowFault } from './input-row.ts'
 import { readRows } from './read-rows.ts'
 import { RowSet } from './row-set.ts'
-import { UniqueValues } from './unique-values.ts'
+import type { UniqueValues } from './unique-values.ts'
 
 export interface CheckedInput {
   rows: number
@@ -27,12 +27,14 @@ export interface CheckedInput {
  * Reads and checks the whole input.
  *
  * @param onFault called with each fault, in the order of lines
+ * @param claims receives the emails and ids of the rows without faults
  * @throws Failure as `readRows`
  */
 export async function checkInput(
   input: Input,
   kind: RowKind,
   onFault: (fault: RowFault) => void,
+  claims: UniqueValues,
 ): Promise<CheckedInput> {
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256')
   async function* read(): AsyncGenerator<Uint8Array> {
@@ -41,41 +43,31 @@ export async function checkInput(
       yield chunk
     }
   }
-  const claims = new UniqueValues()
   const extraCheck: ExtraCheck = (row, { line, isFaulty }, report) => {
     const taken = claims.findTaken(row)
     for (const { field, line } of taken) report([field], `${field} is already used on line ${line}`)
     // The email of a row that is not sent may be in another row.
     if (!isFaulty && taken.length === 0) claims.claim(row, line)
   }
-  const counts = emptyCounts()
-  try {
-    for await (const batch of readRows({ ...input, read }, kind, { extraCheck })) {
-      for (const row of batch) {
-        count(counts, row)
-        for (const fault of row.faults) onFault(fault)
-      }
-    }
-  } finally {
-    claims.close()
-  }
-  return { ...counts, sha256: hash.digest('hex') }
-}
-
-type InputCounts = Omit<CheckedInput, 'sha256'>
-
-function emptyCounts(): InputCounts {
-  return {
+  const checked: CheckedInput = {
     rows: 0,
+    sha256: '',
     faulty: new RowSet(),
     steps: { create: 0, update: 0, assign: 0 },
     updatesWithEmail: 0,
     withoutPassword: 0,
     respelled: [],
   }
+  for await (const batch of readRows({ ...input, read }, kind, { extraCheck })) {
+    for (const row of batch) {
+      count(checked, row)
+      for (const fault of row.faults) onFault(fault)
+    }
+  }
+  return { ...checked, sha256: hash.digest('hex') }
 }
 
-function count(counts: InputCounts, { index, row, faults, csv }: InputRow): void {
+function count(counts: CheckedInput, { index, row, faults, csv }: InputRow): void {
   counts.rows++
   if (csv) counts.respelled = csv.columns.respelled
   if (faults.length > 0 || !row) {

@@ -38,16 +38,24 @@ export async function* carryOver(earlier: EarlierJournal, rows: ValidRows): Asyn
     const last = states.of(before) && journal.lastLine(before)
     if (last === undefined) continue
     if (before !== index) moved ??= line
-    // Without `at`, the request is not counted again for the quota.
-    const { at: _, ...kept } = last
-    // The create is in an earlier line than the last one.
-    if (row?.id === undefined && last.step !== 'create') {
-      yield { row: index, step: 'create', did: 'took', ...(last.id !== undefined && { id: last.id }) }
-    }
-    yield { ...kept, row: index, key }
+    yield* carriedLines(index, key, last, row?.id === undefined)
   }
   assertNoneLost(earlier, found)
   if (isOrderFixed && moved !== undefined) throw reordered(earlier, moved)
+}
+
+/** The lines of a row of another journal: the create of a user, unless it is the last one, and the last one. */
+export function* carriedLines(
+  row: number,
+  key: string,
+  { at: _, ...last }: StepLine,
+  isCreate: boolean,
+): Generator<StepLine> {
+  if (isCreate && last.step !== 'create') {
+    yield { row, step: 'create', did: 'took', key, ...(last.id !== undefined && { id: last.id }) }
+  }
+  // Without `at`, the request is not counted again for the quota.
+  yield { ...last, row, key }
 }
 
 /** The key of each row that was sent. */

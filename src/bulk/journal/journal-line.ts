@@ -16,6 +16,8 @@ export interface JournalHeader {
   /** Base URL of the service. */
   service: string
   input: { name: string; form: string; sha256: string; rows: number }
+  /** Begun with `restart`: users that others have created are created again. */
+  restarted?: true
   /** ISO 8601 UTC. */
   at: string
 }
@@ -27,7 +29,7 @@ export interface StepLine {
   step: Step
   /** Unix time in ms; only in an intent. */
   at?: number
-  /** Digest of the row's content, by which it is found after the file has changed; in every intent. */
+  /** `rowKey` of the row, by which it is found after the file has changed; in every intent. */
   key?: string
   did?: StepOutcome
   /** User ID; in every line after it is known, except if it belongs to another user. */
@@ -79,14 +81,10 @@ export type JournalLine = JournalHeader | StepLine | FileLine | EndLine | Reques
 export function readJournalLine(text: string): JournalLine | undefined {
   try {
     const line: unknown = JSON.parse(text)
-    return isJournalLine(line) ? line : undefined
+    if (typeof line !== 'object' || line === null) return undefined
+    const isLine = 'row' in line ? typeof line.row === 'number' && 'step' in line : 'type' in line
+    return isLine ? (line as JournalLine) : undefined
   } catch {
     return undefined
   }
-}
-
-function isJournalLine(line: unknown): line is JournalLine {
-  if (typeof line !== 'object' || line === null) return false
-  if ('row' in line) return typeof line.row === 'number' && 'step' in line
-  return 'type' in line
 }

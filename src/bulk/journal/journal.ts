@@ -49,7 +49,10 @@ export class Journal {
   readonly #files = new Map<FileLine['type'], FileLine>()
   readonly #requested = new RowSet()
   readonly #createdIds = new UniqueValues()
+  readonly #adopted = new Map<number, StepLine>()
   #isFinished = false
+  /** After a finished run that created no user, a new journal begins: that of a daily job would only grow. */
+  #isObsolete = false
 
   private constructor(opening: JournalOptions) {
     this.#path = opening.path
@@ -81,7 +84,8 @@ export class Journal {
   /** The last line of a row, with its id and error. */
   lastLine(row: number): StepLine | undefined {
     const offset = this.rows.offsetOf(row)
-    const text = offset === 0 ? undefined : this.#log.lineAt(offset)
+    if (offset === 0) return this.#adopted.get(row)
+    const text = this.#log.lineAt(offset)
     const line = text === undefined ? undefined : readJournalLine(text)
     return line && 'row' in line ? line : undefined
   }
@@ -112,9 +116,10 @@ export class Journal {
     this.#requested.add(row)
   }
 
-  /** Adds a line from the journal of an earlier version of the file. */
-  carryOver(line: StepLine): void {
-    this.#append(line)
+  /** Takes a line about a user that others have created. It is not written, so that it does not outlive its source. */
+  adopt(line: StepLine): void {
+    this.rows.apply(line, 0, false)
+    this.#adopted.set(line.row, line)
   }
 
   /** Marks the import as ended until something is sent again. Has no effect on an empty journal. */
@@ -124,10 +129,10 @@ export class Journal {
   }
 
   /**
-   * Records the outcome of a step. It survives the process after this turn of the event loop, and the machine
-   * after the next `sync`.
+   * Records the outcome of a step, or a line of an earlier journal. It survives the process after this turn of the
+   * event loop, and the machine after the next `sync`.
    */
-  record(line: StepLine & { did: NonNullable<StepLine['did']> }): void {
+  record(line: StepLine): void {
     this.#append(line)
   }
 
@@ -176,15 +181,10 @@ export class Journal {
     this.#apply(line, offset)
   }
 
-  /** After a finished run that created no user, a new journal begins: that of a daily job would only grow. */
-  get #isObsolete(): boolean {
-    return this.#isFinished && this.rows.isUntouched
-  }
-
   #startOver(): void {
     this.#log.close()
     this.#log = this.#createLog()
-    this.#isFinished = false
+    this.#isFinished = this.#isObsolete = false
   }
 
   #createLog(): LineLog {
@@ -198,12 +198,13 @@ export class Journal {
   #apply(line: JournalLine, offset: number): void {
     if ('row' in line) {
       this.rows.apply(line, offset)
-      this.#isFinished = false
+      this.#isFinished = this.#isObsolete = false
       const { row, step, id } = line
       if (step === 'create' && id !== undefined) this.#createdIds.claim({ id }, row)
     } else if (line.type === 'finished') {
       this.rows.forgetUpdates()
       this.#isFinished = true
+      this.#isObsolete = this.rows.isUntouched
     } else if (line.type !== 'import' && 'path' in line) this.#files.set(line.type, line)
   }
 

@@ -88,7 +88,7 @@ export async function readRowStates({
   const path = pathOf(directory, header)
   if (!restart && existsSync(path)) return readJournal({ path, header }, (journal) => journal.rows)
   const states = new RowStates(header.input.rows)
-  if (restart || !existsSync(directory)) return states
+  if (restart) return states
   for (const old of findChanged(directory, header)) {
     await readJournal(old, async (journal) => {
       for await (const line of carryOver({ ...old, journal }, rows)) states.apply(line, 0)
@@ -106,12 +106,12 @@ export async function closeJournal(path: string): Promise<void> {
   await journal.close()
 }
 
-/** Reads a journal under its lock. */
+/** Reads a journal under its lock. @param release its lock, if the caller holds it */
 async function readJournal<T>(
   { path, header }: FoundJournal,
   read: (journal: Journal) => T | Promise<T>,
+  release = lock(path, header),
 ): Promise<T> {
-  const release = lock(path, header)
   const journal = Journal.open({ path, header, release })
   try {
     return await read(journal)
@@ -136,13 +136,11 @@ async function carryAllOver(
   const files: FileLine[] = []
   try {
     for (const old of changed) {
-      const journal = Journal.open({ path: old.path, header: old.header, release })
-      try {
-        for await (const line of carryOver({ ...old, journal }, rows)) created.carryOver(line)
+      const copy = async (journal: Journal): Promise<void> => {
+        for await (const line of carryOver({ ...old, journal }, rows)) created.record(line)
         files.push(...journal.files)
-      } finally {
-        journal.closeWithoutSync()
       }
+      await readJournal(old, copy, release)
     }
     const hasRows = existsSync(temporary)
     if (hasRows) for (const file of files) created.noteFile(file)
@@ -189,19 +187,26 @@ function nameOf({ kind, service, input }: JournalHeader): string {
 
 /** The journals of other versions of the same file, if the current version has none. */
 function findChanged(directory: string, header: JournalHeader): FoundJournal[] {
-  if (header.input.name === 'stdin') return []
-  const own = `${nameOf(header)}${extension}`
-  const entries = readdirSync(directory).filter((entry) => entry.endsWith(extension))
-  if (entries.includes(own)) return []
+  const { name } = header.input
+  if (name === 'stdin' || existsSync(pathOf(directory, header))) return []
+  return findOthers(directory, header).filter((other) => other.header.input.name === name)
+}
+
+/** The journals of other imports of this kind to the service. */
+export function findOthers(directory: string, header: JournalHeader): FoundJournal[] {
+  const entries = existsSync(directory) ? readdirSync(directory) : []
   return entries.flatMap((entry) => {
     const path = join(directory, entry)
+    if (!entry.endsWith(extension) || path === pathOf(directory, header)) return []
     const other = readHeader(path)
-    const isSame =
-      other?.kind === header.kind &&
-      other.service === header.service &&
-      other.input.name === header.input.name
-    return isSame ? [{ path, header: other }] : []
+    return other?.kind === header.kind && other.service === header.service ? [{ path, header: other }] : []
   })
+}
+
+/** Whether the import was begun with `restart`. */
+export function wasRestarted(directory: string, header: JournalHeader): boolean {
+  const path = pathOf(directory, header)
+  return existsSync(path) && readHeader(path)?.restarted === true
 }
 
 function readHeader(path: string): JournalHeader | undefined {

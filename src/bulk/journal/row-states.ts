@@ -25,10 +25,14 @@ export class RowStates {
     this.#offsets = new Float64Array(rows)
   }
 
-  /** @param offset of the line in the journal */
-  apply({ row, step, did }: StepLine, offset: number): void {
+  /**
+   * @param offset of the line in the journal
+   * @param isOwn false if another import or command sent it
+   */
+  apply({ row, step, did }: StepLine, offset: number, isOwn = true): void {
     if (row >= this.#states.length) return
-    const flag = step === 'create' ? createdFlag : (this.#states[row] ?? 0) & createdFlag
+    const created = step === 'create' && isOwn ? createdFlag : 0
+    const flag = created || (this.#states[row] ?? 0) & createdFlag
     this.#states[row] = flag | (1 + phases.indexOf(did ?? 'intended') * steps.length + steps.indexOf(step))
     this.#offsets[row] = offset
   }
@@ -36,10 +40,15 @@ export class RowStates {
   /** After a finished run, rows with an id are sent again, but those that created a user are not. */
   forgetUpdates(): void {
     for (let row = 0; row < this.#states.length; row++) {
-      if ((this.#states[row] ?? 0) & createdFlag) continue
+      if (this.isCreator(row)) continue
       this.#states[row] = 0
       this.#offsets[row] = 0
     }
+  }
+
+  /** Whether the import itself has sent the create of a row. */
+  isCreator(row: number): boolean {
+    return ((this.#states[row] ?? 0) & createdFlag) !== 0
   }
 
   /** Undefined if nothing of the row was tried. */
@@ -65,7 +74,7 @@ export class RowStates {
     const state = this.of(row)
     if (state === undefined) return false
     // A refused step after a create leaves the user that was created.
-    const isAfterCreate = state.step !== 'create' && ((this.#states[row] ?? 0) & createdFlag) !== 0
+    const isAfterCreate = state.step !== 'create' && this.isCreator(row)
     return isAfterCreate || (state.phase !== 'refused' && state.phase !== 'unsent')
   }
 

@@ -29,8 +29,11 @@ export function knownRow({ index, row }: InputRow, journal: Journal): KnownRow |
   if (row.id !== undefined && id === undefined) return undefined
   const isUnsure = phase === 'unknown' || phase === 'intended' || phase === 'differs'
   const isNameless = phase === 'nameless' || (phase === 'took' && id === undefined)
+  // The name and the metadata of a user that others have created were not sent.
+  const { name: _, metadata: __, ...sent } = row
+  const isOwn = row.id !== undefined || journal.rows.isCreator(index)
   return {
-    user: row,
+    user: isOwn ? row : { ...sent, ...(id !== undefined && { id }) },
     id,
     done,
     unsure: isUnsure ? step : undefined,

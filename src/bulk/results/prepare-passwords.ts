@@ -36,7 +36,7 @@ export async function preparePasswords(preparing: PreparePasswordsOptions): Prom
     const kept = await passwords.of(row)
     if (!lacksPassword(row) || checked.faulty.has(row.index)) return undefined
     const password = kept ?? (isToBeCreated(row, journal) ? makePassword() : undefined)
-    if (password === undefined) lost++
+    if (password === undefined && journal.rows.isCreator(row.index)) lost++
     return password
   }
   const end = () => passwords.end()

@@ -31,7 +31,9 @@ export function progressOf(input: InputRow, faulty: RowSet, journal: Journal): R
   if (state?.phase === 'refused' || state?.phase === 'differs') return { status: 'failed', remains: true }
   if (state?.phase === 'unknown' || state?.phase === 'intended') return { status: 'unknown', remains: true }
   if (remainingSteps(row, state).length > 0) return { status: 'skipped', remains: true }
-  return { status: row.id === undefined ? 'created' : 'updated', remains: false }
+  const isUpdated =
+    row.id !== undefined || (journal.rows.offsetOf(index) > 0 && !journal.rows.isCreator(index))
+  return { status: isUpdated ? 'updated' : 'created', remains: false }
 }
 
 export function resultOf(

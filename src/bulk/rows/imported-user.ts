@@ -60,14 +60,24 @@ export function exclusionOf(field: string, kind: RowKind): { message: string; ad
   return kind === 'managed users' && Object.hasOwn(notManaged, field) ? notManaged[field] : undefined
 }
 
+/** Length of the digest in a key. */
+const digestLength = 16
+
 /**
- * A digest of a row's content, by which it is found after the file has changed. It does not depend on
- * formatting or the order of columns. It excludes the password, so that the journal does not help to guess one.
+ * A digest of a row's content, by which it is found after the file has changed, and its email, by which it is found
+ * in another file. The digest does not depend on formatting or the order of columns. It excludes the password, so
+ * that the journal does not help to guess one.
  */
 export function rowKey(row: ImportedUser): string {
   const values = keyFields.map((field) => canonical(row[field]))
   const { hash } = process.getBuiltinModule('node:crypto')
-  return hash('sha256', JSON.stringify(values), 'base64url').slice(0, 16)
+  const digest = hash('sha256', JSON.stringify(values), 'base64url').slice(0, digestLength)
+  return digest + (row.email ?? '').toLowerCase()
+}
+
+/** The email of a row, in lower case. */
+export function emailOfKey(key: string): string {
+  return key.slice(digestLength)
 }
 
 /** Sorts the names of objects, because CSV columns may be reordered. */

@@ -25,7 +25,7 @@ export interface FileOptions
       ImportOptions,
       'file' | 'format' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
     >,
-    Partial<Pick<ImportOptions, 'makePassword' | 'resolution' | 'place' | 'onRow'>> {
+    Partial<Pick<ImportOptions, 'makePassword' | 'resolution' | 'place' | 'onRow' | 'createdUsers'>> {
   /** Whether to skip the confirmation prompt. */
   yes: boolean
   /** The command line that resolves a row whose outcome is unknown; undefined if nothing is created. */
@@ -56,6 +56,7 @@ export async function importFile(
       resolution: undefined,
       place: undefined,
       onRow: undefined,
+      createdUsers: undefined,
       ...options,
       ...outside,
       results: options.results === undefined ? undefined : resolvePath(options.results),
@@ -196,6 +197,10 @@ function outsideOf(context: Context, options: FileOptions) {
       if (unknown > 0) await output.warn(describeUnknown(unknownRows, unknown, resolvingCommand, list))
     },
     warn: (text: string) => output.warn(text),
+    warnOfCreated: (users: number) =>
+      output.warn(
+        `${users === 1 ? '1 email in the file belongs to a user that was' : `${groupDigits(users)} emails in the file belong to users that were`} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`,
+      ),
     warnOfNoPassword: (users: number) =>
       output.warn(
         `${countOf(users, 'new user')} without a password. If the service requires one, use --generate-passwords --results FILE`,

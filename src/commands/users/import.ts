@@ -10,6 +10,7 @@ import { placeFlag, textFlag } from '../../cli/flag-types.ts'
 import { closeImport } from '../../cli/import/close-import.ts'
 import { importFile } from '../../cli/import/import-file.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
+import { planServiceOf } from '../../cli/settings-change.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { stateFlag, stateOf } from '../../cli/state-options.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -20,7 +21,7 @@ import { closedView, importView } from '../../view/import.ts'
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file'
   static override description =
-    'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY (text), metadata.KEY:= (JSON), settings.theme, and settings.notifications_enabled. A row without an id creates a user, and a row with an id updates one. In both cases, chatctl then assigns the role and the permissions of the row.\n\nThe format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again.\n\nIf the response to the creation of a user is lost, the outcome of the row is unknown, and the row is not sent again. Check the service, and then use --on-unknown.'
+    'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY (text), metadata.KEY:= (JSON), settings.theme, and settings.notifications_enabled. A row without an id creates a user, and a row with an id updates one. In both cases, chatctl then assigns the role and the permissions of the row. A user that was created from this machine before is found by email, and is not created again.\n\nThe format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again.\n\nIf the response to the creation of a user is lost, the outcome of the row is unknown, and the row is not sent again. Check the service, and then use --on-unknown.'
   static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
   static override view = importView
   static override examples = [
@@ -70,6 +71,10 @@ export default class UsersImport extends BaseCommand {
       dependsOn: ['on-unknown'],
       summary: 'Apply --on-unknown only to the row at this line, or LINE:COLUMN',
     }),
+    'allow-duplicates': Flags.boolean({
+      exclusive: ['close'],
+      summary: 'Create users again who were created from this machine before',
+    }),
     state: stateFlag('Add the users to this state file, for users diff and users apply', ['close']),
     'dry-run': dryRunFlag,
   }
@@ -82,13 +87,19 @@ export default class UsersImport extends BaseCommand {
       const { closeImports } = await import('../../bulk/journal/unfinished-imports.ts')
       return closeImport(context, closeImports, { file: args.file, kind: 'users' })
     }
-    const { importRows } = await import('../../bulk/import-rows.ts')
+    const [{ importRows }, { readCreatedUsers }] = await Promise.all([
+      import('../../bulk/import-rows.ts'),
+      import('../../activity/read-activity.ts'),
+    ])
     const send = (onRow?: ImportOptions['onRow']) =>
       importFile(context, importRows, {
         onRow,
         ...readBulkFlags(flags),
         file: args.file,
         kind: 'users',
+        createdUsers: flags['allow-duplicates']
+          ? undefined
+          : () => readCreatedUsers(context.directories.state, planServiceOf(context)),
         makePassword: flags['generate-passwords'] ? generatePassword : undefined,
         resolution: readResolution(flags['on-unknown'], flags.id),
         place: flags.line,

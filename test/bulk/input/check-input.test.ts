@@ -2,14 +2,17 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { type CheckedInput, checkInput } from '../../../src/bulk/input/check-input.ts'
+import type { RowFault } from '../../../src/bulk/input/input-row.ts'
 import { RowSet } from '../../../src/bulk/input/row-set.ts'
+import { UniqueValues } from '../../../src/bulk/input/unique-values.ts'
 import { describeFault, textInput } from './text-input.ts'
 
 async function check(text: string): Promise<{ checked: CheckedInput; faults: string[] }> {
   const faults: string[] = []
-  const checked = await checkInput(textInput('csv', text), 'users', (fault) =>
-    faults.push(describeFault(fault)),
-  )
+  const add = (fault: RowFault) => faults.push(describeFault(fault))
+  const claims = new UniqueValues()
+  const checked = await checkInput(textInput('csv', text), 'users', add, claims)
+  claims.close()
   return { checked, faults }
 }
 

@@ -120,6 +120,7 @@ describe('a file of rows', () => {
     const lines: [object, string][] = [
       [{ email: 5 }, '1:2 email must be a string'],
       [{ email: null }, '1:2 email must be a string'],
+      [{ email: '\ud800@x' }, '1:2 "\\ud800@x" is not a valid email address'],
       [{ email: 'a@x', permissions: 'a:b' }, '1:16 permissions must be a list of strings'],
       [{ email: 'a@x', permissions: ['a:b', 1] }, '1:37 a permission must be a string'],
       [{ email: 'a@x', metadata: [] }, '1:16 metadata must be an object'],

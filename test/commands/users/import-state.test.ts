@@ -44,6 +44,16 @@ describe('users import --state', () => {
 
   afterEach(() => server.close())
 
+  it('adds a user that another command created, with hashes of the fields that the import sent', async () => {
+    await serve()
+    const create = ['users', 'create', '--email', 'ada@example.com', '--no-password']
+    await runChatctl(sandbox, create, { env: env() })
+    const run = await importFile('email,name,role\nada@example.com,Ada,editor\n', ...withState)
+    expect(run.exitCode, run.stderr).to.equal(0)
+    const hashes = { role: hashOfField('role', 'editor') }
+    expect(users()).to.deep.equal([{ email: 'ada@example.com', id: idOf('ada@example.com'), hashes }])
+  })
+
   it('adds the users that it created, with hashes of the fields that it sent', async () => {
     await serve()
     const run = await importFile(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { checkInput } from '../../../src/bulk/input/check-input.ts'
 import { openInput } from '../../../src/bulk/input/input.ts'
+import { UniqueValues } from '../../../src/bulk/input/unique-values.ts'
 
 /** Process that checks the file named by its argument and reports its peak memory. */
 
@@ -12,7 +13,7 @@ const input = await openInput(process.argv[2] ?? '', {
   untilEnded: () => () => {},
   resolvePath: String,
 })
-const { rows } = await checkInput(input, 'users', () => {})
+const { rows } = await checkInput(input, 'users', () => {}, new UniqueValues())
 input.close()
 const peak = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) * 1024
 process.stdout.write(JSON.stringify({ rows, peak }))
