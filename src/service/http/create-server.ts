@@ -98,6 +98,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     // Fastify runs no hook for a malformed path.
     frameworkErrors: (_error, request, reply) => answer(request, reply),
   })
+  if (exposure?.tls) demandHttps(server)
   server.addHook('onClose', () => pipeline.close())
   // The pipeline and the OAuth server read bodies themselves.
   server.removeAllContentTypeParsers()
@@ -125,6 +126,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
     serveOAuth(scope, () => loadOAuth(server, options, clock))
   })
   return server
+}
+
+/** RFC 6797: for browsers, and only with TLS of the service. A proxy that terminates TLS sends its own header. */
+function demandHttps({ server }: FastifyInstance): void {
+  server.prependListener('request', (_, response) =>
+    response.setHeader('strict-transport-security', 'max-age=31536000'),
+  )
 }
 
 /** @throws ApiError `not_found` if the service does not know its public origin */

@@ -91,7 +91,7 @@ describe('a service that other machines can reach', () => {
 })
 
 describe('TLS', () => {
-  it('uses the given certificate for pages, streams, and the status', () =>
+  it('uses the given certificate for pages, streams, and the status, and tells browsers to use no plain HTTP', () =>
     withDirectory(async (dataDir) => {
       const { certFile, keyFile, cert } = writeCertificate(dataDir)
       const tls = { certFile, keyFile }
@@ -109,6 +109,10 @@ describe('TLS', () => {
         body: JSON.stringify({ message: 'x', stream: true }),
       })
       expect(await sent.text()).to.include('event: done')
+      const account = await fetch(`${service.url}/account`, { dispatcher, redirect: 'manual' })
+      const unknown = await fetch(`${service.url}/v1/none`, { dispatcher, method: 'POST' })
+      for (const { url, headers } of [page, settings, sent, account, unknown])
+        expect(headers.get('strict-transport-security'), url).to.equal('max-age=31536000')
       const plain = await fetch(service.url.replace('https', 'http')).catch((error) => error.cause.code)
       expect(plain).not.to.equal(200)
       const administration = await openAdministration({ dataDir })
