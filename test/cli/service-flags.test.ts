@@ -102,7 +102,7 @@ const effects: Record<string, () => Promise<void>> = {
     const piped = await runChatctl(flags.sandbox, [...other, '--password-stdin'], { stdin: 'another one\n' })
     expect(piped.stdout).to.equal('bob@example.com\n')
   },
-  'service:users:reset password-stdin, password-file, data': async () => {
+  'service:users:reset password-stdin, password-file, keep-password, data': async () => {
     const dir = dataDirectory('reset')
     const secret = ['--password-file', file('admin-password.txt', 'long enough\n')]
     await runHere(['service', 'admin', 'create', 'ada@example.com', '--data', dir, ...secret])
@@ -110,6 +110,19 @@ const effects: Record<string, () => Promise<void>> = {
     expect((await runHere([...reset, ...secret])).stdout).to.equal('admin\n')
     const piped = await runChatctl(flags.sandbox, [...reset, '--password-stdin'], { stdin: 'another one\n' })
     expect(piped.stdout).to.equal('admin\n')
+    expect((await runHere([...reset, '--keep-password'])).stdout).to.equal('admin\n')
+    const audit = [
+      'service',
+      'audit',
+      '--action',
+      'user.reset',
+      '--data',
+      dir,
+      '--jq',
+      '[.[].after.password_changed]',
+    ]
+    expect(JSON.parse((await runHere(audit)).stdout)).to.deep.equal([true, true, null])
+    expect(await runHere([...reset, ...secret, '--keep-password'])).to.include({ exitCode: 2, stdout: '' })
     expect((await runHere([...reset, '--password-file', file('short', 'x')])).exitCode).to.equal(2)
     const none = ['service', 'users', 'reset', 'none@example.com', '--data', dir]
     expect((await runHere([...none, ...secret])).exitCode).to.equal(6)

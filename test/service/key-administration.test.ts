@@ -202,46 +202,47 @@ onEachEngine('admins of the embedded service', (withService) => {
       expect(rows).to.have.length(2)
     }))
 
-  it('are reset to a new password, without a second factor and without earlier sign-ins', () =>
-    withPlace(async ({ administration, db }) => {
-      const { id } = await administration.createAdmin(ada)
-      const other = await plantUser(db)
-      for (const user_id of [id, other.id]) {
-        await db
-          .insertInto('second_factors')
-          .values({ user_id, secret: 'ABCD', confirmed_at: null, last_step: null })
-          .execute()
-        await db
-          .insertInto('oauth_records')
-          .values({
-            model: 'Session',
-            id_hash: user_id,
-            payload: '{}',
-            uid_hash: null,
-            user_code_hash: null,
-            grant_hash: null,
-            user_id,
-            consumed_at: null,
-            expires_at: null,
-            created_at: '2026-01-01T00:00:00.000Z',
-          })
-          .execute()
-      }
-      const hash = async () =>
-        (await db.selectFrom('users').select('password_hash').where('id', '=', id).executeTakeFirst())
-          ?.password_hash
-      const before = await hash()
-      expect(await administration.resetAccount('ADA@example.com', 'canary-another')).to.include({ id })
-      expect(await hash()).to.match(/^\$argon2id\$/)
-      expect(await hash()).not.to.equal(before)
-      const factors = await db.selectFrom('second_factors').select('user_id').execute()
-      expect(factors).to.deep.equal([{ user_id: other.id }])
-      const records = await db.selectFrom('oauth_records').select('user_id').execute()
-      expect(records).to.deep.equal([{ user_id: other.id }])
-      const [entry] = await administration.listChanges({ action: 'user.reset', limit: 1 })
-      expect(entry).to.include({ actor: 'machine', target: id })
-      expect(JSON.stringify(entry)).not.to.match(/canary|argon2|ABCD/)
-    }))
+  for (const [what, password] of [['a new', 'canary-another'] as const, ['the same', undefined] as const])
+    it(`are reset to ${what} password, without a second factor and without earlier sign-ins`, () =>
+      withPlace(async ({ administration, db }) => {
+        const { id } = await administration.createAdmin(ada)
+        const other = await plantUser(db)
+        for (const user_id of [id, other.id]) {
+          await db
+            .insertInto('second_factors')
+            .values({ user_id, secret: 'ABCD', confirmed_at: null, last_step: null })
+            .execute()
+          await db
+            .insertInto('oauth_records')
+            .values({
+              model: 'Session',
+              id_hash: user_id,
+              payload: '{}',
+              uid_hash: null,
+              user_code_hash: null,
+              grant_hash: null,
+              user_id,
+              consumed_at: null,
+              expires_at: null,
+              created_at: '2026-01-01T00:00:00.000Z',
+            })
+            .execute()
+        }
+        const hash = async () =>
+          (await db.selectFrom('users').select('password_hash').where('id', '=', id).executeTakeFirst())
+            ?.password_hash
+        const before = await hash()
+        expect(await administration.resetAccount('ADA@example.com', password)).to.include({ id })
+        expect(await hash()).to.match(/^\$argon2id\$/)
+        expect((await hash()) !== before).to.equal(password !== undefined)
+        const factors = await db.selectFrom('second_factors').select('user_id').execute()
+        expect(factors).to.deep.equal([{ user_id: other.id }])
+        const records = await db.selectFrom('oauth_records').select('user_id').execute()
+        expect(records).to.deep.equal([{ user_id: other.id }])
+        const [entry] = await administration.listChanges({ action: 'user.reset', limit: 1 })
+        expect(entry).to.include({ actor: 'machine', target: id })
+        expect(JSON.stringify(entry)).not.to.match(/canary|argon2|ABCD/)
+      }))
 
   it('can sign in after a reset even if failed attempts had delayed them', () =>
     withPlace(async ({ administration, db, clock }) => {

@@ -20,8 +20,11 @@ export interface AccountAdministration {
   listAccounts(): Promise<Account[]>
   /** A user by id or email. @throws Failure `not_found` */
   findAccount(user: string): Promise<Account>
-  /** Sets a new password, removes the second factor, and ends all sign-ins. @throws as `findAccount`, `refused` for the password */
-  resetAccount(user: string, password: string): Promise<Account>
+  /**
+   * Sets a new password if one is given, removes the second factor, and ends all sign-ins.
+   * @throws as `findAccount`, `refused` for the password
+   */
+  resetAccount(user: string, password: string | undefined): Promise<Account>
 }
 
 export function administerAccounts({
@@ -110,20 +113,21 @@ async function findAccount(db: Database, user: string): Promise<Account> {
 async function resetAccount(
   db: Database,
   user: string,
-  password: string,
+  password: string | undefined,
   by: AuditContext,
 ): Promise<Account> {
   const account = await findAccount(db, user)
   const { id } = account
-  checkUser({ email: 'any@example.com', password })
-  const hash = await hashPassword(password)
+  checkUser({ email: 'any@example.com', password: password ?? validPassword })
+  const hash = password === undefined ? undefined : await hashPassword(password)
   return db.transaction().execute(async (transaction) => {
     await lockUser(transaction, id)
-    await storePassword(transaction, id, hash, by)
+    if (hash !== undefined) await storePassword(transaction, id, hash, by)
     await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
     await endSignIns(transaction, by.clock, id)
     await clearFailures(transaction, account.email)
-    const after = { password_changed: true, second_factor: false, signed_in: false }
+    const changed = hash !== undefined && { password_changed: true }
+    const after = { ...changed, second_factor: false, signed_in: false }
     await recordChange(transaction, by, { action: 'user.reset', target: id, before: null, after })
     return readAccount(transaction, id)
   })

@@ -1,4 +1,5 @@
 import * as Args from '@oclif/core/args'
+import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
@@ -9,7 +10,7 @@ import { userListView } from '../../../view/service.ts'
 export default class ServiceUsersReset extends BaseCommand {
   static override summary = 'Reset the password and second factor of a user'
   static override description =
-    'Run it on the machine of the service; the service may be running or stopped. All sessions of the user end and failed sign-in attempts are cleared; API keys stay valid. Without a flag for the password, chatctl prompts for it twice.'
+    'Run it on the machine of the service; the service may be running or stopped. All sessions of the user end and failed sign-in attempts are cleared; API keys stay valid. Without a flag about the password, chatctl prompts for a new one twice.'
   static override requests = serviceData
   static override view = userListView
   static override examples = [
@@ -19,8 +20,8 @@ export default class ServiceUsersReset extends BaseCommand {
       command: 'chatctl service users reset ada@example.com --password-file password.txt',
     },
     {
-      description: 'Read the password from stdin',
-      command: 'chatctl service users reset ada@example.com --password-stdin < password.txt',
+      description: 'Reset only the second factor, such as that of a lost phone',
+      command: 'chatctl service users reset ada@example.com --keep-password',
     },
   ]
   static override args = {
@@ -28,6 +29,10 @@ export default class ServiceUsersReset extends BaseCommand {
   }
   static override flags = {
     ...newPasswordFlags,
+    'keep-password': Flags.boolean({
+      summary: 'Keep the password, and reset only the second factor',
+      exclusive: Object.keys(newPasswordFlags),
+    }),
     data: dataFlag,
     database: databaseFlag,
     'dry-run': dryRunFlag,
@@ -39,7 +44,7 @@ export default class ServiceUsersReset extends BaseCommand {
     // Before the password prompt, so that an unknown user fails first.
     const { id, email } = await administration.findAccount(args.user)
     if (context.dryRun) return this.showLocalChange({ reset: { id, email } })
-    const password = await readNewPassword(flags, context)
+    const password = flags['keep-password'] ? undefined : await readNewPassword(flags, context)
     await context.output.show(userListView, await administration.resetAccount(id, password))
   }
 }
