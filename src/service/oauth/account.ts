@@ -29,6 +29,7 @@ import {
   confirmSecondFactor,
   consumeCode,
   hasSecondFactor,
+  readRecoveryCode,
   readUnconfirmed,
   removeSecondFactor,
 } from './second-factor.ts'
@@ -124,12 +125,17 @@ const actions: Record<string, Act> = {
     if (await hasSecondFactor(db, user.id)) return {}
     const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), clock.now())
     if ('wait' in attempt) return waitNotice(attempt.wait)
-    if (!(await attempt.judge(consumeCode(db, cipher, user.id, form.get('code') ?? '', clock)))) {
+    const by = requestContextOf(server, visit, user)
+    if (!(await attempt.judge(consumeCode(db, cipher, user.id, form.get('code') ?? '', by)))) {
       return { alert: 'Wrong code. Wait for the next one.' }
     }
     await attempt.succeed()
-    await confirmSecondFactor(db, user.id, requestContextOf(server, visit, user))
-    return { done: 'The second factor is now on.' }
+    await confirmSecondFactor(db, user.id, by)
+    return { done: `The second factor is now on. ${await describeRecovery(server, user)}` }
+  },
+  async 'factor-recovery'(server, _visit, person, form) {
+    const refused = await requirePassword(server, person, form)
+    return refused ?? { done: await describeRecovery(server, person.user) }
   },
   async 'factor-off'(server, visit, person, form) {
     const refused = await requirePassword(server, person, form)
@@ -138,6 +144,13 @@ const actions: Record<string, Act> = {
     await removeSecondFactor(server.db, user.id, requestContextOf(server, visit, user))
     return { done: 'The second factor is now off.' }
   },
+}
+
+async function describeRecovery({ db, cipher }: OAuthServer, { id }: UserRow): Promise<string> {
+  const code = await readRecoveryCode(db, cipher, id)
+  return code === undefined
+    ? 'The second factor is off.'
+    : `Your recovery code is ${code}. Keep it in a safe place. If you lose your authenticator app, enter the recovery code instead: it works once, and turns the second factor off.`
 }
 
 /** The audit context of a change that a person makes to their own account. */

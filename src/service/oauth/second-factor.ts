@@ -1,6 +1,7 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import { renderSVG } from 'uqr'
-import { type Clock, isoNow } from '../../system/clock.ts'
+import { isoNow } from '../../system/clock.ts'
 import { type AuditContext, recordChange } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
 import { isPlain, type SecondFactorCipher } from './second-factor-cipher.ts'
@@ -10,14 +11,30 @@ const period = 30
 const codeOf = (secret: string, label = '') =>
   new TOTP({ issuer: 'chatctl', label, secret: Secret.fromBase32(secret), period })
 
+/**
+ * The code that turns the second factor off if the authenticator is lost: 64 bits as 20 digits. It is derived
+ * from the secret, so nothing else is stored, and the next secret has another one.
+ */
+const recoveryCodeOf = (secret: string): string =>
+  String(createHmac('sha256', secret).update('recovery code').digest().readBigUInt64BE()).padStart(20, '0')
+
+const readFactor = (db: Database, userId: string) =>
+  db.selectFrom('second_factors').selectAll().where('user_id', '=', userId).executeTakeFirst()
+
 /** Whether signing in requires a code. */
 export async function hasSecondFactor(db: Database, userId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('second_factors')
-    .select('confirmed_at')
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  return row !== undefined && row.confirmed_at !== null
+  return ((await readFactor(db, userId))?.confirmed_at ?? null) !== null
+}
+
+/** In groups of five digits; undefined if the second factor is off. */
+export async function readRecoveryCode(
+  db: Database,
+  cipher: SecondFactorCipher,
+  userId: string,
+): Promise<string | undefined> {
+  const row = await readFactor(db, userId)
+  if (!row?.confirmed_at) return undefined
+  return recoveryCodeOf(cipher.decrypt(row.secret, userId)).match(/.{5}/g)?.join(' ')
 }
 
 /** Stores a new secret, which is not used before a first code confirms it. An existing secret stays. */
@@ -41,37 +58,31 @@ export async function readUnconfirmed(
   userId: string,
   email: string,
 ): Promise<{ secret: string; svg: string } | undefined> {
-  const row = await db
-    .selectFrom('second_factors')
-    .select('secret')
-    .where('user_id', '=', userId)
-    .where('confirmed_at', 'is', null)
-    .executeTakeFirst()
-  if (!row) return undefined
+  const row = await readFactor(db, userId)
+  if (!row || row.confirmed_at !== null) return undefined
   const secret = cipher.decrypt(row.secret, userId)
   return { secret, svg: renderSVG(codeOf(secret, email).toString(), { border: 2 }) }
 }
 
 /**
  * Accepts a code of the current time step or an adjacent one. In all processes together, a code is accepted
- * once, and never after a newer one (RFC 6238 section 5.2).
+ * once, and never after a newer one (RFC 6238 section 5.2). The recovery code turns the second factor off.
  */
 export async function consumeCode(
   db: Database,
   cipher: SecondFactorCipher,
   userId: string,
   code: string,
-  clock: Clock,
+  by: AuditContext,
 ): Promise<boolean> {
-  const row = await db
-    .selectFrom('second_factors')
-    .select('secret')
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
+  const row = await readFactor(db, userId)
   const token = code.replaceAll(' ', '')
-  const now = clock.now()
+  const now = by.clock.now()
   if (!row) return false
   const secret = cipher.decrypt(row.secret, userId)
+  const recovery = recoveryCodeOf(secret)
+  if (token.length === recovery.length && timingSafeEqual(Buffer.from(token), Buffer.from(recovery)))
+    return removeSecondFactor(db, userId, by)
   const delta = codeOf(secret).validate({ token, timestamp: now, window: 1 })
   if (delta === null) return false
   const step = Math.floor(now / 1000 / period) + delta
@@ -106,15 +117,16 @@ export async function cancelSecondFactor(db: Database, userId: string): Promise<
     .execute()
 }
 
-/** Turns the second factor off. */
-export async function removeSecondFactor(db: Database, userId: string, by: AuditContext): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
+/** Turns the second factor off. @returns whether it was on */
+export function removeSecondFactor(db: Database, userId: string, by: AuditContext): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
     const { numDeletedRows: gone } = await transaction
       .deleteFrom('second_factors')
       .where('user_id', '=', userId)
       .where('confirmed_at', 'is not', null)
       .executeTakeFirst()
     if (gone > 0n) await recordFactorChange(transaction, userId, by, false)
+    return gone > 0n
   })
 }
 

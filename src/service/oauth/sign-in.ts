@@ -2,6 +2,7 @@ import type { InteractionResults } from 'oidc-provider'
 import { ApiError } from '../api-error.ts'
 import { verifyPassword } from '../domain/access/passwords.ts'
 import type { Database, UserRow } from '../store/tables.ts'
+import { requestContextOf } from './account.ts'
 import { beginAttempt, codeSubjects, passwordSubjects, type SignInAttempt } from './attempt-throttle.ts'
 import { findKnownBrowser, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
 import {
@@ -110,14 +111,15 @@ async function submitCode(
   user: UserRow,
   code: string,
 ): Promise<void> {
-  const { db, cipher, clock } = server
+  const { db, cipher } = server
   const attempt = await beginAttempt(
     db,
     codeSubjects(attemptOf(server, visit, user.email)),
     server.clock.now(),
   )
   if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), '')
-  if (await attempt.judge(consumeCode(db, cipher, user.id, code, clock))) {
+  const by = requestContextOf(server, visit, user)
+  if (await attempt.judge(consumeCode(db, cipher, user.id, code, by))) {
     await attempt.succeed()
     return complete(server, visit, interaction, user, ['pwd', 'otp'])
   }

@@ -195,7 +195,7 @@ onEachEngine('the second factor', (withService, engine) => {
     expect((await browser.submit(begun, { do: 'factor-confirm', code: '000000' })).status).to.equal(400)
     const code = totp.generate({ timestamp: clock.now() - 30_000 })
     const on = await browser.submit(begun, { do: 'factor-confirm', code })
-    expect(on.text).to.include('The second factor is now on.')
+    expect(on.text).to.match(/The second factor is now on\..*recovery code.* (\d{5} ?){4}/)
     return totp
   }
 
@@ -306,6 +306,36 @@ onEachEngine('the second factor', (withService, engine) => {
       const off = await browser.submit(page, { do: 'factor-off', password })
       expect(off.text).to.include('The second factor is now off.')
       expect((await openAccount(url, new Browser())).text).to.include('Your account')
+    }))
+
+  it('is turned off by its recovery code, once, for a person who has lost the authenticator', () =>
+    onClock(async (service) => {
+      const { url } = service
+      const id = await createPerson(service)
+      const here = new Browser()
+      const recoveryCodeOn = ({ text }: Shown) => /(?:\d{5} ?){4}/.exec(text)?.[0].trim() ?? ''
+      await turnOn(url, here)
+      const page = await here.open(`${url}/account`)
+      expect((await here.submit(page, { do: 'factor-recovery', password: 'x' })).status).to.equal(400)
+      const code = recoveryCodeOn(await here.submit(page, { do: 'factor-recovery', password }))
+      const enter = async (given: string) => {
+        const browser = new Browser()
+        return browser.submit(await openAccount(url, browser), { code: given, decision: 'allow' })
+      }
+      expect((await enter(code.replaceAll(/\d/g, '0'))).status).to.equal(400)
+      const [one, two] = await Promise.all([enter(code), enter(code.replaceAll(' ', ''))])
+      expect([one.status, two.status].sort()).to.deep.equal([200, 400])
+      expect((await openAccount(url, new Browser())).text).to.include('The second factor is off.')
+      const administration = await openAdministration(service.place)
+      const [entry] = await administration.listChanges({ action: 'user.second_factor', limit: 1 })
+      await administration.close()
+      expect(entry).to.deep.include({
+        ...by(id),
+        before: { second_factor: true },
+        after: { second_factor: false },
+      })
+      await turnOn(url, here)
+      expect((await enter(code)).status).to.equal(400)
     }))
 })
 

@@ -127,5 +127,5 @@ const writeOn = (
 ${form(
   account,
   html`${currentPassword('factor-password')}
-<div class="buttons">${button('factor-off', 'Turn off')}</div>`,
+<div class="buttons">${button('factor-recovery', 'Show recovery code')}${button('factor-off', 'Turn off')}</div>`,
 )}`

@@ -30,9 +30,9 @@ export function codePage(form: SignInForm): HtmlPage {
   return renderForm(
     'Enter your code',
     form,
-    html`<p class="hint">Your authenticator app shows six digits for chatctl.</p>
+    html`<p class="hint">Your authenticator app shows six digits for chatctl. If you have lost it, enter your recovery code.</p>
 <label for="code">Code</label>
-<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]{6,7}" required autofocus>`,
+<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" pattern="[0-9 ]{6,23}" required autofocus>`,
     'Continue',
   )
 }
