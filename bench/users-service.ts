@@ -16,7 +16,7 @@ const server = createServer((request, response) => {
       const id = request.method === 'GET' && read ? read : `usr_${String(made++).padStart(8, '0')}`
       response
         .writeHead(request.method === 'POST' ? 201 : 200, { 'content-type': 'application/json' })
-        .end(`{"id":"${id}","metadata":{"company":"Acme"}}`)
+        .end(read ? `{"id":"${id}","metadata":{"company":"Acme"}}` : `{"id":"${id}"}`)
     }
     if (delay === '0') answer()
     else setTimeout(answer, Number(delay))
