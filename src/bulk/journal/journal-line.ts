@@ -56,8 +56,8 @@ export interface EndLine {
   at: string
 }
 
-/** A request of a run without a journal. It has a file of its own for each service. */
-export interface RequestLine {
+/** A request of a run without a journal, in a file for each service. */
+interface RequestLine {
   type: 'request'
   service: string
   at: number
