@@ -42,7 +42,7 @@ describe('chat send without a terminal', function () {
 
   it('prints with --json the body that the service would send without streaming', async () => {
     const { stdout } = await run(stream(events), 'chat', 'send', 'Hi', '--json')
-    expect(stdout).to.equal(`${JSON.stringify(body, null, 2)}\n`)
+    expect(stdout).to.equal(`${JSON.stringify({ ...body, finish_reason: 'stop' }, null, 2)}\n`)
   })
 
   it('omits from the body the fields that the stream did not contain', async () => {
