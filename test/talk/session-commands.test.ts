@@ -115,11 +115,15 @@ describe('the sessions of this machine', function () {
     expect(json).to.include({ exitCode: 0, stdout: '[]\n' })
   })
 
-  it('are shown as text', async () => {
-    expect(await printed('chat', 'show', id)).to.equal(
-      `trip, session ${id}, profile local, context c1
+  it('are shown as text, with the local times of the list', async () => {
+    const zone = process.env['TZ']
+    process.env['TZ'] = 'Asia/Tokyo'
+    try {
+      expect(await printed('chat', 'sessions', '-o', 'table')).to.contain('2026-01-02 12:04')
+      expect(await printed('chat', 'show', id)).to.equal(
+        `trip, session ${id}, profile local, context c1
 
---- 1, 2026-01-02 03:04:01 UTC, small-1 ---
+--- 1, 2026-01-02 12:04, small-1 ---
 
 You: Where  to?
 Say it
@@ -130,13 +134,17 @@ cd rome
 
 [truncated after 22 characters: connection lost]
 
---- 2, 2026-01-02 03:04:03 UTC ---
+--- 2, 2026-01-02 12:04 ---
 
 You: And then?
 
 [lost: interrupted by a crash]
 `,
-    )
+      )
+    } finally {
+      if (zone === undefined) delete process.env['TZ']
+      else process.env['TZ'] = zone
+    }
   })
 
   it('are shown as Markdown that closes an unfinished code block', async () => {

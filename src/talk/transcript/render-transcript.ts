@@ -1,5 +1,6 @@
 import type { HistoryMessage } from '../../contract/conversation.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/stream-event.ts'
+import { localTime } from '../../view/local-time.ts'
 import { describeStreamEvent } from '../../view/stream-event.ts'
 import { describeStatus, type Transcript, type Turn } from './transcript.ts'
 
@@ -33,7 +34,7 @@ export function* renderTranscript(
 function* renderText(transcript: Transcript, hasReasoning: boolean): Generator<string> {
   yield `${titleOf(transcript)}\n`
   for (const turn of transcript.turns) {
-    yield `\n--- ${headingOf(turn)} ---\n\nYou: ${withNewline(turn.user)}`
+    yield `\n--- ${headingOf(turn, localTime(turn.at))} ---\n\nYou: ${withNewline(turn.user)}`
     const reasoning = hasReasoning ? turn.reasoning : undefined
     if (reasoning !== undefined) yield `\nReasoning: ${withNewline(reasoning.trim())}`
     const label = reasoning === undefined ? '' : 'Reply: '
@@ -77,9 +78,9 @@ export function titleOf({ id, name, profile, contextId }: Transcript): string {
   return parts.join(', ')
 }
 
-/** `1, 2026-01-02 03:04:05 UTC, small`. */
-function headingOf({ number, at, model }: Turn): string {
-  const time = `${at.slice(0, 19).replace('T', ' ')} UTC`
+/** `1, 2026-01-02 03:04:05 UTC, small`. Only a document, which others may read, has UTC. */
+function headingOf({ number, at, model }: Turn, local?: string): string {
+  const time = local ?? `${at.slice(0, 19).replace('T', ' ')} UTC`
   return [number, time, ...(model === undefined ? [] : [model])].join(', ')
 }
 
