@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import type { Usage } from '../../contract/completion.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent } from '../../contract/stream-event.ts'
@@ -111,7 +112,8 @@ export class Recorder {
 
   /** Deletes the transcript if it has only one turn. */
   discard(): void {
-    if (this.turns === 1) this.#writer?.discard()
+    const { path, turns } = this
+    if (turns === 1 && path !== undefined) rmSync(path, { force: true })
   }
 
   close(): void {

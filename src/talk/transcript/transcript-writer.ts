@@ -7,7 +7,6 @@ import {
   ftruncateSync,
   openSync,
   readSync,
-  rmSync,
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -96,13 +95,6 @@ export class TranscriptWriter {
     this.#descriptor = undefined
     this.#release?.()
     this.#release = undefined
-  }
-
-  /** Deletes the file, as far as possible. */
-  discard(): void {
-    try {
-      rmSync(this.path, { force: true })
-    } catch {}
   }
 
   #open(mode: 'ax' | number): void {
