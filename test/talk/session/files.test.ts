@@ -82,9 +82,9 @@ describe('a file in a session', () => {
   }
 
   it('is named if it does not exist, and the message is sent as text', async () => {
-    const text = 'Ask @ada about @work/nosuch, @nobody.ts, and @"no such file".'
+    const text = 'Ask @ada about @work/missing, @nobody.ts, and @"no such file".'
     const shown = await run.say(text, /ctx/)
-    for (const name of ['work/nosuch', 'nobody.ts', 'no such file']) {
+    for (const name of ['work/missing', 'nobody.ts', 'no such file']) {
       expect(shown).to.contain(`[Cannot find the file ${name}, so its name is sent as text]`)
     }
     expect(shown).not.to.contain('file ada')
