@@ -58,7 +58,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   'keychain-call': { files: ['credentials/call-keychain-apart.ts'] },
   // Loaded only in a separate process.
   'keychain-process': { files: ['boot/keychain-process.ts'] },
-  'credential-command': { files: ['credentials/run-credential-command.ts'] },
+  'credential-command': { files: ['credentials/credential-command.ts'] },
   talk: { files: ['talk/run-session.ts'] },
   transcript: {
     files: [

@@ -114,7 +114,7 @@ const statefulFor: Record<string, string> = {
 const changesProcessFor: Record<string, string> = {
   'system/leave-signals-to-system.ts': 'no handler of chatctl while one call blocks the thread',
   'system/run-command.ts': 'kills the process group of a command that it has started',
-  'system/load-sqlite.ts': 'no warning of Node about node:sqlite',
+  'system/sqlite.ts': 'no warning of Node about node:sqlite',
 }
 
 /** Direct use of the system clock or of random numbers. */

@@ -1,7 +1,10 @@
 import type { Advice } from '../contract/advice.ts'
 import { Failure, type Help } from '../contract/failure.ts'
-import { withCredentialLock } from '../credentials/credential-lock.ts'
-import type { CredentialOwner, CredentialStore } from '../credentials/credential-store.ts'
+import {
+  type CredentialOwner,
+  type CredentialStore,
+  withCredentialLock,
+} from '../credentials/credential-store.ts'
 import {
   isAlive,
   isFresh,

@@ -1,5 +1,5 @@
 import type { TracedBody, TraceEvent } from '../client/trace.ts'
-import { roundDuration } from '../config/duration.ts'
+import { roundDuration } from '../config/units.ts'
 import { showControls } from '../terminal/strip-controls.ts'
 import { describeBytes } from '../view/describe-bytes.ts'
 

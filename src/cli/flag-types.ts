@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
-import { parseFileSize } from '../config/file-size.ts'
 import { type ConfiguredQuota, parseQuota } from '../config/quota.ts'
 import { readTimeout } from '../config/resolve-options.ts'
+import { parseFileSize } from '../config/units.ts'
 import { streamFormats } from '../contract/stream-event.ts'
 import { booleanWords, parseBoolean } from '../contract/text-value.ts'
 import { maxTextBytes } from '../system/read-named-file.ts'

@@ -1,4 +1,4 @@
-import { durationFlagFor } from '../config/duration.ts'
+import { durationFlagFor } from '../config/units.ts'
 import type { Advice, AdviceData, Listener } from '../contract/advice.ts'
 import { isLoopback } from '../contract/base-url.ts'
 import type { Failure } from '../contract/failure.ts'

@@ -1,8 +1,8 @@
 import { type GlobalKey, globalKeys, type ProfileKey, profileKeys } from '../config/configuration-file.ts'
-import { formatDuration } from '../config/duration.ts'
 import { aliasKey } from '../config/model-aliases.ts'
 import { directoryKey } from '../config/profile-directories.ts'
 import { localProfile, type Options, type Source } from '../config/resolve-options.ts'
+import { formatDuration } from '../config/units.ts'
 import type { Context } from './context.ts'
 
 /** One option as it is in force. */

@@ -1,5 +1,5 @@
 import type { ClientEvent } from '../client/client-event.ts'
-import { roundDuration } from '../config/duration.ts'
+import { roundDuration } from '../config/units.ts'
 import type { Output } from './output/output.ts'
 
 /** Shows waits and retries while they happen. */

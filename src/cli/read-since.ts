@@ -1,4 +1,4 @@
-import { parsePastTime } from '../config/parse-time.ts'
+import { parsePastTime } from '../config/units.ts'
 import { Failure } from '../contract/failure.ts'
 
 /**

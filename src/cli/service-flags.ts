@@ -1,6 +1,6 @@
 import type { Command } from '@oclif/core/command'
 import * as Flags from '@oclif/core/flags'
-import { parseFutureTime, parsePastTime } from '../config/parse-time.ts'
+import { parseFutureTime, parsePastTime } from '../config/units.ts'
 import { Failure } from '../contract/failure.ts'
 import { integerFlag, textFlag } from './flag-types.ts'
 import type { HostedCommand } from './hosted-command.ts'

@@ -26,8 +26,7 @@ import {
   replyTimeout,
 } from './outgoing-request.ts'
 import { processTransport } from './process-transport.ts'
-import { readRawResponse } from './read-raw-response.ts'
-import { readResponse } from './read-response.ts'
+import { readRawResponse, readResponse } from './read-response.ts'
 import { type Redact, RequestRedactors, withoutSecret } from './redaction.ts'
 import type { ApiResponse, RawResponse } from './response.ts'
 import { Settings } from './settings.ts'

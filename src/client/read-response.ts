@@ -2,13 +2,14 @@ import * as z from 'zod/mini'
 import type { Endpoint } from '../contract/endpoints.ts'
 import { isRecord } from '../contract/exact-json.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../contract/failure.ts'
-import { faultsOf } from '../contract/faults.ts'
+import { checkShape, type Fault, faultsOf } from '../contract/faults.ts'
 import { faultOfUtf8 } from '../contract/utf8-text.ts'
-import { deferFaults } from './defer-faults.ts'
+import type { FinalResponse } from './deliver.ts'
 import { readErrorContent, webPageAdvice } from './error-response.ts'
 import { isDeeperThan, readJson } from './json.ts'
 import { mayChange } from './network-failure.ts'
-import { type ApiResponse, codingOf, requestIdOf } from './response.ts'
+import { concealFailure, type Redact, redactBytes } from './redaction.ts'
+import { type ApiResponse, codingOf, type RawResponse, requestIdOf } from './response.ts'
 
 /** Maximum depth of a response. Code that checks or shows a body recurses. */
 const maxDepth = 1000
@@ -124,4 +125,59 @@ const jsonType = /[/+]json\b/i
 function describeUnread(headers: Record<string, string>): string {
   const type = codingOf(headers) ?? headers['content-type'] ?? 'application/json'
   return jsonType.test(type) ? 'is not valid JSON' : `is ${type}, not JSON`
+}
+
+/**
+ * The response to a raw request.
+ *
+ * @param failure what its status means; undefined for 2xx
+ */
+export function readRawResponse(
+  received: FinalResponse,
+  failure: Failure | undefined,
+  redact: Redact,
+): RawResponse {
+  const { status, statusText, cut } = received
+  const headers = redact(received.headers)
+  const requestId = requestIdOf(headers)
+  const bytes = failure ? redactBytes(received.bytes, redact) : received.bytes
+  return {
+    status,
+    statusText,
+    headers,
+    bytes,
+    text: new TextDecoder().decode(bytes),
+    cut,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(failure === undefined ? {} : { failure: concealFailure(failure, redact) }),
+  }
+}
+
+/** Finds the faults of a response when they are first read, because checking a thousand pages of history is slow. */
+function deferFaults(response: ApiResponse<unknown>, shape: z.ZodMiniType): ApiResponse<unknown> {
+  return Object.defineProperties(response, { [check]: { value: { shape } }, faults: faultsProperty })
+}
+
+/** The property for what is checked, which is not enumerable. */
+const check = Symbol('check')
+
+interface Deferred extends ApiResponse<unknown> {
+  readonly [check]: { shape: z.ZodMiniType; faults?: Fault[] }
+}
+
+/**
+ * All responses have the same accessor. V8 keeps accessors in its old generation: one for each response would keep
+ * the body until the next full collection.
+ */
+const faultsProperty: PropertyDescriptor & ThisType<Deferred> = {
+  get() {
+    const checked = this[check]
+    if (!checked.faults) {
+      const result = checkShape(checked.shape, this.body)
+      checked.faults = result.success ? [] : faultsOf(result.error)
+    }
+    return checked.faults
+  },
+  enumerable: true,
+  configurable: true,
 }

@@ -9,7 +9,6 @@ import {
   type Profile,
   type ProfileKey,
 } from './configuration-file.ts'
-import { parseDuration } from './duration.ts'
 import { type ModelAliases, resolveAlias } from './model-aliases.ts'
 import {
   type DocumentFormat,
@@ -21,6 +20,7 @@ import {
 } from './output-formats.ts'
 import { profileHere } from './profile-directories.ts'
 import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './redirect-options.ts'
+import { parseDuration } from './units.ts'
 
 export type Source = 'flag' | 'environment' | 'directory' | 'profile' | 'default'
 

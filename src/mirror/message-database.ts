@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { digestOf } from '../client/message-keys.ts'
 import { Failure } from '../contract/failure.ts'
-import { loadSqlite } from '../system/load-sqlite.ts'
+import { loadSqlite } from '../system/sqlite.ts'
 import type { SearchQuery } from './search-query.ts'
 import { indexedText } from './words.ts'
 

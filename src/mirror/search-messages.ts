@@ -1,6 +1,6 @@
 import type { ContextOwner } from '../config/last-context.ts'
 import type { Directories } from '../system/directories.ts'
-import { isDamaged } from '../system/sqlite-error.ts'
+import { isDamaged } from '../system/sqlite.ts'
 import {
   type FoundMessage,
   type MessageDatabase,

@@ -1,6 +1,6 @@
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import { isBusy, isDiskFull } from '../system/sqlite-error.ts'
+import { isBusy, isDiskFull } from '../system/sqlite.ts'
 
 /** The failure for an error of the database or its directory. */
 export function storageError(path: string, cause: unknown): unknown {

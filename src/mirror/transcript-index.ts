@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { Directories } from '../system/directories.ts'
 import { makePrivateDirectory } from '../system/private-directory.ts'
-import { isDamaged } from '../system/sqlite-error.ts'
+import { isDamaged } from '../system/sqlite.ts'
 import {
   type FoundMessage,
   MessageDatabase,

@@ -2,8 +2,8 @@ import { closeSync, futimesSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { systemClock } from './clock.ts'
-import { loadSqlite, sqliteUrl } from './load-sqlite.ts'
 import { makePrivateDirectory } from './private-directory.ts'
+import { loadSqlite, sqliteUrl } from './sqlite.ts'
 
 /** SQLite's result code SQLITE_BUSY: another connection holds the lock. */
 const busy = 5

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from './describe-system-error.ts'
-import { loadSqlite } from './load-sqlite.ts'
+import { loadSqlite } from './sqlite.ts'
 
 /**
  * Opens a temporary SQLite database, for data that may not fit into memory. What exceeds its cache is in an

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { HeldCredential } from '../../src/cli/sign-in/held-credential.ts'
-import type { TemporaryCredential } from '../../src/credentials/temporary-credential.ts'
+import type { TemporaryCredential } from '../../src/credentials/credential-command.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 
 describe('a credential that is held in memory', () => {

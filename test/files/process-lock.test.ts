@@ -4,8 +4,8 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { sqliteUrl } from '../../src/system/load-sqlite.ts'
 import { tryProcessLock, waitForProcessLock, withFileLock } from '../../src/system/process-lock.ts'
+import { sqliteUrl } from '../../src/system/sqlite.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 

@@ -1,6 +1,6 @@
 import type { ClientEvent } from '../../client/client-event.ts'
 import type { ApiResponse } from '../../client/response.ts'
-import { roundDuration } from '../../config/duration.ts'
+import { roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { testProgramModel } from '../../contract/test-program.ts'
 import { commandFor } from '../command-line.ts'

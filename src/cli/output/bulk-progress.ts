@@ -1,6 +1,6 @@
 import type { RowCounts } from '../../bulk/import-options.ts'
 import type { Pause } from '../../bulk/send/throttle.ts'
-import { describeSpan } from '../../config/duration.ts'
+import { describeSpan } from '../../config/units.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import type { Output } from './output.ts'
 import { ProgressLine } from './progress-line.ts'

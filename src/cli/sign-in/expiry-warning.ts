@@ -1,5 +1,5 @@
 import type { ClientEvent } from '../../client/client-event.ts'
-import { describeSpan } from '../../config/duration.ts'
+import { describeSpan } from '../../config/units.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Output } from '../output/output.ts'
 import type { Target } from '../target.ts'

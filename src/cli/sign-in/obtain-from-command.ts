@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import type { TemporaryCredential } from '../../credentials/temporary-credential.ts'
+import type { TemporaryCredential } from '../../credentials/credential-command.ts'
 import { ControlStripper } from '../../terminal/strip-controls.ts'
 import type { Context } from '../context.ts'
 
@@ -12,7 +12,7 @@ export async function obtainFromCommand(
   line: string,
   profile: string,
 ): Promise<TemporaryCredential> {
-  const { runCredentialCommand } = await import('../../credentials/run-credential-command.ts')
+  const { runCredentialCommand } = await import('../../credentials/credential-command.ts')
   const { env, cwd, clock, untilEnded } = host
   const messages = new MessageLines((text) => output.notice(text))
   const ended = new AbortController()

@@ -1,8 +1,11 @@
 import { changeConfiguration } from '../../config/configuration-file.ts'
 import { formerNameOf, withoutFormerName, withRenamedProfile } from '../../config/profile-changes.ts'
 import { Failure } from '../../contract/failure.ts'
-import { withCredentialLock } from '../../credentials/credential-lock.ts'
-import type { CredentialOwner, CredentialStore } from '../../credentials/credential-store.ts'
+import {
+  type CredentialOwner,
+  type CredentialStore,
+  withCredentialLock,
+} from '../../credentials/credential-store.ts'
 import { isOfWholeKeychain } from '../../credentials/keychain-failure.ts'
 import { commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'

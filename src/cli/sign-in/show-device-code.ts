@@ -1,4 +1,4 @@
-import { roundDuration } from '../../config/duration.ts'
+import { roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Context } from '../context.ts'
 import { wantsColor } from '../output/colors.ts'

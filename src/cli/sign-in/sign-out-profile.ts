@@ -1,6 +1,6 @@
 import { forOrigin, localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
-import { withCredentialLock } from '../../credentials/credential-lock.ts'
+import { withCredentialLock } from '../../credentials/credential-store.ts'
 import type { TokenSet } from '../../credentials/stored-credential.ts'
 import { commandLine } from '../command-line.ts'
 import type { Context } from '../context.ts'

@@ -1,7 +1,7 @@
 import { type Configuration, changeConfiguration, type Profile } from '../../config/configuration-file.ts'
 import { forAuthorizationServer, localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
-import { withCredentialLock } from '../../credentials/credential-lock.ts'
+import { withCredentialLock } from '../../credentials/credential-store.ts'
 import type { StoredCredential } from '../../credentials/stored-credential.ts'
 import type { Directories } from '../../system/directories.ts'
 import { commandLine } from '../command-line.ts'

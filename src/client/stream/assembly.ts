@@ -3,10 +3,16 @@ import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/stream
 import { CountingDecoder } from '../../contract/utf8-text.ts'
 import { type DetectedFormat, FormatDetector, isJson, isJsonLines } from './detect-format.ts'
 import { EventStreamDecoder, readValue } from './event-stream-decoder.ts'
-import { type Frame, isDamagedFrame, readFrame, readTextFrame } from './frame.ts'
+import {
+  type Decoder,
+  type Frame,
+  isDamagedFrame,
+  readFrame,
+  readTextFrame,
+  type StreamUnit,
+} from './frame.ts'
 import { GrowingText } from './growing-text.ts'
 import { JsonValues } from './json-values.ts'
-import type { Decoder, StreamUnit } from './stream-unit.ts'
 
 interface About {
   contentType: string

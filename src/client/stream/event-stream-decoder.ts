@@ -1,7 +1,6 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { parseJson } from '../../contract/exact-json.ts'
-import { isDamagedFrame, isEndName, isReasoningName } from './frame.ts'
-import type { Decoder, StreamUnit } from './stream-unit.ts'
+import { type Decoder, isDamagedFrame, isEndName, isReasoningName, type StreamUnit } from './frame.ts'
 
 /** More characters than any event name that means the end. */
 const tailLength = 128

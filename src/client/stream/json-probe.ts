@@ -1,8 +1,7 @@
 import { isRecord } from '../../contract/exact-json.ts'
 import { reasoningFields } from '../../contract/reasoning.ts'
-import { readFrame } from './frame.ts'
+import { readFrame, type StreamUnit } from './frame.ts'
 import { JsonValues } from './json-values.ts'
-import type { StreamUnit } from './stream-unit.ts'
 
 /** Maximum number of characters before a decision. */
 const maxLength = 64 * 1024

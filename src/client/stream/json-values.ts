@@ -1,5 +1,5 @@
 import { parseJson } from '../../contract/exact-json.ts'
-import type { Decoder, StreamUnit } from './stream-unit.ts'
+import type { Decoder, StreamUnit } from './frame.ts'
 
 const recordSeparator = '\u001e'
 const space = /\s/

@@ -1,7 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import { inputVariable, type Prompt } from './prompt-file.ts'
-import { fillTemplate, variablesOf } from './template.ts'
+import { fillTemplate, inputVariable, type Prompt, variablesOf } from './prompt-file.ts'
 
 /** A prompt whose variables have values. */
 export interface FilledPrompt extends Pick<Prompt, 'model' | 'temperature' | 'maxTokens'> {

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import * as sqlite from '../../system/sqlite-error.ts'
+import * as sqlite from '../../system/sqlite.ts'
 import * as postgres from './postgres/postgres-errors.ts'
 import { sqliteFailure } from './sqlite/sqlite-errors.ts'
 

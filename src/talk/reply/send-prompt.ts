@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import type { StreamEnd } from '../../contract/stream-event.ts'
+import { isTokenLimit, type StreamEnd } from '../../contract/stream-event.ts'
 import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
 import { slicesInTurns } from '../../terminal/slices-in-turns.ts'
@@ -27,7 +27,8 @@ interface PromptHost extends RecoveryHost {
   unsent: UnsentPrompt | undefined
   replacesLastPrompt: boolean
   streamsCompletions: boolean | undefined
-  createWriter(): ReplyWriter
+  /** @param isWhole whether the whole text is known, so that all rows of a table decide its widths */
+  createWriter(isWhole?: boolean): ReplyWriter
   createReasoningWriter(): ReplyWriter
   returnPrompt(prompt: string): void
 }
@@ -127,7 +128,7 @@ async function reportTurn(
     const isThought = emptiness === 'reasoning'
     output.note(isThought ? '[the model sent only reasoning, and no reply]' : '[the reply is empty]')
   }
-  const isAtLimit = end?.complete === true && end.finishReason === 'length'
+  const isAtLimit = end?.complete === true && isTokenLimit(end.finishReason)
   const partial = { prompt, part: text, replyId: end?.id, isAtLimit }
   session.partialReply = end?.complete && !isAtLimit ? undefined : partial
   if (!end || end.complete) return true
@@ -201,7 +202,9 @@ function createDisplay(session: PromptHost, turn: Turn): ReplyDisplay {
     status.clear()
     turn.flush()
   }
-  return new ReplyDisplay({ screen, terminal: options.terminal, writer: session.createWriter(), beforeShown })
+  const isWhole = session.conversation.mode === 'completions' && session.streamsCompletions === false
+  const writer = session.createWriter(isWhole)
+  return new ReplyDisplay({ screen, terminal: options.terminal, writer, beforeShown })
 }
 
 /** While reasoning arrives, the status says so, whether the reasoning is shown or not. */

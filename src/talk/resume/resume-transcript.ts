@@ -3,6 +3,7 @@ import type { Message } from '../../contract/completion.ts'
 import type { HistoryMessage } from '../../contract/conversation.ts'
 import { Failure } from '../../contract/failure.ts'
 import { timeOf } from '../../contract/history-order.ts'
+import { isTokenLimit } from '../../contract/stream-event.ts'
 import { isoNow } from '../../system/clock.ts'
 import { Conversation, toMessages } from '../conversation.ts'
 import type { Recorder } from '../reply/recorder.ts'
@@ -87,7 +88,7 @@ function timeOfTurn(turn: Turn | undefined): number | undefined {
 /** The reply that /continue completes. */
 function partialReplyOf(turn: Turn | undefined): PartialReply | undefined {
   const isEnded = turn?.status === 'complete' || turn?.status === 'unverified'
-  const isAtLimit = isEnded && turn.finishReason === 'length'
+  const isAtLimit = isEnded && isTokenLimit(turn.finishReason)
   if (!turn || (isEnded && !isAtLimit)) return undefined
   return { prompt: turn.user, part: turn.reply, replyId: turn.id, isAtLimit }
 }

@@ -5,7 +5,7 @@ import {
   parseTemplate,
   type Template,
   variablesOf,
-} from '../../../src/config/prompts/template.ts'
+} from '../../../src/config/prompts/prompt-file.ts'
 
 /** Text rich in the characters of the syntax. */
 const literal = fc.string({

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { SqliteCounters } from '../../../src/service/store/sqlite/sqlite-counters.ts'
-import { loadSqlite } from '../../../src/system/load-sqlite.ts'
+import { loadSqlite } from '../../../src/system/sqlite.ts'
 import { ask, noWarning } from '../../service/limits/counting-model.ts'
 import { withDirectory } from '../../service/temporary-service.ts'
 

@@ -4,7 +4,7 @@ import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { databaseFlag, dataFlag, keyFlags } from '../../../cli/service-flags.ts'
 import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { parsePeriod } from '../../../config/parse-time.ts'
+import { parsePeriod } from '../../../config/units.ts'
 import { rotatedKeyView } from '../../../view/service.ts'
 
 export default class ServiceKeysRotate extends BaseCommand {

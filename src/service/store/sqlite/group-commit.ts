@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, systemClock } from '../../../system/clock.ts'
-import { isBusy } from '../../../system/sqlite-error.ts'
+import { isBusy } from '../../../system/sqlite.ts'
 
 /** How long, in ms, a writer waits for writers in other processes: 200 of them on 2 processors take more than 10 s. */
 const busyTimeout = 30_000

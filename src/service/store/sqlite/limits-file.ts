@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { loadSqlite } from '../../../system/load-sqlite.ts'
+import { loadSqlite } from '../../../system/sqlite.ts'
 import { type CountRequest, type CountResult, countColumns, countRequests, firstRow } from '../counters.ts'
 
 /** An open file of request counts, which all processes on one data directory share. */

@@ -1,5 +1,5 @@
 import { Failure } from '../../../contract/failure.ts'
-import { isDiskFull, primaryCode, sqliteCodes, systemCode } from '../../../system/sqlite-error.ts'
+import { isDiskFull, primaryCode, sqliteCodes, systemCode } from '../../../system/sqlite.ts'
 
 /** The Failure for an error of the database file or its directory. Any other error is returned as it is. */
 export function sqliteFailure(error: unknown, directory: string, file: string): unknown {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseFutureTime, parsePastTime } from '../../src/config/parse-time.ts'
+import { parseFutureTime, parsePastTime } from '../../src/config/units.ts'
 
 const now = Date.parse('2026-06-15T12:00:00Z')
 const iso = (time: number | undefined) => time && new Date(time).toISOString()

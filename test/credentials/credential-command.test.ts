@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { bearer } from '../../src/contract/bearer.ts'
-import { readCommandOutput } from '../../src/credentials/read-command-output.ts'
+import { readCommandOutput } from '../../src/credentials/credential-command.ts'
 
 const now = Date.parse('2026-03-01T12:00:00Z')
 const obtained_at = '2026-03-01T12:00:00.000Z'
