@@ -1,5 +1,5 @@
 import type { EndpointName } from '../contract/endpoints.ts'
-import { isRecord, parseJson } from '../contract/exact-json.ts'
+import { isRecord, parseJson, tryParse } from '../contract/exact-json.ts'
 import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 
 /** A request that changes something, before it is sent. */
@@ -63,11 +63,7 @@ export function recordedChange(request: ChangeRequest, endpoints: Endpoints): Re
 
 function readBody(body: unknown): unknown {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body
-  try {
-    return parseJson(typeof body === 'string' ? body : new TextDecoder().decode(body))
-  } catch {
-    return undefined
-  }
+  return tryParse(typeof body === 'string' ? body : new TextDecoder().decode(body), parseJson)
 }
 
 /** Every value that is not a non-empty object, by its dotted path. */

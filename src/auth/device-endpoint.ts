@@ -5,7 +5,7 @@ import {
   processDeviceAuthorizationResponse,
 } from 'oauth4webapi'
 import { readEndpoint } from '../contract/base-url.ts'
-import { isRecord } from '../contract/exact-json.ts'
+import { isRecord, tryParse } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import { demandNoServerError, publicClient, through } from './token-endpoint.ts'
@@ -61,7 +61,7 @@ async function withUsableMembers(response: Response): Promise<Response> {
   if (response.status !== 200) return response
   const { status, headers } = response
   const text = await response.text()
-  const answer = parse(text)
+  const answer = tryParse(text)
   if (!isRecord(answer)) return new Response(text, { status, headers })
   const { interval, verification_uri_complete: complete, ...needed } = answer
   const usable = {
@@ -74,14 +74,6 @@ async function withUsableMembers(response: Response): Promise<Response> {
     ...(typeof complete === 'string' ? { verification_uri_complete: complete } : {}),
   }
   return new Response(JSON.stringify(usable), { status, headers })
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function positive(value: unknown): number | undefined {

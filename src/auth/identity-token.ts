@@ -1,5 +1,5 @@
 import { readEndpoint } from '../contract/base-url.ts'
-import { isRecord } from '../contract/exact-json.ts'
+import { isRecord, tryParse } from '../contract/exact-json.ts'
 import { Failure, type FailureOptions } from '../contract/failure.ts'
 import { describeIdentitySource, type IdentitySource } from '../credentials/identity-source.ts'
 import { maxSecretBytes, readNamedFile } from '../system/read-named-file.ts'
@@ -99,7 +99,8 @@ function noToken(message: string, options: FailureOptions = {}): Failure {
 /** The claims of a JWT (RFC 7519 section 4.1); undefined if it is none. */
 export function readClaims(token: string): IdentityClaims | undefined {
   const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token) ?? []
-  const claims = payload === undefined ? undefined : parse(Buffer.from(payload, 'base64url').toString('utf8'))
+  const claims =
+    payload === undefined ? undefined : tryParse(Buffer.from(payload, 'base64url').toString('utf8'))
   if (!isRecord(claims)) return undefined
   const { iss, sub, aud, exp } = claims
   const ends = typeof exp === 'number' ? new Date(exp * 1_000) : undefined
@@ -108,14 +109,6 @@ export function readClaims(token: string): IdentityClaims | undefined {
     sub: textOf(sub),
     aud: Array.isArray(aud) ? aud.map(textOf).join(' ') : textOf(aud),
     exp: ends && !Number.isNaN(ends.getTime()) ? ends.toISOString() : null,
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

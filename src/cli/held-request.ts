@@ -1,5 +1,5 @@
 import type { OutgoingRequest } from '../client/outgoing-request.ts'
-import { parseJson } from '../contract/exact-json.ts'
+import { parseJson, tryParse } from '../contract/exact-json.ts'
 import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 import { withoutTrailing } from '../contract/without-trailing.ts'
 
@@ -45,9 +45,6 @@ export class HeldRequests {
 function readBody(body: unknown): unknown {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-  try {
-    return parseJson(text)
-  } catch {
-    return text
-  }
+  const value = tryParse(text, parseJson)
+  return value === undefined ? text : value
 }

@@ -1,4 +1,4 @@
-import { ExactNumber, parseJson } from '../contract/exact-json.ts'
+import { ExactNumber, parseJson, tryParse } from '../contract/exact-json.ts'
 
 const utf8 = new TextDecoder()
 
@@ -8,16 +8,8 @@ export function readJson(bytes: Uint8Array): unknown {
   try {
     return parseJson(text)
   } catch (error) {
-    return error instanceof RangeError ? readDeepJson(text) : undefined
-  }
-}
-
-/** Exact numbers are parsed by recursion. Values too deep for that are parsed here, and rejected by their depth. */
-function readDeepJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+    // Exact numbers are parsed by recursion. Values too deep for that are rejected by their depth.
+    return error instanceof RangeError ? tryParse(text) : undefined
   }
 }
 

@@ -11,7 +11,7 @@ import { pageThroughHistory, readPagedQuery } from '../cli/page-through-history.
 import { dryRunFlag } from '../cli/shared-flags.ts'
 import { isDeeperThan } from '../client/json.ts'
 import type { RawResponse } from '../client/response.ts'
-import { parseJson } from '../contract/exact-json.ts'
+import { parseJson, tryParse } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { faultOfUtf8 } from '../contract/utf8-text.ts'
 import { describeBytes } from '../view/describe-bytes.ts'
@@ -127,7 +127,7 @@ async function showHead({ status, statusText, headers }: RawResponse, { output }
 }
 
 async function showBody({ status, bytes, text }: RawResponse, { output }: Context): Promise<void> {
-  const json = readBody(text)
+  const json = tryParse(text, parseJson)
   if (json === undefined && output.showsText(documentView)) return output.showBody(bytes)
   if (json === undefined && bytes.length > 0) {
     throw new Failure(
@@ -147,7 +147,7 @@ async function showBody({ status, bytes, text }: RawResponse, { output }: Contex
 /** A filter is written for the response to a success, so that an error leaves a pipe empty. */
 async function showErrorBody({ bytes, text, cut }: RawResponse, { output }: Context): Promise<void> {
   if (output.isFiltered || bytes.length === 0) return
-  const json = readBody(text)
+  const json = tryParse(text, parseJson)
   if (output.showsText(documentView)) await output.showBody(bytes)
   else if (json !== undefined) await output.show(documentView, json)
   else return output.warn('The response body is not JSON, so it is not printed in this output format')
@@ -165,14 +165,6 @@ function readTarget({ method, path }: { method?: string | undefined; path?: stri
     ? `Did you mean: ${commandLine('api', 'GET', `/${method}`)}`
     : 'See: chatctl api --help'
   throw new Failure('usage', 'Missing argument PATH', { hint: slip })
-}
-
-function readBody(text: string): unknown {
-  try {
-    return parseJson(text)
-  } catch {
-    return undefined
-  }
 }
 
 function parseHeaders(lines: readonly string[]): Record<string, string> {

@@ -64,6 +64,15 @@ export function parseJson(text: string): unknown {
   )
 }
 
+/** JSON as a value; undefined if it is invalid. The message of the parser is not used, because it quotes the text. */
+export function tryParse(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
+  try {
+    return parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Whether a value contains numbers, or is nested too deeply to know. Faster than a search of the text. Has no closure,
  * for which each call would allocate memory.

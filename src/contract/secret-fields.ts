@@ -1,4 +1,4 @@
-import { isRecord } from './exact-json.ts'
+import { isRecord, tryParse } from './exact-json.ts'
 
 /** What is shown instead of a secret. */
 export const redacted = '[redacted]'
@@ -99,11 +99,8 @@ export function stringOf(written: string): string {
 }
 
 function parsed(written: string): string | undefined {
-  try {
-    return String(JSON.parse(written))
-  } catch {
-    return undefined
-  }
+  const value = tryParse(written)
+  return value === undefined ? undefined : String(value)
 }
 
 /** Replaces the values of secret parameters in a query, a form, or a text that contains a URL. */

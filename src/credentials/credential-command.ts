@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { isRecord } from '../contract/exact-json.ts'
+import { isRecord, tryParse } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { type CommandOptions, runCommand } from '../system/run-command.ts'
 import { readCommand } from '../system/split-command.ts'
@@ -64,7 +64,7 @@ export function readCommandOutput(output: Uint8Array, now: number): TemporaryCre
 }
 
 function readObject(text: string, now: number): Omit<TemporaryCredential, 'obtained_at'> {
-  const value = parse(text)
+  const value = tryParse(text)
   if (!isRecord(value)) throw new Error('wrote an invalid JSON object')
   const names = Object.keys(members).filter((name) => value[name] !== undefined) as (keyof typeof members)[]
   const [name] = names
@@ -82,15 +82,6 @@ function readObject(text: string, now: number): Omit<TemporaryCredential, 'obtai
     secret: secret.trim(),
     kind: members[name],
     ...(isAhead && { expires_at: new Date(expiry).toISOString() }),
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The message of the parser would quote the text.
-    return undefined
   }
 }
 

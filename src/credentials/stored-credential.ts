@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { readEndpoint } from '../contract/base-url.ts'
+import { tryParse } from '../contract/exact-json.ts'
 import { faultsOf } from '../contract/faults.ts'
 
 /** A function, because few runs read a stored credential, and creating the schema takes 1% of a short run. */
@@ -80,22 +81,13 @@ export function serialize(credential: StoredCredential): string {
  * @throws Error with a description of the fault, which never quotes the text
  */
 export function parseStored(text: string): StoredCredential {
-  const value = parseJson(text)
+  const value = tryParse(text)
   const { version } = z.safeParse(z.object({ version: z.number() }), value).data ?? {}
   if (version !== undefined && version > 1) throw new Error('was written by a newer version of chatctl')
   const parsed = z.safeParse(createSchema(), value)
   if (parsed.success) return parsed.data
   const [fault] = faultsOf(parsed.error)
   throw new Error(`is not a credential of chatctl${fault?.path ? ` (see ${fault.path})` : ''}`)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The message of the parser would quote the text.
-    return undefined
-  }
 }
 
 /** Tokens are renewed this long, in ms, before they expire, because a request takes time to arrive. */

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
-import { canonicalJson, isRecord, parseJson } from '../contract/exact-json.ts'
+import { canonicalJson, isRecord, parseJson, tryParse } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
 import {
@@ -105,7 +105,7 @@ const beginning = /^\s*\{\s*"format"\s*:\s*"chatctl-plan"/
 
 /** Whether a text is a plan file, possibly changed or truncated, rather than a settings file. */
 export function isPlanFile(text: string): boolean {
-  const value = parse(text)
+  const value = tryParse(text, parseJson)
   if (value === undefined) return beginning.test(text)
   return typeof value === 'object' && value !== null && Reflect.get(value, 'format') === format
 }
@@ -118,7 +118,7 @@ export function isPlanFile(text: string): boolean {
 export function readPlanFile({ name, text }: SettingsSource, toolVersion: string): PlanFile {
   if (!isPlanFile(text))
     throw new Failure('refused', `${name} is not a plan file`, { advice: [{ code: 'save_plan' }] })
-  const { checksum, ...content } = (parse(text) ?? {}) as Record<string, unknown>
+  const { checksum, ...content } = (tryParse(text, parseJson) ?? {}) as Record<string, unknown>
   if (!hasChecksum(checksum, content)) throw changedPlan(name, { code: 'save_plan' })
   if (content['v'] !== 1) throw planOfOtherVersion(name, content['tool'], toolVersion, newPlan)
   const parsed = checkShape(planFile, { ...content, checksum })
@@ -195,14 +195,6 @@ function areLeaves(managed: readonly ManagedKey[]): boolean {
 function areKeys(managed: readonly ManagedKey[], known: readonly SettingsKey[]): boolean {
   const paths = new Set(managed.map(({ path }) => path))
   return paths.size === managed.length && known.filter(({ path }) => paths.has(path)).length === paths.size
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseJson(text)
-  } catch {
-    return undefined
-  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { parseJson } from '../../contract/exact-json.ts'
+import { parseJson, tryParse } from '../../contract/exact-json.ts'
 import { type Decoder, isDamagedFrame, isEndName, isReasoningName, type StreamUnit } from './frame.ts'
 
 /** More characters than any event name that means the end. */
@@ -101,10 +101,5 @@ function splitLines(data: string): string[] | undefined {
 
 /** Parses an object, array, or string. A number or a word is text. */
 export function readValue(text: string): unknown {
-  if (!/^[{["]/.test(text)) return undefined
-  try {
-    return parseJson(text)
-  } catch {
-    return undefined
-  }
+  return /^[{["]/.test(text) ? tryParse(text, parseJson) : undefined
 }
