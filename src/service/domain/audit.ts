@@ -25,6 +25,7 @@ export const auditActions = [
   'key.update',
   'session.revoke',
   'settings.update',
+  'sign_in.failed',
   'trust.create',
   'trust.exchanged',
   'trust.refused',

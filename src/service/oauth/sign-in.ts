@@ -1,6 +1,7 @@
 import type { InteractionResults } from 'oidc-provider'
 import { ApiError } from '../api-error.ts'
 import { verifyPassword } from '../domain/access/passwords.ts'
+import { recordChange } from '../domain/audit.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import { requestContextOf } from './account.ts'
 import { beginAttempt, codeSubjects, passwordSubjects, type SignInAttempt } from './attempt-throttle.ts'
@@ -80,7 +81,8 @@ async function submitPassword(
   if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), email)
   const user = await attempt.judge(checkPassword(db, email, password))
   if (!user) {
-    return showStep(server, visit, interaction, { alert: 'Wrong email or password.' }, email)
+    await showStep(server, visit, interaction, { alert: 'Wrong email or password.' }, email)
+    return recordFailure(server, visit, email, 'password')
   }
   await attempt.succeed()
   if (!(await hasSecondFactor(db, user.id))) return complete(server, visit, interaction, user, ['pwd'])
@@ -95,13 +97,26 @@ async function submitPassword(
  * without a password.
  */
 async function checkPassword(db: Database, email: string, password: string): Promise<UserRow | undefined> {
-  const user = await db
-    .selectFrom('users')
-    .selectAll()
-    .where('email_key', '=', email.trim().toLowerCase())
-    .executeTakeFirst()
+  const user = await findUser(db, email)
   const isRight = await verifyPassword(user?.password_hash ?? null, password)
   return isRight ? user : undefined
+}
+
+const findUser = (db: Database, email: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('email_key', '=', email.trim().toLowerCase()).executeTakeFirst()
+
+/** Call it after the response, whose time must not tell whether there is such a user. */
+async function recordFailure(
+  server: OAuthServer,
+  visit: BrowserRequest,
+  email: string,
+  wrong: 'password' | 'code',
+): Promise<void> {
+  const user = await findUser(server.db, email)
+  if (!user) return
+  const by = { ...requestContextOf(server, visit, user), actor: 'anonymous' }
+  const after = { wrong, address: visit.address }
+  await recordChange(server.db, by, { action: 'sign_in.failed', target: user.id, before: null, after })
 }
 
 async function submitCode(
@@ -125,6 +140,7 @@ async function submitCode(
   }
   const alert = 'Wrong or already used code. Wait for the next one.'
   await showStep(server, visit, interaction, { alert }, '')
+  await recordFailure(server, visit, user.email, 'code')
 }
 
 async function complete(

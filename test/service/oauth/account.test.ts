@@ -4,6 +4,7 @@ import { openAdministration } from '../../../src/service/administration/administ
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
+import { until } from '../../support/until.ts'
 import {
   caller,
   equip,
@@ -290,6 +291,28 @@ onEachEngine('the second factor', (withService, engine) => {
       await browser.submit(page, { do: 'factor-confirm', code: totp.generate({ timestamp: clock.now() }) })
       ends.push(await guess(), await guess())
       expect(ends).to.deep.equal([400, 400, 400, 400, 400, 429])
+    }))
+
+  it('has its wrong codes in the audit log, like wrong passwords, without what was typed', () =>
+    onClock(async (service) => {
+      const { url } = service
+      const id = await createPerson(service)
+      await turnOn(url, new Browser())
+      await openAccount(url, new Browser(), 'canary password')
+      const browser = new Browser()
+      await signIn(browser, await browser.open(`${url}/account`), 'canary@example.com')
+      await browser.submit(await openAccount(url, browser), { code: '123456', decision: 'allow' })
+      const administration = await openAdministration(service.place)
+      const failures = () => administration.listChanges({ action: 'sign_in', limit: 10 })
+      await until(async () => (await failures()).length >= 2)
+      const entry = { action: 'sign_in.failed', actor: 'anonymous', target: id, before: null }
+      const of = (wrong: string) => ({ ...entry, after: { wrong, address: '127.0.0.1' } })
+      const entries = await failures()
+      await administration.close()
+      expect(entries).to.have.length(2)
+      expect(entries[0]).to.deep.include(of('password'))
+      expect(entries[1]).to.deep.include(of('code'))
+      expect(JSON.stringify(entries)).not.to.match(/canary|123456/)
     }))
 
   it('can be turned off with the password alone', () =>
