@@ -108,6 +108,8 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
       'reconcile/state/state-path.ts',
       'reconcile/adopt-users.ts',
       'reconcile/adopt-rows.ts',
+      'reconcile/change-state.ts',
+      'reconcile/recorded-users.ts',
       'reconcile/id-of-email.ts',
     ],
   },
@@ -130,10 +132,10 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   reconcile: {
     files: [
       'reconcile/apply/apply-run.ts',
-      'reconcile/diff-users.ts',
-      'reconcile/print-differences.ts',
+      'reconcile/apply/plan-users.ts',
+      'reconcile/apply/planned-user.ts',
+      'reconcile/apply/users-plan.ts',
       'reconcile/user-files.ts',
-      'reconcile/save-users-plan.ts',
       'reconcile/users-plan-file.ts',
     ],
   },

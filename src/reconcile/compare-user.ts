@@ -1,3 +1,4 @@
+import type { Users } from '../client/users.ts'
 import { Failure } from '../contract/failure.ts'
 import type { User } from '../contract/user.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
@@ -10,7 +11,42 @@ import {
   type WantedUser,
 } from './managed-fields.ts'
 import type { Found, StateEntry } from './state/state-entry.ts'
-import type { FieldDifference, UserDifference } from './user-difference.ts'
+
+/**
+ * What applying the files would do with a user. `adopt`: add the id of the record of changes to the state file, and
+ * change what differs. `missing`: the service responds with 404 for the known id. `unknown`: the outcome of an
+ * earlier create is unknown, or its id is. `failed`: the user could not be read. `unread`: the user was not read,
+ * and nothing differs from what was last sent.
+ */
+type UserAction = 'create' | 'change' | 'adopt' | 'none' | 'missing' | 'unknown' | 'failed' | 'unread'
+
+/** A managed field that differs. */
+export interface FieldDifference {
+  path: string
+  /** Undefined if the service has no value, or if the value is not known (see `basis`). */
+  from: unknown
+  to: unknown
+  /**
+   * `service`: the value was read now. `last_sent`: the wanted value is compared with the hash of the value that
+   * was last sent. `unknown`: the current value is not known.
+   */
+  basis: 'service' | 'last_sent' | 'unknown'
+  /** The service's value is neither the wanted one nor the one that was last sent: someone else changed it. */
+  drifted: boolean
+}
+
+export interface UserDifference {
+  email: string
+  id: string | undefined
+  action: UserAction
+  /** For a user to create: all fields. Empty unless the action is `create`, `change`, `adopt`, or `missing`. */
+  fields: readonly FieldDifference[]
+  /** The place of the user in the files. */
+  file?: string
+  line?: number
+  /** Only if the action is `failed`. */
+  error?: Failure
+}
 
 /** The result of reading a user. `missing`: 404. `unread`: no request was sent. */
 export type UserReading = { user: User } | { failure: Failure } | 'missing' | 'unread'
@@ -39,7 +75,8 @@ export function compareUser(
 function compare(wanted: WantedUser, entry: ComparedEntry | undefined, reading: UserReading): UserDifference {
   const { email } = wanted
   const fields = managedFields(wanted)
-  if (!entry) return { email, id: undefined, action: 'create', fields: allOf(fields) }
+  if (!entry || entry.creation === 'forgotten')
+    return { email, id: undefined, action: 'create', fields: allOf(fields) }
   const { id, hashes, found } = entry
   if (entry.creation === 'unknown') return { email, id, action: 'unknown', fields: [] }
   if (id === undefined || entry.creation !== undefined)
@@ -128,4 +165,19 @@ export function otherUser(email: string, id: string, { email: found }: User): Fa
   if (typeof found !== 'string' || found.toLowerCase() === email.toLowerCase()) return undefined
   const words = `The user ${visibleJson(id)} has the email ${visibleJson(found)} on the service, not ${visibleJson(email)}`
   return new Failure('conflict', words, { advice: [{ code: 'other_email' }] })
+}
+
+/** The fields of a user in a response (docs/interface.md, "User"). */
+const documented = ['id', 'email', 'name', 'created_at', 'metadata', 'settings'] as const
+
+/**
+ * Reads a user.
+ *
+ * @throws Failure as the client; `invalid_response` for a body without any documented field, which would
+ *   otherwise look like a user whose values are all missing
+ */
+export async function readUser(users: Pick<Users, 'get'>, id: string): Promise<User> {
+  const { body, status } = await users.get(id)
+  if (documented.some((field) => (body?.[field] ?? undefined) !== undefined)) return body as User
+  throw new Failure('invalid_response', `The response for user ${id} contains no field of a user`, { status })
 }

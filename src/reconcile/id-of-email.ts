@@ -1,30 +1,41 @@
 import { distance } from 'fastest-levenshtein'
+import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import { keyOf } from './state/state-entry.ts'
 import type { UsersState } from './state/users-state.ts'
 
+interface Lookup {
+  state: UsersState
+  /** Of the state file, for errors. */
+  name: string
+  /** Whether the error names the most similar email, for which all entries are read. */
+  suggests: boolean
+}
+
 /**
  * The id of a user in the state.
  *
- * @param name of the state file, for errors
- * @param suggests whether the error names the most similar email, for which all entries are read
  * @throws Failure `refused` if the file does not exist, the email has no entry, or its id is unknown
  */
-export function idOfEmail(
-  email: string,
-  { state, name, suggests }: { state: UsersState; name: string; suggests: boolean },
-): string {
+export function idOfEmail(email: string, { state, name, suggests }: Lookup): string {
   const found = state.find(email)
   if (found?.id !== undefined) return found.id
   const advice = [{ code: 'adopt_email' as const, email, state: name }]
-  if (!state.exists) throw new Failure('refused', `The state file ${name} does not exist`, { advice })
-  if (found !== undefined) {
-    throw new Failure('refused', `The id of ${email} is unknown: ${name} has no outcome of its creation`, {
-      advice,
-    })
-  }
+  if (found === undefined || found.creation === 'forgotten')
+    throw noEntry(email, { state, name, suggests }, advice)
+  throw new Failure('refused', `The id of ${email} is unknown: ${name} has no outcome of its creation`, {
+    advice,
+  })
+}
+
+export function noEntry(
+  email: string,
+  { state, name, suggests }: Lookup,
+  advice: readonly Advice[] = [],
+): Failure {
+  if (!state.exists) return new Failure('refused', `The state file ${name} does not exist`, { advice })
   const meant = suggests ? nearestEmail(email, state) : undefined
-  throw new Failure('refused', `${name} has no user with the email ${email}`, {
+  return new Failure('refused', `${name} has no user with the email ${email}`, {
     hint: meant && `Did you mean ${meant}?`,
     advice,
   })

@@ -1,22 +1,29 @@
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { closeSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import * as z from 'zod/mini'
 import type { Input } from '../bulk/input/input.ts'
 import { TextLines } from '../bulk/input/text-lines.ts'
 import { parseJson } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape } from '../contract/faults.ts'
-import { changedPlan, planOfOtherService, planOfOtherVersion } from '../contract/saved-plan.ts'
+import {
+  changedPlan,
+  planOfOtherService,
+  planOfOtherVersion,
+  planWouldOverwrite,
+} from '../contract/saved-plan.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
+import { DocumentFile } from '../system/document-file.ts'
 import type { UserCounts } from '../view/user-differences.ts'
 import type { PlannedUser } from './apply/planned-user.ts'
 import type { UsersPlan } from './apply/users-plan.ts'
-import { userOf } from './managed-fields.ts'
 import type { UsersState } from './state/users-state.ts'
 
 /** Where a saved plan comes from. */
 export interface UsersPlanHeader {
   id: string
   /** ISO 8601, UTC. */
-  createdAt: string
+  created_at: string
   /** The version of chatctl that made it. */
   tool: string
   service: string
@@ -30,13 +37,12 @@ export interface UsersPlanFile extends Omit<UsersPlan, 'planned'> {
   header: UsersPlanHeader
 }
 
-export const usersPlanFormat = 'chatctl-users-plan'
+const format = 'chatctl-users-plan'
 const newPlan = { code: 'save_users_plan' } as const
-
-export const usersPlanBeginning = `{"format":"${usersPlanFormat}"`
+const beginning = `{"format":"${format}"`
 
 const header = z.strictObject({
-  format: z.literal(usersPlanFormat),
+  format: z.literal(format),
   v: z.literal(1),
   // It becomes a file name.
   id: z.string().check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)),
@@ -47,49 +53,80 @@ const header = z.strictObject({
   serial: z.int(),
 })
 
-const id = z.optional(z.string())
-const field = z.strictObject({
-  path: z.string(),
-  from: z.optional(z.unknown()),
-  basis: z.enum(['service', 'last_sent', 'unknown']),
-  drifted: z.boolean(),
-  /** The hash of what was last sent. */
-  sent: z.optional(z.string()),
-})
-const planned = z.strictObject({
-  email: z.string(),
-  id,
-  action: z.enum(['create', 'change', 'adopt', 'missing', 'unknown', 'failed']),
-  /** The managed fields of the user, by path. */
-  wanted: z.record(z.string(), z.unknown()),
-  /** Those that differ. */
-  fields: z.array(field),
-  file: z.optional(z.string()),
-  line: z.optional(z.int()),
-  error: z.optional(z.strictObject({ code: z.string(), message: z.string() })),
-})
-const unmanaged = z.strictObject({ unmanaged: z.strictObject({ email: z.string(), id }) })
-const counts: z.ZodMiniType<UserCounts> = z.strictObject({
-  create: z.int(),
-  change: z.int(),
-  adopt: z.int(),
-  unchanged: z.int(),
-  drifted: z.int(),
-  missing: z.int(),
-  unknown: z.int(),
-  failed: z.int(),
-  unread: z.int(),
-  unmanaged: z.int(),
-})
-const trailer = z.strictObject({ counts, checksum: z.string() })
-
 /** Whether a text is the beginning of a plan of users, rather than of a file of users. */
 export function isUsersPlan(text: string): boolean {
-  return text.startsWith(usersPlanBeginning)
+  return text.startsWith(beginning)
 }
 
 /**
- * Reads a plan line by line.
+ * Writes a plan atomically, with mode 0600: one line for each user, and a checksum at the end. It contains the
+ * values to send, including those that are hidden on the screen.
+ *
+ * @throws Failure `refused` if another file than a plan exists at the path; `storage`
+ */
+export async function saveUsersPlan(
+  path: string,
+  about: UsersPlanHeader,
+  { users, unmanaged, counts }: Omit<UsersPlan, 'planned'>,
+): Promise<void> {
+  assertReplaceable(path)
+  const file = new DocumentFile(path)
+  const hash = createHash('sha256')
+  let pending = ''
+  const write = async (value: object): Promise<void> => {
+    const line = `${JSON.stringify(value)}\n`
+    hash.update(line)
+    pending += line
+    if (pending.length < 64 * 1024) return
+    await file.write(Buffer.from(pending))
+    pending = ''
+  }
+  try {
+    await write({ format, v: 1, ...about })
+    for (const user of users) await write({ user: plain(user) })
+    for (const user of unmanaged) await write({ unmanaged: user })
+    await write({ counts })
+    await file.write(Buffer.from(`${pending}${checksumLine(hash.digest('hex'))}\n`))
+    await file.finish()
+  } catch (error) {
+    await file.discard()
+    throw error
+  }
+}
+
+function checksumLine(checksum: string): string {
+  return JSON.stringify({ checksum })
+}
+
+/** A line has the code and the message of an error. */
+function plain({ difference, ...user }: PlannedUser): object {
+  const { error, ...rest } = difference
+  return { ...user, difference: { ...rest, error: error && { code: error.code, message: error.message } } }
+}
+
+/** @throws Failure `refused` */
+function assertReplaceable(path: string): void {
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined || isPlanAt(realpathSync(path))) return
+  } catch (cause) {
+    throw new Failure('storage', `Cannot write the plan ${path}: ${describeSystemError(cause)}`, { cause })
+  }
+  throw planWouldOverwrite(path)
+}
+
+function isPlanAt(path: string): boolean {
+  if (!lstatSync(path).isFile()) return false
+  const descriptor = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(beginning.length)
+    return isUsersPlan(bytes.toString('latin1', 0, readSync(descriptor, bytes)))
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/**
+ * Reads a plan. If the checksum matches, chatctl has written its lines, so their content is not checked.
  *
  * @throws Failure `refused` if the file was changed or truncated; `conflict` if its format is another version
  */
@@ -97,109 +134,70 @@ export async function readUsersPlan(
   input: Pick<Input, 'name' | 'read'>,
   toolVersion: string,
 ): Promise<UsersPlanFile> {
-  const reader = new UsersPlanReader(input.name, toolVersion)
-  const lines = new TextLines(input.name)
-  const decoder = new TextDecoder()
-  for await (const chunk of input.read()) {
-    for (const { text } of lines.take(decoder.decode(chunk, { stream: true }), false)) reader.take(text)
+  const hash = createHash('sha256')
+  const users: PlannedUser[] = []
+  const unmanaged: UsersPlan['unmanaged'][number][] = []
+  let about: UsersPlanHeader | undefined
+  let counts: UserCounts | undefined
+  let isWhole = false
+  for await (const text of linesOf(input)) {
+    if (isWhole) throw changedPlan(input.name, newPlan)
+    isWhole = counts !== undefined && text === checksumLine(hash.copy().digest('hex'))
+    if (isWhole) continue
+    hash.update(`${text}\n`)
+    const value = parse(text)
+    if (!about) about = readHeader(value, input.name, toolVersion)
+    else if (value.user) users.push(value.user)
+    else if (value.unmanaged) unmanaged.push(value.unmanaged)
+    else counts = value.counts
   }
-  for (const { text } of lines.take(decoder.decode(), true)) reader.take(text)
-  return reader.finish()
+  if (!isWhole || !about || !counts) throw changedPlan(input.name, newPlan)
+  return { header: about, users: users.map(restored), unmanaged, counts }
 }
 
-class UsersPlanReader {
-  readonly #name: string
-  readonly #toolVersion: string
-  readonly #hash: Hash = createHash('sha256')
-  readonly #users: PlannedUser[] = []
-  readonly #unmanaged: { email: string; id: string | undefined }[] = []
-  #header: UsersPlanHeader | undefined
-  #counts: UserCounts | undefined
-
-  constructor(name: string, toolVersion: string) {
-    this.#name = name
-    this.#toolVersion = toolVersion
+async function* linesOf({ name, read }: Pick<Input, 'name' | 'read'>): AsyncGenerator<string> {
+  const lines = new TextLines(name)
+  const decoder = new TextDecoder()
+  for await (const chunk of read()) {
+    for (const { text } of lines.take(decoder.decode(chunk, { stream: true }), false)) yield text
   }
+  for (const { text } of lines.take(decoder.decode(), true)) yield text
+}
 
-  take(text: string): void {
-    const value = this.#parse(text)
-    if (this.#counts) throw this.#changed()
-    const end = checkShape(trailer, value)
-    if (end.success) {
-      if (end.data.checksum !== this.#hash.digest('hex')) throw this.#changed()
-      this.#counts = end.data.counts
-      return
-    }
-    this.#hash.update(`${text}\n`)
-    if (!this.#header) this.#header = this.#readHeader(value)
-    else this.#readUser(value)
+/** A line between the header and the checksum. */
+interface PlanLine {
+  user?: PlannedUser
+  unmanaged?: UsersPlan['unmanaged'][number]
+  counts?: UserCounts
+}
+
+/** @returns an empty line for invalid JSON, which the checksum refuses */
+function parse(text: string): PlanLine {
+  try {
+    return Object(parseJson(text))
+  } catch {
+    return {}
   }
+}
 
-  finish(): UsersPlanFile {
-    if (!this.#header || !this.#counts) throw this.#changed()
-    const { create, change, adopt, missing, unknown, failed, unmanaged } = this.#counts
-    const isWhole =
-      create + change + adopt + missing + unknown + failed === this.#users.length &&
-      unmanaged === this.#unmanaged.length
-    if (!isWhole) throw this.#changed()
-    return { header: this.#header, users: this.#users, unmanaged: this.#unmanaged, counts: this.#counts }
+function readHeader(value: object, name: string, toolVersion: string): UsersPlanHeader {
+  const { success, data } = checkShape(header, value)
+  if (success) {
+    const { format: _, v: __, ...about } = data
+    return about
   }
+  const { v, tool } = value as { v?: unknown; tool?: unknown }
+  if (v === 1 || typeof v !== 'number') throw changedPlan(name, newPlan)
+  throw planOfOtherVersion(name, tool, toolVersion, newPlan)
+}
 
-  #parse(text: string): unknown {
-    try {
-      return parseJson(text)
-    } catch {
-      throw this.#changed()
-    }
-  }
-
-  #readHeader(value: unknown): UsersPlanHeader {
-    const { success, data } = checkShape(header, value)
-    if (success) {
-      const { id, created_at: createdAt, tool, service, state, serial } = data
-      return { id, createdAt, tool, service, state, serial }
-    }
-    const { v, tool } = value as { v?: unknown; tool?: unknown }
-    if (v === 1 || typeof v !== 'number') throw this.#changed()
-    throw planOfOtherVersion(this.#name, tool, this.#toolVersion, newPlan)
-  }
-
-  #readUser(value: unknown): void {
-    const left = checkShape(unmanaged, value)
-    if (left.success) {
-      const { email, id } = left.data.unmanaged
-      this.#unmanaged.push({ email, id })
-      return
-    }
-    const { success, data } = checkShape(planned, value)
-    if (!success) throw this.#changed()
-    const { email, id, action, wanted, fields, file, line, error } = data
-    const values = new Map(Object.entries(wanted))
-    this.#users.push({
-      wanted: { ...userOf(values), email },
-      hashes: Object.fromEntries(
-        fields.flatMap(({ path, sent }) => (sent === undefined ? [] : [[path, sent]])),
-      ),
-      difference: {
-        email,
-        id,
-        action,
-        fields: fields.map(({ path, from, basis, drifted }) => ({
-          path,
-          from,
-          to: values.get(path),
-          basis,
-          drifted,
-        })),
-        ...(file !== undefined && { file }),
-        ...(line !== undefined && { line }),
-        ...(error && { error: new Failure('incomplete', error.message, { code: error.code }) }),
-      },
-    })
-  }
-
-  #changed(): Failure {
-    return changedPlan(this.#name, newPlan)
+/** The inverse of `plain`. */
+function restored({ difference, ...user }: PlannedUser): PlannedUser {
+  const { error, ...rest } = difference
+  if (!error) return { ...user, difference }
+  return {
+    ...user,
+    difference: { ...rest, error: new Failure('incomplete', error.message, { code: error.code }) },
   }
 }
 
@@ -218,19 +216,24 @@ export function assertPlanFits(
 }
 
 /**
- * Refuses to apply a plan with an earlier state file, which may lack users that exist: they would be created twice.
+ * Refuses to apply a plan a second time, or with an earlier state file, which may lack users that exist: they would
+ * be created twice.
  *
  * @param name of the plan
+ * @param isApplied whether this user has applied the plan
  * @throws Failure `conflict`
  */
-export function assertStateFits(
+export function assertUnapplied(
   name: string,
-  { serial }: UsersPlanHeader,
-  state: Pick<UsersState, 'exists' | 'serial'> & { name: string },
+  { id, serial }: UsersPlanHeader,
+  { state, stateName, isApplied }: { state: UsersState; stateName: string; isApplied: boolean },
 ): void {
+  if (isApplied || state.hasApplied(id)) {
+    throw new Failure('conflict', `The plan ${name} was already applied`, { advice: [newPlan] })
+  }
   if (state.serial >= serial) return
   const words = state.exists
-    ? `The state file ${state.name} is older than the plan ${name}`
-    : `The plan ${name} was made with the state file ${state.name}, which does not exist`
+    ? `The state file ${stateName} is older than the plan ${name}`
+    : `The plan ${name} was made with the state file ${stateName}, which does not exist`
   throw new Failure('conflict', words, { advice: [{ code: 'state_of_plan' }] })
 }

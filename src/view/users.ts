@@ -30,6 +30,19 @@ export const adoptedUsersView: View = {
   ],
 }
 
+/** Users that were removed from a state file. */
+export const forgottenUsersView: View = {
+  layout: 'records',
+  columns: [{ path: 'email' }, { path: 'id', whole: true }],
+}
+
+/** The differences of two state files. */
+export const mergedUsersView: View = {
+  layout: 'records',
+  emptyText: 'No differences.',
+  columns: [{ path: 'email' }, { path: 'id', whole: true }, { path: 'status' }, { path: 'other' }],
+}
+
 export const permissionsView: View = {
   layout: 'records',
   columns: [{ path: 'id', whole: true }, { path: 'role' }, { path: 'permissions' }],

@@ -87,7 +87,17 @@ describe('--dry-run', function () {
     writeFileSync(join(sessions, `${plannedSession}.jsonl`), `${JSON.stringify(session)}\n`)
     for (const [name, text] of Object.entries(prompts))
       await runChatctl(sandbox, ['chat', 'prompts', 'set', name], { stdin: text })
-    for (const [name, text] of Object.entries({ ...exampleFiles, ...files }))
+    const states: Record<string, string> = {}
+    for (const [file, name] of [
+      ['users', 'grace'],
+      ['team', 'grace'],
+      ['theirs', 'ada'],
+    ]) {
+      const users = [{ email: `${name}@example.com`, id: `usr_${name}`, hashes: {} }]
+      const header = { format: 'chatctl-users-state', v: 1, service: `${server.url}/`, serial: 1 }
+      states[`${file}.state.json`] = JSON.stringify({ ...header, users })
+    }
+    for (const [name, text] of Object.entries({ ...exampleFiles, ...files, ...states }))
       writeFileSync(join(sandbox.home, name), text)
   })
   beforeEach(() => {

@@ -187,6 +187,8 @@ export const preparations: Readonly<Record<string, string>> = {
     'chatctl users diff users.yaml --save users.plan',
   'chatctl users get --state users.state.json grace@example.com': 'chatctl users adopt - < known-users.txt',
   'chatctl users list --state users.state.json -o csv': 'chatctl users adopt - < known-users.txt',
+  'chatctl users state merge users.state.json theirs.state.json':
+    'chatctl users adopt - < known-users.txt && chatctl users adopt - --state theirs.state.json < known-users.txt',
   'chatctl chat prompts delete review commit --yes': 'chatctl chat prompts set review --file review.md',
   'chatctl settings apply settings.plan --yes':
     'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',

@@ -5,20 +5,20 @@ import fc from 'fast-check'
 import { type UsersPlan, UsersPlanBuilder } from '../../src/reconcile/apply/users-plan.ts'
 import { compareUser } from '../../src/reconcile/compare-user.ts'
 import { managedFields } from '../../src/reconcile/managed-fields.ts'
-import { headerOf, saveUsersPlan } from '../../src/reconcile/save-users-plan.ts'
-import { assertPlanFits, readUsersPlan } from '../../src/reconcile/users-plan-file.ts'
+import { assertPlanFits, readUsersPlan, saveUsersPlan } from '../../src/reconcile/users-plan-file.ts'
 import { failureOf, textInput } from '../bulk/input/text-input.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 import { anyEntry, anyServiceUser, anyWantedUser } from './any-users.ts'
 
-const header = headerOf({
-  createdAt: '2026-01-02T03:04:05Z',
+const header = {
+  id: '0c7b3c9e-3f0b-4a52-9d60-d2cbe1a3f6a1',
+  created_at: '2026-01-02T03:04:05Z',
   tool: '1.2.3',
   service: 'https://chat.example',
   state: 'users.state.json',
   serial: 7,
-})
+}
 
 const anyPlan = fc
   .array(fc.tuple(anyWantedUser, fc.option(anyEntry, { nil: undefined }), anyServiceUser, fc.boolean()), {

@@ -44,7 +44,7 @@ export async function suggestArgument(
     case 'endpoint':
       return suggestEndpoints(line.args[0] ?? '')
     default:
-      return arg.name === 'file' ? { candidates: [], paths: 'files' } : nothing
+      return ['file', 'other'].includes(arg.name) ? { candidates: [], paths: 'files' } : nothing
   }
 }
 

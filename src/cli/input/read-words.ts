@@ -6,7 +6,7 @@ import { unlessInterrupted } from '../interruption.ts'
 import { whileSilent } from './read-input.ts'
 
 /** A piece of text without white space. */
-export interface Word {
+interface Word {
   text: string
   /** From 1. */
   line: number
@@ -20,10 +20,7 @@ const maxWordLength = 64 * 1024
  * @param what is awaited, for the line that a silent pipe gets
  * @throws Failure `refused` for bytes that are not UTF-8 and for a word without an end; `usage` when stdin was read before
  */
-export async function* readWords(
-  what: string,
-  { host: { stdin }, output, signal }: Context,
-): AsyncIterable<Word> {
+async function* readWords(what: string, { host: { stdin }, output, signal }: Context): AsyncIterable<Word> {
   if (stdin.readableEnded)
     throw new Failure('usage', `stdin was already read, so ${what} cannot come from it`)
   const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -60,5 +57,26 @@ export async function* readWords(
     yield* split(rest + decode())
   } finally {
     stopTimer()
+  }
+}
+
+/**
+ * The values of arguments, and in the place of `-` those from stdin, as they arrive.
+ *
+ * @param read makes a value of a word from stdin
+ * @throws Failure `usage` if `-` was given twice; as `readWords`
+ */
+export async function* withStdin<T>(
+  given: readonly (T | '-')[],
+  what: string,
+  context: Context,
+  read: (word: string, place: string) => T,
+): AsyncGenerator<T> {
+  if (given.filter((each) => each === '-').length > 1)
+    throw new Failure('usage', 'stdin can be read only once, but - was given twice')
+  for (const each of given) {
+    if (each !== '-') yield each
+    else
+      for await (const { text, line } of readWords(what, context)) yield read(text, `line ${line} of stdin`)
   }
 }

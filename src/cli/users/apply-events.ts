@@ -1,38 +1,56 @@
 import type { estimateDuration } from '../../bulk/send/estimate.ts'
 import type { KnownQuota } from '../../bulk/send/known-quota.ts'
+import type { ConfiguredQuota } from '../../config/quota.ts'
 import type { ApplyRunOptions } from '../../reconcile/apply/apply-run.ts'
+import type { Comparing } from '../../reconcile/apply/plan-users.ts'
 import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
-import type { UsersPlan } from '../../reconcile/apply/users-plan.ts'
-import type { printedDifferences } from '../../reconcile/print-differences.ts'
+import type { printedDifferences, UsersPlan } from '../../reconcile/apply/users-plan.ts'
 import { countOf } from '../../view/count.ts'
-import type { UserCounts } from '../../view/user-differences.ts'
-import { userDifferenceView } from '../../view/user-differences.ts'
+import { type UserCounts, userDifferenceView } from '../../view/user-differences.ts'
+import { defaultConcurrency } from '../bulk-flags.ts'
 import { connectWorkers } from '../connect-workers.ts'
 import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
+import { planServiceOf } from '../settings-change.ts'
 import { warnOfSpelling } from './comparison-notices.ts'
 
 type ConfirmOptions = { yes: boolean; service: string; state: string; printed: typeof printedDifferences }
 
-/** The client, the prompt, and the progress of a run. */
+/** How a run compares users, with its progress. */
+export function comparing(
+  context: Context,
+  progress: ApplyProgress,
+  flags: { 'no-refresh': boolean; concurrency: number | undefined; quota: ConfiguredQuota | undefined },
+): Omit<Comparing, 'source' | 'state'> {
+  const { directories, host, options, signal } = context
+  return {
+    directories,
+    service: planServiceOf(context),
+    refresh: !flags['no-refresh'],
+    concurrency: flags.concurrency ?? defaultConcurrency,
+    quota: flags.quota,
+    maxWait: options.max_wait.value,
+    clock: host.clock,
+    signal,
+    connect: (other) => connectWorkers(context, other),
+    onPause: (pause) => progress.pause(pause),
+    onResume: () => progress.go(),
+    onCompared: (counts, quota) => progress.compared(counts, quota),
+  }
+}
+
+/** The prompt and the progress of a run that applies. */
 export function applyEvents(
   context: Context,
   progress: ApplyProgress,
   options: ConfirmOptions,
-): Pick<
-  ApplyRunOptions,
-  'connect' | 'onPlanned' | 'confirm' | 'onPause' | 'onResume' | 'onCompared' | 'onOutcome'
-> {
+): Pick<ApplyRunOptions, 'onPlanned' | 'confirm' | 'onOutcome'> {
   return {
-    connect: (other) => connectWorkers(context, other),
     onPlanned: async (respelled) => {
       progress.end()
       await warnOfSpelling(context, respelled, options.state)
     },
     confirm: (plan) => confirm(context, plan, options),
-    onPause: (pause) => progress.pause(pause),
-    onResume: () => progress.go(),
-    onCompared: (counts, quota) => progress.compared(counts, quota),
     onOutcome: (outcome, quota) => progress.settled(outcome, quota),
   }
 }
@@ -57,6 +75,8 @@ export class ApplyProgress {
   readonly #counts = { done: 0, failed: 0, unknown: 0 }
   #progress: BulkProgress | undefined
   #quota: KnownQuota | undefined
+  /** Number of compared users. */
+  total = 0
 
   /** @param estimate of the bulk layer, which the command has loaded */
   constructor(context: Context, estimate: typeof estimateDuration) {
@@ -76,6 +96,7 @@ export class ApplyProgress {
     const { create, change, adopt, unchanged, missing, unknown, unread, failed } = counts
     this.#quota = quota
     const done = create + change + adopt + unchanged + missing + unknown + unread
+    this.total = done + failed
     this.#progress?.update({ done, failed, unknown: 0 })
   }
 

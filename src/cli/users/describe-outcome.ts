@@ -1,7 +1,7 @@
 import type { Mismatch } from '../../contract/contradictions.ts'
 import { afterColon, type Failure, reasonOf } from '../../contract/failure.ts'
 import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
-import type { UserDifference } from '../../reconcile/user-difference.ts'
+import type { UserDifference } from '../../reconcile/compare-user.ts'
 import { describeMismatches, shownValue } from '../../view/mismatches.ts'
 
 /** A problem of one user, and what to do about it. */
@@ -15,6 +15,7 @@ export interface UserProblem {
 /** Command lines for the next step. */
 export interface NextSteps {
   adopt(email: string, id: string | undefined): string
+  forget(email: string): string
   retry: string
   recreate: string
 }
@@ -27,7 +28,7 @@ export function problemOf(outcome: UserOutcome, steps: NextSteps): UserProblem |
 
 type Described = Omit<UserProblem, 'code'>
 
-function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Described | undefined {
+function describeOutcome(outcome: UserOutcome, { adopt, forget, retry }: NextSteps): Described | undefined {
   const { email, id, status, isCreated, failure, mismatches } = outcome
   const done = isCreated ? 'created' : 'changed'
   const but = isCreated ? 'created, but ' : ''
@@ -59,7 +60,7 @@ function describeOutcome(outcome: UserOutcome, { adopt, retry }: NextSteps): Des
     case 'nameless':
       return {
         message: `created, but ${failure ? reasonOf(failure) : 'the response has no ID'}`,
-        hints: [adopt(email, undefined)],
+        hints: [adopt(email, undefined), forget(email)],
       }
     case 'unknown':
       if (id !== undefined)
@@ -82,19 +83,22 @@ export function problemOfDifference(difference: UserDifference, steps: NextSteps
 
 function describeDifference(
   { action, email, error }: UserDifference,
-  { adopt, retry, recreate }: NextSteps,
+  { adopt, forget, retry, recreate }: NextSteps,
 ): Described | undefined {
   switch (action) {
     case 'missing':
       return { message: 'the service no longer has this user (404)', hints: [recreate] }
     case 'unknown':
-      if (error) return { message: error.message, hints: [adopt(email, undefined)] }
+      if (error) return { message: error.message, hints: [adopt(email, undefined), forget(email)] }
       return {
         message: 'the outcome of an earlier creation is unknown',
         hints: [adopt(email, undefined), retry],
       }
     case 'failed':
-      return { message: describeFailure(error), hints: [] }
+      return {
+        message: describeFailure(error),
+        hints: error?.kind === 'conflict' ? [adopt(email, undefined), forget(email)] : [],
+      }
     default:
       return undefined
   }

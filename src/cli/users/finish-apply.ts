@@ -1,10 +1,9 @@
 import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
-import type { PlannedRequests } from '../../reconcile/apply/planned-requests.ts'
+import type { PlannedRequests } from '../../reconcile/apply/planned-user.ts'
 import type { UserOutcome } from '../../reconcile/apply/user-outcome.ts'
-import type { UsersPlan } from '../../reconcile/apply/users-plan.ts'
-import type { printedDifferences } from '../../reconcile/print-differences.ts'
-import type { UserDifference } from '../../reconcile/user-difference.ts'
+import type { printedDifferences, UsersPlan } from '../../reconcile/apply/users-plan.ts'
+import type { UserDifference } from '../../reconcile/compare-user.ts'
 import { countOf } from '../../view/count.ts'
 import { type PrintedDifferences, type PrintedUser, userDifferenceView } from '../../view/user-differences.ts'
 import { appliedUsersView } from '../../view/users.ts'
@@ -112,6 +111,8 @@ function isConflicting(outcome: UserOutcome | undefined): boolean {
 function nextSteps(context: Context, { state }: ApplyResult): NextSteps {
   return {
     adopt: (email, id = 'ID') => commandFor(context, 'users', 'adopt', `${email}=${id}`, '--state', state),
+    forget: (email) =>
+      `or, if the user does not exist: ${commandFor(context, 'users', 'state', 'forget', email, '--state', state)}`,
     retry: 'the same command with --retry-unknown',
     recreate: 'the same command with --recreate-missing',
   }

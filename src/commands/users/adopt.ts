@@ -3,7 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { concurrencyFlag, defaultConcurrency } from '../../cli/bulk-flags.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { readWords } from '../../cli/input/read-words.ts'
+import { withStdin } from '../../cli/input/read-words.ts'
 import { type ShownResult, showEach } from '../../cli/output/show-each.ts'
 import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { stateFlag, stateOf } from '../../cli/state-options.ts'
@@ -45,22 +45,20 @@ export default class UsersAdopt extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersAdopt)
-    const fromStdin = args.user.filter((user) => user === '-').length
-    if (fromStdin > 1) throw new Failure('usage', 'stdin can be read only once, but - was given twice')
-    const users = args.user.map((word) => (word === '-' ? undefined : readPair(word)))
+    const users = args.user.map((word) => (word === '-' ? word : readPair(word)))
     const [sending, { UsersState }, { defaultStateName }, { adoptUsers }] = await Promise.all([
       loadSending(),
       import('../../reconcile/state/users-state.ts'),
       import('../../reconcile/state/state-path.ts'),
       import('../../reconcile/adopt-users.ts'),
     ])
-    for (const user of users) if (user) sending.checkId(user)
+    for (const user of users) if (user !== '-') sending.checkId(user)
     const name = flags.state ?? defaultStateName
     const state = await UsersState.open(...stateOf(context, name, context.dryRun ? 'read' : 'write'))
-    const total = fromStdin > 0 ? undefined : users.length
+    const total = users.includes('-') ? undefined : users.length
     const { throttle, progress, connect } = throttledClient(context, sending, total)
     try {
-      const results = adoptUsers(readUsers(users, context), state, {
+      const results = adoptUsers(withStdin(users, 'users', context, readPair), state, {
         client: await connect(),
         throttle,
         concurrency: flags.concurrency ?? defaultConcurrency,
@@ -96,21 +94,6 @@ function readPair(word: string, place?: string): KnownUser {
   throw new Failure(place === undefined ? 'usage' : 'refused', `${where}"${word}" is not EMAIL=ID`, {
     hint: `For example: ${example}`,
   })
-}
-
-/** @param given undefined for the users from stdin, as they arrive */
-async function* readUsers(
-  given: readonly (KnownUser | undefined)[],
-  context: Context,
-): AsyncIterable<KnownUser> {
-  for (const user of given) {
-    if (user) yield user
-    else {
-      for await (const { text, line } of readWords('users', context)) {
-        yield readPair(text, `line ${line} of stdin`)
-      }
-    }
-  }
 }
 
 /** The results as rows. Says which entries were changed, and what could not be checked. */

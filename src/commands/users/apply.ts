@@ -1,7 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { defaultConcurrency } from '../../cli/bulk-flags.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flag-types.ts'
@@ -15,10 +14,9 @@ import {
   userFilesFlags,
   userFilesOptions,
 } from '../../cli/user-files-flags.ts'
-import { ApplyProgress, applyEvents } from '../../cli/users/apply-events.ts'
+import { ApplyProgress, applyEvents, comparing } from '../../cli/users/apply-events.ts'
 import { sayWhatIsUnseen } from '../../cli/users/comparison-notices.ts'
 import { finishApply } from '../../cli/users/finish-apply.ts'
-import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
 import type { PasswordChoice } from '../../reconcile/apply/password-source.ts'
 import type { UsersState } from '../../reconcile/state/users-state.ts'
@@ -94,8 +92,8 @@ export default class UsersApply extends BaseCommand {
       import('../../reconcile/state/users-state.ts'),
       import('../../reconcile/apply/apply-run.ts'),
       import('../../reconcile/state/state-path.ts'),
-      import('../../reconcile/print-differences.ts'),
-      import('../../reconcile/apply/planned-requests.ts'),
+      import('../../reconcile/apply/users-plan.ts'),
+      import('../../reconcile/apply/planned-user.ts'),
     ])
     const { estimateDuration } = await import('../../bulk/send/estimate.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
@@ -118,22 +116,15 @@ export default class UsersApply extends BaseCommand {
         }
         applied = await runApply({
           ...applyEvents(context, progress, { ...about, yes: flags.yes }),
+          ...comparing(context, progress, flags),
           state,
-          directories: context.directories,
-          service: opening.service,
-          source: plan ? { plan } : { users: files.users() },
-          refresh: !flags['no-refresh'],
+          source: plan ? { plan } : files,
           recreateMissing: flags['recreate-missing'],
           retryUnknown: flags['retry-unknown'],
           isDryRun: context.dryRun,
           passwords: passwordChoice(flags, context.resolvePath),
           env: context.env,
           cwd: context.host.cwd,
-          concurrency: flags.concurrency ?? defaultConcurrency,
-          quota: flags.quota,
-          clock: context.host.clock,
-          signal: context.signal,
-          maxWait: context.options.max_wait.value,
           onFirstChange: async () => {
             if (plan) await this.#markApplied(plan.header.id, { context, state })
           },
@@ -170,17 +161,11 @@ export default class UsersApply extends BaseCommand {
 
   /** @throws Failure `conflict` if the plan was applied before, or the state file is earlier than the plan */
   async #checkState(header: UsersPlanHeader, name: string, stateName: string, { context, state }: Applying) {
-    const [{ assertStateFits }, { isApplied }] = await Promise.all([
+    const [{ assertUnapplied }, { isApplied }] = await Promise.all([
       import('../../reconcile/users-plan-file.ts'),
       import('../../plan/plan-file.ts'),
     ])
-    if (isApplied(context.directories, header.id) || state.hasApplied(header.id)) {
-      throw new Failure('conflict', `The plan ${name} was already applied`, {
-        advice: [{ code: 'save_users_plan' }],
-      })
-    }
-    const { exists, serial } = state
-    assertStateFits(name, header, { name: stateName, exists, serial })
+    assertUnapplied(name, header, { state, stateName, isApplied: isApplied(context.directories, header.id) })
   }
 
   /** Also beside the state file, which a user with another home directory may share. */

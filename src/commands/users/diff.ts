@@ -1,15 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import * as Flags from '@oclif/core/flags'
 import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { defaultConcurrency } from '../../cli/bulk-flags.ts'
 import { commandFor } from '../../cli/command-line.ts'
-import { connectWorkers } from '../../cli/connect-workers.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flag-types.ts'
 import { Interruption } from '../../cli/interruption.ts'
-import { planServiceOf } from '../../cli/settings-change.ts'
 import { markdownOutputFlag } from '../../cli/shared-flags.ts'
 import { stateOf } from '../../cli/state-options.ts'
 import {
@@ -18,12 +16,12 @@ import {
   userFilesFlags,
   userFilesOptions,
 } from '../../cli/user-files-flags.ts'
-import { ApplyProgress } from '../../cli/users/apply-events.ts'
+import { ApplyProgress, comparing } from '../../cli/users/apply-events.ts'
 import { sayWhatIsUnseen, warnOfSpelling } from '../../cli/users/comparison-notices.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nameOfService } from '../../contract/saved-plan.ts'
-import type { ComparedUsers } from '../../reconcile/diff-users.ts'
+import type { ComparedUsers } from '../../reconcile/apply/plan-users.ts'
 import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UserFiles } from '../../reconcile/user-files.ts'
 import { isoNow } from '../../system/clock.ts'
@@ -109,10 +107,10 @@ export default class UsersDiff extends BaseCommand {
     if (useless) throw new Failure('usage', `--${useless} cannot be used with the plan ${plan.name}`)
     const [{ readUsersPlan }, { printedDifferences }] = await Promise.all([
       import('../../reconcile/users-plan-file.ts'),
-      import('../../reconcile/print-differences.ts'),
+      import('../../reconcile/apply/users-plan.ts'),
     ])
     const read = await readUsersPlan(plan, this.config.version)
-    const { service, createdAt, tool } = read.header
+    const { service, created_at: createdAt, tool } = read.header
     output.notice(`This plan for ${nameOfService(service)} was made at ${createdAt} by chatctl ${tool}.`)
     return printedDifferences(read, read.header)
   }
@@ -126,7 +124,7 @@ export default class UsersDiff extends BaseCommand {
     const [{ UsersState }, { stateNameFor }, { printedDifferences }] = await Promise.all([
       import('../../reconcile/state/users-state.ts'),
       import('../../reconcile/state/state-path.ts'),
-      import('../../reconcile/print-differences.ts'),
+      import('../../reconcile/apply/users-plan.ts'),
     ])
     const name = flags.state ?? stateNameFor(first)
     const access = flags['limit-reads'] === undefined ? 'read' : 'write'
@@ -140,10 +138,14 @@ export default class UsersDiff extends BaseCommand {
       sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
       await warnOfSpelling(context, compared.respelled, name)
       if (flags.save !== undefined) {
-        const { headerOf, saveUsersPlan } = await import('../../reconcile/save-users-plan.ts')
-        const createdAt = isoNow(context.host.clock)
-        const about = { createdAt, tool: this.config.version, service, state: name, serial: state.serial }
-        await saveUsersPlan(context.resolvePath(flags.save), headerOf(about), compared.plan)
+        const { saveUsersPlan } = await import('../../reconcile/users-plan-file.ts')
+        const header = {
+          id: randomUUID(),
+          created_at: isoNow(context.host.clock),
+          tool: this.config.version,
+          ...{ service, state: name, serial: state.serial },
+        }
+        await saveUsersPlan(context.resolvePath(flags.save), header, compared.plan)
         const apply = commandFor(context, 'users', 'apply', flags.save)
         context.output.notice(`The plan is in ${flags.save}. Apply it with: ${apply}`)
       }
@@ -161,39 +163,25 @@ export default class UsersDiff extends BaseCommand {
     context: Context,
   ): Promise<ComparedUsers> {
     const [{ diffUsers }, { estimateDuration }] = await Promise.all([
-      import('../../reconcile/diff-users.ts'),
+      import('../../reconcile/apply/plan-users.ts'),
       import('../../bulk/send/estimate.ts'),
     ])
-    const { host, output, options, signal } = context
     const progress = new ApplyProgress(context, estimateDuration)
     progress.begin(total)
-    let compared = 0
     try {
       return await diffUsers({
-        files,
+        ...comparing(context, progress, flags),
+        source: files,
         state,
-        directories: context.directories,
-        service: planServiceOf(context),
-        refresh: !flags['no-refresh'],
         limitReads: flags['limit-reads'],
-        concurrency: flags.concurrency ?? defaultConcurrency,
-        quota: flags.quota,
-        maxWait: options.max_wait.value,
-        clock: host.clock,
-        signal,
-        connect: (other) => connectWorkers(context, other),
-        onPause: (pause) => progress.pause(pause),
-        onResume: () => progress.go(),
-        onCompared: (counts, quota) => {
-          compared++
-          progress.compared(counts, quota)
-        },
       })
     } catch (error) {
       progress.end()
       if (error instanceof Interruption) {
         const all = countOf(total, 'user')
-        output.notice(`Interrupted: ${groupDigits(compared)} of ${all} were compared. Nothing was changed.`)
+        context.output.notice(
+          `Interrupted: ${groupDigits(progress.total)} of ${all} were compared. Nothing was changed.`,
+        )
       }
       throw error
     } finally {

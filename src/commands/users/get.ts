@@ -4,7 +4,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { concurrencyFlag, defaultConcurrency } from '../../cli/bulk-flags.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { readWords } from '../../cli/input/read-words.ts'
+import { withStdin } from '../../cli/input/read-words.ts'
 import { showEach } from '../../cli/output/show-each.ts'
 import { showDocumentedOrAll } from '../../cli/output/show-undocumented.ts'
 import { stateFlag, stateOf } from '../../cli/state-options.ts'
@@ -45,8 +45,6 @@ export default class UsersGet extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersGet)
-    const fromStdin = args.id.filter((id) => id === '-').length
-    if (fromStdin > 1) throw new Failure('usage', 'stdin can be read only once, but - was given twice')
     const lookup = flags.state === undefined ? undefined : await openLookup(flags.state, context)
     try {
       const [first] = args.id
@@ -116,26 +114,10 @@ async function showUsers(
   const total = words.includes('-') ? undefined : words.length
   const { throttle, progress, connect } = throttledClient(context, { Throttle, estimateDuration }, total)
   try {
-    const requests = readRequests(given, context, request)
+    const requests = withStdin(given, 'user ids', context, request)
     const users = getUsers(requests, { client: await connect(), throttle, concurrency })
     await showEach(userView, users, { output: context.output, progress })
   } finally {
     progress.end()
-  }
-}
-
-/** @param given `-` for the words from stdin, which are read as they arrive */
-async function* readRequests(
-  given: readonly (RequestedId | '-')[],
-  context: Context,
-  request: MakeRequest,
-): AsyncIterable<RequestedId> {
-  for (const each of given) {
-    if (each !== '-') yield each
-    else {
-      for await (const { text, line } of readWords('user ids', context)) {
-        yield request(text, `line ${line} of stdin`)
-      }
-    }
   }
 }

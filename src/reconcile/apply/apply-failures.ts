@@ -32,7 +32,8 @@ export function stateConflict(
   entry: ComparedEntry | undefined,
 ): Failure | undefined {
   const { action, id, fields } = difference
-  if (action === 'create' && entry === undefined) return undefined
+  const isNew = entry === undefined || entry.creation === 'forgotten'
+  if (action === 'create' && isNew) return undefined
   if (action === 'unknown' && entry?.creation === 'unknown') return undefined
   if (id !== undefined && entry?.id === id) {
     // Without a reading, the hash is all that is known of a value.
@@ -41,12 +42,11 @@ export function stateConflict(
     )
     return sent && new Failure('conflict', `The last sent value of ${sent.path} has changed`)
   }
-  const now =
-    entry === undefined
-      ? 'no longer contains this user'
-      : entry.id === undefined
-        ? 'contains this user with an unknown outcome'
-        : `contains this user with the id ${visibleJson(entry.id)}`
+  const now = isNew
+    ? 'no longer contains this user'
+    : entry.id === undefined
+      ? 'contains this user with an unknown outcome'
+      : `contains this user with the id ${visibleJson(entry.id)}`
   const holder = entry?.ids ? 'The record of changes on this machine' : 'The state file'
   return new Failure('conflict', `${holder} now ${now}`)
 }

@@ -1,32 +1,22 @@
-import { countAcrossRuns } from '../../bulk/journal/spent-quota.ts'
 import { GracefulAbort } from '../../bulk/send/graceful-abort.ts'
 import type { KnownQuota } from '../../bulk/send/known-quota.ts'
-import { Throttle, type ThrottleOptions } from '../../bulk/send/throttle.ts'
-import type { Client } from '../../client/client.ts'
-import type { ClientOptions } from '../../client/client-options.ts'
+import { runRows } from '../../bulk/send/run-rows.ts'
+import { ServiceHealth } from '../../bulk/send/service-health.ts'
 import { recordedUsers } from '../recorded-users.ts'
-import type { PlacedUser } from '../user-files.ts'
-import type { UsersPlanFile } from '../users-plan-file.ts'
-import type { ApplySending } from './apply-user.ts'
-import { applyUsers } from './apply-users.ts'
+import { type ApplySending, UserApplication } from './apply-user.ts'
 import { openPasswordSource, type PasswordChoice } from './password-source.ts'
-import { type Comparing, planUsers } from './plan-users.ts'
+import { type Comparing, openThrottle, planUsers } from './plan-users.ts'
 import { isNewUser, type PlannedUser } from './planned-user.ts'
 import type { UserOutcome } from './user-outcome.ts'
-import { type PlanChoices, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
+import type { UsersPlan } from './users-plan.ts'
 
-export interface ApplyRunOptions extends PlanChoices, Comparing, ThrottleOptions {
-  /** The users of checked files, or a saved plan. */
-  source: { users: AsyncIterable<readonly PlacedUser[]> } | { plan: UsersPlanFile }
-  /** Whether users are read before they are compared. */
-  refresh: boolean
+export interface ApplyRunOptions extends Comparing {
   /** Whether to end when the plan is made. */
   isDryRun: boolean
   passwords: PasswordChoice | undefined
   /** The environment and the working directory of the password command. */
   env: NodeJS.ProcessEnv
   cwd: string | undefined
-  connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
   /** @param respelled number of users whose email in the files has another case than in the state file */
   onPlanned(respelled: number): Promise<void>
   /** Called if there are differences to apply. Throws to send nothing. */
@@ -53,17 +43,17 @@ export interface AppliedUsers {
 export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> {
   const { state, clock, signal, concurrency, onOutcome } = options
   const passwords = openPasswordSource(options.passwords, options)
-  const throttle = new Throttle({ ...options, ...(await countAcrossRuns(options)) })
+  const throttle = await openThrottle(options)
   const abort = new GracefulAbort(options)
   const client = await options.connect({
     maxWait: 0,
     signal: abort.signal,
     observe: (event) => throttle.observe(event),
   })
-  const building = new UsersPlanBuilder(options)
   const recorded = recordedUsers(options.directories, options.service)
-  const plan = await makePlan(building, { ...options, users: client.users, recorded, throttle })
-  await options.onPlanned(building.respelled)
+  const users = options.refresh ? client.users : undefined
+  const { plan, respelled } = await planUsers({ ...options, users, recorded, throttle })
+  await options.onPlanned(respelled)
   const outcomes = new Map<PlannedUser, UserOutcome>()
   if (plan.planned.length === 0 || options.isDryRun) return { plan, outcomes }
 
@@ -99,14 +89,42 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
   }
 }
 
-async function makePlan(
-  building: UsersPlanBuilder,
-  options: ApplyRunOptions & Pick<ApplySending, 'users' | 'recorded'> & { throttle: Throttle },
-): Promise<UsersPlan> {
-  const { source, state, refresh, users } = options
-  if (!('plan' in source))
-    return planUsers(building, { ...options, files: source.users, users: refresh ? users : undefined })
-  const { plan } = source
-  for (const user of plan.users) building.add(user, state.find(user.wanted.email))
-  return { ...building.finish(plan.unmanaged), counts: plan.counts }
+export interface ApplyUsersOptions extends Omit<ApplySending, 'health' | 'missing'> {
+  concurrency: number
+  /** Ends the run. Requests in progress may finish: see `GracefulAbort`. */
+  signal: AbortSignal
+  /** Called once for each user that was begun. */
+  onOutcome(planned: PlannedUser, outcome: UserOutcome): void
+}
+
+/**
+ * Applies the differences of many users concurrently. A user that fails does not end the run.
+ *
+ * @returns the error or abort reason that ended the run early
+ */
+export async function applyUsers(
+  planned: readonly PlannedUser[],
+  { concurrency, onOutcome, ...sending }: ApplyUsersOptions,
+): Promise<unknown> {
+  const { signal } = sending
+  const health = new ServiceHealth()
+  const isMissing = ({ difference }: PlannedUser) => difference.action === 'missing'
+  const missing = new Set(planned.filter(isMissing).map(({ difference }) => difference.id))
+  async function* batches() {
+    yield planned
+  }
+  const work = async (user: PlannedUser) => {
+    const application = new UserApplication(user, { ...sending, health, missing })
+    try {
+      await application.run()
+    } finally {
+      onOutcome(user, application.outcome)
+    }
+  }
+  try {
+    await runRows(batches(), concurrency, work, () => signal.aborted)
+    return signal.aborted ? signal.reason : undefined
+  } catch (error) {
+    return signal.aborted ? signal.reason : error
+  }
 }

@@ -5,15 +5,13 @@ import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/mismatches.ts'
-import { type ComparedEntry, otherUser } from '../compare-user.ts'
+import { type ComparedEntry, otherUser, readUser } from '../compare-user.ts'
 import { hashOfField, isReadable } from '../managed-fields.ts'
-import { readUser } from '../read-user.ts'
 import { hashesExcept, type StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import { changedUser, emailTaken, stateConflict, takenId, withoutPassword } from './apply-failures.ts'
-import { findChangedSince, findNotApplied } from './find-mismatches.ts'
 import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
-import type { UserOutcome } from './user-outcome.ts'
+import { findChangedSince, findNotApplied, type UserOutcome } from './user-outcome.ts'
 
 export interface ApplySending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
@@ -255,7 +253,7 @@ export class UserApplication {
       }
       const paths = mismatches.map(({ path }) => path)
       state.note({ ...entry, hashes: hashesExcept(entry.hashes, (path) => paths.includes(path)) })
-      this.outcome.mismatches = mismatches.map(withoutSecrets)
+      this.outcome.mismatches = mismatches
       return this.#settle('not_applied', found === 'missing' ? changedUser(id, 'does not exist') : undefined)
     }
   }

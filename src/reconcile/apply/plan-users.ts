@@ -1,40 +1,68 @@
+import { countAcrossRuns } from '../../bulk/journal/spent-quota.ts'
 import type { KnownQuota } from '../../bulk/send/known-quota.ts'
 import { mapInOrder } from '../../bulk/send/map-in-order.ts'
 import { ServiceHealth } from '../../bulk/send/service-health.ts'
-import type { Throttle } from '../../bulk/send/throttle.ts'
+import { Throttle, type ThrottleOptions } from '../../bulk/send/throttle.ts'
+import type { Client } from '../../client/client.ts'
+import type { ClientOptions } from '../../client/client-options.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
+import { isoNow } from '../../system/clock.ts'
 import type { Directories } from '../../system/directories.ts'
 import type { UserCounts } from '../../view/user-differences.ts'
-import { type ComparedEntry, compareUser, foundBy, type UserReading } from '../compare-user.ts'
-import { readUser } from '../read-user.ts'
-import type { Found, StateEntry } from '../state/state-entry.ts'
+import { type ComparedEntry, compareUser, foundBy, readUser, type UserReading } from '../compare-user.ts'
+import { recordedUsers } from '../recorded-users.ts'
 import type { UsersState } from '../state/users-state.ts'
-import type { PlacedUser } from '../user-files.ts'
+import type { UserFiles } from '../user-files.ts'
+import type { UsersPlanFile } from '../users-plan-file.ts'
 import type { PlannedUser } from './planned-user.ts'
-import type { UsersPlan, UsersPlanBuilder } from './users-plan.ts'
+import { type PlanChoices, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
 
-/** What a comparison needs, beside the files and the client. */
-export interface Comparing {
+/** How users are compared. */
+export interface Comparing extends Partial<PlanChoices>, ThrottleOptions {
+  /** The users of checked files, or a saved plan. Files can be read again. */
+  source: Pick<UserFiles, 'users'> | { plan: UsersPlanFile }
+  /** Open for writing if `limitReads` is given, because the times of the reads are recorded. */
   state: UsersState
   /** Of the record of changes. */
   directories: Directories
   service: string
+  /** Whether known users are read. Otherwise, the files are compared with the state file alone. */
+  refresh: boolean
+  /** Maximum number of users to read: the least recently read (default: all). */
+  limitReads?: number | undefined
   concurrency: number
+  connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
   onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
 }
 
-interface PlanUsersOptions extends Pick<Comparing, 'state' | 'concurrency' | 'onCompared'> {
-  files: AsyncIterable<readonly PlacedUser[]>
-  /** Undefined to compare the files with the state file alone. */
+export interface ComparedUsers {
+  plan: UsersPlan
+  /** The number of users whose email in the files has another case than in the state file. */
+  respelled: number
+}
+
+interface PlanUsersOptions extends Comparing {
   users: Pick<Users, 'get'> | undefined
   /** Finds a user without an entry in the state in the record of changes. */
   recorded: (email: string) => ComparedEntry | undefined
   throttle: Throttle
-  /** Which of the known users are read (default: all). */
-  isChosen?: (email: string) => boolean
-  /** Called with the entry of each user that was read, or is missing, and the drift. */
-  onRead?: (entry: StateEntry, found: Found | undefined) => void
+}
+
+/** @throws Failure if all further requests would fail too */
+export async function diffUsers(options: Comparing): Promise<ComparedUsers> {
+  const { refresh, connect, directories, service } = options
+  const throttle = await openThrottle(options)
+  const client = refresh
+    ? await connect({ maxWait: 0, observe: (event) => throttle.observe(event) })
+    : undefined
+  const recorded = recordedUsers(directories, service)
+  return planUsers({ ...options, users: client?.users, recorded, throttle })
+}
+
+/** Its quota includes the requests of earlier runs. */
+export async function openThrottle(options: Comparing): Promise<Throttle> {
+  return new Throttle({ ...options, ...(await countAcrossRuns(options)) })
 }
 
 /**
@@ -43,10 +71,66 @@ interface PlanUsersOptions extends Pick<Comparing, 'state' | 'concurrency' | 'on
  *
  * @throws Failure if all further requests would fail too
  */
-export async function planUsers(building: UsersPlanBuilder, options: PlanUsersOptions): Promise<UsersPlan> {
-  const { files, users, state, recorded, throttle, concurrency, isChosen, onRead, onCompared } = options
+export async function planUsers(options: PlanUsersOptions): Promise<ComparedUsers> {
+  const { source, state, recorded, throttle, concurrency, clock, onCompared } = options
+  const building = new UsersPlanBuilder(options)
+  if ('plan' in source) {
+    const { users, unmanaged, counts } = source.plan
+    for (const user of users) building.add(user, state.find(user.wanted.email))
+    return { plan: { ...building.finish(unmanaged), counts }, respelled: building.respelled }
+  }
+  const isChosen = await chooseUsers(source, options)
+  const read = readerOf(options)
+  async function* placed(files: Pick<UserFiles, 'users'>) {
+    for await (const batch of files.users()) yield* batch
+  }
+  const compared = mapInOrder(
+    placed(source),
+    concurrency,
+    async ({ user, file, line }): Promise<PlannedUser> => {
+      state.markWanted(user.email)
+      const entry = state.find(user.email)
+      const known = entry ?? recorded(user.email)
+      const isRead = known?.creation === undefined && (isChosen?.(user.email) ?? true)
+      const reading = await read(isRead ? known?.id : undefined)
+      const difference = compareUser(user, known, reading)
+      if (
+        isChosen &&
+        entry &&
+        (reading === 'missing' || (typeof reading === 'object' && 'user' in reading))
+      ) {
+        const { found: _, ...before } = entry
+        const found = foundBy(difference)
+        state.note({ ...before, checkedAt: isoNow(clock), ...(found && { found }) })
+      }
+      return {
+        wanted: user,
+        difference: { ...difference, file, line },
+        ...(entry && { hashes: entry.hashes }),
+      }
+    },
+  )
+  for await (const user of compared) {
+    building.add(user, state.find(user.wanted.email))
+    onCompared(building.counts, throttle.known)
+  }
+  return { plan: building.finish(state.unmanaged()), respelled: building.respelled }
+}
+
+/** @returns which of the known users are read; undefined for all */
+async function chooseUsers(
+  files: Pick<UserFiles, 'users'>,
+  { state, limitReads }: PlanUsersOptions,
+): Promise<((email: string) => boolean) | undefined> {
+  if (limitReads === undefined) return undefined
+  for await (const batch of files.users()) for (const { user } of batch) state.markWanted(user.email)
+  return state.leastRecentlyChecked(limitReads)
+}
+
+/** @returns reads a user, if its id is known */
+function readerOf({ users, throttle }: PlanUsersOptions): (id: string | undefined) => Promise<UserReading> {
   const health = new ServiceHealth()
-  const read = async (id: string | undefined): Promise<UserReading> => {
+  return async (id) => {
     if (id === undefined || !users) return 'unread'
     try {
       const user = await throttle.through(() => readUser(users, id))
@@ -62,23 +146,4 @@ export async function planUsers(building: UsersPlanBuilder, options: PlanUsersOp
       return { failure }
     }
   }
-  async function* placed() {
-    for await (const batch of files) yield* batch
-  }
-  const compared = mapInOrder(placed(), concurrency, async ({ user, file, line }): Promise<PlannedUser> => {
-    state.markWanted(user.email)
-    const entry = state.find(user.email)
-    const known = entry ?? recorded(user.email)
-    const isRead = known?.creation === undefined && (isChosen?.(user.email) ?? true)
-    const reading = await read(isRead ? known?.id : undefined)
-    const difference = compareUser(user, known, reading)
-    if (entry && (reading === 'missing' || (typeof reading === 'object' && 'user' in reading)))
-      onRead?.(entry, foundBy(difference))
-    return { wanted: user, difference: { ...difference, file, line }, ...(entry && { hashes: entry.hashes }) }
-  })
-  for await (const user of compared) {
-    building.add(user, state.find(user.wanted.email))
-    onCompared(building.counts, throttle.known)
-  }
-  return building.finish(state.unmanaged())
 }

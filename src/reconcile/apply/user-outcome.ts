@@ -1,5 +1,9 @@
 import type { Mismatch } from '../../contract/contradictions.ts'
 import type { Failure } from '../../contract/failure.ts'
+import type { User } from '../../contract/user.ts'
+import { hashOfField, isReadable, isSameField, readField } from '../managed-fields.ts'
+import type { StateEntry } from '../state/state-entry.ts'
+import type { PlannedUser } from './planned-user.ts'
 
 /**
  * What became of a user.
@@ -39,4 +43,40 @@ export interface UserOutcome {
   /** Of a `conflict` or `not_applied`. */
   mismatches: readonly Mismatch[]
   failure?: Failure
+}
+
+type Fields = ReadonlyMap<string, unknown>
+
+/**
+ * The fields that are about to be sent, and that someone else has changed since the plan was made. A field that
+ * already has the wanted value is none of them.
+ *
+ * @param fields the fields to send
+ * @param now the user as it was read just now, and the hashes of the values that were last sent
+ */
+export function findChangedSince(
+  { difference }: PlannedUser,
+  fields: Fields,
+  now: { user: User; hashes: StateEntry['hashes'] },
+): Mismatch[] {
+  const planned = new Map(difference.fields.map((field) => [field.path, field]))
+  return findNotApplied(fields, now.user).flatMap((mismatch) => {
+    const { path, found } = mismatch
+    const field = planned.get(path)
+    // The plan said that the field has the wanted value.
+    if (!field) return [mismatch]
+    if (field.basis === 'unknown') return []
+    if (field.basis === 'last_sent')
+      return hashOfField(path, found) === now.hashes[path] ? [] : [{ ...mismatch, expected: undefined }]
+    return isSameField(path, found, field.from) ? [] : [{ ...mismatch, expected: field.from }]
+  })
+}
+
+/** The fields with another value than the one that was sent. Fields that cannot be read are none of them. */
+export function findNotApplied(fields: Fields, user: User): Mismatch[] {
+  return [...fields].flatMap(([path, expected]) => {
+    if (!isReadable(path)) return []
+    const found = readField(user, path)
+    return isSameField(path, found, expected) ? [] : [{ path, expected, found }]
+  })
 }

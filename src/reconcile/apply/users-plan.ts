@@ -1,5 +1,11 @@
-import type { UserCounts } from '../../view/user-differences.ts'
-import { compareUser } from '../compare-user.ts'
+import { hideSecrets } from '../../contract/secret-fields.ts'
+import type {
+  PrintedDifferences,
+  PrintedFieldChange,
+  PrintedUser,
+  UserCounts,
+} from '../../view/user-differences.ts'
+import { compareUser, type FieldDifference, type UserDifference } from '../compare-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { PlannedUser } from './planned-user.ts'
 
@@ -22,7 +28,7 @@ export interface PlanChoices {
 
 /** Collects the users that differ. */
 export class UsersPlanBuilder {
-  readonly #choices: PlanChoices
+  readonly #choices: Partial<PlanChoices>
   readonly #users: PlannedUser[] = []
   readonly #planned: PlannedUser[] = []
   readonly counts: UserCounts = {
@@ -41,7 +47,7 @@ export class UsersPlanBuilder {
   /** The number of users whose email in the files has another case than in the state file. */
   respelled = 0
 
-  constructor(choices: PlanChoices) {
+  constructor(choices: Partial<PlanChoices>) {
     this.#choices = choices
   }
 
@@ -65,5 +71,41 @@ export class UsersPlanBuilder {
     const left = Array.from(unmanaged, ({ email, id }) => ({ email, id }))
     this.counts.unmanaged = left.length
     return { users: this.#users, planned: this.#planned, unmanaged: left, counts: this.counts }
+  }
+}
+
+/** A comparison as commands print it. */
+export function printedDifferences(
+  { users, unmanaged, counts }: Pick<UsersPlan, 'users' | 'unmanaged' | 'counts'>,
+  { service, state }: { service: string; state: string },
+): PrintedDifferences {
+  return {
+    service,
+    state,
+    users: users.flatMap(({ difference }) => printedUser(difference) ?? []),
+    unmanaged: unmanaged.map(({ email, id }) => ({ email, id: id ?? null })),
+    counts,
+  }
+}
+
+/** A difference as commands print it; undefined if there is none. Values that look like secrets are hidden. */
+function printedUser({ email, id, action, fields, error }: UserDifference): PrintedUser | undefined {
+  if (action === 'none' || action === 'unread') return undefined
+  return {
+    email,
+    id: id ?? null,
+    action,
+    changes: fields.map(printedChange),
+    ...(error && { error: { code: error.code, message: error.message } }),
+  }
+}
+
+function printedChange({ path, from, to, basis, drifted }: FieldDifference): PrintedFieldChange {
+  return {
+    path,
+    from: hideSecrets(from ?? null, path),
+    to: hideSecrets(to ?? null, path),
+    ...(basis !== 'service' && { compared_with: basis }),
+    ...(drifted && { drifted }),
   }
 }

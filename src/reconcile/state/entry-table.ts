@@ -170,18 +170,12 @@ export class EntryTable {
    * @returns whether the user with an email was chosen
    */
   chooseLongestUnchecked(limit: number): (email: string) => boolean {
-    inTemporaryDatabase(() =>
-      this.#database.exec(`
-        DROP TABLE IF EXISTS chosen;
-        CREATE TABLE chosen (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID`),
-    )
-    const fill = this.#database.prepare(
-      `INSERT INTO chosen SELECT key FROM entries WHERE id IS NOT NULL AND key IN wanted
+    const choice = this.#database.prepare(
+      `SELECT key FROM entries WHERE id IS NOT NULL AND key IN wanted
        ORDER BY coalesce(body ->> '$.checkedAt', ''), key LIMIT ?`,
     )
-    run(fill, limit)
-    const isChosen = this.#database.prepare('SELECT 1 FROM chosen WHERE key = ?')
-    return (email) => get(isChosen, keyOf(email)) !== undefined
+    const chosen = new Set(inTemporaryDatabase(() => choice.all(limit)).map(({ key }) => String(key)))
+    return (email) => chosen.has(keyOf(email))
   }
 
   close(): void {

@@ -95,7 +95,7 @@ export function replayInto(loaded: LoadedState): (change: StateChange, serial: n
   }
 }
 
-function agreed(found: StateEntry, change: StateEntry): StateEntry {
+export function agreed(found: StateEntry, change: StateEntry): StateEntry {
   const hashes = Object.entries(change.hashes).filter(([path, hash]) => found.hashes[path] === hash)
   return { ...(found.id === undefined ? change : found), hashes: Object.fromEntries(hashes) }
 }

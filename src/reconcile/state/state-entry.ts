@@ -6,8 +6,11 @@ export interface StateEntry {
   email: string
   /** Undefined while the outcome of its creation is unknown, or the response had no id. */
   id: string | undefined
-  /** Set before the create is sent, removed when its outcome is known. */
-  creation?: 'unknown' | 'nameless'
+  /**
+   * `unknown` is set before the create is sent, and removed when its outcome is known. `forgotten`: the user may be
+   * created, whatever the record of changes has.
+   */
+  creation?: 'unknown' | 'nameless' | 'forgotten'
   /** By managed field: a hash of the value that was last sent and confirmed. */
   hashes: Readonly<Record<string, string>>
   /** ISO 8601 UTC; only written by runs with a limited number of reads, and by verification. */
@@ -25,7 +28,7 @@ const time = z.string().check(z.regex(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, 'must be a t
 const entry = z.strictObject({
   email: text,
   id: z.optional(text),
-  creation: z.optional(z.enum(['unknown', 'nameless'])),
+  creation: z.optional(z.enum(['unknown', 'nameless', 'forgotten'])),
   hashes: z.record(z.string(), hash),
   checkedAt: z.optional(time),
   found: z.optional(z.union([z.literal('missing'), z.record(z.string(), hash)])),

@@ -39,6 +39,8 @@ export class UsersState {
   readonly #table: EntryTable
   readonly #journal: StateJournal | undefined
   readonly #release: () => void
+  /** The serial of the last generation before the next. */
+  #least: number
   #isClosed = false
   /** Whether one of the two could not take a change: the journal is kept then. */
   #mayDiffer = false
@@ -54,6 +56,7 @@ export class UsersState {
     this.#table = table
     this.exists = exists
     this.serial = header.serial
+    this.#least = header.serial
     this.#journal = writing?.journal
     this.#release = writing?.release ?? (() => {})
   }
@@ -86,8 +89,13 @@ export class UsersState {
     return this.#table.findById(id)
   }
 
-  /** Sorted by email. Entries may be changed meanwhile. */
-  entries(): IterableIterator<StateEntry> {
+  /** Sorted by email, without those of forgotten users. Entries may be changed meanwhile. */
+  *entries(): IterableIterator<StateEntry> {
+    for (const entry of this.allEntries()) if (entry.creation !== 'forgotten') yield entry
+  }
+
+  /** Sorted by email. */
+  allEntries(): IterableIterator<StateEntry> {
     return this.#table.entries('all')
   }
 
@@ -96,9 +104,9 @@ export class UsersState {
     this.#table.markWanted(email)
   }
 
-  /** The entries that were not marked, sorted by email. */
-  unmanaged(): IterableIterator<StateEntry> {
-    return this.#table.entries('unwanted')
+  /** The entries that were not marked, sorted by email, without those of forgotten users. */
+  *unmanaged(): IterableIterator<StateEntry> {
+    for (const entry of this.#table.entries('unwanted')) if (entry.creation !== 'forgotten') yield entry
   }
 
   /**
@@ -138,6 +146,11 @@ export class UsersState {
       this.#table.put(entry)
       journal.append(entry)
     })
+  }
+
+  /** Makes the next generation newer than one of another file, too. */
+  follow(serial: number): void {
+    this.#least = Math.max(this.#least, serial)
   }
 
   /** Removes the entry of an email, if it exists. @throws Failure `storage` */
@@ -196,7 +209,7 @@ export class UsersState {
   }
 
   #writeNextGeneration(): Promise<void> {
-    const next = { ...this.#header, serial: this.serial + 1 }
+    const next = { ...this.#header, serial: this.#least + 1 }
     return writeStateFile(this.#file, next, this.#table.bodies('all')).catch(this.#nameJournal)
   }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readPasswordCommand, runPasswordCommand } from '../../../src/reconcile/apply/password-command.ts'
+import { readPasswordCommand, runPasswordCommand } from '../../../src/reconcile/apply/password-source.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { failureOf } from '../../client/capture.ts'
 

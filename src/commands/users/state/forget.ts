@@ -1,0 +1,62 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { localWork } from '../../../cli/documented-requests.ts'
+import { withStdin } from '../../../cli/input/read-words.ts'
+import { planServiceOf } from '../../../cli/settings-change.ts'
+import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { stateFlag, stateOf } from '../../../cli/state-options.ts'
+import { forgottenUsersView } from '../../../view/users.ts'
+
+export default class UsersStateForget extends BaseCommand {
+  static override summary = 'Remove users from a state file'
+  static override description =
+    'For users who do not exist on the service, although the state file or the record of changes on this machine has them. The next users apply creates them, if its files have them. Nothing is deleted on the service: if a user exists, use users adopt instead.'
+  static override requests = localWork
+  static override view = forgottenUsersView
+  static override examples = [
+    { description: 'Forget a user', command: 'chatctl users state forget grace@example.com' },
+    {
+      description: 'Show what would be forgotten',
+      command: 'chatctl users state forget grace@example.com --state team.state.json --dry-run',
+    },
+  ]
+  static override args = {
+    email: Args.string({
+      description: 'Email addresses of users, or - to read them from stdin',
+      required: true,
+      multiple: true,
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = {
+    state: stateFlag('State file (default: users.state.json)'),
+    'dry-run': dryRunFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(UsersStateForget)
+    const { dryRun: isDryRun, output } = context
+    const emails: string[] = []
+    const read = withStdin(args.email, 'email addresses', context, (word) => word)
+    for await (const email of read) emails.push(email)
+    const [{ UsersState }, { defaultStateName }, { forgetUsers }, { recordedUsers }] = await Promise.all([
+      import('../../../reconcile/state/users-state.ts'),
+      import('../../../reconcile/state/state-path.ts'),
+      import('../../../reconcile/change-state.ts'),
+      import('../../../reconcile/recorded-users.ts'),
+    ])
+    const name = flags.state ?? defaultStateName
+    const state = await UsersState.open(...stateOf(context, name, isDryRun ? 'read' : 'write'))
+    try {
+      const recorded = recordedUsers(context.directories, planServiceOf(context))
+      await output.show(forgottenUsersView, forgetUsers(emails, { state, name, isDryRun, recorded }))
+    } finally {
+      await state.close()
+    }
+    output.notice(
+      isDryRun
+        ? `Dry run: ${name} was not changed.`
+        : 'users apply creates these users if its files have them. If one exists, run: chatctl users adopt EMAIL=ID',
+    )
+  }
+}

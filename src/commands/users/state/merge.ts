@@ -1,0 +1,69 @@
+import * as Args from '@oclif/core/args'
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { localWork } from '../../../cli/documented-requests.ts'
+import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { stateOf } from '../../../cli/state-options.ts'
+import { Failure } from '../../../contract/failure.ts'
+import { countOf } from '../../../view/count.ts'
+import { mergedUsersView } from '../../../view/users.ts'
+
+export default class UsersStateMerge extends BaseCommand {
+  static override summary = 'Add the users of a state file to another one'
+  static override description =
+    'Merges the state files of two branches. The first file then has the users of both; the second one is not changed. If an email has two IDs, or an ID two emails, nothing is merged, and the exit code is 7.'
+  static override requests = localWork
+  static override view = mergedUsersView
+  static override examples = [
+    {
+      description: 'Merge the state file of another branch',
+      command: 'chatctl users state merge users.state.json theirs.state.json',
+    },
+    {
+      description: 'Show what would be merged',
+      command: 'chatctl users state merge users.state.json theirs.state.json --dry-run',
+    },
+  ]
+  static override args = {
+    file: Args.string({ description: 'State file to change', required: true, ignoreStdin: true }),
+    other: Args.string({ description: 'State file to read', required: true, ignoreStdin: true }),
+  }
+  static override flags = { 'dry-run': dryRunFlag }
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(UsersStateMerge)
+    const { dryRun: isDryRun, output } = context
+    const [{ UsersState }, { mergeStates }] = await Promise.all([
+      import('../../../reconcile/state/users-state.ts'),
+      import('../../../reconcile/change-state.ts'),
+    ])
+    const open = async (name: string, access: 'read' | 'write') => {
+      const state = await UsersState.open(...stateOf(context, name, access))
+      if (state.exists) return state
+      await state.close()
+      throw new Failure('refused', `The state file ${name} does not exist`)
+    }
+    const other = await open(args.other, 'read')
+    try {
+      const state = await open(args.file, isDryRun ? 'read' : 'write')
+      try {
+        const users = mergeStates(other, { state, isDryRun })
+        await output.show(mergedUsersView, users)
+        if (users.some(({ status }) => status === 'conflict')) throw contradicting(users.length, args)
+      } finally {
+        await state.close()
+      }
+    } finally {
+      await other.close()
+    }
+    output.notice(
+      isDryRun ? `Dry run: ${args.file} was not changed.` : `${args.file} has all users of ${args.other}.`,
+    )
+  }
+}
+
+function contradicting(count: number, { file, other }: { file: string; other: string }): Failure {
+  const words = `Nothing was merged: ${countOf(count, 'user')} of ${other} ${count === 1 ? 'has' : 'have'} another ID or email in ${file}`
+  return new Failure('conflict', words, {
+    hint: 'Record the right ID in both files with: chatctl users adopt EMAIL=ID --state FILE',
+  })
+}
