@@ -21,17 +21,9 @@ export function formatDuration(ms: number): string {
   return ms % unitInMs.s === 0 ? `${ms / unitInMs.s}s` : `${ms}ms`
 }
 
-/** An approximate duration for people: rounded up to seconds, minutes, or hours. */
+/** An approximate duration for people, rounded up: `250ms`, `90s`, `1h 5m`, `2d 3h`. */
 export function roundDuration(ms: number): string {
   if (ms < 1_000) return `${Math.ceil(ms)}ms`
-  const seconds = Math.ceil(ms / 1_000)
-  if (seconds < 120) return `${seconds}s`
-  const minutes = Math.ceil(seconds / 60)
-  return minutes < 120 ? `${minutes}m` : `${Math.ceil(minutes / 60)}h`
-}
-
-/** A duration with two units, for cases in which hours matter: `1h 5m`, `2d 3h`. */
-export function describeSpan(ms: number): string {
   const seconds = Math.ceil(ms / 1_000)
   if (seconds < 120) return `${seconds}s`
   const minutes = Math.ceil(seconds / 60)

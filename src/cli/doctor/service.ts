@@ -1,6 +1,6 @@
 import type { ClientEvent } from '../../client/client-event.ts'
 import type { ApiResponse } from '../../client/response.ts'
-import { roundDuration } from '../../config/units.ts'
+import { durationFlagFor, roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { testProgramModel } from '../../contract/test-program.ts'
 import { commandFor } from '../command-line.ts'
@@ -60,7 +60,7 @@ function examineQuota(
   const when = reset === undefined ? '' : `, resets in ${roundDuration(reset)}`
   const words = `${remaining}${of} requests are left${when}`
   if (remaining > (limit ?? 0) / 10) return ok('quota', words)
-  const wait = reset === undefined ? '1h' : roundDuration(reset)
+  const wait = reset === undefined ? '1h' : durationFlagFor(reset)
   const hint = `Let commands wait for it with: --max-wait ${wait}`
   return warning('quota', words, context.options.max_wait.source === 'default' ? hint : null)
 }

@@ -4,7 +4,7 @@ import type { UnresolvedRow } from '../../bulk/results/report-rows.ts'
 import type { RowResult } from '../../bulk/results/row-result.ts'
 import type { Pause } from '../../bulk/send/throttle.ts'
 import { usualWindow } from '../../config/quota.ts'
-import { describeSpan, durationFlagFor } from '../../config/units.ts'
+import { durationFlagFor, roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import { importView, summarizeForecast } from '../../view/import.ts'
@@ -215,7 +215,7 @@ function describeForecast(
   concurrency: number,
   again: string,
 ): string {
-  const about = `about ${describeSpan(Math.max(1000, duration))}, ${concurrency} at a time`
+  const about = `about ${roundDuration(Math.max(1000, duration))}, ${concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `Quota: unknown (to set one, use --quota 100/h). Without a quota, the import takes ${about}.`
   }
@@ -223,9 +223,9 @@ function describeForecast(
   const known = [
     ...(limit === undefined
       ? []
-      : [`${countOf(limit, 'request')}${window ? ` per ${describeSpan(window)}` : ''}`]),
+      : [`${countOf(limit, 'request')}${window ? ` per ${roundDuration(window)}` : ''}`]),
     ...(quota.remaining === undefined ? [] : [`${groupDigits(remaining)} left`]),
-    ...(window || reset === undefined ? [] : [`more in ${describeSpan(reset)}`]),
+    ...(window || reset === undefined ? [] : [`more in ${roundDuration(reset)}`]),
   ]
   const isLonger = limit === undefined || requests - remaining > limit
   const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? usualWindow) : 0)

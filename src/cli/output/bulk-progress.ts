@@ -1,6 +1,6 @@
 import type { RowCounts } from '../../bulk/import-options.ts'
 import type { Pause } from '../../bulk/send/throttle.ts'
-import { describeSpan } from '../../config/units.ts'
+import { roundDuration } from '../../config/units.ts'
 import { countOf, groupDigits } from '../../view/count.ts'
 import type { Output } from './output.ts'
 import { ProgressLine } from './progress-line.ts'
@@ -152,7 +152,7 @@ export function describeBulk(
   if (pause) return [describePause(pause, now), ...parts].join(', ')
   const rate = perSecond > 0 ? [`${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`] : []
   const rest =
-    left === undefined || !Number.isFinite(left) ? [] : [`${describeSpan(Math.max(1000, left))} left`]
+    left === undefined || !Number.isFinite(left) ? [] : [`${roundDuration(Math.max(1000, left))} left`]
   return [...parts, ...rate, ...rest].join(', ')
 }
 

@@ -1,5 +1,5 @@
 import type { ClientEvent } from '../../client/client-event.ts'
-import { describeSpan } from '../../config/units.ts'
+import { roundDuration } from '../../config/units.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Output } from '../output/output.ts'
 import type { Target } from '../target.ts'
@@ -35,7 +35,7 @@ export class ExpiryWarning {
   async warn(output: Output, target: Target, sources: Sources): Promise<void> {
     const left = this.#expiresAt === undefined ? Infinity : Date.parse(this.#expiresAt) - this.#clock.now()
     if (left <= 0 || left > notice || !(await isApiKey(target, sources))) return
-    await output.warn(`The API key expires in ${describeSpan(left)}, at ${this.#expiresAt}.`)
+    await output.warn(`The API key expires in ${roundDuration(left)}, at ${this.#expiresAt}.`)
   }
 }
 
