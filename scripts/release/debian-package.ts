@@ -45,6 +45,36 @@ const completions = {
   zsh: 'zsh/vendor-completions/_chatctl',
 }
 
+/** sysusers.d(5). */
+const sysusers = 'u chatctl - "chatctl service" /var/lib/chatctl /usr/sbin/nologin\n'
+
+const reloadSystemd = 'if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi'
+
+/**
+ * Where systemd is, they create the system user of the service and make its unit known (Debian Policy 6.5). The unit
+ * is not enabled: the service needs a public URL or a certificate first. An upgrade does not restart the service,
+ * and the user and the data stay after a removal.
+ */
+const maintainerScripts = {
+  postinst: `#!/bin/sh
+set -e
+if [ "$1" = configure ] && command -v systemd-sysusers >/dev/null; then
+  systemd-sysusers chatctl.conf
+fi
+${reloadSystemd}
+`,
+  prerm: `#!/bin/sh
+set -e
+if [ "$1" = remove ] && command -v systemctl >/dev/null; then
+  systemctl disable --now chatctl.service || true
+fi
+`,
+  postrm: `#!/bin/sh
+set -e
+${reloadSystemd}
+`,
+}
+
 /**
  * Builds a binary package (deb(5)). The same input results in the same bytes.
  * @returns the path of the package, in `directory`
@@ -71,6 +101,8 @@ export function buildDebianPackage(described: DebianPackage, directory: string):
     }
     for (const [shell, name] of Object.entries(completions))
       write(`usr/share/${name}`, read(`src/cli/completion/scripts/chatctl.${shell}`))
+    write('usr/lib/systemd/system/chatctl.service', read('scripts/release/chatctl.service'))
+    write('usr/lib/sysusers.d/chatctl.conf', sysusers)
     const documentation = 'usr/share/doc/chatctl'
     write(`${documentation}/copyright`, writeCopyright(read('LICENSE').toString()))
     compress(`${documentation}/changelog`, writeChangelog(version, described))
@@ -81,6 +113,7 @@ export function buildDebianPackage(described: DebianPackage, directory: string):
     const hashes = files.map((name) => `${md5(join(staged, name))}  ${name}\n`)
     write('DEBIAN/control', writeControl(described, version, installedSize(staged)))
     write('DEBIAN/md5sums', hashes.join(''))
+    for (const [name, script] of Object.entries(maintainerScripts)) write(`DEBIAN/${name}`, script)
     setModes(staged)
     execFileSync('dpkg-deb', ['--root-owner-group', '-Zzstd', '--build', staged, path], {
       env: { ...process.env, SOURCE_DATE_EPOCH: String(described.time) },
@@ -191,7 +224,8 @@ function setModes(directory: string): void {
   chmodSync(directory, 0o755)
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
-    const isProgram = path === join(directory, 'usr/bin/chatctl')
+    const isScript = Object.keys(maintainerScripts).includes(relative(join(directory, 'DEBIAN'), path))
+    const isProgram = isScript || path === join(directory, 'usr/bin/chatctl')
     chmodSync(path, entry.isDirectory() || isProgram ? 0o755 : 0o644)
   }
 }

@@ -116,7 +116,7 @@ describe('auth logout', () => {
     await house.close()
   })
 
-  const unreadable = [{ version: 2 }, { revocation_endpoint: 'notaurl' }]
+  const unreadable = [{ version: 2 }, { revocation_endpoint: 'not-a-url' }]
   for (const fields of unreadable)
     it(`deletes a credential with ${JSON.stringify(fields)}, and warns that nothing was revoked`, async () => {
       await signIn(sandbox, { server, service })

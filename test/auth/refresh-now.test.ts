@@ -92,7 +92,7 @@ describe('auth refresh', () => {
     expectFailure(stored, 2, 'Profile "other" has an API key, which cannot be refreshed')
   })
 
-  for (const address of ['notaurl', 'javascript:alert(1)', 'http://192.0.2.1/token']) {
+  for (const address of ['not-a-url', 'javascript:alert(1)', 'http://192.0.2.1/token']) {
     it(`reports the stored token endpoint ${address}, to which nothing can be sent`, async () => {
       changeCredential(sandbox, { token_endpoint: address })
       const again = 'Replace it with: chatctl auth login --profile work'

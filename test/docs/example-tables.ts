@@ -92,7 +92,6 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   },
   { of: /npx chatctl/g, by: () => 'chatctl', why: 'npx runs the installed program' },
   { of: /--port 8787/g, by: () => '--port 0', why: 'a free port' },
-  { of: /--admin-port 9787/g, by: () => '--admin-port 0', why: 'a free port' },
   { of: /--host 0\.0\.0\.0/g, by: () => '--host 127.0.0.1', why: 'tests listen on loopback only' },
   {
     of: / \| source$|^source <\(|(?<=autocomplete (?:bash|zsh))\)$/g,

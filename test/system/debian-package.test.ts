@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -103,6 +103,17 @@ describe(`the Debian package${leftOut}`, function () {
       expect(shell('fish', '--no-config', '-c', fish)).to.match(/^doctor\t/)
     })
 
+    it('has a valid systemd unit, which is the one in the guide, and its system user', () => {
+      const unit = join(root, 'usr/lib/systemd/system/chatctl.service')
+      run('systemd-analyze', 'verify', '--man=no', unit)
+      const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/host-the-service.md'), 'utf8')
+      expect(guide).to.contain(`\`\`\`ini\n${readFileSync(unit, 'utf8')}\`\`\`\n`)
+      mkdirSync(join(root, 'etc'))
+      run('systemd-sysusers', '--root', root, 'chatctl.conf')
+      const user = /^chatctl:x:\d+:\d+:chatctl service:\/var\/lib\/chatctl:\/usr\/sbin\/nologin$/m
+      expect(readFileSync(join(root, 'etc/passwd'), 'utf8')).to.match(user)
+    })
+
     it('has its license, those of what it contains, and its changes', () => {
       const documents = join(root, 'usr/share/doc/chatctl')
       const copyright = readFileSync(join(documents, 'copyright'), 'utf8')
@@ -160,6 +171,34 @@ describe(`the Debian package${leftOut}`, function () {
       expect(await expectDone(`${create} --jq .email`, 1000)).to.equal('ada@example.com\n')
     })
 
+    it('runs the service as its unit says', async () => {
+      const said = await expectDone(`set -e
+        read() { sed -n "s|^$1=||p" /usr/lib/systemd/system/chatctl.service; }
+        directory=/var/lib/$(read StateDirectory)
+        install --directory --mode 700 --owner 1000 --group 1000 $directory
+        OPTIONS='--port 0 --log-level warn'
+        start=$(eval echo $(read ExecStart))
+        setpriv --reuid 1000 --regid 1000 --clear-groups env HOME=$directory $start >/tmp/ready & service=$!
+        until chatctl service status --data $directory --ready >/dev/null 2>&1; do kill -0 $service; done
+        stat --format %u $directory/chatctl.db
+        kill $service
+        wait $service`)
+      expect(said).to.equal('1000\n')
+    })
+
+    it('creates the user and disables the unit only where systemd is', async () => {
+      const path = `/mnt/${nameOf(file)}`
+      await expectDone(`for name in systemd-sysusers systemctl; do
+          printf '#!/bin/sh\\necho "%s $*" >>/tmp/systemd.log\\n' $name >/usr/local/bin/$name
+          chmod +x /usr/local/bin/$name
+        done
+        PATH=/usr/local/bin:$PATH; dpkg --install ${path} && dpkg --remove chatctl
+        rm /usr/local/bin/*; dpkg --install ${path}`)
+      expect(await expectDone('cat /tmp/systemd.log')).to.equal(
+        'systemd-sysusers chatctl.conf\nsystemctl disable --now chatctl.service\n',
+      )
+    })
+
     it('is upgraded while the service runs, which continues with the old program', async () => {
       const next = build({ version: `${packageFile.version}+next` })
       const said = await expectDone(`set -e
@@ -174,9 +213,10 @@ describe(`the Debian package${leftOut}`, function () {
       expect(await expectDone('dpkg-query --status chatctl')).to.contain('+next')
     })
 
-    it('is removed without a trace, except for the data of users', async () => {
+    it('is removed without a trace, except for the data of users and of the service', async () => {
       await expectDone('apt-get purge --yes chatctl; rm -rf /root/.local /root/.cache')
       expect((await machine.run('command -v chatctl')).exitCode).not.to.equal(0)
+      await expectDone('rm -r /var/lib/chatctl')
       expect(await listFiles()).to.equal(before)
       expect(await expectDone('ls /home/ada/.local/share/chatctl', 1000)).to.contain('chatctl.db')
     })
