@@ -97,19 +97,33 @@ export function* readUserCreations(directory: string, onUnreadable: () => void):
   }
 }
 
-/** A user whose creation on a service has succeeded or may have succeeded. The ID is null if it is not known. */
-type CreatedUser = Pick<ActivityEntry, 'outcome'> & { id: string | null }
+/** What the record has about the creation of an email on a service. */
+export interface CreatedUser {
+  /** IDs of the created users, newest first. */
+  ids: readonly string[]
+  /** `unknown`: no creation was confirmed, and the outcome of one is unknown. */
+  outcome: 'done' | 'unknown'
+}
 
-/** The users that were created from this machine, by email in lower case: of several, the newest. @throws as `readActivity` */
+/**
+ * The users that were created from this machine, or may have been, by email in lower case.
+ *
+ * @param directory of the log
+ * @throws as `readActivity`
+ */
 export function readCreatedUsers(directory: string, service: string): Map<string, CreatedUser> {
-  const users = new Map<string, CreatedUser>()
-  for (const { service: of, email, user_id: id, outcome } of readUserCreations(directory, () => {})) {
-    if (of !== service || email === null || outcome === 'refused') continue
-    const known = users.get(email.toLowerCase())
-    if (!known || (known.outcome === 'unknown' && outcome === 'done'))
-      users.set(email.toLowerCase(), { id, outcome })
+  const created = new Map<string, CreatedUser>()
+  for (const entry of readUserCreations(directory, () => {})) {
+    const { email, user_id: id, outcome } = entry
+    if (entry.service !== service || email === null || outcome === 'refused') continue
+    const key = email.toLowerCase()
+    const { ids = [], outcome: newer } = created.get(key) ?? {}
+    created.set(key, {
+      ids: id === null || ids.includes(id) ? ids : [...ids, id],
+      outcome: newer === 'done' ? newer : outcome,
+    })
   }
-  return users
+  return created
 }
 
 function* readFiles(

@@ -47,16 +47,8 @@ export async function* adoptUsers(
   state: UsersState,
   { isDryRun, ...sending }: { client: Client; throttle: Throttle; concurrency: number; isDryRun: boolean },
 ): AsyncIterable<AdoptionResult> {
-  const requested: KnownUser[] = []
-  const noting = async function* () {
-    for await (const user of users) {
-      requested.push(user)
-      yield user
-    }
-  }
-  for await (const result of getUsers(noting(), sending)) {
-    const user = requested.shift()
-    if (user === undefined) return
+  for await (const result of getUsers(users, sending)) {
+    const { requested: user } = result
     if ('failure' in result) {
       yield { user, failure: result.failure }
       continue

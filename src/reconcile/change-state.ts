@@ -1,15 +1,10 @@
+import { distance } from 'fastest-levenshtein'
+import type { Advice } from '../contract/advice.ts'
+import { Failure } from '../contract/failure.ts'
 import type { ComparedEntry } from './compare-user.ts'
-import { noEntry } from './id-of-email.ts'
-import { agreed } from './state/load-state.ts'
+import { combined } from './state/load-state.ts'
 import { formatEntry, keyOf, type StateEntry } from './state/state-entry.ts'
 import type { UsersState } from './state/users-state.ts'
-
-interface StateChanging {
-  state: UsersState
-  /** Of the state file, for errors. */
-  name: string
-  isDryRun: boolean
-}
 
 /**
  * Forgets users, so that the next run creates them. If the record of changes has one, the state says that it is
@@ -20,20 +15,23 @@ interface StateChanging {
  */
 export function forgetUsers(
   emails: readonly string[],
-  { state, name, isDryRun, recorded }: StateChanging & { recorded(email: string): ComparedEntry | undefined },
+  {
+    state,
+    isDryRun,
+    recorded,
+  }: { state: UsersState; isDryRun: boolean; recorded(email: string): ComparedEntry | undefined },
 ): { email: string; id: string | null }[] {
   const known = emails.map((email) => {
-    const entry = state.find(email)
-    const record = recorded(email)
-    if (entry || record) return { email: entry?.email ?? email, id: entry?.id ?? record?.id ?? null, record }
-    throw noEntry(email, { state, name, suggests: true })
+    const found = state.find(email) ?? recorded(email)
+    if (found) return { email, id: found.id ?? null }
+    throw noEntry(email, state, true)
   })
-  return known.map(({ email, id, record }) => {
-    if (isDryRun) return { email, id }
-    if (record) state.note({ email, id: undefined, creation: 'forgotten', hashes: {} })
+  if (isDryRun) return known
+  for (const { email } of known) {
+    if (recorded(email)) state.note({ email, id: undefined, creation: 'forgotten', hashes: {} })
     else state.remove(email)
-    return { email, id }
-  })
+  }
+  return known
 }
 
 interface MergedUser {
@@ -51,7 +49,7 @@ interface MergedUser {
  */
 export function mergeStates(
   other: UsersState,
-  { state, isDryRun }: Omit<StateChanging, 'name'>,
+  { state, isDryRun }: { state: UsersState; isDryRun: boolean },
 ): MergedUser[] {
   const changes: StateEntry[] = []
   const merged: MergedUser[] = []
@@ -81,11 +79,49 @@ function conflictOf(ours: StateEntry | undefined, theirs: StateEntry, state: Use
   return holder && keyOf(holder.email) !== keyOf(theirs.email) ? holder.email : undefined
 }
 
-/** From the least that can be known about a creation to the most. */
-const creations: readonly StateEntry['creation'][] = ['forgotten', 'unknown', 'nameless', undefined]
+/**
+ * The id of a user in the state.
+ *
+ * @param suggests whether the error names the most similar email, for which all entries are read
+ * @throws Failure `refused` if the file does not exist, the email has no entry, or its id is unknown
+ */
+export function idOfEmail(email: string, state: UsersState, suggests: boolean): string {
+  const { name } = state
+  const found = state.find(email)
+  if (found?.id !== undefined) return found.id
+  const advice = [{ code: 'adopt_email' as const, email, state: name }]
+  if (found === undefined || found.creation === 'forgotten') throw noEntry(email, state, suggests, advice)
+  throw new Failure('refused', `The id of ${email} is unknown: ${name} has no outcome of its creation`, {
+    advice,
+  })
+}
 
-function combined(ours: StateEntry, theirs: StateEntry): StateEntry {
-  const [mine, other] = [ours, theirs].map(({ creation }) => creations.indexOf(creation))
-  if (mine === other) return agreed(ours, theirs)
-  return Number(mine) > Number(other) ? ours : theirs
+function noEntry(
+  email: string,
+  state: UsersState,
+  suggests: boolean,
+  advice: readonly Advice[] = [],
+): Failure {
+  const { name } = state
+  if (!state.exists) return new Failure('refused', `The state file ${name} does not exist`, { advice })
+  const meant = suggests ? nearestEmail(email, state) : undefined
+  return new Failure('refused', `${name} has no user with the email ${email}`, {
+    hint: meant && `Did you mean ${meant}?`,
+    advice,
+  })
+}
+
+/** The most similar email, without holding all of them in memory. */
+function nearestEmail(email: string, state: UsersState): string | undefined {
+  const key = keyOf(email)
+  let best: string | undefined
+  // The domains are usually equal, so only the part before it counts.
+  let least = Math.max(2, Math.floor(key.lastIndexOf('@') / 3)) + 1
+  for (const entry of state.entries()) {
+    const differences = distance(key, keyOf(entry.email))
+    if (differences >= least) continue
+    least = differences
+    best = entry.email
+  }
+  return best
 }

@@ -1,6 +1,8 @@
+import { readCreatedUsers } from '../activity/read-activity.ts'
 import type { Users } from '../client/users.ts'
 import { Failure } from '../contract/failure.ts'
 import type { User } from '../contract/user.ts'
+import type { Directories } from '../system/directories.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
 import {
   hashOfField,
@@ -55,6 +57,25 @@ export type UserReading = { user: User } | { failure: Failure } | 'missing' | 'u
 export interface ComparedEntry extends Pick<StateEntry, 'id' | 'creation' | 'hashes' | 'found'> {
   /** Only if it comes from the record of changes: the IDs of all users that were created with the email. */
   ids?: readonly string[]
+}
+
+/**
+ * Finds users without an entry in the state file in the record of changes of this machine, for example those of an
+ * import. The record is read when it is first needed.
+ */
+export function recordedUsers(
+  { state }: Directories,
+  service: string,
+): (email: string) => ComparedEntry | undefined {
+  let created: ReturnType<typeof readCreatedUsers> | undefined
+  return (email) => {
+    created ??= readCreatedUsers(state, service)
+    const found = created.get(email.toLowerCase())
+    if (!found) return undefined
+    const { ids, outcome } = found
+    if (ids.length === 1) return { id: ids[0], hashes: {}, ids }
+    return { id: undefined, creation: outcome === 'done' ? 'nameless' : 'unknown', hashes: {}, ids }
+  }
 }
 
 /**

@@ -80,3 +80,10 @@ function canonicalField(path: string, value: unknown): string {
   if (path === 'permissions' && Array.isArray(value)) return canonicalJson([...new Set(value)].sort())
   return canonicalJson(value ?? null)
 }
+
+export function hashesExcept(
+  hashes: Readonly<Record<string, string>>,
+  isRemoved: (path: string) => boolean,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(hashes).filter(([path]) => !isRemoved(path)))
+}

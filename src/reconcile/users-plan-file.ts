@@ -32,8 +32,10 @@ export interface UsersPlanHeader {
   serial: number
 }
 
+type SavedDifferences = Pick<UsersPlan, 'users' | 'unmanaged' | 'counts'>
+
 /** A saved plan of users. */
-export interface UsersPlanFile extends Omit<UsersPlan, 'planned'> {
+export interface UsersPlanFile extends SavedDifferences {
   header: UsersPlanHeader
 }
 
@@ -67,7 +69,7 @@ export function isUsersPlan(text: string): boolean {
 export async function saveUsersPlan(
   path: string,
   about: UsersPlanHeader,
-  { users, unmanaged, counts }: Omit<UsersPlan, 'planned'>,
+  { users, unmanaged, counts }: SavedDifferences,
 ): Promise<void> {
   assertReplaceable(path)
   const file = new DocumentFile(path)
@@ -226,14 +228,15 @@ export function assertPlanFits(
 export function assertUnapplied(
   name: string,
   { id, serial }: UsersPlanHeader,
-  { state, stateName, isApplied }: { state: UsersState; stateName: string; isApplied: boolean },
+  state: UsersState,
+  isApplied: boolean,
 ): void {
   if (isApplied || state.hasApplied(id)) {
     throw new Failure('conflict', `The plan ${name} was already applied`, { advice: [newPlan] })
   }
   if (state.serial >= serial) return
   const words = state.exists
-    ? `The state file ${stateName} is older than the plan ${name}`
-    : `The plan ${name} was made with the state file ${stateName}, which does not exist`
+    ? `The state file ${state.name} is older than the plan ${name}`
+    : `The plan ${name} was made with the state file ${state.name}, which does not exist`
   throw new Failure('conflict', words, { advice: [{ code: 'state_of_plan' }] })
 }

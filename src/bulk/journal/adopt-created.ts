@@ -1,3 +1,4 @@
+import type { CreatedUser } from '../../activity/read-activity.ts'
 import { readFileLines } from '../read-file-lines.ts'
 import { emailOfKey, type ImportedUser, rowKey, stepsOf } from '../rows/imported-user.ts'
 import { carriedLines } from './carry-over.ts'
@@ -7,7 +8,7 @@ import type { RowStates } from './row-states.ts'
 
 export interface CreatedUsers {
   /** The users whose creation any command has sent, by email in lower case; undefined to create users again. */
-  createdUsers: (() => ReadonlyMap<string, { id: string | null; outcome: string }>) | undefined
+  createdUsers: (() => ReadonlyMap<string, CreatedUser>) | undefined
   /** Whether a row of the file has this email, which is in lower case. */
   isInFile(email: string): boolean
 }
@@ -40,9 +41,11 @@ export async function adoptCreated(
   for (const { path } of findOthers(directory, header)) {
     for (const creation of await readCreations(path, isInFile)) add(emailOfKey(creation.key), creation)
   }
-  for (const [email, { id, outcome }] of createdUsers()) {
+  for (const [email, { ids, outcome }] of createdUsers()) {
+    const [id] = ids
     const did = outcome === 'done' ? 'took' : 'unknown'
-    if (isInFile(email)) add(email, { last: { row: 0, step: 'create', did, ...(id !== null && { id }) } })
+    if (isInFile(email))
+      add(email, { last: { row: 0, step: 'create', did, ...(id !== undefined && { id }) } })
   }
   if (found.size === 0) return count
   for await (const { index, row } of rows()) {

@@ -56,13 +56,6 @@ export interface EndLine {
   at: string
 }
 
-/** A request of a run without a journal, in a file for each service. */
-interface RequestLine {
-  type: 'request'
-  service: string
-  at: number
-}
-
 /** The window of a quota according to the service. It may have begun before the first request. Times are in ms. */
 export interface WindowLine {
   type: 'window'
@@ -74,6 +67,9 @@ export interface WindowLine {
   since: number
   requests: number
 }
+
+/** A request of a run without a journal. */
+type RequestLine = { type: 'request'; service: string; at: number }
 
 export type JournalLine = JournalHeader | StepLine | FileLine | EndLine | RequestLine | WindowLine
 

@@ -20,9 +20,6 @@ export interface SpentQuota {
 /** In ms, the longest window of a quota. */
 const longestWindow = 24 * 3600 * 1000
 
-/** The name of a file with the requests of a run that has no journal. */
-const requestsName = /^quota-.*\.jsonl$/
-
 interface CountedRun {
   directories: Directories
   service: string
@@ -80,7 +77,7 @@ export async function readSpentQuota(
     if (!/\.jsonl(\.old)?$/.test(name)) continue
     try {
       const { mtimeMs } = statSync(path)
-      if (requestsName.test(name) && mtimeMs <= now - longestWindow) rmSync(path, { force: true })
+      if (name.startsWith('quota-') && mtimeMs <= now - longestWindow) rmSync(path, { force: true })
       if (mtimeMs <= now - window) continue
       for await (const event of readEvents(path, { service, window })) events.push(event)
     } catch (error) {

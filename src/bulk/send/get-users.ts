@@ -15,7 +15,10 @@ export interface RequestedId {
   failure?: Failure
 }
 
-export type UserResult = { id: string; response: ApiResponse<User> } | { id: string; failure: Failure }
+export type UserResult<T extends RequestedId = RequestedId> = { id: string; requested: T } & (
+  | { response: ApiResponse<User> }
+  | { failure: Failure }
+)
 
 /** @throws Failure `refused` for an id that would change the path, or is empty */
 export function checkId({ id, place }: RequestedId): void {
@@ -32,23 +35,23 @@ export function checkId({ id, place }: RequestedId): void {
  *
  * @throws Failure if all further requests would fail too, or for an invalid id
  */
-export function getUsers(
-  ids: Iterable<RequestedId> | AsyncIterable<RequestedId>,
+export function getUsers<T extends RequestedId>(
+  ids: Iterable<T> | AsyncIterable<T>,
   { client, throttle, concurrency }: { client: Client; throttle: Throttle; concurrency: number },
-): AsyncIterable<UserResult> {
+): AsyncIterable<UserResult<T>> {
   const health = new ServiceHealth()
-  return mapInOrder(ids, concurrency, async (requested): Promise<UserResult> => {
+  return mapInOrder(ids, concurrency, async (requested): Promise<UserResult<T>> => {
     const { id, failure } = requested
-    if (failure) return { id, failure }
+    if (failure) return { id, requested, failure }
     checkId(requested)
     try {
       const response = await throttle.through(() => client.users.get(id))
       health.succeeded()
-      return { id, response }
+      return { id, requested, response }
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure
       health.failed(failure)
-      return { id, failure }
+      return { id, requested, failure }
     }
   })
 }

@@ -61,7 +61,7 @@ async function* readWords(what: string, { host: { stdin }, output, signal }: Con
 }
 
 /**
- * The values of arguments, and in the place of `-` those from stdin, as they arrive.
+ * The values of arguments. Those from stdin replace `-`, as they arrive.
  *
  * @param read makes a value of a word from stdin
  * @throws Failure `usage` if `-` was given twice; as `readWords`

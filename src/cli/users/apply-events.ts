@@ -8,11 +8,11 @@ import type { printedDifferences, UsersPlan } from '../../reconcile/apply/users-
 import { countOf } from '../../view/count.ts'
 import { type UserCounts, userDifferenceView } from '../../view/user-differences.ts'
 import { defaultConcurrency } from '../bulk-flags.ts'
+import { quoteWord } from '../command-line.ts'
 import { connectWorkers } from '../connect-workers.ts'
 import type { Context } from '../context.ts'
 import { BulkProgress } from '../output/bulk-progress.ts'
 import { planServiceOf } from '../settings-change.ts'
-import { warnOfSpelling } from './comparison-notices.ts'
 
 type ConfirmOptions = { yes: boolean; service: string; state: string; printed: typeof printedDifferences }
 
@@ -46,7 +46,7 @@ export function applyEvents(
   options: ConfirmOptions,
 ): Pick<ApplyRunOptions, 'onPlanned' | 'confirm' | 'onOutcome'> {
   return {
-    onPlanned: async (respelled) => {
+    onPlanned: async ({ respelled }) => {
       progress.end()
       await warnOfSpelling(context, respelled, options.state)
     },
@@ -120,4 +120,32 @@ export class ApplyProgress {
     this.#progress?.end()
     this.#progress = undefined
   }
+}
+
+/**
+ * Says what a comparison of users cannot see.
+ *
+ * @param state.name of the state file, as the user gave it
+ */
+export function sayWhatIsUnseen(
+  { output }: Context,
+  state: { name: string; exists: boolean },
+  refresh: boolean,
+): void {
+  const { name, exists } = state
+  if (!exists) {
+    output.notice(
+      `There is no state file ${name} yet, so every user is new that was not created from this machine. To record users who exist, run: chatctl users adopt EMAIL=ID --state ${quoteWord(name)}`,
+    )
+  } else if (!refresh) {
+    output.notice(`Compared with ${name} alone: no user was read, so changes by others are not seen.`)
+  }
+}
+
+/** @param users number of users whose email in the files has another case than in the state file */
+export async function warnOfSpelling({ output }: Context, users: number, state: string): Promise<void> {
+  if (users === 0) return
+  await output.warn(
+    `${countOf(users, 'email')} ${users === 1 ? 'has' : 'have'} another case in the files than in ${state}. An email cannot be changed, so the case is ignored.`,
+  )
 }

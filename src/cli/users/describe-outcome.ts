@@ -20,15 +20,27 @@ export interface NextSteps {
   recreate: string
 }
 
-/** The problem of a user that was begun; undefined if it has none, or if it was not finished. */
-export function problemOf(outcome: UserOutcome, steps: NextSteps): UserProblem | undefined {
-  const described = describeOutcome(outcome, steps)
-  return described && { code: outcome.failure?.code ?? outcome.status, ...described }
+/** A message, and command lines. */
+type Described = readonly [message: string, ...hints: string[]] | undefined
+
+/**
+ * The problem of a user; undefined if it has none, or was not finished.
+ *
+ * @param outcome of a user that was begun
+ */
+export function problemOf(
+  difference: UserDifference,
+  outcome: UserOutcome | undefined,
+  steps: NextSteps,
+): UserProblem | undefined {
+  const described = outcome ? describeOutcome(outcome, steps) : describeDifference(difference, steps)
+  if (!described) return undefined
+  const [message, ...hints] = described
+  const failure = outcome ? outcome.failure : difference.error
+  return { code: failure?.code ?? outcome?.status ?? difference.action, message, hints }
 }
 
-type Described = Omit<UserProblem, 'code'>
-
-function describeOutcome(outcome: UserOutcome, { adopt, forget, retry }: NextSteps): Described | undefined {
+function describeOutcome(outcome: UserOutcome, { adopt, forget, retry }: NextSteps): Described {
   const { email, id, status, isCreated, failure, mismatches } = outcome
   const done = isCreated ? 'created' : 'changed'
   const but = isCreated ? 'created, but ' : ''
@@ -40,65 +52,45 @@ function describeOutcome(outcome: UserOutcome, { adopt, forget, retry }: NextSte
     case 'pending':
       return undefined
     case 'conflict':
-      return {
-        message: `changed since the plan was made: ${describeConflict(mismatches, failure)}`,
-        hints: [],
-      }
+      return [`changed since the plan was made: ${describeConflict(mismatches, failure)}`]
     case 'not_applied':
-      return {
-        message: but + (failure ? reasonOf(failure) : describeMismatches(mismatches)),
-        hints: [],
-      }
+      return [but + (failure ? reasonOf(failure) : describeMismatches(mismatches))]
     case 'unverified':
       // Without a failure, the run has ended, and the next one reads the user.
-      return failure && { message: `${done}, but not read back: ${describeFailure(failure)}`, hints: [] }
+      return failure && [`${done}, but not read back: ${describeFailure(failure)}`]
     case 'failed': {
-      const [taken] = failure?.advice.filter(({ code }) => code === 'adopt_existing') ?? []
-      const existing = taken?.code === 'adopt_existing' ? [adopt(email, taken.id)] : []
-      return { message: but + describeFailure(failure), hints: existing }
+      const taken = failure?.advice.find((advice) => advice.code === 'adopt_existing')
+      return [but + describeFailure(failure), ...(taken ? [adopt(email, taken.id)] : [])]
     }
     case 'nameless':
-      return {
-        message: `created, but ${failure ? reasonOf(failure) : 'the response has no ID'}`,
-        hints: [adopt(email, undefined), forget(email)],
-      }
+      return [
+        `created, but ${failure ? reasonOf(failure) : 'the response has no ID'}`,
+        adopt(email, undefined),
+        forget(email),
+      ]
     case 'unknown':
-      if (id !== undefined)
-        return {
-          message: `${but}the outcome of a change is unknown: ${describeFailure(failure)}`,
-          hints: [],
-        }
-      return {
-        message: `the outcome of the creation is unknown: ${describeFailure(failure)}`,
-        hints: [adopt(email, undefined), retry],
-      }
+      if (id !== undefined) return [`${but}the outcome of a change is unknown: ${describeFailure(failure)}`]
+      return [
+        `the outcome of the creation is unknown: ${describeFailure(failure)}`,
+        adopt(email, undefined),
+        retry,
+      ]
   }
-}
-
-/** The problem of a user that cannot be applied. */
-export function problemOfDifference(difference: UserDifference, steps: NextSteps): UserProblem | undefined {
-  const described = describeDifference(difference, steps)
-  return described && { code: difference.error?.code ?? difference.action, ...described }
 }
 
 function describeDifference(
   { action, email, error }: UserDifference,
   { adopt, forget, retry, recreate }: NextSteps,
-): Described | undefined {
+): Described {
   switch (action) {
     case 'missing':
-      return { message: 'the service no longer has this user (404)', hints: [recreate] }
+      return ['the service no longer has this user (404)', recreate]
     case 'unknown':
-      if (error) return { message: error.message, hints: [adopt(email, undefined), forget(email)] }
-      return {
-        message: 'the outcome of an earlier creation is unknown',
-        hints: [adopt(email, undefined), retry],
-      }
+      if (error) return [error.message, adopt(email, undefined), forget(email)]
+      return ['the outcome of an earlier creation is unknown', adopt(email, undefined), retry]
     case 'failed':
-      return {
-        message: describeFailure(error),
-        hints: error?.kind === 'conflict' ? [adopt(email, undefined), forget(email)] : [],
-      }
+      if (error?.kind !== 'conflict') return [describeFailure(error)]
+      return [describeFailure(error), adopt(email, undefined), forget(email)]
     default:
       return undefined
   }

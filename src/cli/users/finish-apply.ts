@@ -10,7 +10,7 @@ import { appliedUsersView } from '../../view/users.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context.ts'
 import { describeFirst, showFirst } from '../first-requests.ts'
-import { type NextSteps, problemOf, problemOfDifference, type UserProblem } from './describe-outcome.ts'
+import { type NextSteps, problemOf, type UserProblem } from './describe-outcome.ts'
 
 /** Maximum number of users that are listed on stderr. */
 const maxListed = 20
@@ -54,7 +54,7 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   if (context.dryRun) return showDryRun(context, differences, result.requestsOf(plan.planned))
   const users = plan.users.map(({ difference }, index): FinishedUser => {
     const outcome = byEmail.get(difference.email)
-    const problem = outcome ? problemOf(outcome, steps) : problemOfDifference(difference, steps)
+    const problem = problemOf(difference, outcome, steps)
     return { difference, shown: differences.users[index], outcome, problem }
   })
   const count = (isCounted: (outcome: UserOutcome) => boolean) =>

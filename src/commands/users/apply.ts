@@ -14,8 +14,7 @@ import {
   userFilesFlags,
   userFilesOptions,
 } from '../../cli/user-files-flags.ts'
-import { ApplyProgress, applyEvents, comparing } from '../../cli/users/apply-events.ts'
-import { sayWhatIsUnseen } from '../../cli/users/comparison-notices.ts'
+import { ApplyProgress, applyEvents, comparing, sayWhatIsUnseen } from '../../cli/users/apply-events.ts'
 import { finishApply } from '../../cli/users/finish-apply.ts'
 import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
 import type { PasswordChoice } from '../../reconcile/apply/password-source.ts'
@@ -109,7 +108,7 @@ export default class UsersApply extends BaseCommand {
       const progress = new ApplyProgress(context, estimateDuration)
       let applied: AppliedUsers
       try {
-        if (input && plan) await this.#checkState(plan.header, input.name, name, { context, state })
+        if (input && plan) await this.#checkState(plan.header, input.name, { context, state })
         if (!plan) {
           sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
           progress.begin(users)
@@ -160,12 +159,12 @@ export default class UsersApply extends BaseCommand {
   }
 
   /** @throws Failure `conflict` if the plan was applied before, or the state file is earlier than the plan */
-  async #checkState(header: UsersPlanHeader, name: string, stateName: string, { context, state }: Applying) {
+  async #checkState(header: UsersPlanHeader, name: string, { context, state }: Applying) {
     const [{ assertUnapplied }, { isApplied }] = await Promise.all([
       import('../../reconcile/users-plan-file.ts'),
       import('../../plan/plan-file.ts'),
     ])
-    assertUnapplied(name, header, { state, stateName, isApplied: isApplied(context.directories, header.id) })
+    assertUnapplied(name, header, state, isApplied(context.directories, header.id))
   }
 
   /** Also beside the state file, which a user with another home directory may share. */

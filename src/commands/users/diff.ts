@@ -16,12 +16,11 @@ import {
   userFilesFlags,
   userFilesOptions,
 } from '../../cli/user-files-flags.ts'
-import { ApplyProgress, comparing } from '../../cli/users/apply-events.ts'
-import { sayWhatIsUnseen, warnOfSpelling } from '../../cli/users/comparison-notices.ts'
+import { ApplyProgress, comparing, sayWhatIsUnseen, warnOfSpelling } from '../../cli/users/apply-events.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nameOfService } from '../../contract/saved-plan.ts'
-import type { ComparedUsers } from '../../reconcile/apply/plan-users.ts'
+import type { UsersPlan } from '../../reconcile/apply/users-plan.ts'
 import type { UsersState } from '../../reconcile/state/users-state.ts'
 import type { UserFiles } from '../../reconcile/user-files.ts'
 import { isoNow } from '../../system/clock.ts'
@@ -134,9 +133,9 @@ export default class UsersDiff extends BaseCommand {
     const { service } = opening
     const state = await UsersState.open(path, opening)
     try {
-      const compared = await this.#read(files, state, users, flags, context)
+      const plan = await this.#read(files, state, users, flags, context)
       sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
-      await warnOfSpelling(context, compared.respelled, name)
+      await warnOfSpelling(context, plan.respelled, name)
       if (flags.save !== undefined) {
         const { saveUsersPlan } = await import('../../reconcile/users-plan-file.ts')
         const header = {
@@ -145,11 +144,11 @@ export default class UsersDiff extends BaseCommand {
           tool: this.config.version,
           ...{ service, state: name, serial: state.serial },
         }
-        await saveUsersPlan(context.resolvePath(flags.save), header, compared.plan)
+        await saveUsersPlan(context.resolvePath(flags.save), header, plan)
         const apply = commandFor(context, 'users', 'apply', flags.save)
         context.output.notice(`The plan is in ${flags.save}. Apply it with: ${apply}`)
       }
-      return printedDifferences(compared.plan, { service, state: name })
+      return printedDifferences(plan, { service, state: name })
     } finally {
       await state.close()
     }
@@ -161,7 +160,7 @@ export default class UsersDiff extends BaseCommand {
     total: number,
     flags: Comparison,
     context: Context,
-  ): Promise<ComparedUsers> {
+  ): Promise<UsersPlan> {
     const [{ diffUsers }, { estimateDuration }] = await Promise.all([
       import('../../reconcile/apply/plan-users.ts'),
       import('../../bulk/send/estimate.ts'),

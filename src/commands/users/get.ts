@@ -56,31 +56,21 @@ export default class UsersGet extends BaseCommand {
       const id = lookup ? lookup.idOf(first, true) : first
       await showDocumentedOrAll(userView, await client.users.get(id), context)
     } finally {
-      await lookup?.close()
+      await lookup?.state.close()
     }
   }
 }
 
-/** Finds IDs by email in a state file. */
-interface Lookup {
-  /** Whether there is a state file. */
-  exists: boolean
-  /** @param suggests whether an error names a similar email, which takes long in a large file */
-  idOf(email: string, suggests: boolean): string
-  close(): Promise<void>
-}
+type Lookup = Awaited<ReturnType<typeof openLookup>>
 
-async function openLookup(name: string, context: Context): Promise<Lookup> {
+/** Finds IDs by email in a state file. */
+async function openLookup(name: string, context: Context) {
   const [{ UsersState }, { idOfEmail }] = await Promise.all([
     import('../../reconcile/state/users-state.ts'),
-    import('../../reconcile/id-of-email.ts'),
+    import('../../reconcile/change-state.ts'),
   ])
   const state = await UsersState.open(...stateOf(context, name, 'read'))
-  return {
-    exists: state.exists,
-    idOf: (email, suggests) => idOfEmail(email, { state, name, suggests }),
-    close: () => state.close(),
-  }
+  return { state, idOf: (email: string, suggests: boolean) => idOfEmail(email, state, suggests) }
 }
 
 /** @param word an ID, or with a lookup an email */
@@ -88,7 +78,7 @@ function requestOf(word: string, place: string | undefined, lookup: Lookup | und
   try {
     return { id: lookup ? lookup.idOf(word, false) : word, ...(place !== undefined && { place }) }
   } catch (failure) {
-    if (!(failure instanceof Failure && lookup?.exists)) throw failure
+    if (!(failure instanceof Failure && lookup?.state.exists)) throw failure
     return { id: word, failure }
   }
 }

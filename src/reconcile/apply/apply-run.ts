@@ -2,7 +2,7 @@ import { GracefulAbort } from '../../bulk/send/graceful-abort.ts'
 import type { KnownQuota } from '../../bulk/send/known-quota.ts'
 import { runRows } from '../../bulk/send/run-rows.ts'
 import { ServiceHealth } from '../../bulk/send/service-health.ts'
-import { recordedUsers } from '../recorded-users.ts'
+import { recordedUsers } from '../compare-user.ts'
 import { type ApplySending, UserApplication } from './apply-user.ts'
 import { openPasswordSource, type PasswordChoice } from './password-source.ts'
 import { type Comparing, openThrottle, planUsers } from './plan-users.ts'
@@ -17,8 +17,7 @@ export interface ApplyRunOptions extends Comparing {
   /** The environment and the working directory of the password command. */
   env: NodeJS.ProcessEnv
   cwd: string | undefined
-  /** @param respelled number of users whose email in the files has another case than in the state file */
-  onPlanned(respelled: number): Promise<void>
+  onPlanned(plan: UsersPlan): Promise<void>
   /** Called if there are differences to apply. Throws to send nothing. */
   confirm(plan: UsersPlan): Promise<void>
   onBegin(plan: UsersPlan): void
@@ -52,8 +51,8 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
   })
   const recorded = recordedUsers(options.directories, options.service)
   const users = options.refresh ? client.users : undefined
-  const { plan, respelled } = await planUsers({ ...options, users, recorded, throttle })
-  await options.onPlanned(respelled)
+  const plan = await planUsers({ ...options, users, recorded, throttle })
+  await options.onPlanned(plan)
   const outcomes = new Map<PlannedUser, UserOutcome>()
   if (plan.planned.length === 0 || options.isDryRun) return { plan, outcomes }
 
@@ -74,7 +73,7 @@ export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> 
       clock,
       signal,
       concurrency,
-      passwordOf: passwords.of,
+      passwordOf: (email) => passwords.of(email),
       beforeChange: () => (begun ??= options.onFirstChange()),
       onOutcome: (user, outcome) => {
         outcomes.set(user, outcome)

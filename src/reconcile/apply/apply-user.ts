@@ -6,12 +6,22 @@ import { Failure } from '../../contract/failure.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/mismatches.ts'
 import { type ComparedEntry, otherUser, readUser } from '../compare-user.ts'
-import { hashOfField, isReadable } from '../managed-fields.ts'
-import { hashesExcept, type StateEntry } from '../state/state-entry.ts'
+
+import { hashesExcept, hashOfField, isReadable } from '../managed-fields.ts'
+import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
-import { changedUser, emailTaken, stateConflict, takenId, withoutPassword } from './apply-failures.ts'
+
 import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
-import { findChangedSince, findNotApplied, type UserOutcome } from './user-outcome.ts'
+import {
+  changedUser,
+  emailTaken,
+  findChangedSince,
+  findNotApplied,
+  stateConflict,
+  takenId,
+  type UserOutcome,
+  withoutPassword,
+} from './user-outcome.ts'
 
 export interface ApplySending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>

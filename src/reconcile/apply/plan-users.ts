@@ -10,8 +10,14 @@ import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import type { Directories } from '../../system/directories.ts'
 import type { UserCounts } from '../../view/user-differences.ts'
-import { type ComparedEntry, compareUser, foundBy, readUser, type UserReading } from '../compare-user.ts'
-import { recordedUsers } from '../recorded-users.ts'
+import {
+  type ComparedEntry,
+  compareUser,
+  foundBy,
+  readUser,
+  recordedUsers,
+  type UserReading,
+} from '../compare-user.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { UserFiles } from '../user-files.ts'
 import type { UsersPlanFile } from '../users-plan-file.ts'
@@ -36,12 +42,6 @@ export interface Comparing extends Partial<PlanChoices>, ThrottleOptions {
   onCompared(counts: UserCounts, quota: KnownQuota | undefined): void
 }
 
-export interface ComparedUsers {
-  plan: UsersPlan
-  /** The number of users whose email in the files has another case than in the state file. */
-  respelled: number
-}
-
 interface PlanUsersOptions extends Comparing {
   users: Pick<Users, 'get'> | undefined
   /** Finds a user without an entry in the state in the record of changes. */
@@ -50,7 +50,7 @@ interface PlanUsersOptions extends Comparing {
 }
 
 /** @throws Failure if all further requests would fail too */
-export async function diffUsers(options: Comparing): Promise<ComparedUsers> {
+export async function diffUsers(options: Comparing): Promise<UsersPlan> {
   const { refresh, connect, directories, service } = options
   const throttle = await openThrottle(options)
   const client = refresh
@@ -71,13 +71,13 @@ export async function openThrottle(options: Comparing): Promise<Throttle> {
  *
  * @throws Failure if all further requests would fail too
  */
-export async function planUsers(options: PlanUsersOptions): Promise<ComparedUsers> {
+export async function planUsers(options: PlanUsersOptions): Promise<UsersPlan> {
   const { source, state, recorded, throttle, concurrency, clock, onCompared } = options
   const building = new UsersPlanBuilder(options)
   if ('plan' in source) {
     const { users, unmanaged, counts } = source.plan
     for (const user of users) building.add(user, state.find(user.wanted.email))
-    return { plan: { ...building.finish(unmanaged), counts }, respelled: building.respelled }
+    return { ...building.finish(unmanaged), counts }
   }
   const isChosen = await chooseUsers(source, options)
   const read = readerOf(options)
@@ -114,7 +114,7 @@ export async function planUsers(options: PlanUsersOptions): Promise<ComparedUser
     building.add(user, state.find(user.wanted.email))
     onCompared(building.counts, throttle.known)
   }
-  return { plan: building.finish(state.unmanaged()), respelled: building.respelled }
+  return building.finish(state.unmanaged())
 }
 
 /** @returns which of the known users are read; undefined for all */

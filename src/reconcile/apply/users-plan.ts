@@ -17,6 +17,8 @@ export interface UsersPlan {
   /** In the state file, but not in the files. */
   unmanaged: readonly { email: string; id: string | undefined }[]
   counts: UserCounts
+  /** The number of users whose email in the files has another case than in the state file. */
+  respelled: number
 }
 
 export interface PlanChoices {
@@ -44,8 +46,7 @@ export class UsersPlanBuilder {
     unmanaged: 0,
   }
 
-  /** The number of users whose email in the files has another case than in the state file. */
-  respelled = 0
+  #respelled = 0
 
   constructor(choices: Partial<PlanChoices>) {
     this.#choices = choices
@@ -55,7 +56,7 @@ export class UsersPlanBuilder {
   add(user: PlannedUser, entry: StateEntry | undefined): void {
     const { action, fields } = user.difference
     this.counts[action === 'none' ? 'unchanged' : action]++
-    if (entry && entry.email !== user.wanted.email) this.respelled++
+    if (entry && entry.email !== user.wanted.email) this.#respelled++
     if (fields.some(({ drifted }) => drifted)) this.counts.drifted++
     if (action === 'none' || action === 'unread') return
     this.#users.push(user)
@@ -70,7 +71,13 @@ export class UsersPlanBuilder {
   finish(unmanaged: Iterable<Pick<StateEntry, 'email' | 'id'>>): UsersPlan {
     const left = Array.from(unmanaged, ({ email, id }) => ({ email, id }))
     this.counts.unmanaged = left.length
-    return { users: this.#users, planned: this.#planned, unmanaged: left, counts: this.counts }
+    return {
+      users: this.#users,
+      planned: this.#planned,
+      unmanaged: left,
+      counts: this.counts,
+      respelled: this.#respelled,
+    }
   }
 }
 

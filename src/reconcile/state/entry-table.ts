@@ -9,6 +9,11 @@ const batchSize = 500
 /** Entries of the file that are inserted at once. */
 const rowsAtOnce = 32
 
+const select = 'SELECT body, line FROM entries WHERE key = ?'
+const insert = 'INSERT OR IGNORE INTO entries VALUES'
+const insertMany = `${insert} ${Array(rowsAtOnce).fill('(?, ?, ?, ?)').join()}`
+const keepOriginal = 'INSERT OR IGNORE INTO originals VALUES (?, (SELECT body FROM entries WHERE key = ?))'
+
 /** An email or an id that two entries of the file have, with their lines. */
 export type Repeated = ({ email: string } | { id: string }) & { line: number; earlier: number }
 
@@ -17,39 +22,32 @@ type LoadedRow = [key: string, id: string | null, body: string, line: number]
 /** The working copy of a state file: a temporary database, so that memory does not grow with the entries. */
 export class EntryTable {
   readonly #database: DatabaseSync
-  readonly #insert: StatementSync
-  readonly #insertMany: StatementSync
-  readonly #select: StatementSync
-  readonly #selectById: StatementSync
-  readonly #keepOriginal: StatementSync
-  readonly #selectOriginal: StatementSync
-  readonly #put: StatementSync
-  readonly #delete: StatementSync
-  readonly #want: StatementSync
+  readonly #statements = new Map<string, StatementSync>()
   #loading: LoadedRow[] = []
 
   constructor() {
-    const database = openTemporaryDatabase(memory)
-    database.exec(`
+    this.#database = openTemporaryDatabase(memory)
+    this.#database.exec(`
       CREATE TABLE entries (key TEXT PRIMARY KEY, id TEXT, body TEXT NOT NULL, line INTEGER) STRICT, WITHOUT ROWID;
       CREATE TABLE originals (key TEXT PRIMARY KEY, body TEXT) STRICT, WITHOUT ROWID;
       CREATE TABLE wanted (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
       BEGIN`)
-    this.#database = database
-    const insert = 'INSERT OR IGNORE INTO entries VALUES'
-    this.#insert = database.prepare(`${insert} (?, ?, ?, ?)`)
-    this.#insertMany = database.prepare(`${insert} ${Array(rowsAtOnce).fill('(?, ?, ?, ?)').join()}`)
-    this.#select = database.prepare('SELECT body, line FROM entries WHERE key = ?')
-    this.#selectById = database.prepare('SELECT body FROM entries WHERE id = ?')
-    this.#keepOriginal = database.prepare(
-      'INSERT OR IGNORE INTO originals VALUES (?, (SELECT body FROM entries WHERE key = ?))',
-    )
-    this.#selectOriginal = database.prepare('SELECT body FROM originals WHERE key = ?')
-    this.#put = database.prepare(
-      'INSERT INTO entries VALUES (?, ?, ?, NULL) ON CONFLICT DO UPDATE SET id = excluded.id, body = excluded.body',
-    )
-    this.#delete = database.prepare('DELETE FROM entries WHERE key = ?')
-    this.#want = database.prepare('INSERT OR IGNORE INTO wanted VALUES (?)')
+  }
+
+  #prepared(sql: string): StatementSync {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const statement = this.#database.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+
+  #run(sql: string, ...values: SQLInputValue[]) {
+    return inTemporaryDatabase(() => this.#prepared(sql).run(...values))
+  }
+
+  #get(sql: string, ...values: SQLInputValue[]) {
+    return inTemporaryDatabase(() => this.#prepared(sql).get(...values))
   }
 
   /**
@@ -72,10 +70,8 @@ export class EntryTable {
     if (repeated) return repeated
     inTemporaryDatabase(() => this.#database.exec('CREATE INDEX entries_by_id ON entries (id)'))
     // The index alone answers this query. Lines are in the table, which would be read in random order.
-    const found = get(
-      this.#database.prepare(
-        'SELECT id FROM entries WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1 LIMIT 1',
-      ),
+    const found = this.#get(
+      'SELECT id FROM entries WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1 LIMIT 1',
     )
     if (found === undefined) return undefined
     const id = String(found['id'])
@@ -88,31 +84,31 @@ export class EntryTable {
     const rows = this.#loading
     this.#loading = []
     if (rows.length === rowsAtOnce) {
-      if (run(this.#insertMany, ...rows.flat()).changes === rowsAtOnce) return undefined
-    } else for (const row of rows) run(this.#insert, ...row)
+      if (this.#run(insertMany, ...rows.flat()).changes === rowsAtOnce) return undefined
+    } else for (const row of rows) this.#run(`${insert} (?, ?, ?, ?)`, ...row)
     for (const [key, , body, line] of rows) {
-      const earlier = Number(get(this.#select, key)?.['line'])
+      const earlier = Number(this.#get(select, key)?.['line'])
       if (earlier !== line) return { email: JSON.parse(body).email, line, earlier }
     }
     return undefined
   }
 
   find(email: string): StateEntry | undefined {
-    return entryOf(get(this.#select, keyOf(email)))
+    return entryOf(this.#get(select, keyOf(email)))
   }
 
   findById(id: string): StateEntry | undefined {
-    return entryOf(get(this.#selectById, id))
+    return entryOf(this.#get('SELECT body FROM entries WHERE id = ?', id))
   }
 
   /** Whether the table has exactly this entry. */
   contains(entry: StateEntry): boolean {
-    return get(this.#select, keyOf(entry.email))?.['body'] === formatEntry(entry)
+    return this.#get(select, keyOf(entry.email))?.['body'] === formatEntry(entry)
   }
 
   /** The entry of an email as it was loaded. */
   original(email: string): StateEntry | undefined {
-    const kept = get(this.#selectOriginal, keyOf(email))
+    const kept = this.#get('SELECT body FROM originals WHERE key = ?', keyOf(email))
     if (kept === undefined) return this.find(email)
     return kept['body'] === null ? undefined : entryOf(kept)
   }
@@ -122,26 +118,28 @@ export class EntryTable {
     const key = keyOf(entry.email)
     const other = entry.id === undefined ? undefined : this.findById(entry.id)
     if (other !== undefined && keyOf(other.email) !== key) this.remove(other.email)
-    run(this.#keepOriginal, key, key)
-    run(this.#put, key, entry.id ?? null, formatEntry(entry))
+    this.#run(keepOriginal, key, key)
+    this.#run(
+      'INSERT INTO entries VALUES (?, ?, ?, NULL) ON CONFLICT DO UPDATE SET id = excluded.id, body = excluded.body',
+      ...[key, entry.id ?? null, formatEntry(entry)],
+    )
   }
 
   remove(email: string): void {
     const key = keyOf(email)
-    run(this.#keepOriginal, key, key)
-    run(this.#delete, key)
+    this.#run(keepOriginal, key, key)
+    this.#run('DELETE FROM entries WHERE key = ?', key)
   }
 
   /** Whether any entry differs from what was loaded. */
   get isChanged(): boolean {
-    const changed = this.#database.prepare(
-      'SELECT 1 FROM originals LEFT JOIN entries USING (key) WHERE entries.body IS NOT originals.body LIMIT 1',
-    )
-    return get(changed) !== undefined
+    const changed =
+      'SELECT 1 FROM originals LEFT JOIN entries USING (key) WHERE entries.body IS NOT originals.body LIMIT 1'
+    return this.#get(changed) !== undefined
   }
 
   markWanted(email: string): void {
-    run(this.#want, keyOf(email))
+    this.#run('INSERT OR IGNORE INTO wanted VALUES (?)', keyOf(email))
   }
 
   /** Sorted by email. @param which `unwanted`: without those that were marked as wanted */
@@ -183,14 +181,6 @@ export class EntryTable {
   }
 }
 
-function run(statement: StatementSync, ...values: SQLInputValue[]) {
-  return inTemporaryDatabase(() => statement.run(...values))
-}
-
-function get(statement: StatementSync, ...values: SQLInputValue[]) {
-  return inTemporaryDatabase(() => statement.get(...values))
-}
-
-function entryOf(row: ReturnType<typeof get>): StateEntry | undefined {
+function entryOf(row: Record<string, unknown> | undefined): StateEntry | undefined {
   return row && JSON.parse(String(row['body']))
 }

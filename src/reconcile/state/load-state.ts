@@ -91,11 +91,17 @@ export function replayInto(loaded: LoadedState): (change: StateChange, serial: n
       return
     }
     const found = isContinued ? undefined : table.original(change.email)
-    table.put(found === undefined ? change : agreed(found, change))
+    table.put(found === undefined ? change : combined(found, change))
   }
 }
 
-export function agreed(found: StateEntry, change: StateEntry): StateEntry {
-  const hashes = Object.entries(change.hashes).filter(([path, hash]) => found.hashes[path] === hash)
-  return { ...(found.id === undefined ? change : found), hashes: Object.fromEntries(hashes) }
+/** From the least that can be known about a creation to the most. */
+const creations: readonly StateEntry['creation'][] = ['forgotten', 'unknown', 'nameless', undefined]
+
+/** The entry of the two that says more; of two with an ID, the first one, with the hashes on which both agree. */
+export function combined(one: StateEntry, other: StateEntry): StateEntry {
+  const more = creations.indexOf(other.creation) - creations.indexOf(one.creation)
+  if (more !== 0) return more > 0 ? other : one
+  const hashes = Object.entries(one.hashes).filter(([path, hash]) => other.hashes[path] === hash)
+  return { ...one, hashes: Object.fromEntries(hashes) }
 }

@@ -110,11 +110,3 @@ export function formatEntry({ email, id, creation, hashes, checkedAt, found }: S
 export function keyOf(email: string): string {
   return email.toLowerCase()
 }
-
-/** The hashes of the other fields. */
-export function hashesExcept(
-  hashes: StateEntry['hashes'],
-  isRemoved: (path: string) => boolean,
-): StateEntry['hashes'] {
-  return Object.fromEntries(Object.entries(hashes).filter(([path]) => !isRemoved(path)))
-}

@@ -80,6 +80,11 @@ export class UsersState {
     }
   }
 
+  /** For errors. */
+  get name(): string {
+    return this.#file.name
+  }
+
   /** Without case. */
   find(email: string): StateEntry | undefined {
     return this.#table.find(email)

@@ -35,7 +35,7 @@ describe('users state', function () {
       const run = await chatctl(['state', 'forget', 'ADA@example.com', '-', '--json'], 'bob@example.com\n')
       expect(run.exitCode, run.stderr).to.equal(0)
       expect(JSON.parse(run.stdout)).to.deep.equal([
-        { email: 'ada@example.com', id: 'usr_1' },
+        { email: 'ADA@example.com', id: 'usr_1' },
         { email: 'bob@example.com', id: 'usr_2' },
       ])
       expect(read()).to.deep.include({ serial: 4, users: [] })

@@ -43,13 +43,13 @@ export default class UsersStateForget extends BaseCommand {
       import('../../../reconcile/state/users-state.ts'),
       import('../../../reconcile/state/state-path.ts'),
       import('../../../reconcile/change-state.ts'),
-      import('../../../reconcile/recorded-users.ts'),
+      import('../../../reconcile/compare-user.ts'),
     ])
     const name = flags.state ?? defaultStateName
     const state = await UsersState.open(...stateOf(context, name, isDryRun ? 'read' : 'write'))
     try {
       const recorded = recordedUsers(context.directories, planServiceOf(context))
-      await output.show(forgottenUsersView, forgetUsers(emails, { state, name, isDryRun, recorded }))
+      await output.show(forgottenUsersView, forgetUsers(emails, { state, isDryRun, recorded }))
     } finally {
       await state.close()
     }
