@@ -30,9 +30,12 @@ describe('--prompt', () => {
     return JSON.parse(stdout).body
   }
 
-  it('refuses --stream for a prompt that needs a completion', async () => {
+  it('streams the reply to a prompt that needs a completion', async () => {
     const args = ['chat', 'send', '--prompt', 'review', '--var', 'language=Go', 'First', '--stream']
-    expectFailure(await run(args), 2, 'The reply to this prompt cannot be streamed')
+    const { exitCode, stdout, stderr } = await run([...args, '-m', 'offline'])
+    expect({ exitCode, stdout }).to.include({ exitCode: 0 })
+    expect(stdout).to.include('test program')
+    expect(stderr).not.to.include('not streamed')
   })
 
   it('sends the parameters, the system message, and the text of the prompt with chat complete', async () => {
