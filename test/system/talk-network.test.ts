@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { failing, html502, reset } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
-import { takesAll } from '../support/take-sample.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 import type { Tmux } from './tmux.ts'
 
@@ -17,14 +16,13 @@ describe('a session with a network failure', () => {
   const part = 'The first half '
   const whole = 'The first half and the second half.'
 
-  // A stalled stream is given up after two minutes.
-  const endings = ['reset', 'unmarked', ...(takesAll ? (['stalled'] as const) : [])] as const
-  for (const ending of endings) {
+  for (const ending of ['reset', 'unmarked', 'stalled'] as const) {
+    const timeout = ['--timeout', '5s']
     it(`shows how much of a reply arrived, reads the history, and shows the rest (${ending})`, async () => {
       talk.server.answerNext({ text: part, ending, finishLater: whole })
-      const terminal = await talk.chat()
+      const terminal = await talk.chat(timeout)
       await terminal.say('Hello')
-      await terminal.waitFor(`[truncated after ${part.length} characters`, 140_000)
+      await terminal.waitFor(`[truncated after ${part.length} characters`)
       const screen = await terminal.waitFor('and the second half.')
       expect(count(screen, 'The first half')).to.equal(1)
       await terminal.waitUntil(hasPrompt, 'the prompt')
@@ -32,18 +30,18 @@ describe('a session with a network failure', () => {
       await terminal.key('C-d')
       const [, id] = /--resume (\S+)/.exec(await terminal.waitFor('--resume')) ?? []
       expect((await talk.run(['chat', 'show', id ?? ''])).stdout).to.contain(whole)
-    }).timeout(180_000)
+    })
 
     it(`keeps the part if the history has no more of the reply (${ending})`, async () => {
       talk.server.answerNext({ text: part, ending })
-      const terminal = await talk.chat()
+      const terminal = await talk.chat(timeout)
       await terminal.say('Hello')
-      await terminal.waitFor(`[truncated after ${part.length} characters`, 140_000)
+      await terminal.waitFor(`[truncated after ${part.length} characters`)
       await terminal.waitUntil((screen) => talk.server.historyRequests > 0 && hasPrompt(screen), 'the prompt')
       expect(await terminal.screen()).to.contain('The first half')
       expect(talk.server.sends).to.have.length(1)
       await converse(terminal, 'Still here')
-    }).timeout(180_000)
+    })
   }
 
   it('reports a stalled reply, and keeps its part after Ctrl-C', async () => {
