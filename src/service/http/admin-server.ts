@@ -25,7 +25,7 @@ export async function startAdminServer(
   url: string,
 ): Promise<AdminServer> {
   const server = createServer((request, response) => {
-    if (!isForMachine(request.headers.host)) return refuse(response)
+    if (!isForMachine(request.headersDistinct['host'])) return refuse(response)
     answer(metrics, readiness, request.method ?? '', request.url ?? '', response).catch(() =>
       response.destroy(),
     )
@@ -50,14 +50,18 @@ export async function startAdminServer(
  * Whether a request was meant for this machine. A web page can make its own host name resolve to this
  * machine (DNS rebinding) and then read the response. It cannot do so for an IP address or `localhost`.
  */
-function isForMachine(host: string | undefined): boolean {
-  const name = (host ?? '').replace(/:\d*$/, '')
+function isForMachine([host = '', ...others]: readonly string[] = []): boolean {
+  const name = host.replace(/:\d*$/, '')
+  if (others.length > 0) return false
   return name.toLowerCase() === 'localhost' || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
 }
 
 /** RFC 9110 section 15.5.20. */
 function refuse(response: ServerResponse): void {
-  const apiError = new ApiError('invalid_request', 'The Host header must be an IP address or localhost')
+  const apiError = new ApiError(
+    'invalid_request',
+    'There must be one Host header, with an IP address or localhost',
+  )
   response
     .writeHead(421, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
     .end(JSON.stringify(errorBodyOf(apiError)))

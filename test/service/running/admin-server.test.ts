@@ -73,7 +73,8 @@ describe('the admin port', () => {
         )
         return text.slice(9, 12)
       }
-      for (const host of [`evil.example:${port}`, 'evil.example', '127.0.0.1.evil.example', '']) {
+      const two = 'localhost\r\nHost: evil.example'
+      for (const host of [`evil.example:${port}`, 'evil.example', '127.0.0.1.evil.example', '', two]) {
         expect(await ask(host), host).to.equal('421')
       }
       for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'LOCALHOST', '[::1]:1', '192.0.2.1:80']) {

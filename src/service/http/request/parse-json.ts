@@ -1,5 +1,5 @@
 import { parse } from 'secure-json-parse'
-import { longNumber, mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
+import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
 import { ApiError, invalidRequest } from '../../api-error.ts'
 import type { ServiceRequest } from '../service-request.ts'
 
@@ -58,7 +58,8 @@ export function parseBody(body: Uint8Array): unknown {
     () => parse(text, undefined, { protoAction: 'error', constructorAction: 'ignore' }),
     'must be valid JSON',
   )
-  return mayHoldExactNumbers(text) ? attempt(() => parseJson(text), longNumber) : value
+  if (!mayHoldExactNumbers(text)) return value
+  return attempt(() => parseJson(text), 'must not contain a number of more than 1,000 characters')
 }
 
 function attempt<T>(work: () => T, message: string): T {
