@@ -6,11 +6,9 @@ import { Failure } from '../../contract/failure.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/mismatches.ts'
 import { type ComparedEntry, otherUser, readUser } from '../compare-user.ts'
-
 import { hashesExcept, hashOfField, isReadable } from '../managed-fields.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
-
 import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
 import {
   changedUser,
@@ -107,12 +105,8 @@ export class UserApplication {
     const { create } = requestsFor(this.#fields, email)
     this.#password = await passwordOf(email)
     const password = this.#password === undefined ? {} : { password: this.#password }
-    const intent: StateEntry = {
-      email: before?.email ?? email,
-      id: undefined,
-      creation: 'unknown',
-      hashes: {},
-    }
+    const { email: known = email } = before ?? {}
+    const intent: StateEntry = { email: known, id: undefined, creation: 'unknown', hashes: {} }
     const request = () => users.create({ ...create, ...password })
     const response = await this.#send('create', before, { intent, request })
     if (!response) return
