@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -57,23 +58,24 @@ describe('the embedded service', () => {
       expect(failure).to.be.instanceOf(Failure).and.include({ kind: 'config' })
     }))
 
-  it('closes when its signal is aborted, and only once', () =>
+  it('accepts no connection after it has closed, and closes only once', () =>
     withDirectory(async (directory) => {
-      const controller = new AbortController()
-      const service = await startService({ dataDir: directory, signal: controller.signal })
-      controller.abort()
+      const service = await startService({ dataDir: directory })
       await Promise.all([service.close(), service.close()])
       const refused = await fetch(service.url).catch((error) => error.cause.code)
       expect(refused).to.equal('ECONNREFUSED')
     }))
 
-  it('does not continue if its signal was aborted during the start', () =>
-    withDirectory(async (directory) => {
-      const controller = new AbortController()
-      const starting = startService({ dataDir: directory, signal: controller.signal, announce: {} })
-      controller.abort()
-      expect((await starting.catch((error) => error)).name).to.equal('AbortError')
-      expect(existsSync(join(directory, 'chatctl.db-wal'))).to.equal(false)
+  it('answers the requests on connections that the system has accepted before it closes', () =>
+    withService(async ({ url, close }) => {
+      const sockets = Array.from({ length: 20 }, () => connect(Number(new URL(url).port), '127.0.0.1'))
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+      const answers = sockets.map((socket) => {
+        socket.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+        return text(socket)
+      })
+      await close()
+      for (const answer of await Promise.all(answers)) expect(answer).to.include('HTTP/1.1 200')
     }))
 
   it('lets a stream that ends soon finish before it closes', () => {
