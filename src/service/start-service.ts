@@ -1,17 +1,23 @@
 import type { Server } from 'node:https'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { systemClock } from '../system/clock.ts'
 import { serviceStopping } from './api-error.ts'
 import { loadArgon2 } from './domain/access/argon2.ts'
 import { generateKey } from './domain/access/keys.ts'
 import type { AdminServer } from './http/admin-server.ts'
 import type { LogOptions } from './http/create-logger.ts'
-import { type ExposureOptions, issuerOf, readExposure, signInIsOff } from './http/listening/exposure.ts'
+import {
+  type ExposureOptions,
+  issuerOf,
+  readCertificate,
+  readExposure,
+  signInIsOff,
+} from './http/listening/exposure.ts'
 import { listenFailure } from './http/listening/listen-failure.ts'
-import type { Metrics } from './metrics/metrics.ts'
 import { abortGrace, defaultDrain, type OpenOptions, openService } from './open-service.ts'
 import { type Announcement, announceRun } from './run-record.ts'
 import { storageFailure } from './store/storage-failure.ts'
+import type { Upstream } from './upstream/upstream.ts'
 
 export interface ServiceOptions extends ExposureOptions, OpenOptions {
   /** Default: 127.0.0.1. */
@@ -33,8 +39,6 @@ export interface ServiceOptions extends ExposureOptions, OpenOptions {
   version?: string | undefined
   /** How long, in ms, requests in progress may take to end when the service closes. Default: 4,000. */
   drain?: number | undefined
-  /** Closes the service when aborted. */
-  signal?: AbortSignal | undefined
 }
 
 export interface RunningService {
@@ -63,12 +67,11 @@ export interface RunningService {
  * `refused` for an upstream, a certificate, or an address that cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  options.signal?.throwIfAborted()
   const { host = '127.0.0.1', port = 0, log = 'silent', announce, drain = defaultDrain, version } = options
   const { clock = systemClock } = options
   const exposure = readExposure(host, options)
-  const metrics = options.admin && (await loadMetrics(version ?? ''))
-  const logger = log === 'silent' ? undefined : await loadLogger(log)
+  const metrics = options.admin && (await import('./metrics/create-metrics.ts')).createMetrics(version ?? '')
+  const logger = log === 'silent' ? undefined : (await import('./http/create-logger.ts')).createLogger(log)
   // Not with the first sign-in: an update of the package replaces its files.
   await Promise.all([import('./oauth/open-oauth.ts'), loadArgon2()])
   const { publicUrl } = exposure
@@ -115,24 +118,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       'listening',
     )
 
-    const reload = () => {
-      try {
-        const { tls } = readExposure(host, options)
-        service.upstream.reload()
-        if (tls) (server.server as unknown as Server).setSecureContext(tls)
-        logger?.info('reloaded')
-      } catch (err) {
-        logger?.error({ err }, 'nothing was reloaded')
-      }
-    }
     let closing: Promise<void> | undefined
     const close = (notice = 0) => {
       closing ??= shutDown(notice)
       return closing
     }
-    const closeNow = () => close()
     const shutDown = async (notice: number) => {
-      options.signal?.removeEventListener('abort', closeNow)
       readiness.stop()
       if (notice > 0) await clock.sleep(notice)
       withdraw?.()
@@ -141,13 +132,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       await service.close()
       logger?.info('closed')
     }
-    options.signal?.addEventListener('abort', closeNow, { once: true })
-    // The signal may have been aborted while the service was starting, before the listener was added.
-    if (options.signal?.aborted) {
-      await close()
-      options.signal.throwIfAborted()
-    }
-
+    const reload = () => reloadFiles(options.tls, service.upstream, server.server, logger)
     return { url, publicUrl, adminUrl, dataDir, created: store.created, createProcessKey, reload, close }
   } catch (error) {
     await listening?.close()
@@ -157,23 +142,29 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
-/** Loads prom-client only if metrics are served. */
-async function loadMetrics(version: string): Promise<Metrics> {
-  const { createMetrics } = await import('./metrics/create-metrics.ts')
-  return createMetrics(version)
-}
-
-async function loadLogger(options: LogOptions) {
-  const { createLogger } = await import('./http/create-logger.ts')
-  return createLogger(options)
-}
-
 async function listen(server: FastifyInstance, host: string, port: number): Promise<string> {
   try {
     return await server.listen({ host, port })
   } catch (cause) {
     await server.close()
     throw listenFailure(cause, host, port, 'service')
+  }
+}
+
+/** As `RunningService.reload`. */
+function reloadFiles(
+  tls: ServiceOptions['tls'],
+  upstream: Upstream,
+  server: FastifyInstance['server'],
+  logger: FastifyBaseLogger | undefined,
+): void {
+  try {
+    const certificate = tls && readCertificate(tls)
+    upstream.reload()
+    if (certificate) (server as Server).setSecureContext(certificate)
+    logger?.info('reloaded')
+  } catch (err) {
+    logger?.error({ err }, 'nothing was reloaded')
   }
 }
 

@@ -1,7 +1,6 @@
 import type { Mismatch } from '../../contract/contradictions.ts'
 import { isNumber, isRecord } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
-
 import type { User } from '../../contract/user.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import type { ComparedEntry } from '../compare-user.ts'

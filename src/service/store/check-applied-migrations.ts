@@ -44,11 +44,7 @@ export function checkAppliedMigrations(
   return applied.length
 }
 
-/**
- * For a process that has the data open while another one may migrate it.
- * @param newest the number of the newest migration that ran
- * @throws ApiError `storage_migrated`
- */
+/** @throws ApiError `storage_migrated` if another process has migrated the data since this one opened it */
 export function requireKnownSchema(newest: number): void {
   if (newest <= migrations.length) return
   throw new ApiError(

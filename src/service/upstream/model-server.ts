@@ -61,7 +61,9 @@ export async function connectModelServer(
   timeouts: UpstreamTimeouts,
   clock: Clock,
 ): Promise<ModelServer> {
-  let { base, key, secrets } = findUpstream(options)
+  const { base, ...given } = findUpstream(options)
+  let { key } = given
+  const secrets = [...given.secrets]
   const prefix = withoutTrailing(base.pathname, '/')
   const headers = (ofBody?: { 'content-type': string }) => ({
     accept: 'application/json, text/event-stream',
@@ -109,12 +111,12 @@ export async function connectModelServer(
   }
 
   return {
-    get secrets() {
-      return secrets
-    },
+    secrets,
     clock,
     reload() {
-      ;({ key, secrets } = findUpstream(options))
+      key = findUpstream(options).key
+      // The old key is still a secret: errors of requests in progress may quote it.
+      if (key !== undefined) secrets.push(key)
     },
     async get(path, signal) {
       const request = { method: 'GET', headers: headers(), headersTimeout: timeouts.firstByte } as const

@@ -45,7 +45,8 @@ export function readExposure(host: string, options: ExposureOptions): Exposure {
   }
 }
 
-function readCertificate({ certFile, keyFile }: NonNullable<ExposureOptions['tls']>) {
+/** @throws Failure `config` */
+export function readCertificate({ certFile, keyFile }: NonNullable<ExposureOptions['tls']>) {
   const pem = { maxBytes: maxPemBytes, kind: 'config' } as const
   const cert = readNamedFile(certFile, { ...pem, name: `The certificate file ${certFile}` })
   const key = readNamedFile(keyFile, { ...pem, name: `The private key file ${keyFile}`, isSecret: true })

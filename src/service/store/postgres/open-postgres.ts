@@ -80,7 +80,7 @@ async function open(
   try {
     const client = await pool.connect().catch(unreachable)
     try {
-      await requireOwnProcess(client, () => new PostgresClient(config), location)
+      await requireOwnProcess(client, pool, location)
       created = await prepare(client, location, wanted)
     } finally {
       client.release()
@@ -129,15 +129,11 @@ const processOf = async (client: ClientBase): Promise<number> =>
   (await client.query('select pg_backend_pid() as pid')).rows[0].pid
 
 /** @throws Failure `config` if a pooler changes the process of the server between the statements of a session */
-async function requireOwnProcess(
-  client: ClientBase,
-  connect: () => PostgresClient,
-  location: string,
-): Promise<void> {
+async function requireOwnProcess(client: ClientBase, pool: Pool, location: string): Promise<void> {
   const own = await processOf(client)
   // Without a pooler.
   if (own === (client as unknown as PostgresClient).processID) return
-  const other = await connect().connect().catch(unreachable)
+  const other = await pool.connect().catch(unreachable)
   try {
     const others = await processOf(other)
     // Other programs may use the same pool, so a single comparison could miss it.
@@ -148,7 +144,7 @@ async function requireOwnProcess(
       })
     }
   } finally {
-    await other.disconnect()
+    other.release()
   }
 }
 
