@@ -5,11 +5,14 @@ import { expect } from 'chai'
 import { localAuditContext, recordChange } from '../../src/service/domain/audit.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../src/system/clock.ts'
+import { readEvents } from '../service/read-events.ts'
+import { halfAnAnswer, withUpstream } from '../service/scripted-upstream.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
 import { freePort } from '../support/free-port.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { makeKey } from '../support/run-service.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { FlagRuns } from './flag-runs.ts'
 
@@ -418,6 +421,21 @@ const effects: Record<string, () => Promise<void>> = {
     for (const none of ['65536', '-1', 'on', '1.5']) {
       expect(await runHere(['service', 'run', '--admin-port', none]), none).to.include({ exitCode: 2 })
     }
+  },
+  'service:run drain': async () => {
+    const { serve: answer, finish } = halfAnAnswer()
+    await withUpstream(answer, async (upstream) => {
+      const key = await makeKey(flags.sandbox)
+      let events: ReturnType<typeof readEvents> | undefined
+      await serve(['--port', '0', '--upstream', upstream.url, '--drain', '50ms'], async (url) => {
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+        const body = JSON.stringify({ message: 'x', stream: true })
+        events = readEvents(await fetch(`${url}/api/chat/send`, { method: 'POST', headers, body }))
+        await events.next()
+      })
+      expect((await events?.next())?.value.data.error.code).to.equal('service_stopping')
+      finish()
+    })
   },
   'service:run log-level': async () => {
     const quiet = await serve(['--port', '0', '--log-level', 'silent'], async () => {})

@@ -47,6 +47,7 @@ const byName: Record<string, FlagRow> = {
   context: { valid: 'c1' },
   data: { valid: 'new-data' },
   database: { valid: 'postgres://me@127.0.0.1:9/none', invalid: 'mysql://me@127.0.0.1/none', ends: [69] },
+  drain: { valid: '10s', invalid: 'soon' },
   email: { valid: 'ada@example.com' },
   expires: { valid: '30d', invalid: 'soon' },
   field: { valid: 'a=b', invalid: 'nothing' },

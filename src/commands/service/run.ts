@@ -3,10 +3,11 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
+import { durationFlag, integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
 import { isInterruptedBy } from '../../cli/interruption.ts'
 import type { Output } from '../../cli/output/output.ts'
 import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
+import { formatDuration } from '../../config/duration.ts'
 import type { UpstreamChoice } from '../../config/resolve-upstream.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeUpstream } from '../../contract/upstream-address.ts'
@@ -14,11 +15,8 @@ import { serviceUrlView } from '../../view/service.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
-/**
- * How long, in ms, stopping may take: answers have 4 s to end, and what they came to must still be
- * stored where the database is slow. Docker kills after 10 s.
- */
-const grace = 9_000
+/** How long, in ms, stopping may take after the drain: a slow database must still store what has arrived. */
+const grace = 2_000
 
 /** How long, in ms, a proxy has to notice that `/readyz` is 503 before connections are refused. */
 const proxyNotice = 3_000
@@ -26,7 +24,7 @@ const proxyNotice = 3_000
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Run the embedded service in the foreground'
   static override description =
-    'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. With a JSON log, the line on stdout is JSON too, unless --output is given. After Ctrl-C or SIGTERM, replies in progress have 4 seconds to finish. To create a key, run: chatctl service keys create --name NAME'
+    'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. With a JSON log, the line on stdout is JSON too, unless --output is given. After Ctrl-C or SIGTERM, replies in progress have 30 seconds to finish (--drain). Outside of a terminal, SIGHUP makes it read its certificate and keys again. To create a key, run: chatctl service keys create --name NAME'
   static override requests = { ...calls(), note: 'none.' }
   static override view = serviceUrlView
   static override examples = [
@@ -82,6 +80,10 @@ export default class ServiceRun extends BaseCommand {
       helpValue: 'URL',
       summary: 'Public origin of the service (default: the listen address)',
     }),
+    drain: durationFlag({
+      helpValue: 'DURATION',
+      summary: 'How long replies in progress may take to finish when the service stops (default: 30s)',
+    }),
     'device-admin': Flags.boolean({
       summary: 'Allow the scope admin for programs that sign in with auth login --device',
     }),
@@ -100,6 +102,7 @@ export default class ServiceRun extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceRun)
     const { output } = context
+    const { drain = 30_000 } = flags
     const database = context.databaseOf(flags.database)
     const upstream = chooseUpstream(context, flags.upstream, flags['upstream-key-file'])
     // In a terminal, messages for people replace the log unless --log-level is given.
@@ -115,6 +118,7 @@ export default class ServiceRun extends BaseCommand {
       behindProxy: flags['behind-proxy'],
       publicUrl: flags['public-url'],
       allowsDeviceAdmin: flags['device-admin'],
+      drain,
       admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },
       log:
         level === 'silent'
@@ -122,10 +126,10 @@ export default class ServiceRun extends BaseCommand {
           : { level, tell: isForPeople ? tellOn(output) : undefined, stderr: context.host.log },
       upstream,
     })
-    context.host.allowGrace(grace)
-    const { stdin, stdout, stderr } = context.host.isTerminal
-    // Of a terminal, SIGHUP says that it was closed.
-    if (!(stdin || stdout || stderr)) context.host.takeSignal('SIGHUP', service.reload)
+    context.host.allowGrace(proxyNotice + drain + grace)
+    // With a terminal, SIGHUP means that it was closed.
+    if (!Object.values(context.host.isTerminal).includes(true))
+      context.host.takeSignal('SIGHUP', service.reload)
     try {
       if (isForPeople) output.notice(describe(service, { ...flags, database }, upstream))
       const { url, publicUrl = null, adminUrl = null } = service
@@ -134,6 +138,10 @@ export default class ServiceRun extends BaseCommand {
       const isOfLog = level !== 'silent' && !isForPeople && context.options.output.value === undefined
       await (output.isJson || isOfLog ? output.showEvent(ready) : output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')
+      if (isForPeople)
+        output.notice(
+          `Stopping. Replies have ${formatDuration(drain)} to finish; a second Ctrl-C stops at once.`,
+        )
     } finally {
       const isRestart = flags['behind-proxy'] && isInterruptedBy('SIGTERM', context.signal.reason)
       await service.close(isRestart ? proxyNotice : 0)

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
-import { sendJson, startEvents, withUpstream } from '../../service/scripted-upstream.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../../service/scripted-upstream.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
@@ -100,6 +100,31 @@ describe('a service that is stopped', function () {
         expect(await exit).to.deep.equal([0, null])
         expect(Date.now() - before).to.be.below(4_000)
         await dispatcher.close()
+      },
+    ))
+
+  it('lets a reply of several seconds end whole', () =>
+    withUpstream(
+      async (response) => {
+        startEvents(response)
+        sendDelta(response, 'The beginning')
+        await pause(6_000)
+        sendDelta(response, ' and the end', 'stop')
+        sendDone(response)
+      },
+      async (upstream) => {
+        const key = await createKey()
+        const url = await start('--upstream', upstream.url)
+        const response = await fetch(`${url}/api/chat/send`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
+        })
+        const exit = once(child, 'exit')
+        child.kill('SIGTERM')
+        const events = await response.text()
+        expect(events).to.include('"response":"The beginning and the end"').and.not.include('event: error')
+        expect(await exit).to.deep.equal([0, null])
       },
     ))
 
