@@ -261,6 +261,7 @@ onEachEngine('a service whose data a newer chatctl has migrated', (withService, 
       expect(refused.body.error.message).to.equal(
         `A newer chatctl has migrated the data (schema ${wanted.length}; this process supports ${migrations.length}): restart it with the newer version`,
       )
+      expect(refused.body.error.details).to.deep.equal({ stored: false })
       expectError(await call('GET', '/api/chat/history'), 503, 'storage_migrated')
       expectError(await call('GET', '/readyz'), 503, 'storage_migrated')
       const page = await call('GET', '/sign-in')

@@ -50,6 +50,7 @@ export function requireKnownSchema(newest: number): void {
   throw new ApiError(
     'storage_migrated',
     `A newer chatctl has migrated the data (schema ${newest}; this process supports ${migrations.length}): restart it with the newer version`,
+    { details: { stored: false } },
   )
 }
 
