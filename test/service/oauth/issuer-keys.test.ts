@@ -1,12 +1,18 @@
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { IssuerKeys, UnreadableKeys } from '../../../src/service/oauth/trust/issuer-keys.ts'
+import { makeCertificate } from '../../support/certificate.ts'
 import { answer, type Behavior, json, redirect, reset, startFaultServer } from '../../support/fault-server.ts'
 import { type IdentityIssuer, startIdentityIssuer } from '../../support/identity-issuer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
+
+const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port
 
 const metadataPath = '/.well-known/openid-configuration'
 const keysPath = '/jwks'
@@ -105,6 +111,24 @@ describe('the keys of an issuer', () => {
       expect(await failureOf()).to.be.instanceOf(UnreadableKeys)
     })
   }
+
+  it('are not read with an untrusted certificate, also with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+    const requests: string[] = []
+    const stranger = createServer(makeCertificate('127.0.0.1'), ({ url = '' }, response) => {
+      requests.push(url)
+      response.end(JSON.stringify({ issuer: `https://127.0.0.1:${portOf(stranger)}`, keys: [] }))
+    })
+    await once(stranger.listen(0, '127.0.0.1'), 'listening')
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+    try {
+      const reading = new IssuerKeys(clock, 300).find(`https://127.0.0.1:${portOf(stranger)}`)
+      expect(String(await reading.catch((error) => error))).to.match(/cannot be reached/)
+      expect(requests).to.deep.equal([])
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+      stranger.close()
+    }
+  })
 
   it('are not read from the target of a redirect', async () => {
     const other = await startFaultServer(json(200, { keys: issuer.published }))

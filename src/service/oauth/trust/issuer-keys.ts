@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import type { Clock } from '../../../system/clock.ts'
+import { trustedConnect } from '../../../system/trusted-connect.ts'
 import { isSafeIssuerUrl } from '../../domain/access/check-trust.ts'
 
 /** The keys of an issuer cannot be read, so its tokens cannot be checked at this time. */
@@ -102,14 +105,13 @@ function readAddress(text: unknown, metadataAddress: URL): URL {
 async function readObject(url: URL, timeout: number): Promise<Record<string, unknown>> {
   const signal = AbortSignal.timeout(timeout)
   try {
-    const response = await fetch(url, {
-      headers: { accept: 'application/json' },
-      redirect: 'manual',
-      signal,
-    })
-    if (response.status !== 200) {
-      await response.body?.cancel()
-      throw new UnreadableKeys(`${url} responds with status ${response.status}`)
+    const { get } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
+    const headers = { accept: 'application/json' }
+    const request = get(url, { ...trustedConnect, headers, signal })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    if (response.statusCode !== 200) {
+      response.destroy()
+      throw new UnreadableKeys(`${url} responds with status ${response.statusCode}`)
     }
     const value: unknown = JSON.parse(await readText(response, url))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
@@ -124,12 +126,12 @@ async function readObject(url: URL, timeout: number): Promise<Record<string, unk
   throw new UnreadableKeys(`${url} does not respond with a JSON object`)
 }
 
-async function readText(response: Response, url: URL): Promise<string> {
-  const chunks: Uint8Array[] = []
+async function readText(response: IncomingMessage, url: URL): Promise<string> {
+  const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response) {
     length += chunk.length
-    // Leaving the loop cancels the body.
+    // Leaving the loop ends the connection.
     if (length > maxBytes) throw new UnreadableKeys(`${url} responds with more than 64 KiB`)
     chunks.push(chunk)
   }
