@@ -169,6 +169,8 @@ const hints: Hints = {
   save_users_plan: 'Make a new plan with: chatctl users diff FILE --save PLAN',
   other_email:
     'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
+  merge_states:
+    'Take one version of the file, and add the users of the other one with: chatctl users state merge FILE OTHER',
   skip_invalid: ({ faults }) =>
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
   restore_rows:

@@ -152,6 +152,7 @@ interface UserFileAdvice {
   state_of_plan: NoData
   /** The id of the state file belongs to a user with another email. */
   other_email: NoData
+  merge_states: NoData
 }
 
 interface StateAdvice {

@@ -118,6 +118,20 @@ describe('users apply', function () {
     expect(serverUser('ada@example.com')?.name).to.equal('Ada')
   })
 
+  it('removes the drift that users diff --limit-reads found when it reads the user without drift', async () => {
+    write(ada)
+    await created()
+    const diff = (...flags: string[]) =>
+      runChatctl(sandbox, ['users', 'diff', 'users.json', '--exit-code', ...flags], options())
+    const user = serverUser('ada@example.com')
+    if (user) user.name = 'Eve'
+    expect((await diff('--limit-reads', '1')).exitCode).to.equal(10)
+    if (user) user.name = 'Ada'
+    expect((await diff('--no-refresh')).exitCode).to.equal(10)
+    expect((await apply()).stdout).to.equal('No changes.\n')
+    expect((await diff('--no-refresh')).exitCode).to.equal(0)
+  })
+
   it('refuses a user that was changed after the plan was made, and exits 7', async () => {
     write(ada, bob)
     await created()

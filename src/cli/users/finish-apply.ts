@@ -112,7 +112,7 @@ function nextSteps(context: Context, { state }: ApplyResult): NextSteps {
   return {
     adopt: (email, id = 'ID') => commandFor(context, 'users', 'adopt', `${email}=${id}`, '--state', state),
     forget: (email) =>
-      `or, if the user does not exist: ${commandFor(context, 'users', 'state', 'forget', email, '--state', state)}`,
+      `or, to create the user again: ${commandFor(context, 'users', 'state', 'forget', email, '--state', state)}`,
     retry: 'the same command with --retry-unknown',
     recreate: 'the same command with --recreate-missing',
   }

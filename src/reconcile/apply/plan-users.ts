@@ -94,11 +94,8 @@ export async function planUsers(options: PlanUsersOptions): Promise<UsersPlan> {
       const isRead = known?.creation === undefined && (isChosen?.(user.email) ?? true)
       const reading = await read(isRead ? known?.id : undefined)
       const difference = compareUser(user, known, reading)
-      if (
-        isChosen &&
-        entry &&
-        (reading === 'missing' || (typeof reading === 'object' && 'user' in reading))
-      ) {
+      const isSeen = reading === 'missing' || (typeof reading === 'object' && 'user' in reading)
+      if (isSeen && entry && (isChosen || (entry.found && state.isWritable))) {
         const { found: _, ...before } = entry
         const found = foundBy(difference)
         state.note({ ...before, checkedAt: isoNow(clock), ...(found && { found }) })

@@ -205,13 +205,9 @@ function truncated(file: StateFile, line: number): Failure {
   return invalid(file, line, 'the file is truncated')
 }
 
-function unmerged(file: StateFile, line: number): Failure {
-  return invalid(
-    file,
-    line,
-    'a merge conflict is not resolved',
-    'Keep one line for each user, and the first line with the higher serial. Remove the markers. The order of the users and the commas between them do not matter.',
-  )
+function unmerged({ name }: StateFile, line: number): Failure {
+  const words = `${name}:${line}: a merge conflict is not resolved`
+  return new Failure('refused', words, { advice: [{ code: 'merge_states' }] })
 }
 
 function backupHint({ path, name }: StateFile): string | undefined {

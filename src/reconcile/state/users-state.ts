@@ -80,6 +80,10 @@ export class UsersState {
     }
   }
 
+  get isWritable(): boolean {
+    return this.#journal !== undefined
+  }
+
   /** For errors. */
   get name(): string {
     return this.#file.name

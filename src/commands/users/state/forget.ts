@@ -1,5 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
+import { commandFor } from '../../../cli/command-line.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
 import { withStdin } from '../../../cli/input/read-words.ts'
 import { planServiceOf } from '../../../cli/settings-change.ts'
@@ -53,10 +54,11 @@ export default class UsersStateForget extends BaseCommand {
     } finally {
       await state.close()
     }
+    const adopt = commandFor(context, 'users', 'adopt', 'EMAIL=ID', '--state', name)
     output.notice(
       isDryRun
         ? `Dry run: ${name} was not changed.`
-        : 'users apply creates these users if its files have them. If one exists, run: chatctl users adopt EMAIL=ID',
+        : `users apply creates these users if its files have them. If one exists, run: ${adopt}`,
     )
   }
 }
