@@ -271,7 +271,14 @@ describe('a service that loses its PostgreSQL server', () => {
         const sandbox = createSandbox()
         const key = await makeKey(sandbox, ['--database', direct])
         const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
-        const service = await runService(sandbox, ['--upstream', url, '--database', database])
+        const service = await runService(sandbox, [
+          '--upstream',
+          url,
+          '--database',
+          database,
+          '--drain',
+          '4s',
+        ])
         const response = await fetch(`${service.url}/api/chat/send`, {
           method: 'POST',
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
