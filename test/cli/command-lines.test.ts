@@ -60,7 +60,7 @@ const cases: Record<string, Case[]> = {
     ['api /v1/users --field a=b', 'A request body requires a method', 'chatctl api POST /v1/users'],
     ['config get', 'Missing argument KEY'],
     ['config set model', 'Missing value for model', 'chatctl config unset model'],
-    ['service keys revoke', 'Missing argument ID'],
+    ['service keys revoke', 'Missing argument KEY'],
     ['service sessions revoke', 'Missing argument ID'],
     ['service keys create', 'Missing flag --name'],
     ['autocomplete', 'Missing argument SHELL', 'One of bash, zsh, fish, powershell'],
