@@ -113,9 +113,11 @@ export class UserApplication {
     this.outcome.isCreated = true
     const id = idOfCreated(response)
     const holder = id === undefined ? undefined : state.findById(id)
-    if (id === undefined || (holder && !missing.delete(id))) {
+    const isTaken = holder !== undefined && !missing.delete(id)
+    const other = isTaken ? takenId(holder) : id && otherUser(email, id, Object(response.body))
+    if (!id || other) {
       state.note({ ...intent, creation: 'nameless' })
-      return this.#settle('nameless', holder && takenId(holder))
+      return this.#settle('nameless', other || undefined)
     }
     this.outcome.id = id
     const paths = this.#paths((path) => path === 'name' || path.startsWith('metadata.'))

@@ -19,7 +19,7 @@ import type { PlannedUser } from './planned-user.ts'
  * - `not_applied`: the service confirmed the changes, but reports other values
  * - `failed`: refused by the service
  * - `unknown`: the outcome of a request is unknown
- * - `nameless`: created, but the response had no id, or that of another user
+ * - `nameless`: created, but the response had no id, or was about another user
  * - `pending`: the run ended before everything was sent
  */
 export type OutcomeStatus =

@@ -119,6 +119,15 @@ describe('the outcome of applying a user', () => {
     expect((await trial.run([ada, { email: 'carl@example.com' }])).outcomes[0]?.status).to.equal('nameless')
   })
 
+  it('is nameless if the response to the create has the email of another user', async () => {
+    trial.service.created = { email: 'eve@example.com' }
+    const outcome = await applied({ email, role: 'member' })
+    expect(outcome).to.include({ status: 'nameless', isCreated: true, id: undefined })
+    expect(outcome?.failure?.message).to.contain('has the email "eve@example.com"')
+    expect(await entry()).to.deep.include({ creation: 'nameless' })
+    expect(trial.service.requests).to.deep.equal([`CREATE ${email}`])
+  })
+
   it('is created if its ID was that of a user who is created again', async () => {
     const bob = { email: 'bob@example.com' }
     trial.service.nextId = 'usr_1'

@@ -32,6 +32,8 @@ export class ScriptedUsers implements Calls {
   faults: readonly Fault[] = []
   /** The ID of every created user. */
   nextId: string | undefined
+  /** The response to a create, beside the ID. */
+  created: object | undefined
   /** The response to an assignment. */
   assigned: object | undefined
   /** Called before the change of a request. */
@@ -73,7 +75,7 @@ export class ScriptedUsers implements Calls {
       if (taken !== undefined) throw refusal(409, 'conflict', 'The email is taken', { id: taken })
       const id = this.nextId ?? `usr_${this.users.size + 1}`
       this.users.set(id, { id, email, password, name, metadata, settings: {} })
-      return { id }
+      return { id, ...this.created }
     })
 
   update: Calls['update'] = (id, { name, metadata, settings }) =>
