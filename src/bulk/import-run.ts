@@ -138,8 +138,15 @@ export class ImportRun {
   async #preparePasswords(): Promise<void> {
     const { kind, results, makePassword, warn } = this.#options
     if (makePassword === undefined || results === undefined) return
-    const [input, checked, journal] = [this.#input, this.#checked, this.#journal]
-    const lost = await preparePasswords({ input, kind, checked, journal, results, makePassword })
+    const lost = await preparePasswords({
+      input: this.#input,
+      kind,
+      checked: this.#checked,
+      journal: this.#journal,
+      resolutions: this.#resolutions,
+      results,
+      makePassword,
+    })
     if (lost > 0) {
       await warn(
         `${results} no longer contains the passwords of ${lost} users that were sent in an earlier run`,

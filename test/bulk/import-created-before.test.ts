@@ -148,6 +148,21 @@ describe('importing users who were created from this machine before', function (
     expect([resolved.exitCode, sent]).to.deep.equal([0, [assigned('a@x.org')]])
   })
 
+  it('generates the password of a create that is sent again', async () => {
+    await serve({ fates: { lost: 1 } })
+    await importing('users.csv', 'email\na@x.org\n')
+    server.endFates()
+    const passwords = ['--results', results(), '--generate-passwords']
+    await importing('copy.csv', 'email\nb@x.org\na@x.org\n', ...passwords)
+    expect(rows()[1]).to.include({ status: 'unknown', password: '' })
+    await importing('copy.csv', 'email\nb@x.org\na@x.org\n', ...passwords, '--on-unknown', 'retry')
+    expect(rows()[1]).to.include({ status: 'created' })
+    const { users } = server.report()
+    expect([...users.values()].at(-1)?.password)
+      .to.equal(rows()[1]?.['password'])
+      .and.not.equal('')
+  })
+
   it('leaves no unfinished import if the confirmation prompt was declined', async () => {
     await serve()
     await importing('users.csv', two)

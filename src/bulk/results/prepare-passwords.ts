@@ -6,7 +6,9 @@ import type { Input } from '../input/input.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { readRows } from '../input/read-rows.ts'
 import type { Journal } from '../journal/journal.ts'
+import { isUnresolved } from '../journal/row-states.ts'
 import type { RowKind } from '../rows/imported-user.ts'
+import type { UnknownRowResolutions } from '../unknown-row-resolutions.ts'
 import { containsPasswords, lacksPassword, openPasswords, type PasswordReader } from './password-reader.ts'
 import { ResultRows } from './result-rows.ts'
 import { resultOf } from './row-result.ts'
@@ -16,6 +18,7 @@ interface PreparePasswordsOptions {
   kind: RowKind
   checked: CheckedInput
   journal: Journal
+  resolutions: UnknownRowResolutions
   results: string
   makePassword(): string
 }
@@ -35,7 +38,7 @@ export async function preparePasswords(preparing: PreparePasswordsOptions): Prom
   const passwordOf = async (row: InputRow): Promise<string | undefined> => {
     const kept = await passwords.of(row)
     if (!lacksPassword(row) || checked.faulty.has(row.index)) return undefined
-    const password = kept ?? (isToBeCreated(row, journal) ? makePassword() : undefined)
+    const password = kept ?? (isToBeCreated(row, preparing) ? makePassword() : undefined)
     if (password === undefined && journal.rows.isCreator(row.index)) lost++
     return password
   }
@@ -54,9 +57,13 @@ export async function preparePasswords(preparing: PreparePasswordsOptions): Prom
   return lost
 }
 
-function isToBeCreated({ index }: InputRow, journal: Journal): boolean {
-  const state = journal.rows.of(index)
+function isToBeCreated(row: InputRow, { journal, resolutions }: PreparePasswordsOptions): boolean {
+  const state = journal.rows.of(row.index)
   if (!state) return true
+  if (isUnresolved(state) && !journal.rows.isCreator(row.index)) {
+    // The other request that may have created the user had another password.
+    return resolutions.of(row)?.as === 'retry' && state.phase !== 'nameless'
+  }
   return state.step === 'create' && (state.phase === 'unsent' || state.phase === 'refused')
 }
 
