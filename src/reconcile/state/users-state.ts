@@ -201,7 +201,8 @@ export class UsersState {
     if (this.#isClosed) return
     this.#isClosed = true
     const journal = this.#mayDiffer ? undefined : this.#journal
-    const isChanged = journal !== undefined && !journal.isEmpty && this.#table.isChanged
+    const isChanged =
+      (journal !== undefined && !journal.isEmpty && this.#table.isChanged) || this.#least > this.serial
     const isReplaced = isChanged && identityOf(this.#file) !== this.#identity
     try {
       if (isChanged && !isReplaced) await this.#writeNextGeneration()

@@ -103,6 +103,16 @@ describe('users state', function () {
       })
       expect(read('branch.json')).to.deep.equal(theirs)
       expect((await merge()).stdout).to.equal('')
+      expect(read().serial).to.equal(8)
+    })
+
+    it('makes the file newer than one with the same users, for which a plan may be', async () => {
+      write('users.state.json', 3, ada)
+      write('branch.json', 7, ada)
+      expect((await merge('--dry-run')).exitCode).to.equal(0)
+      expect(read().serial).to.equal(3)
+      expect((await merge()).exitCode).to.equal(0)
+      expect(read()).to.deep.include({ serial: 8, users: [ada] })
     })
 
     it('keeps the state of a user that says more', async () => {
