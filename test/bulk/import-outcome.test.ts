@@ -263,6 +263,14 @@ describe('the outcome of a request of an import', function () {
       'u1',
       'nameless',
     ])
+    // Also if another import has created the user of that row.
+    path = join(sandbox.home, 'others.csv')
+    writeFileSync(path, `email,role\n${emails('d', 'a')}`)
+    await run()
+    expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([
+      ['', 'unknown'],
+      ['u1', 'created'],
+    ])
   })
 
   it('is failed for a row whose ID is that of another user, before its role is assigned', async () => {

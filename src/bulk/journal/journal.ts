@@ -100,7 +100,7 @@ export class Journal {
     return this.#requested.has(row)
   }
 
-  /** The row whose create has the ID in its response. */
+  /** The row whose create, by this import or others, has the ID in its response. */
   rowOfCreated(id: string): number | undefined {
     return this.#createdIds.findTaken({ id })[0]?.line
   }
@@ -119,6 +119,7 @@ export class Journal {
   /** Takes a line about a user that others have created. It is not written, so that it does not outlive its source. */
   adopt(line: StepLine): void {
     this.rows.apply(line, 0, false)
+    this.#claim(line)
     this.#adopted.set(line.row, line)
   }
 
@@ -199,13 +200,16 @@ export class Journal {
     if ('row' in line) {
       this.rows.apply(line, offset)
       this.#isFinished = this.#isObsolete = false
-      const { row, step, id } = line
-      if (step === 'create' && id !== undefined) this.#createdIds.claim({ id }, row)
+      this.#claim(line)
     } else if (line.type === 'finished') {
       this.rows.forgetUpdates()
       this.#isFinished = true
       this.#isObsolete = this.rows.isUntouched
     } else if (line.type !== 'import' && 'path' in line) this.#files.set(line.type, line)
+  }
+
+  #claim({ row, step, id }: StepLine): void {
+    if (step === 'create' && id !== undefined) this.#createdIds.claim({ id }, row)
   }
 
   #restore(): void {
