@@ -1,4 +1,4 @@
-import fs, { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
@@ -271,6 +271,20 @@ describe('the outcome of a request of an import', function () {
       ['', 'unknown'],
       ['u1', 'created'],
     ])
+  })
+
+  it('is failed for a create whose response has another name, which no other import sends again', async () => {
+    behave = () => json(201, { id: 'u1', name: 'Eve' })
+    writeFileSync(path, 'email,name\na@example.com,Ada\n')
+    expect((await run()).stderr).to.contain('expected \\"Ada\\", found \\"Eve\\"')
+    const before = sent()
+    // The record of changes names the user too, unless it was deleted.
+    rmSync(join(sandbox.home, '.local/state/chatctl/state/activity.jsonl'))
+    path = join(sandbox.home, 'copy.csv')
+    writeFileSync(path, 'name,email\nAda,a@example.com\n')
+    expect((await run()).exitCode).to.equal(9)
+    expect(rows()[0]).to.include({ id: 'u1', status: 'failed' })
+    expect(sent()).to.equal(before)
   })
 
   it('is failed for a row whose ID is that of another user, before its role is assigned', async () => {

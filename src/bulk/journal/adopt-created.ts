@@ -73,7 +73,7 @@ function* adoptedLines(index: number, row: ImportedUser, { key, last }: Creation
 /** 0: the user was certainly not created; 1: perhaps; 2: certainly. */
 function certaintyOf(last: StepLine | undefined): number {
   if (last === undefined) return 0
-  if (last.step !== 'create' || last.did === 'took' || last.did === 'nameless') return 2
+  if (last.step !== 'create' || ['took', 'nameless', 'differs'].includes(last.did ?? '')) return 2
   return last.did === undefined || last.did === 'unknown' ? 1 : 0
 }
 
