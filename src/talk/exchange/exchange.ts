@@ -110,7 +110,7 @@ export class Exchange {
 
   #begin(prompt: string): Turn {
     const turn = new Turn({ ...this.#options, prompt })
-    this.#isLarge = prompt.length > maxFileBytes
+    this.#isLarge = Buffer.byteLength(prompt) > maxFileBytes
     this.#turn = turn
     return turn
   }

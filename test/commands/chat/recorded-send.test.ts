@@ -111,7 +111,7 @@ describe('chat send records its exchange', () => {
   })
 
   it('not if the service refuses a large message, of which each attempt would leave a copy', async () => {
-    writeFileSync(join(sandbox.home, 'large.txt'), 'x'.repeat(1024 * 1024 + 1))
+    writeFileSync(join(sandbox.home, 'large.txt'), 'é'.repeat(512 * 1024 + 1))
     const args = ['chat', 'send', 'Hi', '-f', 'large.txt', '--max-file-size', '2m']
     // The embedded service.
     expectFailure(await runChatctl(sandbox, args), 1, 'must not exceed 1 MiB')
