@@ -117,10 +117,11 @@ function linkTo(href: string, inner: string): string {
   const address = href.replaceAll('&amp;', '&')
   // Checked without decoding: an address that a browser would decode first is not allowed.
   if (!/^(https?:\/\/|mailto:)[^\s\\]+$/i.test(address)) return inner
-  const text = inner.trim() === '' ? escapeHtml(address) : inner
-  const link = `<a href="${escapeHtml(address)}" rel="noopener noreferrer nofollow">${text}</a>`
+  const shown = escapeHtml(address)
+  const text = inner.trim() === '' ? shown : inner
+  const link = `<a href="${shown}" rel="noopener noreferrer nofollow">${text}</a>`
   // A label that looks like an address must not hide another one.
   const label = text.replace(/<[^<>]*>/g, '')
-  const isOwn = ['', 'http://', 'mailto:'].some((scheme) => scheme + label === escapeHtml(address))
-  return /[:/&]|\w\.\w/.test(label) && !isOwn ? `${link} (${escapeHtml(address)})` : link
+  const isOwn = [shown, shown.replace(/^(https?:\/\/|mailto:)/, '')].includes(label)
+  return /[:/&]|\w\.\w/.test(label) && !isOwn ? `${link} (${shown})` : link
 }

@@ -89,7 +89,8 @@ describe('an export as HTML', () => {
       for (const mark of ['', '!'])
         expect(html(`${mark}[${label}](http://evil.example/)`)).to.contain('</a> (http://evil.example/)')
     expect(html('[good](http://evil.example/)')).not.to.contain('</a> (')
-    for (const own of ['<http://good.example/a?b&c>', 'www.good.example', '<ada@good.example>'])
+    const linked = '[good.example](https://good.example)'
+    for (const own of ['<http://good.example/a?b&c>', 'www.good.example', '<ada@good.example>', linked])
       expect(html(own)).to.contain('<a href').and.not.to.contain('</a> (')
   })
 
