@@ -21,8 +21,9 @@ interface CellLine {
 
 /**
  * A table that fits into the width, with wrapped cells. Its first rows determine the widths, with some
- * room for longer cells, so that each further row is shown as soon as it arrives. In a whole reply, all rows do. If not even narrow
- * columns fit, each row is shown as a list of cells, each after the name of its column.
+ * room for longer cells, so that each further row is shown as soon as it arrives. In a whole reply, all
+ * rows do. If not even narrow columns fit, each row is shown as a list of cells, each after the name of
+ * its column.
  */
 export class TableBlock {
   #output: IndentedOutput
