@@ -1,5 +1,5 @@
 import type { Message, Usage } from '../../contract/completion.ts'
-import type { StreamEvent } from '../../contract/stream-event.ts'
+import { isTokenLimit, type StreamEvent } from '../../contract/stream-event.ts'
 import { countOf } from '../../view/count.ts'
 
 /**
@@ -73,10 +73,10 @@ export interface Transcript {
 
 /**
  * Why a reply may be incomplete: `truncated after 214 characters: the connection was reset`. Undefined
- * for a complete reply.
+ * for a reply that is complete, and was not cut at its token limit.
  */
-export function describeStatus({ status, reply, reason }: Turn): string | undefined {
-  if (status === 'complete') return undefined
+export function describeStatus({ status, reply, reason, finishReason }: Turn): string | undefined {
+  if (status === 'complete') return isTokenLimit(finishReason) ? 'truncated at the token limit' : undefined
   if (status === 'unverified') return 'unverified: the service did not mark the end of the reply'
   const length = Array.from(reply).length
   const after = length === 0 ? '' : ` after ${countOf(length, 'character')}`

@@ -24,6 +24,8 @@ describe('a reply that reaches its token limit', () => {
           `${truncated} Continue it with: chatctl chat send --continue Continue\n`,
         )
         expect(sent.stdout.trimEnd()).to.equal("This is chatctl's")
+        const [id = ''] = (await run('chat', 'sessions', '--fields', 'id')).stdout.split('\n')
+        expect((await run('chat', 'show', id)).stdout).to.include('\n[truncated at the token limit]\n')
         expect((await run('chat', 'send', '--continue', 'Continue')).exitCode).to.equal(0)
       })
     }
