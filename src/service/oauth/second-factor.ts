@@ -80,8 +80,8 @@ export async function consumeCode(
   const now = by.clock.now()
   if (!row) return false
   const secret = cipher.decrypt(row.secret, userId)
-  const recovery = recoveryCodeOf(secret)
-  if (token.length === recovery.length && timingSafeEqual(Buffer.from(token), Buffer.from(recovery)))
+  const [given, recovery] = [Buffer.from(token), Buffer.from(recoveryCodeOf(secret))]
+  if (given.length === recovery.length && timingSafeEqual(given, recovery))
     return removeSecondFactor(db, userId, by)
   const delta = codeOf(secret).validate({ token, timestamp: now, window: 1 })
   if (delta === null) return false

@@ -346,6 +346,7 @@ onEachEngine('the second factor', (withService, engine) => {
         return browser.submit(await openAccount(url, browser), { code: given, decision: 'allow' })
       }
       expect((await enter(code.replaceAll(/\d/g, '0'))).status).to.equal(400)
+      expect((await enter('é'.repeat(20))).status).to.equal(400)
       const [one, two] = await Promise.all([enter(code), enter(code.replaceAll(' ', ''))])
       expect([one.status, two.status].sort()).to.deep.equal([200, 400])
       expect((await openAccount(url, new Browser())).text).to.include('The second factor is off.')
