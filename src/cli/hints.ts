@@ -103,7 +103,7 @@ const hints: Hints = {
   create_database: ({ exists }) =>
     `Create ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
   back_up_postgres: 'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
-  replace_backup: 'Choose another file name. To replace it, add --force',
+  replace_backup: 'Choose another file name, or add --force to replace the file',
   back_up_again: 'Create a new backup with: chatctl service backup --to FILE',
   database_or_directory:
     'Without a database, the service stores its data in SQLite, in the directory of --data',

@@ -57,7 +57,7 @@ export default class ServiceAudit extends BaseCommand {
     const all = changes.length < limit ? changes.length : await administration.countChanges(query)
     if (all > changes.length)
       context.output.progress(
-        `Showing the newest ${limit} of ${all} entries. Show others with: ${all > maxEntries ? '--until TIME' : `--limit ${all}`}`,
+        `Showing the newest ${limit} of ${all} entries. Show ${all > maxEntries ? 'older ones with: --until TIME' : `all with: --limit ${all}`}`,
       )
   }
 }

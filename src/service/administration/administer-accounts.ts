@@ -118,7 +118,7 @@ async function resetAccount(
 ): Promise<Account> {
   const account = await findAccount(db, user)
   const { id } = account
-  checkUser({ email: 'any@example.com', password: password ?? validPassword })
+  if (password !== undefined) checkUser({ email: 'any@example.com', password })
   const hash = password === undefined ? undefined : await hashPassword(password)
   return db.transaction().execute(async (transaction) => {
     await lockUser(transaction, id)

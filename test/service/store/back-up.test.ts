@@ -124,7 +124,7 @@ describe('a backup of the embedded service', () => {
         runChatctl(sandbox, ['service', 'backup', '--to', file, '--data', dataDir, ...args])
       const file = join(dataDir, 'nightly.db')
       writeFileSync(file, 'a damaged backup')
-      expectFailure(await backUp(file), 7, `${file} already exists`, 'To replace it, add --force')
+      expectFailure(await backUp(file), 7, `${file} already exists`, 'add --force to replace the file')
       const replaced = await backUp(file, '--force', '--jq', '.bytes')
       expect(Number(replaced.stdout), replaced.stderr).to.equal(statSync(file).size)
       const data = join(dataDir, 'chatctl.db')
