@@ -15,7 +15,8 @@ export const typeInShell: Typist = {
     mkdirSync(bin)
     for (const [name, line] of Object.entries({
       chatctl: `exec '${process.execPath}' '${binary}' "$@"`,
-      git: 'echo "+ one more line"',
+      // The other branch has the same file.
+      git: 'case $1 in show) cat users.state.json ;; *) echo "+ one more line" ;; esac',
       less: 'exec cat',
     })) {
       writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`)
