@@ -73,7 +73,7 @@ export interface Transcript {
 
 /**
  * Why a reply may be incomplete: `truncated after 214 characters: the connection was reset`. Undefined
- * for a reply that is complete, and was not cut at its token limit.
+ * for a complete reply below its token limit.
  */
 export function describeStatus({ status, reply, reason, finishReason }: Turn): string | undefined {
   if (status === 'complete') return isTokenLimit(finishReason) ? 'truncated at the token limit' : undefined
