@@ -386,6 +386,7 @@ const byCommand: Record<string, FlagRow> = {
     base: 'users permissions assign u1',
     adds: { to: 'users permissions assign u1 a:b', words: ['-r', 'editor'], body: { role: 'editor' } },
   },
+  'users:state:forget state': { base: 'users state forget ada@example.com' },
   'users:settings:set language': {
     adds: { to: 'users settings set --theme dark', words: ['--language', 'de'], body: { language: 'de' } },
   },

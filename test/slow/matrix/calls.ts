@@ -53,6 +53,10 @@ const prepared: Record<string, Partial<Call>> = {
   'users:apply': { args: ['users', 'apply', 'users.csv', '--no-password', '--yes'] },
   'users:diff': { args: ['users', 'diff', 'team.csv'] },
   'users:import': { args: ['users', 'import', 'users.csv', '--yes'] },
+  'users:state:forget': {
+    args: ['users', 'state', 'forget', 'ada@example.com', '--state', 'team.state.json'],
+  },
+  'users:state:merge': { args: ['users', 'state', 'merge', 'team.state.json', 'team.state.json'] },
 }
 
 const more: readonly Call[] = [

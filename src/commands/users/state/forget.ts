@@ -1,6 +1,5 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { commandFor } from '../../../cli/command-line.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
 import { withStdin } from '../../../cli/input/read-words.ts'
 import { planServiceOf } from '../../../cli/settings-change.ts'
@@ -54,11 +53,10 @@ export default class UsersStateForget extends BaseCommand {
     } finally {
       await state.close()
     }
-    const adopt = commandFor(context, 'users', 'adopt', 'EMAIL=ID', '--state', name)
     output.notice(
       isDryRun
         ? `Dry run: ${name} was not changed.`
-        : `users apply creates these users if its files have them. If one exists, run: ${adopt}`,
+        : 'users apply creates these users if its files have them. If one exists, use users adopt.',
     )
   }
 }

@@ -19,7 +19,7 @@ export function namesFile({ args }: Pick<Call, 'args'>): boolean {
 function asksService({ name, service }: Call): boolean {
   return (
     service !== undefined ||
-    /^(auth:login that|history:(export to|sync)|users:(?!list)|settings:(edit|api:set|diff|apply)|chat:(send|complete))/.test(
+    /^(auth:login that|history:(export to|sync)|users:(?!list|state)|settings:(edit|api:set|diff|apply)|chat:(send|complete))/.test(
       name,
     )
   )
@@ -53,8 +53,9 @@ export function needsOptions({ name }: Call): boolean {
 /** Whether the call cannot continue without a record in the state directory. */
 export function needsState({ name, args }: Call): boolean {
   return (
-    /^(activity|history:export|settings:api:get|users:import|users:list(?! of))/.test(name) ||
-    args.includes('roles.csv')
+    /^(activity|history:export|settings:api:get|users:import|users:list(?! of)|users:state:forget|users:apply(?! without| with valid --(file|state))|users:diff with valid --quota)/.test(
+      name,
+    ) || args.includes('roles.csv')
   )
 }
 
@@ -66,7 +67,7 @@ export function replacesRecord({ name }: Call): boolean {
 /** Whether the call writes a file or uses a data directory in the working directory. */
 export function writesHere({ name, args }: Call): boolean {
   // The state file of users.
-  if (name.startsWith('users:adopt')) return true
+  if (/^users:(adopt|state:)/.test(name)) return true
   return ['new.db', 'history.json', 'new-data', 'plan.json', 'results.csv'].some((file) =>
     args.includes(file),
   )
