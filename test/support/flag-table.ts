@@ -82,7 +82,7 @@ const byName: Record<string, FlagRow> = {
   'redirect-host': { valid: '127.0.0.1', invalid: 'chat.example' },
   'redirect-path': { valid: '/callback', invalid: 'no slash' },
   'redirect-port': { valid: '0', invalid: '65536' },
-  'requests-per-minute': { valid: '5', invalid: 'many' },
+  'requests-per-minute': { valid: '60', invalid: 'many' },
   results: { valid: 'results.csv', invalid: 'no/such/directory/results.csv', invalidEnds: [1] },
   resume: { valid: 'TRANSCRIPT', invalid: 'none' },
   retries: { valid: '1', invalid: 'many' },
@@ -269,6 +269,7 @@ const byCommand: Record<string, FlagRow> = {
   'service:trust:revoke data': { ends: [6] },
   'service:trust:revoke yes': { base: 'service trust revoke TRUST' },
   'service:users:reset data': { ends: [6] },
+  'service:users:reset keep-password': { base: 'service users reset usr_admin' },
   'service:users:reset password-file': { base: 'service users reset usr_admin' },
   'service:users:reset password-stdin': {
     base: 'service users reset usr_admin',

@@ -24,7 +24,7 @@ const proxyNotice = 3_000
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Run the embedded service in the foreground'
   static override description =
-    'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. With a JSON log, the line on stdout is JSON too, unless --output is given. After Ctrl-C or SIGTERM, replies in progress have 30 seconds to finish (--drain). Outside of a terminal, SIGHUP makes it read its certificate and keys again. To create a key, run: chatctl service keys create --name NAME'
+    'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. With a JSON log, the line on stdout is JSON too, unless --output or --fields is given. After Ctrl-C or SIGTERM, replies in progress have 30 seconds to finish (--drain). Outside of a terminal, SIGHUP makes it read its certificate and keys again. To create a key, run: chatctl service keys create --name NAME'
   static override requests = { ...calls(), note: 'none.' }
   static override view = serviceUrlView
   static override examples = [
@@ -135,7 +135,8 @@ export default class ServiceRun extends BaseCommand {
       const { url, publicUrl = null, adminUrl = null } = service
       const ready = { url, public_url: publicUrl, pid: process.pid, admin_url: adminUrl }
       // Log collectors read stdout and stderr together.
-      const isOfLog = level !== 'silent' && !isForPeople && context.options.output.value === undefined
+      const isChosen = flags.fields !== undefined || context.options.output.value !== undefined
+      const isOfLog = level !== 'silent' && !isForPeople && !isChosen
       await (output.isJson || isOfLog ? output.showEvent(ready) : output.show(serviceUrlView, ready))
       if (!context.signal.aborted) await once(context.signal, 'abort')
       if (isForPeople)
