@@ -49,7 +49,7 @@ describe('the package', () => {
   it('contains the files named in package.json, and no others', () => {
     const named = [
       /^(CHANGELOG\.md|CONTRIBUTING\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
-      /^docs\/([\w-]+\/)*[\w-]+\.(md|svg)$/,
+      /^docs\/([\w-]+\/)*[\w-]+\.(md|svg|cfg|conf)$/,
       /^man\/chatctl[\w-]*\.[17]$/,
       /^bin\/(run\.js|package\.json)$/,
       /^dist\/([\w-]+\.cjs|client\.js|client\/[\w-]+\.js|client\.d\.ts|types\/[\w/-]+\.d\.ts|licenses\.txt|build\/jq\.wasm\.zst|help\/[\w.-]+\.txt|code-cache\/([\w.-]+\.zst|start-[\w.-]+))$/,
