@@ -44,8 +44,6 @@ export class ChangeFeed {
     while (!signal.aborted) {
       const client = this.#connect()
       this.#client = client
-      // An `end` event follows each error.
-      client.on('error', () => {})
       client.on('notification', () => this.bump())
       const ended = once(client, 'end')
       try {

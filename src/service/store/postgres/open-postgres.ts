@@ -73,9 +73,8 @@ async function open(
     max: maxConnections,
     Client: PostgresClient as unknown as new () => PostgresClient,
   })
-  // Without a listener, the loss of an idle connection would end the process.
+  // It reports the loss of an idle connection, too.
   pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
   let created: boolean | undefined
   try {
     const client = await pool.connect().catch(unreachable)

@@ -17,6 +17,8 @@ export class PostgresClient extends Client {
   constructor(config: PostgresConfig) {
     super(config)
     this.#settings = config.settings
+    // Without a listener, the loss of a connection would end the process. A pool listens only after `connect`.
+    this.on('error', () => {})
   }
 
   /** Closes the connection if it fails. pg would leave the server waiting for a password, which blocks DROP DATABASE. */
