@@ -204,7 +204,11 @@ export const files: readonly Surrounding[] = [
     make: (world) => {
       world.isHereDeleted = true
     },
-    ends: (call) => (namesFile(call) ? [1, 2] : writesHere(call) ? [1] : 'fine'),
+    ends: (call) => {
+      if (namesFile(call)) return [1, 2]
+      // A package of the sign-in, which a service loads at its start, reads the working directory.
+      return writesHere(call) || commandOf(call.name) === 'service:run' ? [1] : 'fine'
+    },
   },
   {
     name: 'TMPDIR does not exist',
