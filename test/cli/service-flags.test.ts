@@ -158,9 +158,7 @@ const effects: Record<string, () => Promise<void>> = {
     const audit = ['service', 'audit', '--data', dir]
     const count = [...audit, '--jq', 'length']
     expect((await runHere(count)).stdout).to.equal('50\n')
-    expect((await runHere(audit)).stderr).to.include(
-      'the newest 50 of 63 entries. Show all with: --limit 63',
-    )
+    expect((await runHere(audit)).stderr).to.include('the newest 50 of 63 entries. Show all with: --limit 63')
     expect(await runHere([...count, '--since', '1h'])).to.include({ stdout: '63\n', stderr: '' })
     expect((await runHere([...audit, '--since', '1h', '--limit', '60'])).stderr).to.include('--limit 63')
     expect((await runHere([...audit, '--actor', two])).stderr).to.include('50 of 60 entries')
