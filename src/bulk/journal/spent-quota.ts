@@ -17,7 +17,7 @@ export interface SpentQuota {
   requests: number
 }
 
-/** In ms, the longest window of a quota. */
+/** Maximum window of a quota, in ms. */
 const longestWindow = 24 * 3600 * 1000
 
 interface CountedRun {

@@ -36,7 +36,7 @@ export function readCatalog(installation: Installation): Catalog {
   return new Map(Object.entries(manifest.commands).filter(([, { hidden }]) => !hidden))
 }
 
-/** The longest command that words name. */
+/** The command that most of the first words name. */
 export function findId(words: readonly string[], catalog: Catalog): string | undefined {
   const ids = words.map((_, index) => words.slice(0, index + 1).join(':'))
   return ids.findLast((id) => catalog.has(id))
