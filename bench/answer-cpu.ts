@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { Tmux } from '../test/programs/tmux.ts'
 import { createSandbox } from '../test/support/sandbox.ts'
-import { Tmux } from '../test/system/tmux.ts'
 import { type BoundedFigure, cpuOf, median } from './measure.ts'
 
 const megabyte = 1_000_000

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { startSecretService } from '../test/programs/keychain/secret-service.ts'
 import { createSandbox } from '../test/support/sandbox.ts'
-import { startSecretService } from '../test/system/secret-service.ts'
 import { type BoundedFigure, type Program, timeInTurn } from './measure.ts'
 
 const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))

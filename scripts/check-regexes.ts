@@ -13,16 +13,16 @@ const root = resolve(import.meta.dirname, '..')
 
 /** By file, the expressions that need more than linear time, with what bounds their input. */
 export const bounded: Record<string, Record<string, string>> = {
-  'src/view/wrap-words.ts': { '^(.*?:) ((?:chatctl|': 'hints, which chatctl composes' },
-  'src/view/count.ts': { '\\B(?=(\\d{3})+$)': 'a number of JavaScript has at most 22 digits' },
-  'src/talk/complete-path.ts': { '(?<=^|[\\s([{])@': 'the last 4,096 characters before the cursor' },
+  'src/view/format/wrap-words.ts': { '^(.*?:) ((?:chatctl|': 'hints, which chatctl composes' },
+  'src/view/format/count.ts': { '\\B(?=(\\d{3})+$)': 'a number of JavaScript has at most 22 digits' },
+  'src/chat/complete-path.ts': { '(?<=^|[\\s([{])@': 'the last 4,096 characters before the cursor' },
   'src/service/store/postgres/pgpass.ts': {
     '((?:\\\\.|[^:\\\\])*)(?::|$)': "a line of the operator's own file",
   },
-  'src/mirror/words.ts': {
+  'src/history/words.ts': {
     '[\\p{Script=Han}': 'classes of characters; the checker does not know the flag v',
   },
-  'src/credentials/keychain-failure.ts': { 'native binding|': 'a message of the system' },
+  'src/auth/credentials/keychain-failure.ts': { 'native binding|': 'a message of the system' },
 }
 
 interface Expression {

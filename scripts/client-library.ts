@@ -9,41 +9,41 @@ import { leanDependencies } from './lean-dependencies.ts'
 const valueExports = `
 export { Client } from './src/client/client.ts'
 export { Failure } from './src/contract/failure.ts'
-export { idOfCreated } from './src/client/response.ts'
+export { idOfCreated } from './src/client/response/response.ts'
 `
 
 const typeExports = `
 export type { ClientOptions, CredentialSource } from './src/client/client-options.ts'
-export type { ApiResponse, RawResponse } from './src/client/response.ts'
+export type { ApiResponse, RawResponse } from './src/client/response/response.ts'
 export type { OutgoingRequest, RawRequest } from './src/client/outgoing-request.ts'
 export type { ClientEvent } from './src/client/client-event.ts'
 export type { CollectOptions } from './src/client/endpoint-caller.ts'
 export type { Chat } from './src/client/chat.ts'
-export type { History, HistoryBatch, WalkOptions } from './src/client/history.ts'
-export type { HistoryPosition } from './src/client/history-position.ts'
+export type { History, HistoryBatch, WalkOptions } from './src/client/history/history.ts'
+export type { HistoryPosition } from './src/client/history/history-position.ts'
 export type { Settings } from './src/client/settings.ts'
 export type { Users } from './src/client/users.ts'
 export type { ReplyStream } from './src/client/stream/reply-stream.ts'
-export type { StreamEnd, StreamEvent, StreamFormat } from './src/contract/stream-event.ts'
+export type { StreamEnd, StreamEvent, StreamFormat } from './src/contract/resources/stream-event.ts'
 export type { Advice } from './src/contract/advice.ts'
 export type { FailedRequest, FailureKind } from './src/contract/failure.ts'
 export type { RequestOutcome } from './src/contract/failure.ts'
 export type { Fault } from './src/contract/faults.ts'
-export type { Choice, Completion, CompletionRequest, Message, Usage } from './src/contract/completion.ts'
-export type { Model, ModelList } from './src/contract/model.ts'
-export type { HistoryMessage, HistoryPage, HistoryQuery, SendRequest, SendResponse } from './src/contract/conversation.ts'
-export type { ApplicationSettings, SettingsPatch } from './src/contract/settings.ts'
-export type { ApiConfiguration } from './src/contract/settings.ts'
-export type { Preferences } from './src/contract/settings.ts'
-export type { Profile, UserSettingsRequest, UserSettingsResponse } from './src/contract/user.ts'
-export type { AssignPermissionsRequest, CreateUserRequest, UpdateUserRequest, User } from './src/contract/user.ts'
+export type { Choice, Completion, CompletionRequest, Message, Usage } from './src/contract/resources/completion.ts'
+export type { Model, ModelList } from './src/contract/resources/model.ts'
+export type { HistoryMessage, HistoryPage, HistoryQuery, SendRequest, SendResponse } from './src/contract/resources/conversation.ts'
+export type { ApplicationSettings, SettingsPatch } from './src/contract/resources/settings.ts'
+export type { ApiConfiguration } from './src/contract/resources/settings.ts'
+export type { Preferences } from './src/contract/resources/settings.ts'
+export type { Profile, UserSettingsRequest, UserSettingsResponse } from './src/contract/resources/user.ts'
+export type { AssignPermissionsRequest, CreateUserRequest, UpdateUserRequest, User } from './src/contract/resources/user.ts'
 `
 
 /** Each in a separate file, so that a bundler omits what a program does not import. */
 const entryPoints = {
   client: 'src/client/client.ts',
   failure: 'src/contract/failure.ts',
-  response: 'src/client/response.ts',
+  response: 'src/client/response/response.ts',
 }
 
 /**

@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, type Loader } from 'esbuild'
 
@@ -10,9 +10,11 @@ export const textFiles: Record<string, Loader> = {
   '.zsh': 'text',
 }
 
+/** Beside the commands are files that only their topic uses. */
 export function findCommands(root: string): { id: string; file: string }[] {
   const files = globSync('**/*.ts', { cwd: join(root, 'src/commands') })
   return files
+    .filter((file) => /^export default class /m.test(readFileSync(join(root, 'src/commands', file), 'utf8')))
     .map((file) => file.replaceAll('\\', '/'))
     .map((file) => ({ file, id: file.replace(/\.ts$/, '').replaceAll('/', ':') }))
 }

@@ -1,13 +1,13 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sendDelta, sendDone, startEvents, withUpstream } from '../test/service/scripted-upstream.ts'
+import { hasPrompt } from '../test/programs/chat/talk-session.ts'
+import { Tmux } from '../test/programs/tmux.ts'
+import { sendDelta, sendDone, startEvents, withUpstream } from '../test/service/upstream/scripted-upstream.ts'
 import { binary } from '../test/support/run-chatctl.ts'
 import { runProgram } from '../test/support/run-program.ts'
 import { makeKey, runService } from '../test/support/run-service.ts'
 import { createSandbox } from '../test/support/sandbox.ts'
-import { hasPrompt } from '../test/system/talk-session.ts'
-import { Tmux } from '../test/system/tmux.ts'
 import { addDarkMode, drawTerminal, light, type Screen } from './terminal-picture.ts'
 
 /**

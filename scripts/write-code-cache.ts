@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { compress, readDuplicate } from '../src/boot/code-cache-format.ts'
-import { Directories } from '../src/system/directories.ts'
+import { Directories } from '../src/system/files/directories.ts'
 
 /**
  * Adds V8's code cache of common commands to the package, for the first run on a machine

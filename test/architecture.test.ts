@@ -48,49 +48,33 @@ function layerOf(file: string): string {
 }
 
 const innermost = ['contract', 'system']
-const inner = [...innermost, 'terminal', 'view', 'config', 'credentials', 'client']
+const inner = [...innermost, 'terminal', 'view', 'config', 'client']
 
-/** The layers that each layer may import at run time, in addition to itself. */
+/** The layers that each layer may import, in addition to itself. */
 const allowed: Record<string, readonly string[]> = {
   contract: [],
   // All layers throw `Failure`.
   system: ['contract'],
   pages: ['contract'],
   terminal: innermost,
-  view: [...innermost, 'terminal'],
   config: innermost,
-  credentials: [...innermost, 'config'],
   client: innermost,
-  service: [...innermost, 'pages'],
-  auth: [...innermost, 'config', 'credentials', 'client', 'pages'],
-  talk: inner,
-  plan: inner,
-  bulk: [...inner, 'activity'],
-  reconcile: [...inner, 'bulk', 'activity'],
-  export: [...inner, 'pages'],
-  mirror: inner,
   activity: innermost,
-  cli: [...innermost, 'terminal', 'view', 'config', 'credentials'],
-  commands: [...inner, 'cli', 'talk', 'plan', 'bulk', 'reconcile', 'export', 'mirror', 'activity', 'auth'],
-  boot: [...innermost, 'cli', 'commands', 'credentials', 'auth'],
+  view: [...innermost, 'terminal'],
+  service: [...innermost, 'pages'],
+  auth: [...innermost, 'config', 'client', 'pages'],
+  chat: inner,
+  settings: [...inner, 'activity'],
+  users: [...inner, 'activity'],
+  history: [...inner, 'pages'],
+  cli: [...innermost, 'terminal', 'view', 'config', 'auth'],
+  commands: [...inner, 'cli', 'auth', 'chat', 'settings', 'users', 'history', 'activity'],
+  boot: [...innermost, 'cli', 'commands', 'auth'],
 }
 
-/** The only file through which the command line reaches these layers. */
-const wiring = 'cli/create-context.ts'
-/** The types of what it wires. */
-const wiredTypes = 'cli/context.ts'
-const wired = [
-  'client',
-  'service',
-  'auth',
-  'talk',
-  'plan',
-  'bulk',
-  'reconcile',
-  'export',
-  'mirror',
-  'activity',
-]
+/** The only file through which the command line reaches these layers, apart from their types. */
+const wiring = 'cli/context/create-context.ts'
+const wired = ['client', 'service', 'activity', 'chat', 'settings', 'users', 'history']
 
 const outsideBoot = files.filter((file) => layerOf(file) !== 'boot')
 
@@ -124,19 +108,16 @@ const usesChance =
 /** Files outside `boot` that may do so, with the reason why tests need no control over it. */
 const usesChanceFor: Record<string, string> = {
   'system/clock.ts': 'the clock of the system',
-  'system/process-lock.ts': 'waits for another process',
-  'system/replace-file.ts': 'a name that no other process uses',
-  'bulk/input/input.ts': 'a name that no other process uses',
-  'client/probe-network.ts': 'measures a real connection',
+  'system/files/process-lock.ts': 'waits for another process',
+  'system/files/replace-file.ts': 'a name that no other process uses',
+  'users/input/input.ts': 'a name that no other process uses',
+  'client/network/probe-network.ts': 'measures a real connection',
   'service/domain/identifiers.ts': 'identifiers count upwards in the whole process',
   'service/oauth/lifetimes.ts': 'oidc-provider reads the clock of the system',
   'service/store/postgres/change-feed.ts': 'changes of other processes are seen within a real second',
   'service/store/sqlite/open-sqlite.ts': 'waits for a database that another process has locked',
   'service/store/sqlite/sqlite-counters.ts': 'waits for a database that another process has locked',
 }
-
-/** Layers whose types the command line may use. */
-const spokenOf = ['client', 'plan', 'bulk', 'reconcile', 'activity']
 
 /** The first word of the command in a file. */
 const topicOf = (file: string): string => basename(file.split('/')[1] ?? '', '.ts')
@@ -164,10 +145,7 @@ describe('the architecture', () => {
       const [layer, target] = [layerOf(from), layerOf(to)]
       if (layer === target || target === 'contract/failure.ts' || (allowed[layer] ?? []).includes(target))
         return false
-      if (from === wiredTypes && wired.includes(target)) return !typeOnly
-      if (from === wiring && wired.includes(target)) return !(dynamic || typeOnly)
-      // The command line may use the types of these layers, but not load them.
-      return !(layer === 'cli' && spokenOf.includes(target) && typeOnly)
+      return !(layer === 'cli' && wired.includes(target) && (typeOnly || (from === wiring && dynamic)))
     })
     expect(wrong).to.deep.equal([])
   })
@@ -180,12 +158,28 @@ describe('the architecture', () => {
     const entrances = imports.filter(
       ({ from, to }) => layerOf(to) === 'service' && layerOf(from) !== 'service',
     )
-    expect(new Set(entrances.map(({ from }) => from))).to.deep.equal(new Set([wiring, wiredTypes]))
+    expect(new Set(entrances.map(({ from }) => from))).to.deep.equal(
+      new Set([wiring, 'cli/context/context.ts']),
+    )
   })
 
-  it('lets only the entry point import commands', () => {
-    const users = imports.filter(({ from, to }) => layerOf(to) === 'commands' && from !== 'boot/main.ts')
-    expect(users).to.deep.equal([])
+  it('has no circle of imports, types included', () => {
+    const circles: string[] = []
+    const done = new Set<string>()
+    const follow = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' > '))
+      if (done.has(file)) return
+      done.add(file)
+      for (const { from, to } of imports) if (from === file) follow(to, [...path, file])
+    }
+    for (const file of files) follow(file, [])
+    expect(circles).to.deep.equal([])
+  })
+
+  it('has at most 20 files directly in a directory', () => {
+    const counts = new Map<string, number>()
+    for (const file of files) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
+    expect([...counts].filter(([, count]) => count > 20)).to.deep.equal([])
   })
 
   it('keeps the network out of views and the command line', () => {
@@ -234,11 +228,11 @@ describe('the architecture', () => {
       // The page that a browser shows at the address of the service.
       'service/http/public/status-page.ts',
       // The title of a JSON schema.
-      'contract/settings-file.ts',
+      'contract/resources/settings-file.ts',
       // Flags of busctl.
-      'credentials/default-collection.ts',
+      'auth/credentials/default-collection.ts',
       // `--force` of a command of the session.
-      'talk/slash/choose-model.ts',
+      'chat/slash/choose-model.ts',
     ]
     const found = files
       .filter((file) => !edge.includes(layerOf(file)))

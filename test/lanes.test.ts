@@ -4,12 +4,12 @@ import { expect } from 'chai'
 
 /**
  * The rules of CONTRIBUTING.md for `npm test` that a test can check. A test that waits, starts
- * processes, compares times, or differs from run to run belongs in test/slow, test/system, or test/e2e.
+ * processes, compares times, or differs from run to run belongs in test/slow, test/programs, or test/e2e.
  */
 
 const files = globSync('**/*.ts', { cwd: import.meta.dirname })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => !/^(slow|system|soak|support)\//.test(path) && path !== 'lanes.test.ts')
+  .filter((path) => !/^(slow|programs|release|soak|support)\//.test(path) && path !== 'lanes.test.ts')
   .sort()
 const lines = files.flatMap((file) =>
   readFileSync(join(import.meta.dirname, file), 'utf8')
@@ -30,15 +30,15 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'activity/activity-log.test.ts': 'entries of several processes at once',
   'auth/first-browser.test.ts': 'another user of the machine, whom only a process can be',
   'boot/end-process.test.ts': 'how a process ends',
-  'bulk/input/open-input.test.ts': 'named pipes, which mkfifo makes',
+  'users/input/open-input.test.ts': 'named pipes, which mkfifo makes',
   'cli/completion/complete.test.ts': 'compares with how shells read a quoted value',
   'cli/completion/shell-line.test.ts': 'compares with how bash splits a line',
   'cli/input/encodings.test.ts': 'commands that the documents name for other encodings',
   'client/proxy-and-tls.test.ts': 'variables that Node reads once, when it starts',
-  'files/process-lock.test.ts': 'locks that exclude other processes',
-  'files/run-command.test.ts': 'runs a command, and kills it with the processes that it has started',
-  'files/split-command.test.ts': 'compares with how sh splits a command',
-  'service/administration.test.ts': 'two services, told apart by their process ids',
+  'system/process-lock.test.ts': 'locks that exclude other processes',
+  'system/run-command.test.ts': 'runs a command, and kills it with the processes that it has started',
+  'system/split-command.test.ts': 'compares with how sh splits a command',
+  'service/administration/administration.test.ts': 'two services, told apart by their process ids',
   'service/oauth/metadata.test.ts': 'what a process has loaded',
   'service/start-service.test.ts': 'a log on descriptor 2',
   'service/store/group-commit.test.ts': 'a write lock held by another process',
@@ -64,7 +64,8 @@ describe('the tests of npm test', () => {
     const pause = /(?:await (?:sleep|pause|wait|delay)\(|setTimeout\(resolve, )([\d_]+)\)/
     const isLong = (line: string) => Number(pause.exec(line)?.[1]?.replaceAll('_', '') ?? 0) > longestPause
     // The pause after a 429 has no visible effect before it ends.
-    const known = 'bulk/import-outcome.test.ts: await new Promise((resolve) => setTimeout(resolve, 300))'
+    const known =
+      'users/import/import-outcome.test.ts: await new Promise((resolve) => setTimeout(resolve, 300))'
     expect(offenders(isLong)).to.deep.equal([known])
   })
 
@@ -76,7 +77,7 @@ describe('the tests of npm test', () => {
     const users = offenders((line) => /support\/postgres\.ts'/.test(line))
     expect(users.map((user) => user.split(':')[0])).to.deep.equal([
       // Needs PostgreSQL only with CHATCTL_TEST_ENGINE=postgres.
-      'service/administration.test.ts',
+      'service/administration/administration.test.ts',
       'service/temporary-service.ts',
     ])
   })
@@ -89,6 +90,6 @@ describe('the tests of npm test', () => {
     const passed = new RegExp(`[(,=:]\\s*(${names})\\b`)
     const start = (line: string) => called.test(line) || (passed.test(line) && !line.startsWith('import '))
     const starting = offenders(start, inProcess).map((found) => found.split(': ')[0])
-    expect([...new Set(starting)]).to.deep.equal(Object.keys(startsProcesses))
+    expect([...new Set(starting)]).to.have.members(Object.keys(startsProcesses))
   })
 })

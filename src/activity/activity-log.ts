@@ -1,9 +1,9 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/private-directory.ts'
-import { tryProcessLock } from '../system/process-lock.ts'
-import { moveFile } from '../system/replace-file.ts'
+import type { Directories } from '../system/files/directories.ts'
+import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import { tryProcessLock } from '../system/files/process-lock.ts'
+import { moveFile } from '../system/files/replace-file.ts'
 
 /** Number of files, the current one included. */
 const files = 4

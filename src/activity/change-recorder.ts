@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestOutcome } from '../contract/failure.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
-import type { Directories } from '../system/directories.ts'
+import type { Directories } from '../system/files/directories.ts'
 import { type ActivityRun, type OutcomeLine, outcomeLine, type SentLine } from './activity-line.ts'
 import { ActivityLog } from './activity-log.ts'
 import { type ChangeRequest, type Endpoints, recordedChange } from './change.ts'

@@ -1,5 +1,5 @@
 import type { EndpointName } from '../contract/endpoints.ts'
-import { isRecord, parseJson, tryParse } from '../contract/exact-json.ts'
+import { isRecord, parseJson, tryParse } from '../contract/notation/exact-json.ts'
 import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 
 /** A request that changes something, before it is sent. */

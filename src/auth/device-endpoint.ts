@@ -5,8 +5,8 @@ import {
   processDeviceAuthorizationResponse,
 } from 'oauth4webapi'
 import { readEndpoint } from '../contract/base-url.ts'
-import { isRecord, tryParse } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
+import { isRecord, tryParse } from '../contract/notation/exact-json.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import { demandNoServerError, publicClient, through } from './token-endpoint.ts'
 import { asFailure } from './token-failure.ts'

@@ -1,7 +1,7 @@
 import { Failure, type FailureKind, type Help } from '../contract/failure.ts'
-import type { TokenSet } from '../credentials/stored-credential.ts'
 import { describeDuration } from '../system/clock.ts'
 import { type AuthorizationServer, findAuthorizationServer } from './authorization-server.ts'
+import type { TokenSet } from './credentials/stored-credential.ts'
 import { type DeviceCode, requestDeviceCode } from './device-endpoint.ts'
 import { redeemDeviceCode } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'

@@ -1,7 +1,7 @@
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
-import type { TokenSet } from '../credentials/stored-credential.ts'
 import { type AuthorizationServer, defaultClientId, findAuthorizationServer } from './authorization-server.ts'
+import type { TokenSet } from './credentials/stored-credential.ts'
 import {
   type IdentityClaims,
   type IdentityRequest,

@@ -1,8 +1,8 @@
 import { readEndpoint } from '../contract/base-url.ts'
-import { isRecord, tryParse } from '../contract/exact-json.ts'
 import { Failure, type FailureOptions } from '../contract/failure.ts'
-import { describeIdentitySource, type IdentitySource } from '../credentials/identity-source.ts'
-import { maxSecretBytes, readNamedFile } from '../system/read-named-file.ts'
+import { isRecord, tryParse } from '../contract/notation/exact-json.ts'
+import { maxSecretBytes, readNamedFile } from '../system/files/read-named-file.ts'
+import { describeIdentitySource, type IdentitySource } from './credentials/identity-source.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 
 export interface IdentityRequest {

@@ -1,18 +1,18 @@
 import type { Advice } from '../contract/advice.ts'
 import { Failure, type Help } from '../contract/failure.ts'
+import type { Directories } from '../system/files/directories.ts'
 import {
   type CredentialOwner,
   type CredentialStore,
   withCredentialLock,
-} from '../credentials/credential-store.ts'
+} from './credentials/credential-store.ts'
 import {
   isAlive,
   isFresh,
   type StoredCredential,
   secretOf,
   type TokenSet,
-} from '../credentials/stored-credential.ts'
-import type { Directories } from '../system/directories.ts'
+} from './credentials/stored-credential.ts'
 import { refreshTokens } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 

@@ -1,8 +1,8 @@
 import { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi'
 import { Failure } from '../contract/failure.ts'
-import type { TokenSet } from '../credentials/stored-credential.ts'
 import { unlessAborted } from '../system/unless-aborted.ts'
 import { findAuthorizationServer } from './authorization-server.ts'
+import type { TokenSet } from './credentials/stored-credential.ts'
 import {
   type LoopbackListener,
   type LoopbackOptions,

@@ -19,9 +19,9 @@ import {
 } from 'oauth4webapi'
 import { redactorOf } from '../client/redaction.ts'
 import { bearer } from '../contract/bearer.ts'
-import type { TokenSet } from '../credentials/stored-credential.ts'
 import type { Clock } from '../system/clock.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
+import type { TokenSet } from './credentials/stored-credential.ts'
 import { asFailure } from './token-failure.ts'
 import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 

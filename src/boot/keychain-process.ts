@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { callKeychain } from '../credentials/keychain-items.ts'
+import { callKeychain } from '../auth/credentials/keychain-items.ts'
 
 /**
  * Makes one keychain call in a separate process, which can be killed while it blocks. The request is JSON

@@ -1,6 +1,6 @@
 import type { Command } from '@oclif/core/command'
+import type { KeychainOptions } from '../auth/credentials/keychain.ts'
 import type { Host } from '../cli/host.ts'
-import type { KeychainOptions } from '../credentials/keychain.ts'
 import { endProcess, endWithoutExit, interrupted } from './end-process.ts'
 import { createProcessHost } from './process-host.ts'
 import { run } from './run.ts'

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import { Directories } from '../system/directories.ts'
-import { isOursAlone, makePrivateDirectory } from '../system/private-directory.ts'
-import { removeQuietly, replaceFile } from '../system/replace-file.ts'
+import { Directories } from '../system/files/directories.ts'
+import { isOursAlone, makePrivateDirectory } from '../system/files/private-directory.ts'
+import { removeQuietly, replaceFile } from '../system/files/replace-file.ts'
 import { findOwnFile, isExecutable, readOwnFile } from './own-files.ts'
 
 const loaded = new Map<string, unknown>()
@@ -12,7 +12,7 @@ const loaded = new Map<string, unknown>()
  * Loads a package with native code. The system loads such code only from a file, so an executable extracts it
  * to the cache directory.
  *
- * @throws Error if the cache directory cannot be used. `credentials/keychain-failure.ts` knows its words.
+ * @throws Error if the cache directory cannot be used. `auth/credentials/keychain-failure.ts` knows its words.
  */
 export function loadNativeAddon(id: string): unknown {
   if (!isExecutable) return require(id)

@@ -1,14 +1,14 @@
 import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
+import { reportError } from '../cli/errors/render-error.ts'
 import { findCommand, isOwnFlag, moveFlagsAfterCommand } from '../cli/find-command.ts'
+import { wantsJson } from '../cli/flags/wants-json.ts'
 import type { Host, Installation } from '../cli/host.ts'
 import type { HostedCommandClass } from '../cli/hosted-command.ts'
 import { Streams } from '../cli/output/streams.ts'
-import { reportError } from '../cli/render-error.ts'
 import { createSingleCommandPlugin, createStaticPlugin } from '../cli/static-plugin.ts'
 import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
-import { wantsJson } from '../cli/wants-json.ts'
 
 /** The commands that a run can choose from. */
 export interface CommandSet {

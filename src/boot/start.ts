@@ -10,7 +10,7 @@ import { expectStreamedReply, keepHeapSmall } from './v8-flags.ts'
 type Program = typeof import('./main.ts') & { loadCommand(id: string): Command.Class }
 
 /**
- * The variable that makes this program the child process of `credentials/call-keychain-apart.ts`. Its value is
+ * The variable that makes this program the child process of `auth/credentials/call-keychain-apart.ts`. Its value is
  * the parent's process ID, so it has no effect in any other process that inherits it.
  */
 const keychainCall = 'CHATCTL_KEYCHAIN_CALL'

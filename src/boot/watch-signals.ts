@@ -1,5 +1,5 @@
+import { Interruption } from '../cli/context/interruption.ts'
 import type { Host } from '../cli/host.ts'
-import { Interruption } from '../cli/interruption.ts'
 import { endingSignals } from '../system/leave-signals-to-system.ts'
 import { endProcess, mustCleanUp } from './end-process.ts'
 

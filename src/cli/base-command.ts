@@ -3,27 +3,27 @@ import { profileKeys } from '../config/configuration-file.ts'
 import { type DocumentFormat, defaultFormats, outputFormats } from '../config/output-formats.ts'
 import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { dryRunChangeView, dryRunRequestView } from '../view/dry-run.ts'
-import type { View } from '../view/view.ts'
+import type { View } from '../view/format/view.ts'
 import { commandFor } from './command-line.ts'
 import type { ValueKind } from './completion/typed-line.ts'
-import type { Context } from './context.ts'
-import { createContext } from './create-context.ts'
+import type { Context } from './context/context.ts'
+import { createContext } from './context/create-context.ts'
+import { HeldRequest } from './context/held-request.ts'
+import { Interruption } from './context/interruption.ts'
+import type { InterruptedChange } from './context/sent-changes.ts'
 import type { Requests } from './documented-requests.ts'
-import { withoutVariables, wordsFromEnvironment } from './flags-from-environment.ts'
-import { HeldRequest } from './held-request.ts'
+import { outcomeHint } from './errors/outcome-hint.ts'
+import { reportError, reportInterruption } from './errors/render-error.ts'
+import type { Usage } from './errors/usage-error.ts'
+import { withoutVariables, wordsFromEnvironment } from './flags/flags-from-environment.ts'
+import { sharedFlags } from './flags/shared-flags.ts'
+import { unknownVariables } from './flags/unknown-variable.ts'
+import { refuseValuedSwitches } from './flags/valued-switches.ts'
+import { wantsJson } from './flags/wants-json.ts'
 import { HostedCommand } from './hosted-command.ts'
-import { Interruption } from './interruption.ts'
 import { markOmittedValues } from './mark-omitted-values.ts'
-import { outcomeHint } from './outcome-hint.ts'
 import { checkFilter } from './output/jq.ts'
-import { reportError, reportInterruption } from './render-error.ts'
-import type { InterruptedChange } from './sent-changes.ts'
-import { sharedFlags } from './shared-flags.ts'
 import { readCatalog } from './unknown-command/command-catalog.ts'
-import { unknownVariables } from './unknown-variable.ts'
-import type { Usage } from './usage-error.ts'
-import { refuseValuedSwitches } from './valued-switches.ts'
-import { wantsJson } from './wants-json.ts'
 
 /** The output format has two flags, the flag of `save` is --no-save, and that of the command is only for signing in. */
 const otherFlags: readonly string[] = ['output', 'save', 'credential_command']
@@ -192,7 +192,7 @@ export abstract class BaseCommand extends HostedCommand {
         return await reportInterruption(error, this.#interrupted(error), style)
       // Most failures need none of it, and an update may have removed the file.
       if (error instanceof Failure) return await reportError(error, style)
-      const { usageFailure } = await import('./usage-error.ts')
+      const { usageFailure } = await import('./errors/usage-error.ts')
       return await reportError(usageFailure(error, this.#usage()), style)
     } catch (nested) {
       return await reportError(nested, style)

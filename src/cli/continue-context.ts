@@ -2,7 +2,7 @@ import { rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import { quoteWord } from './command-line.ts'
-import type { Context } from './context.ts'
+import type { Context } from './context/context.ts'
 
 /** The failure of `--continue` if this profile has no conversation yet. */
 export function noConversation(): Failure {

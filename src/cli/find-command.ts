@@ -1,4 +1,4 @@
-import { sharedFlags } from './shared-flags.ts'
+import { sharedFlags } from './flags/shared-flags.ts'
 
 /**
  * The command that a line surely runs: the longest one that its first words name. Undefined where

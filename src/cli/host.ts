@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
+import type { CredentialStore } from '../auth/credentials/credential-store.ts'
+import type { KeychainOptions } from '../auth/credentials/keychain.ts'
 import type { LocalModelServer } from '../contract/upstream-address.ts'
-import type { CredentialStore } from '../credentials/credential-store.ts'
-import type { KeychainOptions } from '../credentials/keychain.ts'
 import type { Clock } from '../system/clock.ts'
-import { demandFileName } from '../system/windows-file-name.ts'
-import type { Interruption } from './interruption.ts'
+import { demandFileName } from '../system/files/windows-file-name.ts'
+import type { Interruption } from './context/interruption.ts'
 
 /** This program: a package of files, or one executable file that contains them as assets. */
 export interface Installation {

@@ -1,5 +1,5 @@
 import { readFlags } from './completion/typed-line.ts'
-import { mayOmitValue, omittedValue, takesNextWord, type ValuedFlag } from './optional-value.ts'
+import { mayOmitValue, omittedValue, takesNextWord, type ValuedFlag } from './flags/optional-value.ts'
 
 /** Attaches `omittedValue` to flags without their optional value. The parser of oclif always takes the next word. */
 export function markOmittedValues(

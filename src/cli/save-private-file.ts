@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isoNow } from '../system/clock.ts'
-import { makePrivateDirectory } from '../system/private-directory.ts'
-import type { Context } from './context.ts'
+import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import type { Context } from './context/context.ts'
 
 /** What is kept for a person until they have used it. */
 type Kept = 'edits' | 'passwords'

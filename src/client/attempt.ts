@@ -1,6 +1,12 @@
 import { startTimer } from '../system/clock.ts'
-import { Expired, type HttpRequest, Interrupted, type OpenResponse, type Transport } from './open-response.ts'
-import { defaultMaxMiB, ResponseBytes } from './response-bytes.ts'
+import {
+  Expired,
+  type HttpRequest,
+  Interrupted,
+  type OpenResponse,
+  type Transport,
+} from './response/open-response.ts'
+import { defaultMaxMiB, ResponseBytes } from './response/response-bytes.ts'
 
 /** Maximum number of bytes that are read of an error response that nobody sees. */
 const maxErrorBytes = 64 * 1024

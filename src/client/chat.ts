@@ -1,9 +1,9 @@
-import type { Completion, CompletionRequest } from '../contract/completion.ts'
-import type { SendRequest, SendResponse } from '../contract/conversation.ts'
-import type { ModelList } from '../contract/model.ts'
-import type { StreamFormat } from '../contract/stream-event.ts'
+import type { Completion, CompletionRequest } from '../contract/resources/completion.ts'
+import type { SendRequest, SendResponse } from '../contract/resources/conversation.ts'
+import type { ModelList } from '../contract/resources/model.ts'
+import type { StreamFormat } from '../contract/resources/stream-event.ts'
 import type { CollectOptions, EndpointCaller } from './endpoint-caller.ts'
-import type { ApiResponse } from './response.ts'
+import type { ApiResponse } from './response/response.ts'
 import type { ReplyStream } from './stream/reply-stream.ts'
 
 interface Options {

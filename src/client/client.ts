@@ -1,20 +1,18 @@
 import { readBaseUrl } from '../contract/base-url.ts'
 import { bearer } from '../contract/bearer.ts'
-import type { SendResponse } from '../contract/conversation.ts'
 import { type Endpoint, type EndpointName, endpoints, type ResponseOf } from '../contract/endpoints.ts'
 import type { Failure } from '../contract/failure.ts'
-import type { StreamFormat } from '../contract/stream-event.ts'
+import type { SendResponse } from '../contract/resources/conversation.ts'
+import type { StreamFormat } from '../contract/resources/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
-import { resolvePath } from './address.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
 import { deliver, type FinalResponse, type Reading } from './deliver.ts'
 import type { CollectOptions } from './endpoint-caller.ts'
-import { responseFailure } from './error-response.ts'
-import { History } from './history.ts'
-import { readJson } from './json.ts'
+import { History } from './history/history.ts'
+import { resolvePath } from './network/address.ts'
+import { processTransport } from './network/process-transport.ts'
 import { obtainCredential } from './obtain-credential.ts'
-import { type Network, networkOf, type Transport } from './open-response.ts'
 import { OutcomeTracker } from './outcome-tracker.ts'
 import {
   composeRawRequest,
@@ -25,10 +23,12 @@ import {
   type RawRequest,
   replyTimeout,
 } from './outgoing-request.ts'
-import { processTransport } from './process-transport.ts'
-import { readRawResponse, readResponse } from './read-response.ts'
 import { type Redact, RequestRedactors, withoutSecret } from './redaction.ts'
-import type { ApiResponse, RawResponse } from './response.ts'
+import { responseFailure } from './response/error-response.ts'
+import { readJson } from './response/json.ts'
+import { type Network, networkOf, type Transport } from './response/open-response.ts'
+import { readRawResponse, readResponse } from './response/read-response.ts'
+import type { ApiResponse, RawResponse } from './response/response.ts'
 import { Settings } from './settings.ts'
 import { collectReply } from './stream/collect-reply.ts'
 import { openReplyStream, type ReplyStream, streamAccept } from './stream/reply-stream.ts'
@@ -251,7 +251,8 @@ export class Client {
     const handle = handler?.()
     if (handle) return processTransport(handle)
     const connecting = Math.min(connectTimeout, timeout)
-    const open = async () => networkOf(await (await import('./pool.ts')).openPool(base, connecting, env))
+    const open = async () =>
+      networkOf(await (await import('./network/pool.ts')).openPool(base, connecting, env))
     const network = this.#networks.get(base.origin) ?? open()
     this.#networks.set(base.origin, network)
     return (await network).transport

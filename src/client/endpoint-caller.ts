@@ -1,8 +1,8 @@
-import type { SendResponse } from '../contract/conversation.ts'
 import type { EndpointName, ResponseOf } from '../contract/endpoints.ts'
-import type { StreamEvent, StreamFormat } from '../contract/stream-event.ts'
+import type { SendResponse } from '../contract/resources/conversation.ts'
+import type { StreamEvent, StreamFormat } from '../contract/resources/stream-event.ts'
 import type { Input } from './outgoing-request.ts'
-import type { ApiResponse } from './response.ts'
+import type { ApiResponse } from './response/response.ts'
 import type { ReplyStream } from './stream/reply-stream.ts'
 
 /** Options of `Chat.collect`. */

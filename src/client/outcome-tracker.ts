@@ -1,13 +1,13 @@
 import { endpoints } from '../contract/endpoints.ts'
-import { isRecord } from '../contract/exact-json.ts'
 import { Failure, type RequestOutcome } from '../contract/failure.ts'
+import { isRecord } from '../contract/notation/exact-json.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { FinalResponse } from './deliver.ts'
-import { kindOfStatus, mayHaveDone } from './error-response.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
-import { confirmsNothing } from './read-response.ts'
 import type { Redact } from './redaction.ts'
-import { idOfCreated, requestIdOf } from './response.ts'
+import { kindOfStatus, mayHaveDone } from './response/error-response.ts'
+import { confirmsNothing } from './response/read-response.ts'
+import { idOfCreated, requestIdOf } from './response/response.ts'
 
 /** Follows the attempts of one request, because an attempt before the last one may have taken effect. */
 export class OutcomeTracker {

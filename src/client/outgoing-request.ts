@@ -8,7 +8,7 @@ import {
 } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape, faultsOf } from '../contract/faults.ts'
-import { checkPath, expandPath } from './address.ts'
+import { checkPath, expandPath } from './network/address.ts'
 
 /** A request before it has a base URL and a credential, as `gate` sees it. */
 export interface OutgoingRequest {

@@ -1,5 +1,5 @@
-import { isRecord } from '../contract/exact-json.ts'
 import { Failure } from '../contract/failure.ts'
+import { isRecord } from '../contract/notation/exact-json.ts'
 import { hideSecretFields, isSecretParameter, redacted, stringOf } from '../contract/secret-fields.ts'
 
 /** Removes secrets from a value that is shown or logged. */

@@ -1,5 +1,5 @@
-import type { Stage } from './open-response.ts'
-import { readRetryAfter, readWait } from './rate-limit-headers.ts'
+import type { Stage } from './response/open-response.ts'
+import { readRetryAfter, readWait } from './response/rate-limit-headers.ts'
 
 /** The outcome of one attempt. */
 export type Outcome =

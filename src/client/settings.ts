@@ -3,9 +3,9 @@ import type {
   ApplicationSettings,
   Preferences,
   SettingsPatch,
-} from '../contract/settings.ts'
+} from '../contract/resources/settings.ts'
 import type { EndpointCaller } from './endpoint-caller.ts'
-import type { ApiResponse } from './response.ts'
+import type { ApiResponse } from './response/response.ts'
 
 /** Settings of the application (docs/interface.md, "Endpoints": the rows below /v1/settings). */
 export class Settings {

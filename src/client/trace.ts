@@ -1,9 +1,9 @@
+import { utf8Text } from '../contract/notation/utf8-text.ts'
 import { hideSecretFields, hideSecretParameters, redacted, stringOf } from '../contract/secret-fields.ts'
-import { utf8Text } from '../contract/utf8-text.ts'
 import type { AttemptResponse } from './attempt.ts'
-import type { HttpRequest, Interrupted, OpenResponse } from './open-response.ts'
 import { minSecretLength, type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
-import { codingOf } from './response.ts'
+import type { HttpRequest, Interrupted, OpenResponse } from './response/open-response.ts'
+import { codingOf } from './response/response.ts'
 
 /** A body without secrets. */
 export interface TracedBody {

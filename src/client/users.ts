@@ -6,9 +6,9 @@ import type {
   User,
   UserSettingsRequest,
   UserSettingsResponse,
-} from '../contract/user.ts'
+} from '../contract/resources/user.ts'
 import type { EndpointCaller } from './endpoint-caller.ts'
-import type { ApiResponse } from './response.ts'
+import type { ApiResponse } from './response/response.ts'
 
 /** Users and permissions (docs/interface.md, "Endpoints": the rows below /v1/users and /api/user). */
 export class Users {

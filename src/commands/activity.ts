@@ -1,11 +1,11 @@
 import * as Flags from '@oclif/core/flags'
 import type { ActivityEntry } from '../activity/read-activity.ts'
-import { nextStepFor, warnOfUnreadable } from '../cli/activity-notes.ts'
 import { BaseCommand } from '../cli/base-command.ts'
+import { nextStepFor, warnOfUnreadable } from '../cli/context/activity-notes.ts'
 import { localWork } from '../cli/documented-requests.ts'
-import { integerFlag } from '../cli/flag-types.ts'
-import { pastFlag } from '../cli/service-flags.ts'
+import { integerFlag } from '../cli/flags/flag-types.ts'
 import { activityView, describeSent } from '../view/activity.ts'
+import { pastFlag } from './service/service-flags.ts'
 
 type Shown = ActivityEntry & { change: string; next_step?: string }
 

@@ -1,28 +1,28 @@
 import { join } from 'node:path'
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import type { ConversationStart } from '../chat/session-options.ts'
 import { BaseCommand } from '../cli/base-command.ts'
-import { fileFlags } from '../cli/chat/file-flags.ts'
-import { offerModelServer } from '../cli/chat/offer-model-server.ts'
-import { pickSession } from '../cli/chat/pick-session.ts'
-import { readSystem, systemFlag } from '../cli/chat/read-system.ts'
 import { commandLine } from '../cli/command-line.ts'
-import type { Context } from '../cli/context.ts'
+import type { Context } from '../cli/context/context.ts'
 import { noConversation } from '../cli/continue-context.ts'
-import { describeFailure } from '../cli/describe-failure.ts'
 import { calls } from '../cli/documented-requests.ts'
-import { optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flag-types.ts'
+import { describeFailure } from '../cli/errors/describe-failure.ts'
+import { optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flags/flag-types.ts'
+import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-flags.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { linkerFor } from '../cli/output/link.ts'
-import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/shared-flags.ts'
 import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
 import { unexpectedAfterChat } from '../cli/unknown-command/unknown-command.ts'
 import { type ContextOwner, rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeUpstream } from '../contract/upstream-address.ts'
-import type { Directories } from '../system/directories.ts'
-import type { ConversationStart } from '../talk/session-options.ts'
+import type { Directories } from '../system/files/directories.ts'
+import { fileFlags } from './chat/file-flags.ts'
+import { offerModelServer } from './chat/offer-model-server.ts'
+import { pickSession } from './chat/pick-session.ts'
+import { readSystem, systemFlag } from './chat/read-system.ts'
 
 export default class Chat extends BaseCommand {
   static override summary = 'Start a chat session'
@@ -93,7 +93,7 @@ export default class Chat extends BaseCommand {
     host.expectStreamedReply()
     await offerModelServer(context)
     const { name, hasUpstream } = await describeService(context)
-    const { runSession } = await import('../talk/run-session.ts')
+    const { runSession } = await import('../chat/run-session.ts')
     await runSession({
       terminal: new SessionTerminal(streams, context.options.notify.value === 'on'),
       connect: (observe) => context.connect({ observe }),
@@ -155,18 +155,18 @@ async function chooseBeginning(
   if (flags.context !== undefined) return { kind: 'context', id: flags.context }
   if (flags.resume === true) return { kind: 'transcript', path: await chooseSession(context) }
   if (flags.resume !== undefined) {
-    const { findTranscript } = await import('../talk/transcript/find-transcript.ts')
+    const { findTranscript } = await import('../chat/transcript/find-transcript.ts')
     return { kind: 'transcript', path: findTranscript(sessionsDirectory, flags.resume) }
   }
   if (!flags.continue) return { kind: 'new' }
-  const { findLastConversation } = await import('../talk/find-last-conversation.ts')
+  const { findLastConversation } = await import('../chat/find-last-conversation.ts')
   const last = findLastConversation(context.directories, context.contextOwner(), { needsReply: false })
   if (last) return last
   throw noConversation()
 }
 
 async function chooseSession(context: Context): Promise<string> {
-  const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
+  const { listTranscripts } = await import('../chat/transcript/list-transcripts.ts')
   const sessions = listTranscripts(context.directories.sessions, context.contextOwner())
   if (sessions.length > 0) return pickSession(sessions, context)
   throw new Failure('usage', 'There are no sessions with this service and profile', {

@@ -9,7 +9,7 @@ import { readShellLine } from '../cli/completion/shell-line.ts'
 import { type CompletionTree, suggest } from '../cli/completion/suggest.ts'
 import { type Host, resolvePath } from '../cli/host.ts'
 import { HostedCommand } from '../cli/hosted-command.ts'
-import { Directories } from '../system/directories.ts'
+import { Directories } from '../system/files/directories.ts'
 
 /** Maximum wait for a service after the Tab key, in ms. */
 const patience = 1_000
@@ -95,7 +95,7 @@ async function openPrompts(directories: Directories) {
 }
 
 async function findSessions({ sessions }: Directories) {
-  const { listTranscripts } = await import('../talk/transcript/list-transcripts.ts')
+  const { listTranscripts } = await import('../chat/transcript/list-transcripts.ts')
   const summaries = listTranscripts(sessions, undefined, { limit: maxSessions })
   return summaries.map(({ id, contextId, name, firstMessage }) => ({
     id,

@@ -1,8 +1,8 @@
 import { BaseCommand } from '../cli/base-command.ts'
-import type { DoctorContext } from '../cli/doctor/doctor-context.ts'
-import { speaksUnicode } from '../cli/doctor/terminal.ts'
 import { calls } from '../cli/documented-requests.ts'
 import { checksView } from '../view/config.ts'
+import type { DoctorContext } from './doctor/doctor-context.ts'
+import { speaksUnicode } from './doctor/terminal.ts'
 
 /** Default timeout of one check, in ms. */
 const defaultBound = 10_000
@@ -25,8 +25,8 @@ export default class Doctor extends BaseCommand {
     const { env, directories, streams } = context
     const { timeout, max_wait: maxWait } = context.options
     const bound = timeout.source === 'default' ? defaultBound : timeout.value
-    const { examine } = await import('../cli/doctor/examine.ts')
-    const { readPolicy, readQuota } = await import('../client/rate-limit-headers.ts')
+    const { examine } = await import('./doctor/examine.ts')
+    const { readPolicy, readQuota } = await import('../client/response/rate-limit-headers.ts')
     const doctor: DoctorContext = {
       context,
       env,
@@ -42,7 +42,7 @@ export default class Doctor extends BaseCommand {
           },
         }),
       probeNetwork: async (base) => {
-        const { probeNetwork } = await import('../client/probe-network.ts')
+        const { probeNetwork } = await import('../client/network/probe-network.ts')
         return probeNetwork(base, { env, timeout: bound })
       },
       readQuota: (headers) => {
@@ -50,7 +50,7 @@ export default class Doctor extends BaseCommand {
         return { ...(limit === undefined ? {} : { limit }), ...readQuota(headers, context.host.clock.now()) }
       },
       findUnfinishedImports: async () => {
-        const { findUnfinishedImports } = await import('../bulk/journal/unfinished-imports.ts')
+        const { findUnfinishedImports } = await import('../users/journal/unfinished-imports.ts')
         return findUnfinishedImports(directories)
       },
     }

@@ -5,10 +5,10 @@ import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import type { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/private-directory.ts'
-import { withFileLock } from '../system/process-lock.ts'
-import { hintOfOpenFile } from '../system/replace-file.ts'
+import type { Directories } from '../system/files/directories.ts'
+import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import { withFileLock } from '../system/files/process-lock.ts'
+import { hintOfOpenFile } from '../system/files/replace-file.ts'
 
 /** The profile keys that sign-in uses. */
 export const signInKeys = [

@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isRecord } from '../contract/exact-json.ts'
-import type { Directories } from '../system/directories.ts'
-import { makePrivateDirectory } from '../system/private-directory.ts'
-import { withFileLock } from '../system/process-lock.ts'
-import { replaceFile } from '../system/replace-file.ts'
+import { isRecord } from '../contract/notation/exact-json.ts'
+import type { Directories } from '../system/files/directories.ts'
+import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import { withFileLock } from '../system/files/process-lock.ts'
+import { replaceFile } from '../system/files/replace-file.ts'
 
 const pathIn = ({ state }: Directories): string => join(state, 'last-contexts.json')
 

@@ -1,9 +1,8 @@
 import { realpathSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { Failure } from '../contract/failure.ts'
-import { Directories } from '../system/directories.ts'
+import { Directories } from '../system/files/directories.ts'
 import { type Configuration, configurationPath } from './configuration-file.ts'
-import type { Resolved } from './resolve-options.ts'
 
 const prefix = 'directory.'
 
@@ -55,7 +54,7 @@ export function profileHere(
   { directories = {}, default_profile: standard }: Configuration,
   workingDirectory: string,
   env: NodeJS.ProcessEnv,
-): Resolved<string> | undefined {
+): { value: string; source: 'directory' | 'profile'; from: string } | undefined {
   const paths = new Directories(env)
   const found = findDirectory(Object.keys(directories), workingDirectory, paths)
   const value = found === undefined ? undefined : directories[found]

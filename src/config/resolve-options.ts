@@ -1,6 +1,6 @@
 import { originOf, readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { afterColon, Failure, type FailureOptions } from '../contract/failure.ts'
-import { Directories } from '../system/directories.ts'
+import { Directories } from '../system/files/directories.ts'
 import { readBooleanVariable } from './boolean-variable.ts'
 import {
   adviceForProfile,
@@ -24,7 +24,7 @@ import { parseDuration } from './units.ts'
 
 export type Source = 'flag' | 'environment' | 'directory' | 'profile' | 'default'
 
-export interface Resolved<T> {
+interface Resolved<T> {
   value: T
   source: Source
   /** Name of the flag, variable, directory, or profile. */

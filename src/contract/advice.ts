@@ -1,5 +1,5 @@
 /**
- * A hint for a failure, as a code with data. `cli/hints.ts` has the text, because only the command line
+ * A hint for a failure, as a code with data. `cli/errors/hints.ts` has the text, because only the command line
  * knows flags and commands.
  */
 export type Advice = { [Code in keyof AdviceData]: { code: Code } & AdviceData[Code] }[keyof AdviceData]

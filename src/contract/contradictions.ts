@@ -1,4 +1,4 @@
-import { canonicalJson, isRecord } from './exact-json.ts'
+import { canonicalJson, isRecord } from './notation/exact-json.ts'
 
 /** A field, by its dotted path, that has another value than expected, before a change or after it. */
 export interface Mismatch {

@@ -1,10 +1,10 @@
 import * as z from 'zod/mini'
-import { completion, completionRequest } from './completion.ts'
-import { historyPage, historyQuery, sendRequest, sendResponse } from './conversation.ts'
-import { isRecord } from './exact-json.ts'
-import { modelList } from './model.ts'
-import { reasoningIn } from './reasoning.ts'
-import { apiConfiguration, preferences, settings, settingsPatch } from './settings.ts'
+import { isRecord } from './notation/exact-json.ts'
+import { completion, completionRequest } from './resources/completion.ts'
+import { historyPage, historyQuery, sendRequest, sendResponse } from './resources/conversation.ts'
+import { modelList } from './resources/model.ts'
+import { reasoningIn } from './resources/reasoning.ts'
+import { apiConfiguration, preferences, settings, settingsPatch } from './resources/settings.ts'
 import {
   assignPermissionsRequest,
   createUserRequest,
@@ -13,7 +13,7 @@ import {
   user,
   userSettingsRequest,
   userSettingsResponse,
-} from './user.ts'
+} from './resources/user.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH'
 

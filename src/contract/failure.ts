@@ -1,6 +1,6 @@
 import type { Advice } from './advice.ts'
 
-/** Why something failed (docs/exit-codes.md). Only `cli/exit-codes.ts` knows the exit code of a kind. */
+/** Why something failed (docs/exit-codes.md). Only `cli/errors/exit-codes.ts` knows the exit code of a kind. */
 export type FailureKind =
   | 'usage'
   | 'refused'

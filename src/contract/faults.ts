@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { withDoubles } from './exact-json.ts'
+import { withDoubles } from './notation/exact-json.ts'
 
 /** A place where a value does not match its schema. */
 export interface Fault {

@@ -1,4 +1,4 @@
-import { isRecord, tryParse } from './exact-json.ts'
+import { isRecord, tryParse } from './notation/exact-json.ts'
 
 /** What is shown instead of a secret. */
 export const redacted = '[redacted]'

@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { type Clock, isoNow } from '../system/clock.ts'
-import { makePrivateDirectory } from '../system/private-directory.ts'
-import { replaceFile } from '../system/replace-file.ts'
-import { listRunRecords } from '../system/run-record-files.ts'
+import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import { replaceFile } from '../system/files/replace-file.ts'
+import { listRunRecords } from '../system/files/run-record-files.ts'
 
 /** A running service, as its record in the data directory describes it. */
 export interface RunRecord {

@@ -1,4 +1,4 @@
-import { leavesOf, textOf, type View } from './view.ts'
+import { leavesOf, textOf, type View } from './format/view.ts'
 
 /** Changes that chatctl sent. */
 export const activityView: View = {

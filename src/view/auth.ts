@@ -1,4 +1,4 @@
-import { plain, type Span, type View, valueAt } from './view.ts'
+import { plain, type Span, type View, valueAt } from './format/view.ts'
 
 /** The credential in use, and its user. */
 const credentialColumns: View['columns'] = [

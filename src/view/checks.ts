@@ -1,9 +1,9 @@
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { stripControls } from '../terminal/strip-controls.ts'
-import { countOf } from './count.ts'
-import type { Span } from './view.ts'
-import { wrapWords } from './wrap-words.ts'
+import { countOf } from './format/count.ts'
+import type { Span } from './format/view.ts'
+import { wrapWords } from './format/wrap-words.ts'
 
 /** The result of a check of `doctor`. */
 interface Check {

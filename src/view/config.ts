@@ -1,4 +1,4 @@
-import { type View, valueAt } from './view.ts'
+import { type View, valueAt } from './format/view.ts'
 
 export const configValueView: View = {
   layout: 'records',

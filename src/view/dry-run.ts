@@ -1,4 +1,4 @@
-import { type View, valueAt } from './view.ts'
+import { type View, valueAt } from './format/view.ts'
 
 /** A request of a dry run, or a list of them. */
 export const dryRunRequestView: View = {

@@ -1,8 +1,8 @@
-import { isRecord } from '../contract/exact-json.ts'
-import { countOf } from './count.ts'
-import { localTime } from './local-time.ts'
-import { plain, rowsOf, type Span, textOf, type View, valueAt } from './view.ts'
-import { wrapWords } from './wrap-words.ts'
+import { isRecord } from '../contract/notation/exact-json.ts'
+import { countOf } from './format/count.ts'
+import { localTime } from './format/local-time.ts'
+import { plain, rowsOf, type Span, textOf, type View, valueAt } from './format/view.ts'
+import { wrapWords } from './format/wrap-words.ts'
 
 /** The messages that a search found, the newest first. */
 export const foundMessagesView: View = {

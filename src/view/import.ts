@@ -1,5 +1,5 @@
-import { countOf, groupDigits } from './count.ts'
-import { plain, type View } from './view.ts'
+import { countOf, groupDigits } from './format/count.ts'
+import { plain, type View } from './format/view.ts'
 
 /** The result of an import: numbers of rows by status. */
 export const importView: View = {

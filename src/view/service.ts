@@ -1,4 +1,4 @@
-import { leavesOf, plain, textOf, type View, valueAt } from './view.ts'
+import { leavesOf, plain, textOf, type View, valueAt } from './format/view.ts'
 
 export const serviceStatusView: View = {
   layout: 'pairs',

@@ -1,15 +1,15 @@
 import { Document, isMap, isScalar, type Pair, type YAMLMap } from 'yaml'
-import { isRecord } from '../contract/exact-json.ts'
+import { isRecord } from '../contract/notation/exact-json.ts'
+import { yamlWriting } from '../contract/notation/yaml-scalars.ts'
 import {
   describeSettingsKey,
   isPathName,
   isUndocumentedKey,
   settingsKeys,
-} from '../contract/settings-keys.ts'
-import { yamlWriting } from '../contract/yaml-scalars.ts'
+} from '../contract/resources/settings-keys.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
+import type { View } from './format/view.ts'
 import { settingsView } from './settings.ts'
-import type { View } from './view.ts'
 
 /** The settings as a YAML file for people, with a comment above each key. */
 export const settingsFileView: View = { ...settingsView, text: renderSettingsFile }

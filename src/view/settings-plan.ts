@@ -1,8 +1,8 @@
 import { showControls, visibleJson } from '../terminal/strip-controls.ts'
-import { countOf } from './count.ts'
-import { codeSpan, markdownTable } from './markdown-table.ts'
-import { plain, type Span, type View } from './view.ts'
-import { wrapWords } from './wrap-words.ts'
+import { countOf } from './format/count.ts'
+import { codeSpan, markdownTable } from './format/markdown-table.ts'
+import { plain, type Span, type View } from './format/view.ts'
+import { wrapWords } from './format/wrap-words.ts'
 
 /** A key of a settings file that differs. `api.…` is a key of the API configuration. */
 interface Change {

@@ -1,4 +1,4 @@
-import { plain, type View } from './view.ts'
+import { plain, type View } from './format/view.ts'
 
 export const settingsView: View = {
   layout: 'pairs',

@@ -1,8 +1,8 @@
 import { visibleJson } from '../terminal/strip-controls.ts'
-import { countOf, groupDigits } from './count.ts'
-import { markdownTable } from './markdown-table.ts'
-import { plain, type Span, textOf, type View } from './view.ts'
-import { wrapWords } from './wrap-words.ts'
+import { countOf, groupDigits } from './format/count.ts'
+import { markdownTable } from './format/markdown-table.ts'
+import { plain, type Span, textOf, type View } from './format/view.ts'
+import { wrapWords } from './format/wrap-words.ts'
 
 /** A field of a user that differs. Secrets are already hidden. */
 export interface PrintedFieldChange {

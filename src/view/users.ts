@@ -1,5 +1,5 @@
-import { countOf } from './count.ts'
-import { plain, type Span, type View } from './view.ts'
+import { countOf } from './format/count.ts'
+import { plain, type Span, type View } from './format/view.ts'
 
 export const userView: View = {
   layout: 'records',

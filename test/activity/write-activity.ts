@@ -1,5 +1,5 @@
 import { ActivityLog } from '../../src/activity/activity-log.ts'
-import { Directories } from '../../src/system/directories.ts'
+import { Directories } from '../../src/system/files/directories.ts'
 
 /** Appends lines to the log of changes: NAME COUNT MAX_BYTES. */
 const [name = '', count = '0', maxBytes = '0'] = process.argv.slice(2)

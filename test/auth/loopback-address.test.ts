@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { hintOf } from '../../src/cli/hints.ts'
+import { hintOf } from '../../src/cli/errors/hints.ts'
 import { failureOf } from '../client/capture.ts'
 import { state, withListener } from './temporary-listener.ts'
 

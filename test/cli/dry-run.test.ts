@@ -49,7 +49,7 @@ function readsSecret(words: readonly string[]): boolean {
   return words.includes('--password-stdin') || words.includes('--with-api-key')
 }
 
-/** The commands that declare --dry-run. Only `auth refresh` needs a sign-in (test/auth/refresh-now.test.ts). */
+/** The commands that declare --dry-run. Only `auth refresh` needs a sign-in (test/commands/auth/refresh-now.test.ts). */
 const drying = commands.filter(({ id, flags }) => 'dry-run' in flags && id !== 'auth:refresh')
 
 /** The fields that a real run would show. `api` shows any field. */

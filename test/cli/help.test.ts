@@ -37,7 +37,7 @@ const longPages = [
   'users permissions assign',
 ]
 
-/** What the build wrote. `test/slow/written-help.test.ts` compares it with what the program prints. */
+/** What the build wrote. `test/slow/program/written-help.test.ts` compares it with what the program prints. */
 function readPage(page: string): string {
   const name = ['chatctl', ...page.split(' ').filter(Boolean)].join('.')
   return readFileSync(join(root, 'dist/help', `${name}.txt`), 'utf8')
@@ -163,7 +163,9 @@ describe('help', () => {
     const documented = [...table.matchAll(/^\| ([\d, ]+) \|/gm)]
     const codes = new Set(documented.flatMap(([, numbers = '']) => numbers.split(', ')))
     expect([...codes].sort()).to.deep.equal(exitCodeMeanings.map(([code]) => code).sort())
-    const kinds = readFileSync(join(root, 'src/cli/exit-codes.ts'), 'utf8').matchAll(/^ {2}\w+: (\d+),$/gm)
+    const kinds = readFileSync(join(root, 'src/cli/errors/exit-codes.ts'), 'utf8').matchAll(
+      /^ {2}\w+: (\d+),$/gm,
+    )
     for (const [, code] of kinds) expect([...codes]).to.include(code)
   })
 

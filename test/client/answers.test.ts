@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { hintOf } from '../../src/cli/hints.ts'
+import { hintOf } from '../../src/cli/errors/hints.ts'
 import { Client } from '../../src/client/client.ts'
-import { kindOfStatus } from '../../src/client/error-response.ts'
+import { kindOfStatus } from '../../src/client/response/error-response.ts'
 import {
   answer,
   type Behavior,

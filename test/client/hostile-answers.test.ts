@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { hintOf } from '../../src/cli/hints.ts'
+import { hintOf } from '../../src/cli/errors/hints.ts'
 import { answer, failing, html502, json, limited } from '../support/fault-server.ts'
 import { failureOf, hurriedClock } from './capture.ts'
 import { scriptedClient } from './scripted-client.ts'

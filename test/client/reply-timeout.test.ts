@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { hintOf } from '../../src/cli/hints.ts'
+import { hintOf } from '../../src/cli/errors/hints.ts'
 import type { Client } from '../../src/client/client.ts'
 import { failing, json, type Script, silent, stream } from '../support/fault-server.ts'
 import { failureOf } from './capture.ts'

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { expect } from 'chai'
-import { hintOf } from '../../src/cli/hints.ts'
+import { hintOf } from '../../src/cli/errors/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import { delayed, json, silent, sse, stream } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'

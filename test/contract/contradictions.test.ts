@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { contradictionsIn } from '../../src/contract/contradictions.ts'
-import { ExactNumber } from '../../src/contract/exact-json.ts'
+import { ExactNumber } from '../../src/contract/notation/exact-json.ts'
 
 describe('the contradictions between a change and its response', () => {
   const sent = {

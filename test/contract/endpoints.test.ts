@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { type Endpoint, type EndpointName, endpoints, type RequestOf } from '../../src/contract/endpoints.ts'
-import { errorBody } from '../../src/contract/error-body.ts'
-import { settings } from '../../src/contract/settings.ts'
-import { user } from '../../src/contract/user.ts'
+import { errorBody } from '../../src/contract/resources/error-body.ts'
+import { settings } from '../../src/contract/resources/settings.ts'
+import { user } from '../../src/contract/resources/user.ts'
 import { caller, withService } from '../service/temporary-service.ts'
 
 /** A request that each endpoint must accept. */

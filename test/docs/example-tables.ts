@@ -34,7 +34,7 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   {
     of: /auth login(?![^|&]*--credential-command)/g,
     by: () => 'auth login --insecure-storage',
-    why: 'no keychain; test/system has one',
+    why: 'no keychain; test/programs has one',
   },
   { of: /--with-api-key$/g, by: () => '--with-api-key < key.txt', why: 'stdin is not a terminal' },
   {
@@ -73,7 +73,7 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   {
     of: /^docker compose exec chat /g,
     by: () => '',
-    why: 'test/system/service-image.test.ts has a container',
+    why: 'test/release/service-image.test.ts has a container',
   },
   {
     of: /\/var\/lib\/chatctl\/backup\.db/g,
@@ -109,40 +109,44 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   {
     text: 'npm ci && npm pack && npm install --global ./chatctl-*.tgz',
     why: 'installs',
-    test: 'test/system/package.test.ts',
+    test: 'test/release/package.test.ts',
   },
   {
     text: 'npm install ./chatctl-0.1.0.tgz',
     why: 'installs',
-    test: 'test/slow/client-library.test.ts',
+    test: 'test/slow/suites/client-library.test.ts',
   },
   {
     text: 'curl -fsSLO https://github.com/OWNER/chatctl/releases/latest/download/install.sh\nsh install.sh\n',
     why: 'needs a release',
-    test: 'test/system/install-script.test.ts',
+    test: 'test/release/install-script.test.ts',
   },
   {
     text: 'chatctl chat send "A shell script that counts files" --extract > count.sh',
     why: 'needs a reply with code',
-    test: 'test/cli/chat/extract.test.ts',
+    test: 'test/commands/chat/extract.test.ts',
   },
   {
     text: 'chatctl service status --ready',
     why: 'needs a service in another process',
-    test: 'test/cli/running-service.test.ts',
+    test: 'test/cli/context/running-service.test.ts',
   },
-  { text: 'chatctl chat', why: 'needs a terminal', test: 'test/system/talk-screen.test.ts' },
+  { text: 'chatctl chat', why: 'needs a terminal', test: 'test/programs/chat/talk-screen.test.ts' },
   {
     text: 'chatctl chat "What is a write-ahead log?"',
     why: 'needs a terminal',
-    test: 'test/talk/session/first-message.test.ts',
+    test: 'test/chat/session/first-message.test.ts',
   },
-  { text: 'chatctl chat --resume', why: 'needs a terminal', test: 'test/system/talk-resume.test.ts' },
-  { text: 'chatctl chat --continue', why: 'needs a terminal', test: 'test/system/talk-resume.test.ts' },
+  { text: 'chatctl chat --resume', why: 'needs a terminal', test: 'test/programs/chat/talk-resume.test.ts' },
+  {
+    text: 'chatctl chat --continue',
+    why: 'needs a terminal',
+    test: 'test/programs/chat/talk-resume.test.ts',
+  },
   {
     text: 'chatctl chat --resume "trip to Rome"',
     why: 'needs a terminal',
-    test: 'test/system/talk-resume.test.ts',
+    test: 'test/programs/chat/talk-resume.test.ts',
   },
   {
     text: 'chatctl chat prompts set review',
@@ -152,7 +156,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   {
     text: 'chatctl auth login --profile work --base-url https://chat.example --device',
     why: 'waits for a browser on another machine',
-    test: 'test/auth/embedded-service.test.ts',
+    test: 'test/commands/auth/embedded-service.test.ts',
   },
   ...[
     '    - chatctl settings apply settings.yaml --yes',
@@ -160,12 +164,12 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   ].map((text) => ({
     text,
     why: 'needs an identity token of GitLab',
-    test: 'test/auth/ci-embedded-service.test.ts',
+    test: 'test/auth/identity/ci-embedded-service.test.ts',
   })),
   ...['chatctl auth refresh', 'chatctl auth refresh --profile work --scope chat:read'].map((text) => ({
     text,
     why: 'the profile has an API key',
-    test: 'test/auth/refresh-now.test.ts',
+    test: 'test/commands/auth/refresh-now.test.ts',
   })),
   {
     text: 'chatctl settings set experimental.flag:=true --allow-unknown-keys',
@@ -177,7 +181,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     'chatctl users import users.csv --on-unknown retry',
     'chatctl users import users.csv --on-unknown created --id usr_42 --line 17',
     'chatctl users import users.csv --on-unknown skip --line 17',
-  ].map((text) => ({ text, why: 'needs a lost answer', test: 'test/slow/bulk/import-settling.test.ts' })),
+  ].map((text) => ({
+    text,
+    why: 'needs a lost answer',
+    test: 'test/slow/users/import/import-settling.test.ts',
+  })),
 ]
 
 /** Commands that prepare an example, if the examples above it do not. */

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { TranscriptWriter } from '../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { freePort } from '../support/free-port.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'

@@ -2,11 +2,11 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { differenceExitCode, exitCodeOf } from '../../src/cli/exit-codes.ts'
+import { slashCommands } from '../../src/chat/slash/run-slash-command.ts'
+import { differenceExitCode, exitCodeOf } from '../../src/cli/errors/exit-codes.ts'
 import { configurationKeys } from '../../src/config/configuration-keys.ts'
 import type { FailureKind } from '../../src/contract/failure.ts'
-import { apiConfigurationKeys, settingsKeys } from '../../src/contract/settings-keys.ts'
-import { slashCommands } from '../../src/talk/slash/run-slash-command.ts'
+import { apiConfigurationKeys, settingsKeys } from '../../src/contract/resources/settings-keys.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -48,7 +48,7 @@ describe('the documents', () => {
         [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => [name, Number(code)] as const),
       ),
     )
-    const kinds = [...read('src/cli/exit-codes.ts').matchAll(/^ {2}(\w+): \d+,$/gm)].map(
+    const kinds = [...read('src/cli/errors/exit-codes.ts').matchAll(/^ {2}(\w+): \d+,$/gm)].map(
       ([, kind = '']) => kind,
     )
     expect(kinds.length).to.be.above(15)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseJson } from '../../src/contract/exact-json.ts'
+import { parseJson } from '../../src/contract/notation/exact-json.ts'
 import { openStore } from '../../src/service/store/open-store.ts'
 import { withCountedService } from './limits/counted-service.ts'
 import { onEachTransport } from './temporary-service.ts'

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { startService } from '../../src/service/start-service.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
 import { caller, equip } from './temporary-service.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from './upstream/scripted-upstream.ts'
 
 /** Runs in a separate process, so that its stderr contains the log of the service and nothing else. */
 const [directory = ''] = process.argv.slice(2)

@@ -10,8 +10,8 @@ import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { readEvents } from './read-events.ts'
-import { halfAnAnswer, sendDelta, startEvents, withUpstream } from './scripted-upstream.ts'
 import { caller, equip, withDirectory, withService } from './temporary-service.ts'
+import { halfAnAnswer, sendDelta, startEvents, withUpstream } from './upstream/scripted-upstream.ts'
 
 describe('the embedded service', () => {
   it('listens on loopback, reports whether it created the data, and keeps it', () =>

@@ -9,9 +9,9 @@ import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { until } from '../support/until.ts'
-import { plantKey, plantUser } from './plant-key.ts'
-import { halfAnAnswer, withUpstream } from './scripted-upstream.ts'
+import { plantKey, plantUser } from './domain/plant-key.ts'
 import { soundCall } from './service-calls.ts'
+import { halfAnAnswer, withUpstream } from './upstream/scripted-upstream.ts'
 
 /** `limited` is counted, and may do everything; `powerless` has no permission. */
 const keyNames = ['admin', 'limited', 'powerless', 'unknown'] as const

@@ -1,5 +1,5 @@
-import { exportEnvironment } from '../export/export-run.ts'
-import { testResume } from '../export/resume-suite.ts'
+import { exportEnvironment } from '../history/export-run.ts'
+import { testResume } from '../history/resume-suite.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
 
 testResume(

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { expect } from 'chai'
-import { exportEnvironment } from '../export/export-run.ts'
+import { exportEnvironment } from '../history/export-run.ts'
 import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import { historyService, plainReading, storedAt } from '../support/history-service.ts'
 import { watchPeakMemory } from '../support/peak-memory.ts'

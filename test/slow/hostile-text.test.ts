@@ -14,8 +14,13 @@ const render = `new m.MarkdownWriter({ columns: 80, style: plainStyle, highlight
 
 /** By what reads the text: a module, an expression over its exports `m`, and the text `text`. */
 const cases: [reader: string, module: string, expression: string, text: string][] = [
-  ['a JSON number', 'contract/exact-json.ts', 'm.canonicalJson(m.parseJson(text))', `1${run('0')}1`],
-  ['an integer of a command line', 'contract/text-value.ts', `m.parseValue('integer', text)`, `${run('0')}x`],
+  ['a JSON number', 'contract/notation/exact-json.ts', 'm.canonicalJson(m.parseJson(text))', `1${run('0')}1`],
+  [
+    'an integer of a command line',
+    'contract/notation/text-value.ts',
+    `m.parseValue('integer', text)`,
+    `${run('0')}x`,
+  ],
   ['a URL whose secrets are hidden', 'contract/secret-fields.ts', 'm.hideSecrets(text)', `a://${run(':')}`],
   [
     'a field of a trace',
@@ -23,27 +28,32 @@ const cases: [reader: string, module: string, expression: string, text: string][
     'm.hideSecretFields(text, String)',
     `{"a":"${run('\\')}`,
   ],
-  ['a block of a file', 'contract/file-block.ts', 'm.splitFiles(text)', `File: a\n\n${run('`')}`],
-  ['the end of an address', 'contract/without-trailing.ts', `m.withoutTrailing(text, '/')`, `${run('/')}x`],
+  ['a block of a file', 'contract/resources/file-block.ts', 'm.splitFiles(text)', `File: a\n\n${run('`')}`],
+  [
+    'the end of an address',
+    'contract/notation/without-trailing.ts',
+    `m.withoutTrailing(text, '/')`,
+    `${run('/')}x`,
+  ],
   [
     'a message that is exported as Markdown',
-    'export/markdown-document.ts',
+    'history/markdown-document.ts',
     `m.markdownDocument.message({ role: 'user', content: text })`,
     `${run('\n')}x`,
   ],
   [
     'a name on Windows',
-    'system/windows-file-name.ts',
+    'system/files/windows-file-name.ts',
     'Object.values(m).map((f) => attempt(f, text))',
     `con${run('.')}\n`,
   ],
   [
     'a header of rate limits',
-    'client/rate-limit-headers.ts',
+    'client/response/rate-limit-headers.ts',
     'Object.values(m).map((f) => attempt(f, new Headers({ "x-ratelimit-reset": text })))',
     run('1'),
   ],
-  ['a message that is searched', 'mirror/words.ts', '[...m.wordsOf(text)]', run('\u00e9\u0e01\u0301')],
+  ['a message that is searched', 'history/words.ts', '[...m.wordsOf(text)]', run('\u00e9\u0e01\u0301')],
   ['a reply of short lines', 'terminal/markdown/markdown-writer.ts', render, run('`\n')],
   [
     'a reply with long lines of code',
@@ -53,7 +63,7 @@ const cases: [reader: string, module: string, expression: string, text: string][
   ],
   [
     'a path that is completed',
-    'talk/complete-path.ts',
+    'chat/complete-path.ts',
     `m.completeMention(text, { cwd: '/', env: {} })`,
     `${run('(@')} x`,
   ],

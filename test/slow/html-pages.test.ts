@@ -3,9 +3,9 @@ import { expect } from 'chai'
 import specification from 'commonmark-spec'
 import { HtmlValidate } from 'html-validate'
 import { renderCallbackPage } from '../../src/auth/callback-page.ts'
-import { htmlDocument } from '../../src/export/html-document.ts'
+import { htmlDocument } from '../../src/history/html-document.ts'
 import { renderStatusPage } from '../../src/service/http/public/status-page.ts'
-import { hostileTexts } from '../export/hostile-texts.ts'
+import { hostileTexts } from '../history/hostile-texts.ts'
 
 const validator = new HtmlValidate({
   extends: ['html-validate:standard'],

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
-const worker = fileURLToPath(new URL('../files/lock-worker.ts', import.meta.url))
+const worker = fileURLToPath(new URL('../system/lock-worker.ts', import.meta.url))
 
 describe('a process lock under contention', function () {
   this.timeout(120_000)

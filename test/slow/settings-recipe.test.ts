@@ -110,7 +110,7 @@ describe('the settings files in docs/guides/settings-as-code.md', () => {
   it('are valid', async () => {
     const files = blocks('yaml').filter((text) => !text.includes('jobs:'))
     expect(files).to.have.length(3)
-    const { readSettingsFiles } = await import('../../src/plan/file/read-settings-files.ts')
+    const { readSettingsFiles } = await import('../../src/settings/file/read-settings-files.ts')
     for (const text of files) readSettingsFiles([{ name: 'settings.yaml', text }])
   })
 })

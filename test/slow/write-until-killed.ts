@@ -1,8 +1,8 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { TranscriptWriter } from '../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { TranscriptWriter } from '../../src/talk/transcript/transcript-writer.ts'
 
 /** Appends one number after another, and reports each one after it is appended. */
 const directory = mkdtempSync(join(tmpdir(), 'chatctl-killed-'))

@@ -1,5 +1,5 @@
-import type { CompletionRequest } from '../../src/contract/completion.ts'
-import type { HistoryMessage, SendRequest } from '../../src/contract/conversation.ts'
+import type { CompletionRequest } from '../../src/contract/resources/completion.ts'
+import type { HistoryMessage, SendRequest } from '../../src/contract/resources/conversation.ts'
 import {
   type Behavior,
   type FaultServer,

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildExecutable } from '../../scripts/executable/build-executable.ts'
 import { executableName } from '../../scripts/executable/targets.ts'
-import { waitForProcessLock } from '../../src/system/process-lock.ts'
+import { waitForProcessLock } from '../../src/system/files/process-lock.ts'
 import { root } from '../scripts/package-file.ts'
 
 /** In ms. Another process may be building, and may install Node.js for it. */

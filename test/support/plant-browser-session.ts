@@ -1,5 +1,5 @@
 import { createAdapters } from '../../src/service/oauth/adapter.ts'
-import { listSessions } from '../../src/service/oauth/sign-in-sessions.ts'
+import { listSessions } from '../../src/service/oauth/browser/sign-in-sessions.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../src/system/clock.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ActivityEntry, readActivity } from '../../src/activity/read-activity.ts'
-import { Directories } from '../../src/system/directories.ts'
+import { Directories } from '../../src/system/files/directories.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** The state directory of a sandbox. */

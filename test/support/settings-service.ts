@@ -1,4 +1,4 @@
-import type { ApplicationSettings } from '../../src/contract/settings.ts'
+import type { ApplicationSettings } from '../../src/contract/resources/settings.ts'
 import { answer, type Behavior, json, type RecordedRequest, type Script } from './fault-server.ts'
 
 type Json = Record<string, unknown>

@@ -2,7 +2,7 @@ import type {
   AssignPermissionsRequest,
   CreateUserRequest,
   UpdateUserRequest,
-} from '../../src/contract/user.ts'
+} from '../../src/contract/resources/user.ts'
 import {
   type Behavior,
   delayed,

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { lexer, type Tokens } from 'marked'
+import type { Span } from '../../src/view/format/view.ts'
 import { differenceView } from '../../src/view/settings-plan.ts'
-import type { Span } from '../../src/view/view.ts'
 
 describe('the differences of settings', () => {
   const changes = [

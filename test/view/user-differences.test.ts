@@ -1,10 +1,10 @@
 import { expect } from 'chai'
+import type { Span } from '../../src/view/format/view.ts'
 import {
   type PrintedDifferences,
   type PrintedUser,
   userDifferenceView,
 } from '../../src/view/user-differences.ts'
-import type { Span } from '../../src/view/view.ts'
 
 const none = {
   create: 0,

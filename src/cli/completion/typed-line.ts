@@ -1,6 +1,6 @@
 import type { Command } from '@oclif/core/command'
-import type { View } from '../../view/view.ts'
-import { takesNextWord } from '../optional-value.ts'
+import type { View } from '../../view/format/view.ts'
+import { takesNextWord } from '../flags/optional-value.ts'
 
 /** A flag as the manifest describes it. */
 export type Flag = Command.Flag.Cached

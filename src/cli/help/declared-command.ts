@@ -1,4 +1,4 @@
-import { isValueAttached } from '../optional-value.ts'
+import { isValueAttached } from '../flags/optional-value.ts'
 
 /** A flag as the manifest describes it. */
 export interface DeclaredFlag {

@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { editOutside } from '../../system/external-editor.ts'
-import type { Context } from '../context.ts'
-import { reportError } from '../render-error.ts'
+import type { Context } from '../context/context.ts'
+import { reportError } from '../errors/render-error.ts'
 
 /** A document to edit. */
 export interface Editing<T> {

@@ -1,8 +1,8 @@
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import type { Context } from '../context.ts'
-import { describeFailure } from '../describe-failure.ts'
-import { sentences } from '../hints.ts'
+import type { Context } from '../context/context.ts'
+import { describeFailure } from '../errors/describe-failure.ts'
+import { sentences } from '../errors/hints.ts'
 import { savePrivateFile } from '../save-private-file.ts'
 
 interface EditedDocument {

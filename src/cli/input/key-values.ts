@@ -1,6 +1,6 @@
-import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
-import { booleanWords, parseBoolean } from '../../contract/text-value.ts'
+import { parseJson } from '../../contract/notation/exact-json.ts'
+import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
 
 /**
  * `key=text`, or `key:=json` for any other type.

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { Interruption, unlessInterrupted } from '../interruption.ts'
+import { Interruption, unlessInterrupted } from '../context/interruption.ts'
 import type { Streams } from '../output/streams.ts'
 
 /** The keys of a list that can be filtered. */

@@ -1,7 +1,7 @@
-import { parseJson } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
-import { yamlReading } from '../../contract/yaml-scalars.ts'
-import type { Context } from '../context.ts'
+import { parseJson } from '../../contract/notation/exact-json.ts'
+import { yamlReading } from '../../contract/notation/yaml-scalars.ts'
+import type { Context } from '../context/context.ts'
 import { readStdin, readTextFile } from './read-input.ts'
 
 /** A document and what to call it in errors. */

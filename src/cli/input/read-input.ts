@@ -1,8 +1,13 @@
 import { Failure, type Help } from '../../contract/failure.ts'
-import { decodeText } from '../../system/decode-text.ts'
-import { demandSize, maxSecretBytes, maxTextBytes, readNamedFile } from '../../system/read-named-file.ts'
-import type { Context } from '../context.ts'
-import { unlessInterrupted } from '../interruption.ts'
+import { decodeText } from '../../system/files/decode-text.ts'
+import {
+  demandSize,
+  maxSecretBytes,
+  maxTextBytes,
+  readNamedFile,
+} from '../../system/files/read-named-file.ts'
+import type { Context } from '../context/context.ts'
+import { unlessInterrupted } from '../context/interruption.ts'
 import type { Output } from '../output/output.ts'
 
 /** How long a pipe may stay silent before a line says what is awaited, in ms. */

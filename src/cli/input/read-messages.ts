@@ -1,9 +1,9 @@
 import * as z from 'zod/mini'
-import { type Message, message } from '../../contract/completion.ts'
 import { Failure } from '../../contract/failure.ts'
 import { faultsOf } from '../../contract/faults.ts'
-import { maxTextBytes } from '../../system/read-named-file.ts'
-import type { Context } from '../context.ts'
+import { type Message, message } from '../../contract/resources/completion.ts'
+import { maxTextBytes } from '../../system/files/read-named-file.ts'
+import type { Context } from '../context/context.ts'
 import { type Document, parseDocument, readDocument } from './read-document.ts'
 import { readStdin, readTextFile } from './read-input.ts'
 

@@ -1,8 +1,8 @@
 import * as Flags from '@oclif/core/flags'
 import { Failure } from '../../contract/failure.ts'
-import { maxSettingsBytes } from '../../system/read-named-file.ts'
-import type { Context } from '../context.ts'
-import { textFlag } from '../flag-types.ts'
+import { maxSettingsBytes } from '../../system/files/read-named-file.ts'
+import type { Context } from '../context/context.ts'
+import { textFlag } from '../flags/flag-types.ts'
 import { readStdin, readTextFile } from './read-input.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts'
+import type { Context } from '../context/context.ts'
 import { readStdin, readTextFile, withoutFinalNewline } from './read-input.ts'
 
 /**

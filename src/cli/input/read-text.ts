@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import type { Context } from '../context.ts'
+import type { Context } from '../context/context.ts'
 import { hasPipedStdin, readStdin, withoutFinalNewline } from './read-input.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { Failure } from '../../contract/failure.ts'
-import { notUtf8 } from '../../system/decode-text.ts'
-import { demandSize } from '../../system/read-named-file.ts'
-import type { Context } from '../context.ts'
-import { unlessInterrupted } from '../interruption.ts'
+import { notUtf8 } from '../../system/files/decode-text.ts'
+import { demandSize } from '../../system/files/read-named-file.ts'
+import type { Context } from '../context/context.ts'
+import { unlessInterrupted } from '../context/interruption.ts'
 import { whileSilent } from './read-input.ts'
 
 /** A piece of text without white space. */

@@ -1,18 +1,18 @@
-import { isRecord } from '../../contract/exact-json.ts'
 import { Failure } from '../../contract/failure.ts'
 import { checkShape, faultsOf } from '../../contract/faults.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import type { SettingsPatch } from '../../contract/settings.ts'
+import { isRecord } from '../../contract/notation/exact-json.ts'
+import { booleanWords, parseValue } from '../../contract/notation/text-value.ts'
+import type { SettingsPatch } from '../../contract/resources/settings.ts'
 import {
   isPathName,
   isUndocumentedKey,
   type SettingsKey,
   settingsKeys,
-} from '../../contract/settings-keys.ts'
-import { booleanWords, parseValue } from '../../contract/text-value.ts'
-import { maxSettingsBytes } from '../../system/read-named-file.ts'
+} from '../../contract/resources/settings-keys.ts'
+import { maxSettingsBytes } from '../../system/files/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
-import type { Context } from '../context.ts'
+import type { Context } from '../context/context.ts'
 import { looksSecret } from '../unknown-command/command-catalog.ts'
 import { readTypedValue } from './key-values.ts'
 import { type NestedField, nestFields } from './nested-fields.ts'

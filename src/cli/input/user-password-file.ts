@@ -3,9 +3,9 @@ import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import type { Context } from '../context.ts'
-import { hintOf, sentences } from '../hints.ts'
-import { Interruption } from '../interruption.ts'
+import type { Context } from '../context/context.ts'
+import { Interruption } from '../context/interruption.ts'
+import { hintOf, sentences } from '../errors/hints.ts'
 import { savePrivateFile } from '../save-private-file.ts'
 
 /** What a generated password is for. */

@@ -1,7 +1,7 @@
-import type { RowCounts } from '../../bulk/import-options.ts'
-import type { Pause } from '../../bulk/send/throttle.ts'
 import { roundDuration } from '../../config/units.ts'
-import { countOf, groupDigits } from '../../view/count.ts'
+import type { RowCounts } from '../../users/import-options.ts'
+import type { Pause } from '../../users/send/throttle.ts'
+import { countOf, groupDigits } from '../../view/format/count.ts'
 import type { Output } from './output.ts'
 import { ProgressLine } from './progress-line.ts'
 

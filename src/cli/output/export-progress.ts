@@ -1,5 +1,5 @@
 import type { Clock } from '../../system/clock.ts'
-import { countOf } from '../../view/count.ts'
+import { countOf } from '../../view/format/count.ts'
 import type { Output } from './output.ts'
 import { ProgressLine } from './progress-line.ts'
 

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import type { View } from '../../view/view.ts'
+import type { View } from '../../view/format/view.ts'
 
 export function unknownField(view: View, field: string): Failure {
   const known = view.columns.map(({ path }) => path)

@@ -1,10 +1,10 @@
 import type { OutputFormat } from '../../config/output-formats.ts'
-import { yamlWriting } from '../../contract/yaml-scalars.ts'
+import { yamlWriting } from '../../contract/notation/yaml-scalars.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { renderCsv, renderTsv } from '../../view/delimited.ts'
-import { markdownTable } from '../../view/markdown-table.ts'
-import { absentFields, selectFields, undocumentedFields } from '../../view/select-fields.ts'
-import { gridOf, rowsOf, type Span, type View } from '../../view/view.ts'
+import { renderCsv, renderTsv } from '../../view/format/delimited.ts'
+import { markdownTable } from '../../view/format/markdown-table.ts'
+import { absentFields, selectFields, undocumentedFields } from '../../view/format/select-fields.ts'
+import { gridOf, rowsOf, type Span, type View } from '../../view/format/view.ts'
 import type { Colors } from './colors.ts'
 import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
@@ -110,7 +110,7 @@ async function renderForTerminal(
   body: unknown,
   { fields, width, loadColors }: Rendering,
 ): Promise<string> {
-  const { renderTable } = await import('../../view/table.ts')
+  const { renderTable } = await import('../../view/format/table.ts')
   const { bold } = await loadColors()
   return renderTable(view, body, { fields, width, bold })
 }

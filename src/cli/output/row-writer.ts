@@ -1,5 +1,5 @@
-import { absentFields, undocumentedFields } from '../../view/select-fields.ts'
-import type { View } from '../../view/view.ts'
+import { absentFields, undocumentedFields } from '../../view/format/select-fields.ts'
+import type { View } from '../../view/format/view.ts'
 import { absentField } from './field-failures.ts'
 import { type RowFormat, renderRow } from './render-result.ts'
 

@@ -1,5 +1,5 @@
-import type { View } from '../../view/view.ts'
-import { unlessInterrupted } from '../interruption.ts'
+import type { View } from '../../view/format/view.ts'
+import { unlessInterrupted } from '../context/interruption.ts'
 import type { Output } from './output.ts'
 
 const batchSize = 100

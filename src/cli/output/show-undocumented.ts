@@ -1,8 +1,8 @@
-import type { ApiResponse } from '../../client/response.ts'
+import type { ApiResponse } from '../../client/response/response.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import { type View, valueAt } from '../../view/view.ts'
-import type { Context } from '../context.ts'
+import { type View, valueAt } from '../../view/format/view.ts'
+import type { Context } from '../context/context.ts'
 
 /** Whether a body has a value in none of the columns of a view. */
 export function isUndocumented({ columns }: View, body: unknown): boolean {

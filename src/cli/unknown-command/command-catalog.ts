@@ -1,7 +1,7 @@
 import { isSecretName } from '../../contract/secret-fields.ts'
 import { commandLine } from '../command-line.ts'
+import { mayOmitValue, takesNextWord } from '../flags/optional-value.ts'
 import type { Installation } from '../host.ts'
-import { mayOmitValue, takesNextWord } from '../optional-value.ts'
 
 /** What a command line may give a flag. */
 interface FlagShape {

@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { quoteWord } from '../command-line.ts'
-import { flagHint } from '../flag-hint.ts'
+import { flagHint } from '../errors/flag-hint.ts'
 import { aliasPaths, findAlias } from './aliases.ts'
 import { type Catalog, findId, fits, looksSecret, suggestCommand } from './command-catalog.ts'
 

@@ -1,6 +1,6 @@
 import { type FailedRequest, Failure, type FailureKind } from '../../contract/failure.ts'
-import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
-import { CountingDecoder } from '../../contract/utf8-text.ts'
+import { CountingDecoder } from '../../contract/notation/utf8-text.ts'
+import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
 import { type DetectedFormat, FormatDetector, isJson, isJsonLines } from './detect-format.ts'
 import { EventStreamDecoder, readValue } from './event-stream-decoder.ts'
 import {

@@ -1,4 +1,4 @@
-import type { StreamFormat } from '../../contract/stream-event.ts'
+import type { StreamFormat } from '../../contract/resources/stream-event.ts'
 import { JsonProbe } from './json-probe.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { parseJson, tryParse } from '../../contract/exact-json.ts'
+import { parseJson, tryParse } from '../../contract/notation/exact-json.ts'
 import { type Decoder, isDamagedFrame, isEndName, isReasoningName, type StreamUnit } from './frame.ts'
 
 /** More characters than any event name that means the end. */

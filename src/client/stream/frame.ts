@@ -1,9 +1,9 @@
-import type { Usage } from '../../contract/completion.ts'
-import { isRecord } from '../../contract/exact-json.ts'
 import type { FailureKind } from '../../contract/failure.ts'
-import { reasoningIn } from '../../contract/reasoning.ts'
-import { type ErrorContent, readErrorContent } from '../error-response.ts'
-import { cutDeeperThan } from '../json.ts'
+import { isRecord } from '../../contract/notation/exact-json.ts'
+import type { Usage } from '../../contract/resources/completion.ts'
+import { reasoningIn } from '../../contract/resources/reasoning.ts'
+import { type ErrorContent, readErrorContent } from '../response/error-response.ts'
+import { cutDeeperThan } from '../response/json.ts'
 
 /**
  * Where a text was found. A `delta` is the next part of the reply. A `whole` field contains the reply in

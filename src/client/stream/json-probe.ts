@@ -1,5 +1,5 @@
-import { isRecord } from '../../contract/exact-json.ts'
-import { reasoningFields } from '../../contract/reasoning.ts'
+import { isRecord } from '../../contract/notation/exact-json.ts'
+import { reasoningFields } from '../../contract/resources/reasoning.ts'
 import { readFrame, type StreamUnit } from './frame.ts'
 import { JsonValues } from './json-values.ts'
 

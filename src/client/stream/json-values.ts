@@ -1,4 +1,4 @@
-import { parseJson } from '../../contract/exact-json.ts'
+import { parseJson } from '../../contract/notation/exact-json.ts'
 import type { Decoder, StreamUnit } from './frame.ts'
 
 const recordSeparator = '\u001e'

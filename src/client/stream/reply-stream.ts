@@ -1,11 +1,11 @@
 import { Failure } from '../../contract/failure.ts'
-import type { StreamEvent, StreamFormat } from '../../contract/stream-event.ts'
+import type { StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
 import { describeDuration, startTimer } from '../../system/clock.ts'
 import type { FinalResponse } from '../deliver.ts'
-import { describeInterruption } from '../network-failure.ts'
-import { Expired, Interrupted, type OpenResponse } from '../open-response.ts'
+import { describeInterruption } from '../network/network-failure.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
-import { codingOf } from '../response.ts'
+import { Expired, Interrupted, type OpenResponse } from '../response/open-response.ts'
+import { codingOf } from '../response/response.ts'
 import { Assembly } from './assembly.ts'
 
 /** A streamed reply. It can be iterated once; leaving the loop early closes the connection. */

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { listSignIns, noticeDirectory } from '../../cli/sign-in/list-sign-ins.ts'
 import { signInsView } from '../../view/auth.ts'
+import { listSignIns, noticeDirectory } from './list-sign-ins.ts'
 
 export default class AuthList extends BaseCommand {
   static override summary = 'List profiles and their credentials'

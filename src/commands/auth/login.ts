@@ -1,16 +1,22 @@
 import * as Flags from '@oclif/core/flags'
+import { describeIdentitySource } from '../../auth/credentials/identity-source.ts'
+import type { ApiKey, TokenSet } from '../../auth/credentials/stored-credential.ts'
 import type { DeviceSignIn } from '../../auth/device-sign-in.ts'
 import type { SignIn } from '../../auth/sign-in.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { noticeCredentialPrecedence } from '../../cli/credential/credential-in-use.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { durationFlag, textFlag } from '../../cli/flag-types.ts'
+import { durationFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { noticeCredentialPrecedence } from '../../cli/sign-in/credential-in-use.ts'
-import type { Revoke } from '../../cli/sign-in/end-dropped-sign-in.ts'
-import { finishCommandLogin } from '../../cli/sign-in/finish-command-login.ts'
-import { finishLogin, type Login } from '../../cli/sign-in/finish-login.ts'
+import { readAddress } from '../../config/resolve-options.ts'
+import { Failure } from '../../contract/failure.ts'
+import { readCommand } from '../../system/split-command.ts'
+import { loginView } from '../../view/auth.ts'
+import type { Revoke } from './end-dropped-sign-in.ts'
+import { finishCommandLogin } from './sign-in/finish-command-login.ts'
+import { finishLogin, type Login } from './sign-in/finish-login.ts'
 import {
   type BrowserFlags,
   describeOAuth,
@@ -18,22 +24,16 @@ import {
   prefersDevice,
   prefersKey,
   redirectWays,
-} from '../../cli/sign-in/login-way.ts'
-import { checkStorage, type LoginPlan, planLogin } from '../../cli/sign-in/plan-login.ts'
-import { readApiKey } from '../../cli/sign-in/read-api-key.ts'
-import { redirectFlags } from '../../cli/sign-in/redirect-flags.ts'
-import { demandTerminalForQrCode, showDeviceCode } from '../../cli/sign-in/show-device-code.ts'
+} from './sign-in/login-way.ts'
+import { checkStorage, type LoginPlan, planLogin } from './sign-in/plan-login.ts'
+import { readApiKey } from './sign-in/read-api-key.ts'
+import { redirectFlags } from './sign-in/redirect-flags.ts'
+import { demandTerminalForQrCode, showDeviceCode } from './sign-in/show-device-code.ts'
 import {
   demandIdentitySource,
   noticeStoredToken,
   signInWithIdentity,
-} from '../../cli/sign-in/sign-in-with-identity.ts'
-import { readAddress } from '../../config/resolve-options.ts'
-import { Failure } from '../../contract/failure.ts'
-import { describeIdentitySource } from '../../credentials/identity-source.ts'
-import type { ApiKey, TokenSet } from '../../credentials/stored-credential.ts'
-import { readCommand } from '../../system/split-command.ts'
-import { loginView } from '../../view/auth.ts'
+} from './sign-in/sign-in-with-identity.ts'
 
 const signInFlags = {
   'with-api-key': Flags.boolean({

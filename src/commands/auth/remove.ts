@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { removedProfileView } from '../../view/auth.ts'
 
 export default class AuthRemove extends BaseCommand {
@@ -28,7 +28,7 @@ export default class AuthRemove extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(AuthRemove)
     const { profile } = args
-    const { planRemoval, removeProfile } = await import('../../cli/sign-in/remove-profile.ts')
+    const { planRemoval, removeProfile } = await import('./remove-profile.ts')
     const removal = planRemoval(context, profile)
     const { places, isDefault, directories } = removal
     if (context.dryRun) {

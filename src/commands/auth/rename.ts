@@ -1,12 +1,12 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
-import type { Renaming } from '../../cli/sign-in/rename-profile.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { reassignLastContexts } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { renamedProfileView } from '../../view/auth.ts'
+import type { Renaming } from './rename-profile.ts'
 
 export default class AuthRename extends BaseCommand {
   static override summary = 'Rename a profile'
@@ -30,7 +30,7 @@ export default class AuthRename extends BaseCommand {
   async run(): Promise<void> {
     const { args, context } = await this.start(AuthRename)
     const { profile: from, name: to } = args
-    const { planRename, renameProfile } = await import('../../cli/sign-in/rename-profile.ts')
+    const { planRename, renameProfile } = await import('./rename-profile.ts')
     const renaming = planRename(context, from, to)
     if (context.dryRun) return this.showLocalChange({ rename: from, name: to })
     const moved = await renameProfile(context, renaming, () => reassignRecords(context, renaming))
@@ -40,9 +40,9 @@ export default class AuthRename extends BaseCommand {
 
 /** @throws Failure `conflict` if another process has a session of the profile open */
 async function reassignRecords({ directories }: Context, { from, to, command }: Renaming) {
-  const { reassignTranscripts } = await import('../../talk/transcript/reassign-transcripts.ts')
-  const { emptyTranscriptIndex } = await import('../../mirror/transcript-index.ts')
-  const { reassignMirrors } = await import('../../mirror/reassign-mirrors.ts')
+  const { reassignTranscripts } = await import('../../chat/transcript/reassign-transcripts.ts')
+  const { emptyTranscriptIndex } = await import('../../history/transcript-index.ts')
+  const { reassignMirrors } = await import('../../history/reassign-mirrors.ts')
   await reassignLastContexts(directories, from, to)
   const { moved: sessions, open } = reassignTranscripts(directories.sessions, from, to)
   if (sessions > 0) await emptyTranscriptIndex(directories)

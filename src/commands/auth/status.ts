@@ -1,8 +1,8 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { credentialInUse, fetchAccount } from '../../cli/credential/credential-in-use.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { credentialInUse, fetchAccount } from '../../cli/sign-in/credential-in-use.ts'
 import { authStatusView } from '../../view/auth.ts'
 
 export default class AuthStatus extends BaseCommand {

@@ -1,8 +1,8 @@
+import { secretOf } from '../../auth/credentials/stored-credential.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { noCredential } from '../../cli/credential/credential-in-use.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { noCredential } from '../../cli/sign-in/credential-in-use.ts'
 import { Failure } from '../../contract/failure.ts'
-import { secretOf } from '../../credentials/stored-credential.ts'
 import { tokenView } from '../../view/auth.ts'
 
 export default class AuthToken extends BaseCommand {

@@ -1,12 +1,12 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { noticeDirectory } from '../../cli/sign-in/list-sign-ins.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { defaultProfileView } from '../../view/config.ts'
+import { noticeDirectory } from './list-sign-ins.ts'
 
 export default class AuthUse extends BaseCommand {
   static override summary = 'Set the default profile'

@@ -1,11 +1,11 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
+import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { chatSessionsView } from '../../view/chat.ts'
-import { countOf } from '../../view/count.ts'
+import { chatSessionsView } from '../../view/chat/chat.ts'
+import { countOf } from '../../view/format/count.ts'
 
 export default class ChatDelete extends BaseCommand {
   static override summary = 'Delete chat sessions from this machine'
@@ -30,10 +30,10 @@ export default class ChatDelete extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatDelete)
-    const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
-    const { describeSession } = await import('../../talk/transcript/list-transcripts.ts')
-    const { emptyTranscriptIndex } = await import('../../mirror/transcript-index.ts')
-    const { lockTranscripts } = await import('../../talk/transcript/delete-transcripts.ts')
+    const { findTranscript } = await import('../../chat/transcript/find-transcript.ts')
+    const { describeSession } = await import('../../chat/transcript/list-transcripts.ts')
+    const { emptyTranscriptIndex } = await import('../../history/transcript-index.ts')
+    const { lockTranscripts } = await import('../../chat/transcript/delete-transcripts.ts')
     const { sessions } = context.directories
     const paths = [...new Set(args.session.map((wanted) => findTranscript(sessions, wanted)))]
     const rows = paths.map(describeSession)

@@ -1,9 +1,9 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import { chatSessionsView } from '../../view/chat.ts'
+import { chatSessionsView } from '../../view/chat/chat.ts'
 
 export default class ChatRename extends BaseCommand {
   static override summary = 'Name a chat session'
@@ -33,11 +33,11 @@ export default class ChatRename extends BaseCommand {
     const { args, context } = await this.start(ChatRename)
     const name = args.name.trim()
     if (name === '') throw new Failure('usage', 'NAME is empty')
-    const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
-    const { describeSession } = await import('../../talk/transcript/list-transcripts.ts')
+    const { findTranscript } = await import('../../chat/transcript/find-transcript.ts')
+    const { describeSession } = await import('../../chat/transcript/list-transcripts.ts')
     const path = findTranscript(context.directories.sessions, args.session)
     if (context.dryRun) return this.showLocalChange({ rename: describeSession(path)['id'], name })
-    const { renameTranscript } = await import('../../talk/transcript/rename-transcript.ts')
+    const { renameTranscript } = await import('../../chat/transcript/rename-transcript.ts')
     renameTranscript(path, name)
     await context.output.show(chatSessionsView, [describeSession(path)])
   }

@@ -1,24 +1,24 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import type { Parameters } from '../../chat/conversation.ts'
+import type { ConversationStart } from '../../chat/session-options.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { promptFlags } from '../../cli/chat/apply-prompt.ts'
-import { fileFlags } from '../../cli/chat/file-flags.ts'
-import { offerModelServer } from '../../cli/chat/offer-model-server.ts'
-import { readMessage } from '../../cli/chat/read-message.ts'
-import { readSystem, systemFlag } from '../../cli/chat/read-system.ts'
-import { replyFlags } from '../../cli/chat/reply-flags.ts'
-import { emptyReplyNotice, ReplyPrinter, tokenLimitNotice } from '../../cli/chat/show-reply.ts'
 import { commandFor } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { noConversation, rememberContext } from '../../cli/continue-context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { streamFormatFlag, textFlag } from '../../cli/flag-types.ts'
-import { hintOf, sentences } from '../../cli/hints.ts'
-import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/shared-flags.ts'
+import { hintOf, sentences } from '../../cli/errors/hints.ts'
+import { streamFormatFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Parameters } from '../../talk/conversation.ts'
-import type { ConversationStart } from '../../talk/session-options.ts'
-import { completionView, sendView, streamEventView } from '../../view/chat.ts'
+import { completionView, sendView, streamEventView } from '../../view/chat/chat.ts'
+import { promptFlags } from './apply-prompt.ts'
+import { fileFlags } from './file-flags.ts'
+import { offerModelServer } from './offer-model-server.ts'
+import { readMessage } from './read-message.ts'
+import { readSystem, systemFlag } from './read-system.ts'
+import { replyFlags } from './reply-flags.ts'
+import { emptyReplyNotice, ReplyPrinter, tokenLimitNotice } from './show-reply.ts'
 
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
@@ -124,7 +124,7 @@ async function chooseBeginning(
 ): Promise<ConversationStart> {
   if (flags.context !== undefined) return { kind: 'context', id: flags.context }
   if (!flags.continue) return { kind: 'new' }
-  const { findLastConversation } = await import('../../talk/find-last-conversation.ts')
+  const { findLastConversation } = await import('../../chat/find-last-conversation.ts')
   const last = findLastConversation(context.directories, context.contextOwner(), { needsReply: true })
   if (last) return last
   throw noConversation()
@@ -140,7 +140,7 @@ async function openExchange(
   let lost: Failure | undefined
   const [client, { openExchange: open }] = await Promise.all([
     context.connect(),
-    import('../../talk/exchange/open-exchange.ts'),
+    import('../../chat/exchange/open-exchange.ts'),
   ])
   const exchange = await open({
     client,

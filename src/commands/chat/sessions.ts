@@ -2,8 +2,8 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { chatSessionsView } from '../../view/chat.ts'
+import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { chatSessionsView } from '../../view/chat/chat.ts'
 
 export default class ChatSessions extends BaseCommand {
   static override summary = 'List the chat sessions on this machine'
@@ -31,7 +31,7 @@ export default class ChatSessions extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ChatSessions)
-    const { describeSummary, listTranscripts } = await import('../../talk/transcript/list-transcripts.ts')
+    const { describeSummary, listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
     const words = flags.search?.toLowerCase().split(/\s+/).filter(Boolean) ?? []
     const owner = flags.all ? undefined : context.contextOwner()
     const found = listTranscripts(context.directories.sessions, owner, {

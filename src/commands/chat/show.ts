@@ -1,10 +1,10 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import type { Transcript } from '../../chat/transcript/transcript.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { sharedFlags } from '../../cli/flags/shared-flags.ts'
 import type { Streams } from '../../cli/output/streams.ts'
-import { sharedFlags } from '../../cli/shared-flags.ts'
-import type { Transcript } from '../../talk/transcript/transcript.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 
 const forms = ['text', 'markdown', 'html', 'json', 'jsonl'] as const
@@ -42,9 +42,9 @@ export default class ChatShow extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatShow)
-    const { findTranscript } = await import('../../talk/transcript/find-transcript.ts')
-    const { readTranscript } = await import('../../talk/transcript/read-transcript.ts')
-    const { renderTranscript } = await import('../../talk/transcript/render-transcript.ts')
+    const { findTranscript } = await import('../../chat/transcript/find-transcript.ts')
+    const { readTranscript } = await import('../../chat/transcript/read-transcript.ts')
+    const { renderTranscript } = await import('../../chat/transcript/render-transcript.ts')
     const transcript = readTranscript(findTranscript(context.directories.sessions, args.id))
     const form = forms.find((known) => known === context.options.output.value) ?? 'text'
     const parts =
@@ -57,8 +57,8 @@ export default class ChatShow extends BaseCommand {
 
 /** A session as the same page as an export of the history. */
 async function* renderPage(transcript: Transcript, hasReasoning: boolean): AsyncGenerator<string> {
-  const { htmlDocument } = await import('../../export/html-document.ts')
-  const { messagesOf, titleOf } = await import('../../talk/transcript/render-transcript.ts')
+  const { htmlDocument } = await import('../../history/html-document.ts')
+  const { messagesOf, titleOf } = await import('../../chat/transcript/render-transcript.ts')
   yield htmlDocument.head(titleOf(transcript))
   for (const message of messagesOf(transcript, hasReasoning)) yield htmlDocument.message(message)
   yield htmlDocument.tail()

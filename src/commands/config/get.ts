@@ -1,9 +1,9 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { readConfigurationKey } from '../../cli/configuration-key.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { listOptions } from '../../cli/list-options.ts'
-import { valueView } from '../../view/value.ts'
+import { readConfigurationKey } from '../../cli/flags/configuration-key.ts'
+import { listOptions } from '../../cli/flags/list-options.ts'
+import { valueView } from '../../view/format/value.ts'
 
 export default class ConfigGet extends BaseCommand {
   static override summary = 'Print the value of an option'

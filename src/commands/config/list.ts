@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { listOptions } from '../../cli/list-options.ts'
+import { listOptions } from '../../cli/flags/list-options.ts'
 import { configListView } from '../../view/config.ts'
 
 export default class ConfigList extends BaseCommand {

@@ -1,13 +1,13 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { profileOfKey, readConfigurationKey } from '../../cli/configuration-key.ts'
+import { noticeUpstreamChange } from '../../cli/context/notice-upstream-change.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { noticeUpstreamChange } from '../../cli/notice-upstream-change.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { adviseSignOut } from '../../cli/sign-in/sign-out-profile.ts'
+import { profileOfKey, readConfigurationKey } from '../../cli/flags/configuration-key.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withoutValue } from '../../config/configuration-keys.ts'
 import { configValueView } from '../../view/config.ts'
+import { adviseSignOut } from '../auth/sign-out-profile.ts'
 
 export default class ConfigUnset extends BaseCommand {
   static override summary = 'Remove a default from a profile'

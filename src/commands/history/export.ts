@@ -1,16 +1,16 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { textFlag } from '../../cli/flag-types.ts'
+import { describeFaults } from '../../cli/errors/response-warnings.ts'
+import { textFlag } from '../../cli/flags/flag-types.ts'
+import { readSince } from '../../cli/flags/read-since.ts'
+import { sharedFlags } from '../../cli/flags/shared-flags.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
-import { ambiguousTimes } from '../../cli/page-through-history.ts'
-import { readSince } from '../../cli/read-since.ts'
-import { describeFaults } from '../../cli/response-warnings.ts'
-import { sharedFlags } from '../../cli/shared-flags.ts'
 import { formatOfExtension } from '../../config/output-formats.ts'
 import { Failure } from '../../contract/failure.ts'
-import { countOf } from '../../view/count.ts'
+import { countOf } from '../../view/format/count.ts'
+import { ambiguousTimes } from './page-through-history.ts'
 
 const formats = ['jsonl', 'json', 'markdown', 'html'] as const
 
@@ -61,7 +61,7 @@ export default class HistoryExport extends BaseCommand {
 
     const to = flags.to === undefined || flags.to === '-' ? undefined : context.resolvePath(flags.to)
     const client = await context.connect()
-    const { exportHistory } = await import('../../export/export-history.ts')
+    const { exportHistory } = await import('../../history/export-history.ts')
     context.host.keepHeapSmall('speed')
     const progress = new ExportProgress(output, since)
     let isUnsure = false
@@ -114,7 +114,7 @@ async function noteOwnConversations(
   id: string | undefined,
   since = Number.NEGATIVE_INFINITY,
 ): Promise<void> {
-  const { listTranscripts } = await import('../../talk/transcript/list-transcripts.ts')
+  const { listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
   const own = listTranscripts(directories.sessions, contextOwner(), {
     containing: '"mode":"completions"',
     isWanted: ({ isOnService, contextId, updatedAt }) =>

@@ -1,12 +1,12 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor, commandWith } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import type { HistoryMessage } from '../../contract/conversation.ts'
+import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { Failure } from '../../contract/failure.ts'
-import { cursorOf, oldestFirst } from '../../contract/history-order.ts'
-import { historyView } from '../../view/chat.ts'
+import type { HistoryMessage } from '../../contract/resources/conversation.ts'
+import { cursorOf, oldestFirst } from '../../contract/resources/history-order.ts'
+import { historyView } from '../../view/chat/chat.ts'
 
 export default class HistoryList extends BaseCommand {
   static override summary = 'List past messages, one page at a time'

@@ -2,11 +2,11 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { integerFlag, textFlag } from '../../cli/flag-types.ts'
+import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { readSince } from '../../cli/flags/read-since.ts'
 import { wantsColor } from '../../cli/output/colors.ts'
-import { readSince } from '../../cli/read-since.ts'
-import type { SearchReport } from '../../mirror/search-messages.ts'
-import { countOf } from '../../view/count.ts'
+import type { SearchReport } from '../../history/search-messages.ts'
+import { countOf } from '../../view/format/count.ts'
 import { foundMessagesView, highlightedView } from '../../view/history.ts'
 
 export default class HistorySearch extends BaseCommand {
@@ -59,8 +59,8 @@ export default class HistorySearch extends BaseCommand {
     const { args, flags, context } = await this.start(HistorySearch)
     const { output, host, directories } = context
     const since = flags.since === undefined ? undefined : readSince(flags.since, host.clock.now())
-    const { transcriptFiles } = await import('../../talk/transcript/transcript-files.ts')
-    const { searchMessages } = await import('../../mirror/search-messages.ts')
+    const { transcriptFiles } = await import('../../chat/transcript/transcript-files.ts')
+    const { searchMessages } = await import('../../history/search-messages.ts')
     const report = await searchMessages({
       directories,
       owner: context.contextOwner(),
@@ -82,7 +82,7 @@ export default class HistorySearch extends BaseCommand {
 }
 
 async function loadReader() {
-  const { readMessages } = await import('../../talk/transcript/transcript-messages.ts')
+  const { readMessages } = await import('../../chat/transcript/transcript-messages.ts')
   return readMessages
 }
 

@@ -1,11 +1,11 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { describeFaults } from '../../cli/errors/response-warnings.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
-import { describeFaults } from '../../cli/response-warnings.ts'
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
-import { countOf } from '../../view/count.ts'
+import { countOf } from '../../view/format/count.ts'
 import { syncedHistoryView } from '../../view/history.ts'
 
 export default class HistorySync extends BaseCommand {
@@ -35,7 +35,7 @@ export default class HistorySync extends BaseCommand {
     const { flags, context } = await this.start(HistorySync)
     const { output } = context
     const client = await context.connect()
-    const { syncHistory } = await import('../../mirror/sync-history.ts')
+    const { syncHistory } = await import('../../history/sync-history.ts')
     context.host.keepHeapSmall('speed')
     const progress = new ExportProgress(output, undefined)
     try {

@@ -1,8 +1,8 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
-import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { databaseFlag, dataFlag, pastFlag } from '../../cli/service-flags.ts'
+import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { auditView, describeChange } from '../../view/service.ts'
+import { databaseFlag, dataFlag, pastFlag } from './service-flags.ts'
 
 const maxEntries = 100_000
 

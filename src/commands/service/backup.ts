@@ -1,11 +1,11 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
-import { textFlag } from '../../cli/flag-types.ts'
-import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
+import { textFlag } from '../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { backupView } from '../../view/service.ts'
+import { databaseFlag, dataFlag } from './service-flags.ts'
 
 export default class ServiceBackup extends BaseCommand {
   static override summary = 'Back up the data of the embedded service'

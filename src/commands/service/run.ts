@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { isInterruptedBy } from '../../cli/context/interruption.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { durationFlag, integerFlag, portFlag, textFlag } from '../../cli/flag-types.ts'
-import { isInterruptedBy } from '../../cli/interruption.ts'
+import { durationFlag, integerFlag, portFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import type { Output } from '../../cli/output/output.ts'
-import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import type { UpstreamChoice } from '../../config/resolve-upstream.ts'
 import { formatDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeUpstream } from '../../contract/upstream-address.ts'
 import { serviceUrlView } from '../../view/service.ts'
+import { databaseFlag, dataFlag } from './service-flags.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 

@@ -1,8 +1,8 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { databaseFlag, dataFlag } from '../../cli/service-flags.ts'
 import { serviceStatusView, serviceUrlView } from '../../view/service.ts'
+import { databaseFlag, dataFlag } from './service-flags.ts'
 
 export default class ServiceStatus extends BaseCommand {
   static override summary = 'Show the data and address of the embedded service'

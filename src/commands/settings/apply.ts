@@ -2,9 +2,10 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor, commandLine, commandWith } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { HeldRequests } from '../../cli/context/held-request.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { HeldRequests } from '../../cli/held-request.ts'
+import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import {
   allowUnknownKeysFlag,
   expandEnvFlag,
@@ -12,20 +13,13 @@ import {
   readSources,
   settingsFileFlag,
 } from '../../cli/input/read-sources.ts'
-import {
-  confirmPlan,
-  lockingFor,
-  planNotAlone,
-  planServiceOf,
-  settingsIn,
-} from '../../cli/settings-change.ts'
-import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { ApplicationSettings } from '../../contract/settings.ts'
-import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
-import type { Part } from '../../plan/part.ts'
-import type { SentConfiguration } from '../../plan/plan.ts'
+import type { ApplicationSettings } from '../../contract/resources/settings.ts'
+import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
+import type { Part } from '../../settings/part.ts'
+import type { SentConfiguration } from '../../settings/plan.ts'
 import { appliedView } from '../../view/settings-plan.ts'
+import { confirmPlan, lockingFor, planNotAlone, planServiceOf, settingsIn } from './settings-change.ts'
 
 export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a saved plan'
@@ -71,10 +65,10 @@ export default class SettingsApply extends BaseCommand {
     // Before the differences are shown: those of another service would be misleading.
     context.demandNamedService()
 
-    const { coverageOf, makePlan, resultOf } = await import('../../plan/plan.ts')
-    const { readSent } = await import('../../plan/apply/sent-configuration.ts')
-    const { confirmAndApply } = await import('../../plan/apply/confirm-and-apply.ts')
-    const { assertCurrent } = await import('../../plan/apply/apply-plan.ts')
+    const { coverageOf, makePlan, resultOf } = await import('../../settings/plan.ts')
+    const { readSent } = await import('../../settings/apply/sent-configuration.ts')
+    const { confirmAndApply } = await import('../../settings/apply/confirm-and-apply.ts')
+    const { assertCurrent } = await import('../../settings/apply/apply-plan.ts')
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
@@ -123,7 +117,7 @@ export default class SettingsApply extends BaseCommand {
 
   /** Must not fail, because the changes are not verified yet. */
   async #markApplied(id: string, only: Part | undefined, { directories, output }: Context): Promise<void> {
-    const { markApplied } = await import('../../plan/plan-file.ts')
+    const { markApplied } = await import('../../settings/plan-file.ts')
     try {
       markApplied(directories, id, only)
     } catch (error) {
@@ -138,12 +132,12 @@ export default class SettingsApply extends BaseCommand {
     flags: ReadingFlags & { refresh: boolean },
     { directories, env }: Context,
   ) {
-    const { isPlanFile, readPlanFile, refusalOf } = await import('../../plan/plan-file.ts')
-    const { partOfFile, partOfPlan } = await import('../../plan/part.ts')
+    const { isPlanFile, readPlanFile, refusalOf } = await import('../../settings/plan-file.ts')
+    const { partOfFile, partOfPlan } = await import('../../settings/part.ts')
     const { only, refresh } = flags
     const plan = sources.find(({ text }) => isPlanFile(text))
     if (!plan) {
-      const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
+      const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
       const read = readSettingsFiles(sources, {
         env: flags['expand-env'] ? env : undefined,
         allowsUnknownKeys: flags['allow-unknown-keys'],
@@ -153,7 +147,7 @@ export default class SettingsApply extends BaseCommand {
     }
     if (sources.length > 1 || flags['expand-env'])
       throw planNotAlone(plan.name, 'or --expand-env', commandLine('settings', 'apply', plan.name))
-    const { settingsFileOf, undocumentedIn } = await import('../../plan/plan.ts')
+    const { settingsFileOf, undocumentedIn } = await import('../../settings/plan.ts')
     const about = { directories, service, toolVersion: this.config.version, refresh, only }
     const saved = readPlanFile(plan, about.toolVersion)
     const refusal = refusalOf(saved, plan.name, about)

@@ -2,10 +2,11 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor, commandLine } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { differenceExitCode } from '../../cli/exit-codes.ts'
-import { textFlag } from '../../cli/flag-types.ts'
+import { differenceExitCode } from '../../cli/errors/exit-codes.ts'
+import { textFlag } from '../../cli/flags/flag-types.ts'
+import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
 import {
   allowUnknownKeysFlag,
   expandEnvFlag,
@@ -13,14 +14,13 @@ import {
   readSources,
   settingsFileFlag,
 } from '../../cli/input/read-sources.ts'
-import { planNotAlone, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
-import { markdownOutputFlag } from '../../cli/shared-flags.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { nameOfService } from '../../contract/saved-plan.ts'
-import type { SettingsSource } from '../../plan/file/read-settings-files.ts'
-import type { Part } from '../../plan/part.ts'
+import { nameOfService } from '../../contract/resources/saved-plan.ts'
+import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
+import type { Part } from '../../settings/part.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'
 import { appliedView, describeRecord, differenceView } from '../../view/settings-plan.ts'
+import { planNotAlone, planServiceOf, settingsIn } from './settings-change.ts'
 
 export default class SettingsDiff extends BaseCommand {
   static override summary = 'Show what a settings file would change, or a saved plan'
@@ -63,7 +63,7 @@ export default class SettingsDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsDiff)
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
-    const { composePlanFile, isPlanFile, savePlan } = await import('../../plan/plan-file.ts')
+    const { composePlanFile, isPlanFile, savePlan } = await import('../../settings/plan-file.ts')
     const saved = sources.find(({ text }) => isPlanFile(text))
     if (saved) {
       if (sources.length > 1 || flags['expand-env'] || flags.save !== undefined)
@@ -72,8 +72,8 @@ export default class SettingsDiff extends BaseCommand {
       if (flags['exit-code'] && changes > 0) this.exitCode = differenceExitCode
       return
     }
-    const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
-    const { partOfFile } = await import('../../plan/part.ts')
+    const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
+    const { partOfFile } = await import('../../settings/part.ts')
     const read = readSettingsFiles(sources, {
       env: flags['expand-env'] ? context.env : undefined,
       allowsUnknownKeys: flags['allow-unknown-keys'],
@@ -82,8 +82,8 @@ export default class SettingsDiff extends BaseCommand {
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
-    const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../plan/plan.ts')
-    const { readSent } = await import('../../plan/apply/sent-configuration.ts')
+    const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../settings/plan.ts')
+    const { readSent } = await import('../../settings/apply/sent-configuration.ts')
     const service = planServiceOf(context)
     const made = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
     if (flags.save !== undefined) {
@@ -115,9 +115,9 @@ async function showPlan(
   toolVersion: string,
   context: Context,
 ): Promise<number> {
-  const { readPlanFile, refusalOf } = await import('../../plan/plan-file.ts')
-  const { partOfPlan } = await import('../../plan/part.ts')
-  const { coverageOf, resultOf } = await import('../../plan/plan.ts')
+  const { readPlanFile, refusalOf } = await import('../../settings/plan-file.ts')
+  const { partOfPlan } = await import('../../settings/part.ts')
+  const { coverageOf, resultOf } = await import('../../settings/plan.ts')
   const { output, directories, host } = context
   const saved = readPlanFile(source, toolVersion)
   const { plan, ignored } = partOfPlan(saved.plan, only, source.name)

@@ -1,19 +1,19 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { HeldRequests } from '../../cli/context/held-request.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { HeldRequests } from '../../cli/held-request.ts'
+import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { editDocument } from '../../cli/input/edit-document.ts'
 import { keepEdit } from '../../cli/input/keep-edit.ts'
 import { allowUnknownKeysFlag } from '../../cli/input/read-sources.ts'
-import { confirmPlan, lockingFor, planServiceOf, settingsIn } from '../../cli/settings-change.ts'
-import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { ApplicationSettings } from '../../contract/settings.ts'
-import type { SettingsFile } from '../../contract/settings-file.ts'
-import { settingsDocument } from '../../contract/settings-keys.ts'
+import type { ApplicationSettings } from '../../contract/resources/settings.ts'
+import type { SettingsFile } from '../../contract/resources/settings-file.ts'
+import { settingsDocument } from '../../contract/resources/settings-keys.ts'
 import { settingsFileView } from '../../view/settings-file-view.ts'
 import { appliedView } from '../../view/settings-plan.ts'
+import { confirmPlan, lockingFor, planServiceOf, settingsIn } from './settings-change.ts'
 
 const fileName = 'settings.yaml'
 
@@ -44,9 +44,9 @@ export default class SettingsEdit extends BaseCommand {
     const allowsUnknownKeys = flags['allow-unknown-keys']
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
-    const { readSettingsFiles } = await import('../../plan/file/read-settings-files.ts')
-    const { confirmAndApply } = await import('../../plan/apply/confirm-and-apply.ts')
-    const { coverageOf, resultOf } = await import('../../plan/plan.ts')
+    const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
+    const { confirmAndApply } = await import('../../settings/apply/confirm-and-apply.ts')
+    const { coverageOf, resultOf } = await import('../../settings/plan.ts')
 
     const original = String(settingsFileView.text?.(settingsDocument(current)))
     const giveUp = (text: string, error: unknown) =>
@@ -90,8 +90,8 @@ export default class SettingsEdit extends BaseCommand {
 /** A plan with only the keys that the user has changed. */
 async function changedKeys(file: SettingsFile, current: ApplicationSettings, context: Context) {
   const service = planServiceOf(context)
-  const { isSameValue, makePlan } = await import('../../plan/plan.ts')
-  const { readSent } = await import('../../plan/apply/sent-configuration.ts')
+  const { isSameValue, makePlan } = await import('../../settings/plan.ts')
+  const { readSent } = await import('../../settings/apply/sent-configuration.ts')
   const plan = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
   return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSameValue(path, from, to)) }
 }

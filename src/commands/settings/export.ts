@@ -1,8 +1,8 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { settingsDocument, settingsKeys } from '../../contract/settings-keys.ts'
+import { settingsDocument, settingsKeys } from '../../contract/resources/settings-keys.ts'
+import { valueAt } from '../../view/format/view.ts'
 import { settingsFileView } from '../../view/settings-file-view.ts'
-import { valueAt } from '../../view/view.ts'
 
 export default class SettingsExport extends BaseCommand {
   static override summary = 'Print the settings as a settings file'

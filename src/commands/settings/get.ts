@@ -3,9 +3,9 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { missingSetting, refuseMisspelledSetting } from '../../cli/input/settings-assignments.ts'
 import { Failure } from '../../contract/failure.ts'
+import { valueView } from '../../view/format/value.ts'
+import { valueAt } from '../../view/format/view.ts'
 import { settingsView } from '../../view/settings.ts'
-import { valueView } from '../../view/value.ts'
-import { valueAt } from '../../view/view.ts'
 
 export default class SettingsGet extends BaseCommand {
   static override summary = 'Show the application settings, or one value'

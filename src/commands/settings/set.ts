@@ -2,11 +2,11 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { allowUnknownKeysFlag } from '../../cli/input/read-sources.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
-import { lockingFor, planServiceOf } from '../../cli/settings-change.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { settingsView } from '../../view/settings.ts'
+import { lockingFor, planServiceOf } from './settings-change.ts'
 
 export default class SettingsSet extends BaseCommand {
   static override summary = 'Change application settings'
@@ -40,10 +40,12 @@ export default class SettingsSet extends BaseCommand {
     const { args, flags, context } = await this.start(SettingsSet)
     const patch = await readAssignments(args['key=value'], flags['allow-unknown-keys'], context)
     const { settings } = await context.connect()
-    const { changeAndVerify } = await import('../../plan/apply/verify-settings.ts')
-    const { describeFailedRequest, describeSideEffect } = await import('../../plan/apply/change-failures.ts')
-    const { leavesOf } = await import('../../plan/leaves.ts')
-    const { withSettingsLock } = await import('../../plan/apply/settings-lock.ts')
+    const { changeAndVerify } = await import('../../settings/apply/verify-settings.ts')
+    const { describeFailedRequest, describeSideEffect } = await import(
+      '../../settings/apply/change-failures.ts'
+    )
+    const { leavesOf } = await import('../../settings/leaves.ts')
+    const { withSettingsLock } = await import('../../settings/apply/settings-lock.ts')
     const [path = '', ...others] = leavesOf(patch).keys()
     const change = () =>
       changeAndVerify(patch, {

@@ -1,16 +1,16 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { concurrencyFlag, defaultConcurrency } from '../../cli/bulk-flags.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { throttledClient } from '../../cli/context/throttled-client.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { withStdin } from '../../cli/input/read-words.ts'
 import { type ShownResult, showEach } from '../../cli/output/show-each.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { stateFlag, stateOf } from '../../cli/state-options.ts'
-import { throttledClient } from '../../cli/throttled-client.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { AdoptionResult, KnownUser } from '../../reconcile/adopt-users.ts'
+import type { AdoptionResult, KnownUser } from '../../users/adopt-users.ts'
 import { adoptedUsersView } from '../../view/users.ts'
+import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
+import { stateFlag, stateOf } from './state-options.ts'
 
 const example = 'chatctl users adopt grace@example.com=ID'
 
@@ -48,9 +48,9 @@ export default class UsersAdopt extends BaseCommand {
     const users = args.user.map((word) => (word === '-' ? word : readPair(word)))
     const [sending, { UsersState }, { defaultStateName }, { adoptUsers }] = await Promise.all([
       loadSending(),
-      import('../../reconcile/state/users-state.ts'),
-      import('../../reconcile/state/state-path.ts'),
-      import('../../reconcile/adopt-users.ts'),
+      import('../../users/state/users-state.ts'),
+      import('../../users/state/state-path.ts'),
+      import('../../users/adopt-users.ts'),
     ])
     for (const user of users) if (user !== '-') sending.checkId(user)
     const name = flags.state ?? defaultStateName
@@ -79,9 +79,9 @@ export default class UsersAdopt extends BaseCommand {
 
 async function loadSending() {
   const [throttle, users, estimate] = await Promise.all([
-    import('../../bulk/send/throttle.ts'),
-    import('../../bulk/send/get-users.ts'),
-    import('../../bulk/send/estimate.ts'),
+    import('../../users/send/throttle.ts'),
+    import('../../users/send/get-users.ts'),
+    import('../../users/send/estimate.ts'),
   ])
   return { ...throttle, ...users, ...estimate }
 }

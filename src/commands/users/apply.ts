@@ -1,26 +1,21 @@
 import * as Flags from '@oclif/core/flags'
-import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { textFlag } from '../../cli/flag-types.ts'
+import { textFlag } from '../../cli/flags/flag-types.ts'
+import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
-import { planServiceOf } from '../../cli/settings-change.ts'
-import { dryRunFlag, yesFlag } from '../../cli/shared-flags.ts'
-import { stateOf } from '../../cli/state-options.ts'
-import {
-  userFileArgument,
-  userFileNames,
-  userFilesFlags,
-  userFilesOptions,
-} from '../../cli/user-files-flags.ts'
-import { ApplyProgress, applyEvents, comparing, sayWhatIsUnseen } from '../../cli/users/apply-events.ts'
-import { finishApply } from '../../cli/users/finish-apply.ts'
-import type { AppliedUsers } from '../../reconcile/apply/apply-run.ts'
-import type { PasswordChoice } from '../../reconcile/apply/password-source.ts'
-import type { UsersState } from '../../reconcile/state/users-state.ts'
-import type { UsersPlanFile, UsersPlanHeader } from '../../reconcile/users-plan-file.ts'
+import type { AppliedUsers } from '../../users/apply/apply-run.ts'
+import type { PasswordChoice } from '../../users/apply/password-source.ts'
+import type { Input } from '../../users/input/input.ts'
+import type { UsersState } from '../../users/state/users-state.ts'
+import type { UsersPlanFile, UsersPlanHeader } from '../../users/users-plan-file.ts'
 import { appliedUsersView } from '../../view/users.ts'
+import { planServiceOf } from '../settings/settings-change.ts'
+import { ApplyProgress, applyEvents, comparing, sayWhatIsUnseen } from './apply-events.ts'
+import { finishApply } from './finish-apply.ts'
+import { stateOf } from './state-options.ts'
+import { userFileArgument, userFileNames, userFilesFlags, userFilesOptions } from './user-files-flags.ts'
 
 interface Applying {
   context: Context
@@ -87,14 +82,14 @@ export default class UsersApply extends BaseCommand {
       { printedDifferences },
       { plannedRequests },
     ] = await Promise.all([
-      import('../../reconcile/user-files.ts'),
-      import('../../reconcile/state/users-state.ts'),
-      import('../../reconcile/apply/apply-run.ts'),
-      import('../../reconcile/state/state-path.ts'),
-      import('../../reconcile/apply/users-plan.ts'),
-      import('../../reconcile/apply/planned-user.ts'),
+      import('../../users/user-files.ts'),
+      import('../../users/state/users-state.ts'),
+      import('../../users/apply/apply-run.ts'),
+      import('../../users/state/state-path.ts'),
+      import('../../users/apply/users-plan.ts'),
+      import('../../users/apply/planned-user.ts'),
     ])
-    const { estimateDuration } = await import('../../bulk/send/estimate.ts')
+    const { estimateDuration } = await import('../../users/send/estimate.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     try {
       const input = await files.findPlan()
@@ -151,7 +146,7 @@ export default class UsersApply extends BaseCommand {
 
   /** @throws Failure `conflict` if the plan is for another service */
   async #readPlan(input: Input, context: Context): Promise<UsersPlanFile> {
-    const { readUsersPlan, assertPlanFits } = await import('../../reconcile/users-plan-file.ts')
+    const { readUsersPlan, assertPlanFits } = await import('../../users/users-plan-file.ts')
     const plan = await readUsersPlan(input, this.config.version)
     const service = planServiceOf(context)
     assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
@@ -161,15 +156,15 @@ export default class UsersApply extends BaseCommand {
   /** @throws Failure `conflict` if the plan was applied before, or the state file is earlier than the plan */
   async #checkState(header: UsersPlanHeader, name: string, { context, state }: Applying) {
     const [{ assertUnapplied }, { isApplied }] = await Promise.all([
-      import('../../reconcile/users-plan-file.ts'),
-      import('../../plan/plan-file.ts'),
+      import('../../users/users-plan-file.ts'),
+      import('../../settings/plan-file.ts'),
     ])
     assertUnapplied(name, header, state, isApplied(context.directories, header.id))
   }
 
   /** Also beside the state file, which a user with another home directory may share. */
   async #markApplied(id: string, { context, state }: Applying): Promise<void> {
-    const { markApplied } = await import('../../plan/plan-file.ts')
+    const { markApplied } = await import('../../settings/plan-file.ts')
     markApplied(context.directories, id)
     state.noteApplied(id)
   }

@@ -1,31 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import * as Flags from '@oclif/core/flags'
-import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { Interruption } from '../../cli/context/interruption.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { differenceExitCode } from '../../cli/exit-codes.ts'
-import { integerFlag, textFlag } from '../../cli/flag-types.ts'
-import { Interruption } from '../../cli/interruption.ts'
-import { markdownOutputFlag } from '../../cli/shared-flags.ts'
-import { stateOf } from '../../cli/state-options.ts'
-import {
-  userFileArgument,
-  userFileNames,
-  userFilesFlags,
-  userFilesOptions,
-} from '../../cli/user-files-flags.ts'
-import { ApplyProgress, comparing, sayWhatIsUnseen, warnOfSpelling } from '../../cli/users/apply-events.ts'
+import { differenceExitCode } from '../../cli/errors/exit-codes.ts'
+import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
-import { nameOfService } from '../../contract/saved-plan.ts'
-import type { UsersPlan } from '../../reconcile/apply/users-plan.ts'
-import type { UsersState } from '../../reconcile/state/users-state.ts'
-import type { UserFiles } from '../../reconcile/user-files.ts'
+import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import { isoNow } from '../../system/clock.ts'
-import { countOf, groupDigits } from '../../view/count.ts'
+import type { UsersPlan } from '../../users/apply/users-plan.ts'
+import type { Input } from '../../users/input/input.ts'
+import type { UsersState } from '../../users/state/users-state.ts'
+import type { UserFiles } from '../../users/user-files.ts'
+import { countOf, groupDigits } from '../../view/format/count.ts'
 import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
+import { ApplyProgress, comparing, sayWhatIsUnseen, warnOfSpelling } from './apply-events.ts'
+import { stateOf } from './state-options.ts'
+import { userFileArgument, userFileNames, userFilesFlags, userFilesOptions } from './user-files-flags.ts'
 
 /** Flags without an effect on a saved plan. */
 const comparisonFlags = [
@@ -83,7 +78,7 @@ export default class UsersDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersDiff)
     const names = userFileNames(args.file, flags.file)
-    const { UserFiles } = await import('../../reconcile/user-files.ts')
+    const { UserFiles } = await import('../../users/user-files.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     try {
       const plan = await files.findPlan()
@@ -105,8 +100,8 @@ export default class UsersDiff extends BaseCommand {
     })
     if (useless) throw new Failure('usage', `--${useless} cannot be used with the plan ${plan.name}`)
     const [{ readUsersPlan }, { printedDifferences }] = await Promise.all([
-      import('../../reconcile/users-plan-file.ts'),
-      import('../../reconcile/apply/users-plan.ts'),
+      import('../../users/users-plan-file.ts'),
+      import('../../users/apply/users-plan.ts'),
     ])
     const read = await readUsersPlan(plan, this.config.version)
     const { service, created_at: createdAt, tool } = read.header
@@ -121,9 +116,9 @@ export default class UsersDiff extends BaseCommand {
     context: Context,
   ): Promise<PrintedDifferences> {
     const [{ UsersState }, { stateNameFor }, { printedDifferences }] = await Promise.all([
-      import('../../reconcile/state/users-state.ts'),
-      import('../../reconcile/state/state-path.ts'),
-      import('../../reconcile/apply/users-plan.ts'),
+      import('../../users/state/users-state.ts'),
+      import('../../users/state/state-path.ts'),
+      import('../../users/apply/users-plan.ts'),
     ])
     const name = flags.state ?? stateNameFor(first)
     const access = flags['limit-reads'] === undefined ? 'read' : 'write'
@@ -137,7 +132,7 @@ export default class UsersDiff extends BaseCommand {
       sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
       await warnOfSpelling(context, plan.respelled, name)
       if (flags.save !== undefined) {
-        const { saveUsersPlan } = await import('../../reconcile/users-plan-file.ts')
+        const { saveUsersPlan } = await import('../../users/users-plan-file.ts')
         const header = {
           id: randomUUID(),
           created_at: isoNow(context.host.clock),
@@ -162,8 +157,8 @@ export default class UsersDiff extends BaseCommand {
     context: Context,
   ): Promise<UsersPlan> {
     const [{ diffUsers }, { estimateDuration }] = await Promise.all([
-      import('../../reconcile/apply/plan-users.ts'),
-      import('../../bulk/send/estimate.ts'),
+      import('../../users/apply/plan-users.ts'),
+      import('../../users/send/estimate.ts'),
     ])
     const progress = new ApplyProgress(context, estimateDuration)
     progress.begin(total)

@@ -1,16 +1,16 @@
 import * as Args from '@oclif/core/args'
-import type { RequestedId } from '../../bulk/send/get-users.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { concurrencyFlag, defaultConcurrency } from '../../cli/bulk-flags.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { throttledClient } from '../../cli/context/throttled-client.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { withStdin } from '../../cli/input/read-words.ts'
 import { showEach } from '../../cli/output/show-each.ts'
 import { showDocumentedOrAll } from '../../cli/output/show-undocumented.ts'
-import { stateFlag, stateOf } from '../../cli/state-options.ts'
-import { throttledClient } from '../../cli/throttled-client.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { RequestedId } from '../../users/send/get-users.ts'
 import { userView } from '../../view/users.ts'
+import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
+import { stateFlag, stateOf } from './state-options.ts'
 
 export default class UsersGet extends BaseCommand {
   static override summary = 'Show one or more users'
@@ -66,8 +66,8 @@ type Lookup = Awaited<ReturnType<typeof openLookup>>
 /** Finds IDs by email in a state file. */
 async function openLookup(name: string, context: Context) {
   const [{ UsersState }, { idOfEmail }] = await Promise.all([
-    import('../../reconcile/state/users-state.ts'),
-    import('../../reconcile/change-state.ts'),
+    import('../../users/state/users-state.ts'),
+    import('../../users/change-state.ts'),
   ])
   const state = await UsersState.open(...stateOf(context, name, 'read'))
   return { state, idOf: (email: string, suggests: boolean) => idOfEmail(email, state, suggests) }
@@ -95,9 +95,9 @@ async function showUsers(
   }: { context: Context; concurrency: number | undefined; request: MakeRequest },
 ): Promise<void> {
   const [{ Throttle }, { checkId, getUsers }, { estimateDuration }] = await Promise.all([
-    import('../../bulk/send/throttle.ts'),
-    import('../../bulk/send/get-users.ts'),
-    import('../../bulk/send/estimate.ts'),
+    import('../../users/send/throttle.ts'),
+    import('../../users/send/get-users.ts'),
+    import('../../users/send/estimate.ts'),
   ])
   const given = words.map((word) => (word === '-' ? word : request(word)))
   for (const each of given) if (each !== '-' && !each.failure) checkId(each)

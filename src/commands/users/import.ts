@@ -1,22 +1,22 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import type { ImportOptions } from '../../bulk/import-options.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { bulkFlags, readBulkFlags } from '../../cli/bulk-flags.ts'
 import { commandWith } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/context.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { placeFlag, textFlag } from '../../cli/flag-types.ts'
-import { closeImport } from '../../cli/import/close-import.ts'
-import { importFile } from '../../cli/import/import-file.ts'
+import { placeFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
-import { planServiceOf } from '../../cli/settings-change.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
-import { stateFlag, stateOf } from '../../cli/state-options.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { RowAdoption } from '../../reconcile/adopt-rows.ts'
-import { countOf } from '../../view/count.ts'
+import type { RowAdoption } from '../../users/adopt-rows.ts'
+import type { ImportOptions } from '../../users/import-options.ts'
+import { countOf } from '../../view/format/count.ts'
 import { closedView, importView } from '../../view/import.ts'
+import { planServiceOf } from '../settings/settings-change.ts'
+import { bulkFlags, readBulkFlags } from './bulk-flags.ts'
+import { closeImport } from './close-import.ts'
+import { importFile } from './import-file.ts'
+import { stateFlag, stateOf } from './state-options.ts'
 
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file'
@@ -84,11 +84,11 @@ export default class UsersImport extends BaseCommand {
       close ? closedView : importView,
     )
     if (flags.close) {
-      const { closeImports } = await import('../../bulk/journal/unfinished-imports.ts')
+      const { closeImports } = await import('../../users/journal/unfinished-imports.ts')
       return closeImport(context, closeImports, { file: args.file, kind: 'users' })
     }
     const [{ importRows }, { readCreatedUsers }] = await Promise.all([
-      import('../../bulk/import-rows.ts'),
+      import('../../users/import-rows.ts'),
       import('../../activity/read-activity.ts'),
     ])
     const send = (onRow?: ImportOptions['onRow']) =>
@@ -125,8 +125,8 @@ async function sendAndAdopt(
   send: (onRow: ImportOptions['onRow']) => Promise<void>,
 ): Promise<void> {
   const [{ UsersState }, { RowAdoption }] = await Promise.all([
-    import('../../reconcile/state/users-state.ts'),
-    import('../../reconcile/adopt-rows.ts'),
+    import('../../users/state/users-state.ts'),
+    import('../../users/adopt-rows.ts'),
   ])
   const access = context.dryRun ? 'read' : 'write'
   const state = await UsersState.open(...stateOf(context, name, access, results))

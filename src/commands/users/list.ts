@@ -1,12 +1,12 @@
-import { warnOfUnreadable } from '../../cli/activity-notes.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import type { Context } from '../../cli/context.ts'
+import { warnOfUnreadable } from '../../cli/context/activity-notes.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { showRows } from '../../cli/output/show-rows.ts'
-import { planServiceOf } from '../../cli/settings-change.ts'
-import { stateFlag, stateOf } from '../../cli/state-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { knownUsersView } from '../../view/activity.ts'
+import { planServiceOf } from '../settings/settings-change.ts'
+import { stateFlag, stateOf } from './state-options.ts'
 
 interface KnownUser {
   email: string | null
@@ -50,7 +50,7 @@ export default class UsersList extends BaseCommand {
 
 /** @throws Failure `refused` without a state file, or for an invalid one */
 async function* stateUsers(name: string, context: Context): AsyncGenerator<KnownUser> {
-  const { UsersState } = await import('../../reconcile/state/users-state.ts')
+  const { UsersState } = await import('../../users/state/users-state.ts')
   const state = await UsersState.open(...stateOf(context, name, 'read'))
   try {
     if (!state.exists) {

@@ -1,12 +1,12 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { switchFlag, textFlag } from '../../cli/flag-types.ts'
+import { switchFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-changed.ts'
-import { dryRunFlag } from '../../cli/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { UpdateUserRequest } from '../../contract/user.ts'
+import type { UpdateUserRequest } from '../../contract/resources/user.ts'
 import { userView } from '../../view/users.ts'
 
 export default class UsersUpdate extends BaseCommand {

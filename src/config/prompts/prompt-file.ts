@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
-import { locateYaml, type TextFault, UnreadableFile } from '../../contract/locate-yaml.ts'
-import { type LocatedEntry, placesIn } from '../../contract/located.ts'
 import { nearest } from '../../contract/nearest-word.ts'
+import { locateYaml, type TextFault, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
+import { type LocatedEntry, placesIn } from '../../contract/notation/located.ts'
 
 /** The variable for the text that a person adds to a prompt. Only the body may contain it. */
 export const inputVariable = 'input'

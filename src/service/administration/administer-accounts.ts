@@ -5,7 +5,7 @@ import { type AuditContext, localAuditContext, recordChange } from '../domain/au
 import { createUser, lockUser, storePassword } from '../domain/users.ts'
 import { validate } from '../http/request/validate.ts'
 import { clearFailures } from '../oauth/attempt-throttle.ts'
-import { endSignIns } from '../oauth/sign-in-sessions.ts'
+import { endSignIns } from '../oauth/browser/sign-in-sessions.ts'
 import type { Database } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
 import { findUser, requireUser, type UserSummary } from './find-user.ts'

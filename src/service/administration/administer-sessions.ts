@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { localAuditContext, recordChange } from '../domain/audit.ts'
-import { endSessions, listSessions, type SignInSession } from '../oauth/sign-in-sessions.ts'
+import { endSessions, listSessions, type SignInSession } from '../oauth/browser/sign-in-sessions.ts'
 import type { DataAccess } from './data-access.ts'
 
 /** Manages sign-in sessions on the machine of the service. */

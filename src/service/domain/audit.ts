@@ -1,4 +1,4 @@
-import { isRecord, parseJson } from '../../contract/exact-json.ts'
+import { isRecord, parseJson } from '../../contract/notation/exact-json.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import type { AuditRow, Database } from '../store/tables.ts'

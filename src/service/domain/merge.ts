@@ -1,4 +1,4 @@
-import { isRecord } from '../../contract/exact-json.ts'
+import { isRecord } from '../../contract/notation/exact-json.ts'
 
 export type JsonObject = Record<string, unknown>
 

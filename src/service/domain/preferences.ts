@@ -1,5 +1,5 @@
-import type { Preferences } from '../../contract/settings.ts'
-import type { UpdateUserRequest, User, UserSettingsRequest } from '../../contract/user.ts'
+import type { Preferences } from '../../contract/resources/settings.ts'
+import type { UpdateUserRequest, User, UserSettingsRequest } from '../../contract/resources/user.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { merge } from './merge.ts'

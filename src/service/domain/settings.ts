@@ -1,5 +1,5 @@
-import { parseJson, withDoubles } from '../../contract/exact-json.ts'
-import type { ApiConfiguration, SettingsPatch } from '../../contract/settings.ts'
+import { parseJson, withDoubles } from '../../contract/notation/exact-json.ts'
+import type { ApiConfiguration, SettingsPatch } from '../../contract/resources/settings.ts'
 import { isoNow } from '../../system/clock.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'

@@ -1,5 +1,5 @@
-import { parseJson } from '../../contract/exact-json.ts'
-import type { CreateUserRequest, Profile, UpdateUserRequest, User } from '../../contract/user.ts'
+import { parseJson } from '../../contract/notation/exact-json.ts'
+import type { CreateUserRequest, Profile, UpdateUserRequest, User } from '../../contract/resources/user.ts'
 import { isoNow } from '../../system/clock.ts'
 import { ApiError, invalidRequest } from '../api-error.ts'
 import { prepareQuery } from '../store/prepared-query.ts'

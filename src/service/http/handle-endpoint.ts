@@ -11,9 +11,9 @@ import type { Upstream } from '../upstream/upstream.ts'
 import { Created, type EndpointRequest, handlers } from './endpoint-handlers.ts'
 import type { RequestMemory } from './request/request-memory.ts'
 import { validate } from './request/validate.ts'
-import type { FailureSink } from './response/error-response.ts'
 import { EventStream, openEventStream } from './response/event-stream.ts'
 import {
+  type FailureSink,
   jsonResponse,
   type ResponseHeaders,
   type ServiceRequest,

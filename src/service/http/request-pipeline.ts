@@ -18,10 +18,11 @@ import { enforceRateLimits, limitsOf } from './request/enforce-rate-limits.ts'
 import { findPath, type KnownPath } from './request/find-endpoint.ts'
 import { hasBody, parseBody, requireJson } from './request/parse-json.ts'
 import { RequestMemory } from './request/request-memory.ts'
-import { errorResponse, FailureLog, type FailureSink } from './response/error-response.ts'
+import { errorResponse, FailureLog } from './response/error-response.ts'
 import {
   bodyLimit,
   bodyTooLarge,
+  type FailureSink,
   type ResponseHeaders,
   type ServiceRequest,
   type ServiceResponse,

@@ -1,6 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FailureSink } from './response/error-response.ts'
+
+/** The part of a logger that failures need. */
+export interface FailureSink {
+  error(details: object, message: string): void
+  info(details: object, message: string): void
+}
 
 /** A request to the service, independent of how it arrives: over HTTP, or from the process itself. */
 export interface ServiceRequest {

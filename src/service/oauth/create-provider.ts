@@ -8,7 +8,7 @@ import Provider, {
 import type { Clock } from '../../system/clock.ts'
 import type { Database } from '../store/tables.ts'
 import { createAdapters } from './adapter.ts'
-import { BrowserInteractions } from './browser-interactions.ts'
+import { BrowserInteractions } from './browser/browser-interactions.ts'
 import { lifetimes, sessionLifetime } from './lifetimes.ts'
 import { clientId, deviceGrantType, paths } from './metadata.ts'
 import { scopes, unknownScopes } from './scopes.ts'

@@ -1,6 +1,6 @@
-import { findSignedInPerson, requestContextOf, type SignedInPerson } from './account.ts'
 import { adminScope } from './admit-device-request.ts'
 import { beginAttempt, userCodeSubjects } from './attempt-throttle.ts'
+import { findSignedInPerson, requestContextOf, type SignedInPerson } from './browser/account.ts'
 import {
   type BrowserRequest,
   formToken,
@@ -8,7 +8,8 @@ import {
   readForm,
   readUncheckedForm,
   sendPage,
-} from './browser-request.ts'
+} from './browser/browser-request.ts'
+import { beginSignIn } from './browser/sign-in.ts'
 import {
   approveDeviceRequest,
   type DeviceRequest,
@@ -20,7 +21,6 @@ import { paths } from './metadata.ts'
 import { decidedPage, deviceConsentPage, userCodePage } from './pages/device-page.ts'
 import { type Notice, waitNotice } from './pages/oauth-page.ts'
 import { scopeNames, scopes } from './scopes.ts'
-import { beginSignIn } from './sign-in.ts'
 
 const unknownCode: Notice = { alert: 'This code is unknown, has expired, or was already used.' }
 

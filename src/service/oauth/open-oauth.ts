@@ -7,10 +7,18 @@ import { type Clock, isoNow } from '../../system/clock.ts'
 import { statusOf } from '../api-error.ts'
 import type { Database } from '../store/tables.ts'
 import { toApiError } from '../to-api-error.ts'
-import { showAccount, submitAccount } from './account.ts'
 import { currentRequest } from './adapter.ts'
 import { createDeviceGate } from './admit-device-request.ts'
-import { type BrowserRequest, type OAuthServer, PageError, redirect, sendPage } from './browser-request.ts'
+import { showAccount, submitAccount } from './browser/account.ts'
+import {
+  type BrowserRequest,
+  type OAuthServer,
+  PageError,
+  redirect,
+  sendPage,
+} from './browser/browser-request.ts'
+import { beginSignIn, showSignIn, submitSignIn } from './browser/sign-in.ts'
+import { SignInRateLimit } from './browser/sign-in-rate-limit.ts'
 import { createProvider } from './create-provider.ts'
 import { showDevice, submitDevice } from './device.ts'
 import { metadataOf, paths } from './metadata.ts'
@@ -18,8 +26,6 @@ import { errorPage } from './pages/oauth-page.ts'
 import { createExpiredRemover } from './remove-expired.ts'
 import { defaultScope, scopeNames } from './scopes.ts'
 import { SecondFactorCipher } from './second-factor-cipher.ts'
-import { beginSignIn, showSignIn, submitSignIn } from './sign-in.ts'
-import { SignInRateLimit } from './sign-in-rate-limit.ts'
 import { answerTokenRequest } from './trust/answer-token-request.ts'
 import { IdentityTokenExchange } from './trust/exchange-identity-token.ts'
 

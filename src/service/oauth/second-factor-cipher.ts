@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncDirectory } from '../../system/replace-file.ts'
+import { syncDirectory } from '../../system/files/replace-file.ts'
 import { ApiError } from '../api-error.ts'
 
 /** In the data directory and not in the database, so that a backup or a dump does not contain it. */

@@ -3,10 +3,10 @@ import { tierLimits } from '../domain/access/keys.ts'
 import { covers, type Principal, userPermissions } from '../domain/access/permissions.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
+import { endedSession } from './browser/sign-in-sessions.ts'
 import { inSeconds } from './lifetimes.ts'
 import { digest } from './record-payload.ts'
 import { permissionsOf, scopeNames, scopesGranting } from './scopes.ts'
-import { endedSession } from './sign-in-sessions.ts'
 
 /**
  * The principal of an access token. It is read for each request, so that a token is refused as soon as its

@@ -1,5 +1,5 @@
 import type { buildConnector, Dispatcher, Pool } from 'undici'
-import { withoutTrailing } from '../../contract/without-trailing.ts'
+import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
 import type { Clock } from '../../system/clock.ts'
 import { trustedConnect } from '../../system/trusted-connect.ts'
 import { loadUndici } from '../../system/undici.ts'

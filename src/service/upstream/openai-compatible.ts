@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import type { Model } from '../../contract/model.ts'
+import type { Model } from '../../contract/resources/model.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { ApiError } from '../api-error.ts'

@@ -1,7 +1,7 @@
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { readUpstream } from '../../contract/upstream-address.ts'
-import { maxSecretBytes, readNamedFile } from '../../system/read-named-file.ts'
+import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 
 export interface UpstreamOptions {
   /** The base URL, with `/v1` if the server has it, or a name that stands for one. */

@@ -1,5 +1,5 @@
-import type { Message } from '../../contract/completion.ts'
-import type { Model } from '../../contract/model.ts'
+import type { Message } from '../../contract/resources/completion.ts'
+import type { Model } from '../../contract/resources/model.ts'
 
 /** The source of replies: a model server or the built-in model. An aborted signal ends its work at once. */
 export interface Upstream {

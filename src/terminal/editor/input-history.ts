@@ -12,9 +12,9 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, isoNow } from '../../system/clock.ts'
-import { makePrivateDirectory } from '../../system/private-directory.ts'
-import { withFileLock } from '../../system/process-lock.ts'
-import { removeLeftovers, replaceFile, temporaryPath } from '../../system/replace-file.ts'
+import { makePrivateDirectory } from '../../system/files/private-directory.ts'
+import { withFileLock } from '../../system/files/process-lock.ts'
+import { removeLeftovers, replaceFile, temporaryPath } from '../../system/files/replace-file.ts'
 import { cleanText } from './graphemes.ts'
 
 const maxEntries = 1_000

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { maxSecretBytes, readNamedFile } from '../../../src/system/read-named-file.ts'
+import { maxSecretBytes, readNamedFile } from '../../../src/system/files/read-named-file.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'

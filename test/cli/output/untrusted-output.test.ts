@@ -1,8 +1,8 @@
 import { expect } from 'chai'
+import { copyText } from '../../../src/chat/slash/copy-text.ts'
 import { renderResult } from '../../../src/cli/output/render-result.ts'
-import { copyText } from '../../../src/talk/slash/copy-text.ts'
 import { plainStyle } from '../../../src/terminal/markdown/text-style.ts'
-import type { View } from '../../../src/view/view.ts'
+import type { View } from '../../../src/view/format/view.ts'
 import { renderMarkdown } from '../../terminal/render-markdown.ts'
 
 const evil = '\u001b]0;title\u0007\u009b31m\u202e'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Assembly } from '../../../src/client/stream/assembly.ts'
-import type { StreamEvent } from '../../../src/contract/stream-event.ts'
+import type { StreamEvent } from '../../../src/contract/resources/stream-event.ts'
 
 const request = { method: 'POST', url: 'https://x.example/api/chat/send' }
 const sse = 'text/event-stream'

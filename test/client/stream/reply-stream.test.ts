@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { ReplyStream } from '../../../src/client/stream/reply-stream.ts'
-import type { StreamEnd, StreamEvent } from '../../../src/contract/stream-event.ts'
+import type { StreamEnd, StreamEvent } from '../../../src/contract/resources/stream-event.ts'
 import {
   answer,
   failing,

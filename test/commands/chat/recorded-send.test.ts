@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { readHeadAndTail } from '../../../src/talk/transcript/read-transcript.ts'
-import { TranscriptWriter } from '../../../src/talk/transcript/transcript-writer.ts'
+import { readHeadAndTail } from '../../../src/chat/transcript/read-transcript.ts'
+import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import {
   type FaultServer,

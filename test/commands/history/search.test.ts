@@ -196,7 +196,7 @@ describe('history search after history sync', () => {
       created_at: at(index),
     }))
     const controller = new AbortController()
-    const { Interruption } = await import('../../../src/cli/interruption.ts')
+    const { Interruption } = await import('../../../src/cli/context/interruption.ts')
     const history = historyService(plainReading, stored)
     let pages = 0
     const slow = await startFaultServer({

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { composePlanFile } from '../../../src/plan/plan-file.ts'
+import { composePlanFile } from '../../../src/settings/plan-file.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { hurriedClock } from '../../client/capture.ts'
 import { barrier } from '../../support/barrier.ts'

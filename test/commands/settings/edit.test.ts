@@ -8,7 +8,7 @@ import { startChatctl } from '../../support/run-chatctl.ts'
 import { until } from '../../support/until.ts'
 import { SettingsRun } from './settings-run.ts'
 
-/** Runs without a terminal. The confirmation prompt is tested in test/system/settings-terminal.test.ts. */
+/** Runs without a terminal. The confirmation prompt is tested in test/programs/settings-terminal.test.ts. */
 describe('settings edit', () => {
   const run = perTest(
     () => SettingsRun.start(),

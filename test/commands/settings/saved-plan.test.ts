@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { composePlanFile } from '../../../src/plan/plan-file.ts'
+import { composePlanFile } from '../../../src/settings/plan-file.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'

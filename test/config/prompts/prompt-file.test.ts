@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import yaml from 'yaml'
 import { fillPrompt } from '../../../src/config/prompts/fill-prompt.ts'
 import { parsePrompt } from '../../../src/config/prompts/prompt-file.ts'
-import { yamlWriting } from '../../../src/contract/yaml-scalars.ts'
+import { yamlWriting } from '../../../src/contract/notation/yaml-scalars.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
 
 const filling = { name: 'p', values: new Map(), input: '', hintFor: () => '' }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
 import { withService } from '../temporary-service.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../upstream/scripted-upstream.ts'
 
 const messages = [{ role: 'user', content: 'x' }]
 

@@ -4,7 +4,7 @@ import { createOffline } from '../../../src/service/upstream/offline.ts'
 import type { Upstream } from '../../../src/service/upstream/upstream.ts'
 import type { Clock } from '../../../src/system/clock.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import { plantKey } from '../plant-key.ts'
+import { plantKey } from '../domain/plant-key.ts'
 import { withServer } from '../start-server.ts'
 import { caller, type TemporaryService } from '../temporary-service.ts'
 

@@ -7,9 +7,9 @@ import { createId } from '../../../src/service/domain/identifiers.ts'
 import { MemoryBudget } from '../../../src/service/limits/memory-budget.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
 import { until } from '../../support/until.ts'
-import { plantUser } from '../plant-key.ts'
-import { sendJson, withUpstream } from '../scripted-upstream.ts'
+import { plantUser } from '../domain/plant-key.ts'
 import { caller, withService } from '../temporary-service.ts'
+import { sendJson, withUpstream } from '../upstream/scripted-upstream.ts'
 import { withCountedService } from './counted-service.ts'
 
 const MiB = 1024 * 1024

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { readPolicy, readQuota, readRetryAfter } from '../../../src/client/rate-limit-headers.ts'
+import { readPolicy, readQuota, readRetryAfter } from '../../../src/client/response/rate-limit-headers.ts'
 import { createOffline } from '../../../src/service/upstream/offline.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { type Answer, caller } from '../temporary-service.ts'

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { createId } from '../../../src/service/domain/identifiers.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
-import { sendJson, withUpstream } from '../scripted-upstream.ts'
 import { onEachTransport, type TemporaryService } from '../temporary-service.ts'
+import { sendJson, withUpstream } from '../upstream/scripted-upstream.ts'
 
 /** Replies with the number of messages received, after a varying delay. */
 const counts = (response: import('node:http').ServerResponse, { body }: { body: string }) => {

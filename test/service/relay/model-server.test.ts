@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import { rememberFirstModel } from '../../../src/service/upstream/openai-compatible.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
 import { withService } from '../temporary-service.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../upstream/scripted-upstream.ts'
 
 const messages = [{ role: 'user', content: 'hello' }]
 const never = new AbortController().signal

@@ -5,8 +5,8 @@ import { openAdministration } from '../../../src/service/administration/administ
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { until } from '../../support/until.ts'
 import { allEvents } from '../read-events.ts'
-import { sendJson, withUpstream } from '../scripted-upstream.ts'
 import { type TemporaryService, withService } from '../temporary-service.ts'
+import { sendJson, withUpstream } from '../upstream/scripted-upstream.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello there' }]
 

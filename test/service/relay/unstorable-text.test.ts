@@ -4,8 +4,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { StorableStream, storableText } from '../../../src/service/domain/chat/storable-text.ts'
 import { allEvents } from '../read-events.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../scripted-upstream.ts'
 import { onEachTransport } from '../temporary-service.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../upstream/scripted-upstream.ts'
 
 /** U+0000, which a column cannot store, half a character between two pieces, and one at the end. */
 const pieces = ['a\u0000b \ud83d', '\udc4d \ud800 c', 'd \ud83d']

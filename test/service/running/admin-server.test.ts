@@ -1,11 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { hintOf } from '../../../src/cli/hints.ts'
+import { hintOf } from '../../../src/cli/errors/hints.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
-import { plantKey } from '../plant-key.ts'
+import { plantKey } from '../domain/plant-key.ts'
 import { readEvents } from '../read-events.ts'
+import { caller, equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
 import {
   halfAnAnswer,
   sendDelta,
@@ -13,8 +14,7 @@ import {
   sendJson,
   startEvents,
   withUpstream,
-} from '../scripted-upstream.ts'
-import { caller, equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
+} from '../upstream/scripted-upstream.ts'
 import { sendBytes } from './raw-request.ts'
 
 /** The value of one line of the metrics, or undefined if the line is missing. */

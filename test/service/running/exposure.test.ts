@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
-import { hintOf } from '../../../src/cli/hints.ts'
+import { hintOf } from '../../../src/cli/errors/hints.ts'
 import { Failure } from '../../../src/contract/failure.ts'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
 import { issuerOf, readExposure } from '../../../src/service/http/listening/exposure.ts'
@@ -14,8 +14,8 @@ import { startChatctl } from '../../support/run-chatctl.ts'
 import { makeKey } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { until } from '../../support/until.ts'
-import { sendJson, withUpstream } from '../scripted-upstream.ts'
 import { equip, withDirectory } from '../temporary-service.ts'
+import { sendJson, withUpstream } from '../upstream/scripted-upstream.ts'
 
 /** Writes a certificate for 127.0.0.1 and its key to files. */
 function writeCertificate(directory: string, name = 'own') {

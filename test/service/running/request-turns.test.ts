@@ -9,7 +9,7 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import { plantKey } from '../plant-key.ts'
+import { plantKey } from '../domain/plant-key.ts'
 import { caller } from '../temporary-service.ts'
 import { readAnswers, sendBytes } from './raw-request.ts'
 

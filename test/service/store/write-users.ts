@@ -3,7 +3,7 @@ import { localAuditContext } from '../../../src/service/domain/audit.ts'
 import { updateSettings } from '../../../src/service/domain/settings.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { plantUser } from '../plant-key.ts'
+import { plantUser } from '../domain/plant-key.ts'
 
 /**
  * Separate process that opens the data when told to, writes users in one read-then-write transaction each,

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openStore } from '../../../src/service/store/open-store.ts'
-import { plantKey, plantUser } from '../../service/plant-key.ts'
+import { plantKey, plantUser } from '../../service/domain/plant-key.ts'
 import { onEachEngine } from '../../service/temporary-service.ts'
 
 onEachEngine('a request with a slow body', (withService) => {

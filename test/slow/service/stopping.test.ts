@@ -4,7 +4,13 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../../service/scripted-upstream.ts'
+import {
+  sendDelta,
+  sendDone,
+  sendJson,
+  startEvents,
+  withUpstream,
+} from '../../service/upstream/scripted-upstream.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'

@@ -12,9 +12,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
 import { InputHistory } from '../../../src/terminal/editor/input-history.ts'
-import { failing } from '../../files/failing.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { failing } from '../../system/failing.ts'
 
 const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
 const numbered = (count: number): string =>

@@ -1,8 +1,8 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
-import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
-import { promptsDeletedView } from '../../../view/chat.ts'
+import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
+import { promptsDeletedView } from '../../../view/chat/chat.ts'
 
 export default class ChatPromptsDelete extends BaseCommand {
   static override summary = 'Delete prompts'

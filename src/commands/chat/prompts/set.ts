@@ -1,16 +1,16 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { quoteWord } from '../../../cli/command-line.ts'
-import type { Context } from '../../../cli/context.ts'
+import type { Context } from '../../../cli/context/context.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flag-types.ts'
+import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { editDocument } from '../../../cli/input/edit-document.ts'
 import { keepEdit } from '../../../cli/input/keep-edit.ts'
 import { hasPipedStdin, readStdin, readTextFile } from '../../../cli/input/read-input.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
-import { maxPromptBytes } from '../../../system/read-named-file.ts'
-import { promptSetView } from '../../../view/chat.ts'
+import { maxPromptBytes } from '../../../system/files/read-named-file.ts'
+import { promptSetView } from '../../../view/chat/chat.ts'
 
 /** The file of a new prompt in the editor. */
 const newPrompt = `---

@@ -1,11 +1,11 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flag-types.ts'
+import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
-import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { userListView } from '../../../view/service.ts'
+import { databaseFlag, dataFlag } from '../service-flags.ts'
 
 export default class ServiceAdminCreate extends BaseCommand {
   static override summary = 'Create an administrator of the embedded service'

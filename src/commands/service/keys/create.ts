@@ -1,10 +1,10 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flag-types.ts'
-import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../../../cli/service-flags.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newKeyView } from '../../../view/service.ts'
+import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../service-flags.ts'
 
 export default class ServiceKeysCreate extends BaseCommand {
   static override summary = 'Create an API key for the embedded service'

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
 import { keyView } from '../../../view/service.ts'
+import { databaseFlag, dataFlag } from '../service-flags.ts'
 
 export default class ServiceKeysList extends BaseCommand {
   static override summary = 'List the API keys of the embedded service'

@@ -1,9 +1,9 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
-import { dryRunFlag, yesFlag } from '../../../cli/shared-flags.ts'
+import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
 import { keyView } from '../../../view/service.ts'
+import { databaseFlag, dataFlag } from '../service-flags.ts'
 
 export default class ServiceKeysRevoke extends BaseCommand {
   static override summary = 'Revoke an API key permanently'

@@ -2,10 +2,10 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { databaseFlag, dataFlag, keyFlags } from '../../../cli/service-flags.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { parsePeriod } from '../../../config/units.ts'
 import { rotatedKeyView } from '../../../view/service.ts'
+import { databaseFlag, dataFlag, keyFlags } from '../service-flags.ts'
 
 export default class ServiceKeysRotate extends BaseCommand {
   static override summary = 'Replace an API key with a new one'

@@ -2,10 +2,10 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { durationFlag, textFlag } from '../../../cli/flag-types.ts'
-import { databaseFlag, dataFlag, keyFlags, tiers } from '../../../cli/service-flags.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
+import { durationFlag, textFlag } from '../../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { trustView } from '../../../view/service.ts'
+import { databaseFlag, dataFlag, keyFlags, tiers } from '../service-flags.ts'
 
 export default class ServiceTrustCreate extends BaseCommand {
   static override summary = 'Trust the identity tokens of CI jobs'

@@ -2,10 +2,10 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
-import { databaseFlag, dataFlag } from '../../../cli/service-flags.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { userListView } from '../../../view/service.ts'
+import { databaseFlag, dataFlag } from '../service-flags.ts'
 
 export default class ServiceUsersReset extends BaseCommand {
   static override summary = 'Reset the password and second factor of a user'

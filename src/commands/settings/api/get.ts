@@ -2,11 +2,11 @@ import * as Flags from '@oclif/core/flags'
 import type { ActivityEntry } from '../../../activity/read-activity.ts'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { commandFor } from '../../../cli/command-line.ts'
-import type { Context } from '../../../cli/context.ts'
+import type { Context } from '../../../cli/context/context.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
-import { planServiceOf } from '../../../cli/settings-change.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
+import { planServiceOf } from '../settings-change.ts'
 
 export default class SettingsApiGet extends BaseCommand {
   static override summary = 'Show the API configuration that chatctl last sent'
@@ -54,7 +54,7 @@ interface LastSent {
  * @throws Failure `not_found` if it is not known what was last sent
  */
 async function lastSent(context: Context): Promise<LastSent> {
-  const { readSent } = await import('../../../plan/apply/sent-configuration.ts')
+  const { readSent } = await import('../../../settings/apply/sent-configuration.ts')
   const service = planServiceOf(context)
   const recorded = readSent(context.directories, service)
   const last = await findLastRequest(service, context)

@@ -1,15 +1,15 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { calls } from '../../../cli/documented-requests.ts'
-import { integerFlag, switchFlag, textFlag } from '../../../cli/flag-types.ts'
+import { integerFlag, switchFlag, textFlag } from '../../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { readDocument } from '../../../cli/input/read-document.ts'
 import { showChanged, showSentDifference } from '../../../cli/output/show-changed.ts'
-import { lockingFor, planServiceOf } from '../../../cli/settings-change.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { isRecord } from '../../../contract/exact-json.ts'
 import { Failure } from '../../../contract/failure.ts'
-import type { ApiConfiguration } from '../../../contract/settings.ts'
-import { maxSettingsBytes } from '../../../system/read-named-file.ts'
+import { isRecord } from '../../../contract/notation/exact-json.ts'
+import type { ApiConfiguration } from '../../../contract/resources/settings.ts'
+import { maxSettingsBytes } from '../../../system/files/read-named-file.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
+import { lockingFor, planServiceOf } from '../settings-change.ts'
 
 export default class SettingsApiSet extends BaseCommand {
   static override summary = 'Set the API configuration: rate limiting and CORS'
@@ -74,8 +74,8 @@ export default class SettingsApiSet extends BaseCommand {
       throw new Failure('usage', 'No change was given', { hint: 'See: chatctl settings api set --help' })
     }
     const client = await context.connect()
-    const { readSent, sendConfiguration } = await import('../../../plan/apply/sent-configuration.ts')
-    const { withSettingsLock } = await import('../../../plan/apply/settings-lock.ts')
+    const { readSent, sendConfiguration } = await import('../../../settings/apply/sent-configuration.ts')
+    const { withSettingsLock } = await import('../../../settings/apply/settings-lock.ts')
     const service = planServiceOf(context)
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.
@@ -89,7 +89,7 @@ export default class SettingsApiSet extends BaseCommand {
       return { before, answer: await this.change(sending) }
     })
     if (before) {
-      const { compareSent } = await import('../../../plan/plan.ts')
+      const { compareSent } = await import('../../../settings/plan.ts')
       await showSentDifference(compareSent(before, configuration), context)
     }
     const changed = { done: 'Set the API configuration', resource: 'it', sent: configuration }

@@ -1,15 +1,15 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
-import { bulkFlags, readBulkFlags } from '../../../cli/bulk-flags.ts'
 import { calls } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flag-types.ts'
-import { closeImport } from '../../../cli/import/close-import.ts'
-import { importFile } from '../../../cli/import/import-file.ts'
+import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { closedView, importView } from '../../../view/import.ts'
 import { permissionsView } from '../../../view/users.ts'
+import { bulkFlags, readBulkFlags } from '../bulk-flags.ts'
+import { closeImport } from '../close-import.ts'
+import { importFile } from '../import-file.ts'
 
 export default class UsersPermissionsAssign extends BaseCommand {
   static override summary = 'Assign permissions and a role to users'
@@ -62,10 +62,10 @@ export default class UsersPermissionsAssign extends BaseCommand {
     if (flags.file !== undefined) {
       if (id !== undefined) throw new Failure('usage', `--file cannot be combined with the user ID ${id}`)
       if (flags.close) {
-        const { closeImports } = await import('../../../bulk/journal/unfinished-imports.ts')
+        const { closeImports } = await import('../../../users/journal/unfinished-imports.ts')
         return closeImport(context, closeImports, { file: flags.file, kind: 'assignments' })
       }
-      const { importRows } = await import('../../../bulk/import-rows.ts')
+      const { importRows } = await import('../../../users/import-rows.ts')
       return importFile(context, importRows, {
         ...readBulkFlags(flags),
         file: flags.file,

@@ -1,11 +1,11 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { calls } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flag-types.ts'
+import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { showChanged } from '../../../cli/output/show-changed.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
-import type { UserSettingsRequest } from '../../../contract/user.ts'
+import type { UserSettingsRequest } from '../../../contract/resources/user.ts'
 import { userSettingsView } from '../../../view/users.ts'
 
 export default class UsersSettingsSet extends BaseCommand {

@@ -1,11 +1,11 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { withStdin } from '../../../cli/input/read-words.ts'
-import { planServiceOf } from '../../../cli/settings-change.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { stateFlag, stateOf } from '../../../cli/state-options.ts'
 import { forgottenUsersView } from '../../../view/users.ts'
+import { planServiceOf } from '../../settings/settings-change.ts'
+import { stateFlag, stateOf } from '../state-options.ts'
 
 export default class UsersStateForget extends BaseCommand {
   static override summary = 'Remove users from a state file'
@@ -40,10 +40,10 @@ export default class UsersStateForget extends BaseCommand {
     const read = withStdin(args.email, 'email addresses', context, (word) => word)
     for await (const email of read) emails.push(email)
     const [{ UsersState }, { defaultStateName }, { forgetUsers }, { recordedUsers }] = await Promise.all([
-      import('../../../reconcile/state/users-state.ts'),
-      import('../../../reconcile/state/state-path.ts'),
-      import('../../../reconcile/change-state.ts'),
-      import('../../../reconcile/compare-user.ts'),
+      import('../../../users/state/users-state.ts'),
+      import('../../../users/state/state-path.ts'),
+      import('../../../users/change-state.ts'),
+      import('../../../users/compare-user.ts'),
     ])
     const name = flags.state ?? defaultStateName
     const state = await UsersState.open(...stateOf(context, name, isDryRun ? 'read' : 'write'))

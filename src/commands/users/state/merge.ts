@@ -1,11 +1,11 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
-import { dryRunFlag } from '../../../cli/shared-flags.ts'
-import { stateOf } from '../../../cli/state-options.ts'
+import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
-import { countOf } from '../../../view/count.ts'
+import { countOf } from '../../../view/format/count.ts'
 import { mergedUsersView } from '../../../view/users.ts'
+import { stateOf } from '../state-options.ts'
 
 export default class UsersStateMerge extends BaseCommand {
   static override summary = 'Add the users of a state file to another one'
@@ -33,8 +33,8 @@ export default class UsersStateMerge extends BaseCommand {
     const { args, context } = await this.start(UsersStateMerge)
     const { dryRun: isDryRun, output } = context
     const [{ UsersState }, { mergeStates }] = await Promise.all([
-      import('../../../reconcile/state/users-state.ts'),
-      import('../../../reconcile/change-state.ts'),
+      import('../../../users/state/users-state.ts'),
+      import('../../../users/change-state.ts'),
     ])
     const open = async (name: string, access: 'read' | 'write') => {
       const state = await UsersState.open(...stateOf(context, name, access))

@@ -1,4 +1,4 @@
-import type { AssignPermissionsRequest } from '../../../contract/user.ts'
+import type { AssignPermissionsRequest } from '../../../contract/resources/user.ts'
 import { isoNow } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
 import type { Database } from '../../store/tables.ts'

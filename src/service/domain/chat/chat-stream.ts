@@ -1,4 +1,4 @@
-import type { CompletionRequest, Message } from '../../../contract/completion.ts'
+import type { CompletionRequest, Message } from '../../../contract/resources/completion.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import type { Database } from '../../store/tables.ts'
 import { withStored } from '../../to-api-error.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Message } from '../../../contract/completion.ts'
+import type { Message } from '../../../contract/resources/completion.ts'
 import { ApiError } from '../../api-error.ts'
 import type { ReserveMemory } from '../../limits/memory-budget.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'

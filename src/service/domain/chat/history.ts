@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { HistoryMessage, HistoryPage, HistoryQuery } from '../../../contract/conversation.ts'
+import type { HistoryMessage, HistoryPage, HistoryQuery } from '../../../contract/resources/conversation.ts'
 import { invalidRequest } from '../../api-error.ts'
 import type { ReserveMemory } from '../../limits/memory-budget.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'

@@ -1,6 +1,6 @@
 import { isLoopback, readBaseUrl } from '../../../contract/base-url.ts'
 import { Failure } from '../../../contract/failure.ts'
-import { maxPemBytes, readNamedFile } from '../../../system/read-named-file.ts'
+import { maxPemBytes, readNamedFile } from '../../../system/files/read-named-file.ts'
 
 /** How other machines reach the service. */
 export interface ExposureOptions {

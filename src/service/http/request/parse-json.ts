@@ -1,5 +1,5 @@
 import { parse } from 'secure-json-parse'
-import { mayHoldExactNumbers, parseJson } from '../../../contract/exact-json.ts'
+import { mayHoldExactNumbers, parseJson } from '../../../contract/notation/exact-json.ts'
 import { ApiError, invalidRequest } from '../../api-error.ts'
 import type { ServiceRequest } from '../service-request.ts'
 

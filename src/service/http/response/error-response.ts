@@ -1,18 +1,17 @@
 import type { Clock } from '../../../system/clock.ts'
 import { type ApiError, type ApiErrorCode, errorBodyOf, statusOf } from '../../api-error.ts'
-import { jsonResponse, type ResponseHeaders, type ServiceResponse } from '../service-request.ts'
+import {
+  type FailureSink,
+  jsonResponse,
+  type ResponseHeaders,
+  type ServiceResponse,
+} from '../service-request.ts'
 
 /** The error response, with the headers that were set so far. */
 export function errorResponse(apiError: ApiError, headers: ResponseHeaders): ServiceResponse {
   if (apiError.code === 'unauthorized') headers['www-authenticate'] = 'Bearer realm="chatctl"'
   if (apiError.retryAfter !== undefined) headers['retry-after'] = String(apiError.retryAfter)
   return jsonResponse(statusOf(apiError), headers, errorBodyOf(apiError))
-}
-
-/** The part of a logger that failures need. */
-export interface FailureSink {
-  error(details: object, message: string): void
-  info(details: object, message: string): void
 }
 
 /** How long, in ms, further failures of the same kind are counted and not logged. */

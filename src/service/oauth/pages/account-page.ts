@@ -1,7 +1,7 @@
 import { Html, html } from '../../../pages/html.ts'
 import type { HtmlPage } from '../../../pages/page.ts'
+import type { SignInSession } from '../browser/sign-in-sessions.ts'
 import { paths } from '../metadata.ts'
-import type { SignInSession } from '../sign-in-sessions.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
 /** The content of the account page. */

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join, win32 } from 'node:path'
-import { Directories } from '../../../system/directories.ts'
+import { Directories } from '../../../system/files/directories.ts'
 
 /** The connection that the password is for. */
 export interface PasswordOwner {

@@ -1,0 +1,132 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  type Stats,
+} from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import type { Directories } from '../../system/files/directories.ts'
+import { makePrivateDirectory } from '../../system/files/private-directory.ts'
+import { removeLeftovers, replaceFile } from '../../system/files/replace-file.ts'
+import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
+import { parseStored, type StoredCredential, serialize } from './stored-credential.ts'
+
+/** Windows has neither flag, and access control lists instead of modes. */
+const noFollow = constants.O_NOFOLLOW ?? 0
+const nonBlocking = constants.O_NONBLOCK ?? 0
+
+/**
+ * One plain-text file per credential, used only if the user chose it. The mode is 0600 in a 0700 directory,
+ * both owned by this user. A wider mode or a link is an error and is not corrected, because another user may
+ * have read or planted the file.
+ */
+export class InsecureFile implements CredentialStore {
+  readonly storage = 'file'
+  readonly #directories: Directories
+
+  constructor(directories: Directories) {
+    this.#directories = directories
+  }
+
+  get #directory(): string {
+    return join(this.#directories.data, 'credentials')
+  }
+
+  #pathOf(owner: CredentialOwner): string {
+    return join(this.#directory, `${digestOf(owner)}.json`)
+  }
+
+  async read(owner: CredentialOwner): Promise<StoredCredential | undefined> {
+    const path = this.#pathOf(owner)
+    const text = readOwnFile(this.#directory, path)
+    if (text === undefined) return undefined
+    try {
+      return parseStored(text)
+    } catch (cause) {
+      throw new Failure('unauthorized', `${path} ${(cause as Error).message}`, {
+        code: 'insecure_file_unreadable',
+        advice: [{ code: 'replace_credential', profile: owner.profile }],
+        cause,
+      })
+    }
+  }
+
+  async write(owner: CredentialOwner, credential: StoredCredential): Promise<void> {
+    const path = this.#pathOf(owner)
+    try {
+      makePrivateDirectory(this.#directory)
+      demandOurs(this.#directory, lstatSync(this.#directory), 'directory')
+      const there = lstatSync(path, { throwIfNoEntry: false })
+      if (there) demandOurs(path, there, 'file')
+      // This process holds the lock of the credential, so other temporary files are from killed processes.
+      removeLeftovers(path)
+      replaceFile(path, serialize(credential), { flush: true })
+    } catch (cause) {
+      if (cause instanceof Failure) throw cause
+      throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
+    }
+  }
+
+  async delete(owner: CredentialOwner): Promise<boolean> {
+    const path = this.#pathOf(owner)
+    try {
+      const directory = lstatSync(this.#directory, { throwIfNoEntry: false })
+      // The target of a link belongs to something else.
+      if (directory && !directory.isDirectory()) throw unsafe(this.#directory, 'is not a directory')
+      const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+      if (directory) removeLeftovers(path)
+      rmSync(path, { force: true })
+      return there
+    } catch (cause) {
+      if (cause instanceof Failure) throw cause
+      throw new Failure('storage', `Cannot delete ${path}: ${describeSystemError(cause)}`, { cause })
+    }
+  }
+}
+
+function readOwnFile(directory: string, path: string): string | undefined {
+  let descriptor: number
+  try {
+    demandOurs(directory, lstatSync(directory), 'directory')
+    // Opening a pipe would block.
+    descriptor = openSync(path, constants.O_RDONLY | noFollow | nonBlocking)
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    if (code === 'ELOOP') throw unsafe(path, 'is a symbolic link')
+    throw new Failure('unauthorized', `Cannot read ${path}: ${describeSystemError(cause)}`, {
+      code: 'insecure_file_unreadable',
+      cause,
+    })
+  }
+  try {
+    demandOurs(path, fstatSync(descriptor), 'file')
+    return readFileSync(descriptor, 'utf8')
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** @throws Failure `unauthorized`, code `insecure_file_unsafe` */
+function demandOurs(path: string, stats: Stats, kind: 'file' | 'directory'): void {
+  if (kind === 'file' ? !stats.isFile() : !stats.isDirectory()) throw unsafe(path, `is not a plain ${kind}`)
+  if (process.getuid === undefined) return
+  if (stats.uid !== process.getuid()) throw unsafe(path, 'belongs to another user')
+  if ((stats.mode & 0o077) !== 0) {
+    throw unsafe(path, `is accessible to other users (mode ${(stats.mode & 0o777).toString(8)})`)
+  }
+}
+
+function unsafe(path: string, why: string): Failure {
+  return new Failure('unauthorized', `${path} ${why}, so its credential is not used`, {
+    code: 'insecure_file_unsafe',
+    hint: 'Delete it, and sign in again. If others may have read the API key, create a new one.',
+  })
+}

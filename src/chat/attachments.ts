@@ -1,0 +1,117 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { withoutTrailing } from '../contract/notation/without-trailing.ts'
+import { joinFiles, splitFiles, type TextFile } from '../contract/resources/file-block.ts'
+import { maxFileBytes, readEach, readTextFileAt } from '../system/files/read-text-files.ts'
+import { describeBytes } from '../view/format/describe-bytes.ts'
+import { expandHome, type FileLocation } from './slash/save-text.ts'
+
+/** `@path` or `@"path"` as a word. */
+const mention = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"]+))/g
+const punctuation = ".,;:!?)]}'*"
+/** Maximum length of a path in characters (PATH_MAX of Linux). */
+export const maxPathLength = 4096
+
+/** The files that are sent with the next message. */
+export class Attachments {
+  readonly #location: FileLocation
+  readonly #maxBytes: number
+  /** By name, so that a file is sent once. */
+  readonly #files = new Map<string, TextFile>()
+  /** The files of the message that is being edited. */
+  #ofEdited: readonly TextFile[] = []
+
+  /** @param maxBytes of each file (default: 1 MiB) */
+  constructor(location: FileLocation, maxBytes = maxFileBytes) {
+    this.#location = location
+    this.#maxBytes = maxBytes
+  }
+
+  get files(): readonly TextFile[] {
+    return [...this.#files.values()]
+  }
+
+  /** @throws Failure `refused` if the file cannot be sent */
+  attach(name: string): TextFile {
+    const file = this.#read(name)
+    this.#files.set(name, file)
+    return file
+  }
+
+  clear(): void {
+    this.#files.clear()
+    this.#ofEdited = []
+  }
+
+  /** Keeps the files of the last message for the message that replaces it. */
+  edit(files: readonly TextFile[]): void {
+    this.#ofEdited = files
+  }
+
+  /** Keeps the files of a message that could not be sent, except those that its text names. */
+  restore({ files, text }: { files: readonly TextFile[]; text: string }): void {
+    const named = this.#mentionedIn(text)
+    for (const file of files) if (!named.includes(file.name)) this.#files.set(file.name, file)
+  }
+
+  /** Removes the files of a message that is sent again as it was. */
+  forget(message: string): void {
+    for (const { name } of splitFiles(message).files) this.#files.delete(name)
+  }
+
+  /**
+   * Creates the next message, after which nothing is attached.
+   *
+   * @param choice whether `@path` in the text attaches a file, and whether the message replaces the last one
+   * @throws Failure `refused` that names every file that cannot be sent; then nothing has changed
+   */
+  async compose(text: string, choice: { isLiteral: boolean; isEdited: boolean }): Promise<string> {
+    const named = choice.isLiteral ? [] : this.#mentionedIn(text)
+    const read = await readEach(named, (name) => this.#read(name))
+    const all = [...(choice.isEdited ? this.#ofEdited : []), ...this.files, ...read]
+    this.clear()
+    return joinFiles({ files: [...new Map(all.map((file) => [file.name, file])).values()], text })
+  }
+
+  #read(name: string): TextFile {
+    return readTextFileAt(name, this.#pathOf(name), this.#maxBytes)
+  }
+
+  /** The names in a text that look like those of files, and are not. A name alone may be that of a person. */
+  missingIn(text: string): string[] {
+    return this.#mentions(text).flatMap(({ file, name, isQuoted }) =>
+      file === undefined && (isQuoted || /[/\\]|\.\w/.test(name)) ? name : [],
+    )
+  }
+
+  /** The names of existing files that a text mentions. */
+  #mentionedIn(text: string): string[] {
+    return [...new Set(this.#mentions(text).flatMap(({ file }) => file ?? []))]
+  }
+
+  #mentions(text: string): { name: string; file: string | undefined; isQuoted: boolean }[] {
+    return [...text.matchAll(mention)].flatMap(([, quoted, word = '']) => {
+      if (word.length > maxPathLength) return []
+      const name = quoted ?? withoutTrailing(word, punctuation)
+      const file = [quoted ?? word, name].find((one) => this.#isFile(one))
+      return [{ name, file, isQuoted: quoted !== undefined }]
+    })
+  }
+
+  #isFile(name: string): boolean {
+    try {
+      return statSync(this.#pathOf(name)).isFile()
+    } catch {
+      return false
+    }
+  }
+
+  #pathOf(name: string): string {
+    return resolve(this.#location.cwd ?? '', expandHome(name, this.#location))
+  }
+}
+
+/** `a.ts (1.2 KiB), b.ts (30 bytes)`. */
+export function describeFiles(files: readonly TextFile[]): string {
+  return files.map(({ name, content }) => `${name} (${describeBytes(Buffer.byteLength(content))})`).join(', ')
+}

@@ -1,0 +1,170 @@
+import type { CompletionRequest, Message } from '../contract/resources/completion.ts'
+import type { HistoryMessage, SendRequest } from '../contract/resources/conversation.ts'
+import { testProgramModel } from '../contract/test-program.ts'
+import type { Transcript } from './transcript/transcript.ts'
+import type { TranscriptLine } from './transcript/transcript-line.ts'
+
+/** Parameters of the next replies. */
+export interface Parameters {
+  system?: string | undefined
+  temperature?: number | undefined
+  maxTokens?: number | undefined
+}
+
+/** The prompt of /continue after an incomplete reply. The next reply is the rest of it, and may begin in mid-word. */
+export const continueExactly = 'Continue exactly where your last reply stopped.'
+/** The prompt of /continue after a reply that seems complete. */
+export const continueFromEnd = 'Continue from the end of your last reply.'
+
+/**
+ * The current conversation. In `context` mode, the service stores it, and each request carries one
+ * message. The send request has no field for a system prompt or parameters (docs/interface.md,
+ * "Send-message request and response"). These need `completions` mode: this machine stores the
+ * conversation, and each request carries all of it.
+ */
+export class Conversation {
+  mode: 'context' | 'completions' = 'context'
+  contextId: string | undefined
+  model: string | undefined
+  /** The model that the last reply named. */
+  replyModel: string | undefined
+  parameters: Parameters = {}
+  /** Messages of user and assistant so far, oldest first. */
+  messages: Message[] = []
+  /** Whether the service's context contains all of `messages`, so that the conversation can continue there. */
+  isOnService = true
+  /** Whether `messages` lacks the oldest messages, which only the service has. */
+  lacksBeginning = false
+
+  /** The conversation as a session left it. */
+  static ofTranscript(transcript: Transcript): Conversation {
+    const conversation = new Conversation()
+    conversation.mode = transcript.mode
+    conversation.contextId = transcript.contextId
+    conversation.model = transcript.model
+    conversation.replyModel = transcript.turns.at(-1)?.model
+    conversation.parameters = {
+      system: transcript.system,
+      temperature: transcript.temperature,
+      maxTokens: transcript.maxTokens,
+    }
+    conversation.messages = [...transcript.conversation]
+    conversation.lacksBeginning = transcript.lacksBeginning
+    conversation.isOnService = transcript.isOnService
+    return conversation
+  }
+
+  sendRequest(message: string): SendRequest {
+    return {
+      message,
+      ...(this.contextId && { context_id: this.contextId }),
+      ...(this.model !== undefined && { model: this.model }),
+    }
+  }
+
+  completionRequest(prompt: string): CompletionRequest {
+    const { system, temperature, maxTokens } = this.parameters
+    // A model server may have replaced the test program since.
+    const earlier = this.replyModel === testProgramModel ? undefined : this.replyModel
+    const model = this.model ?? earlier
+    return {
+      ...(model !== undefined && { model }),
+      messages: [
+        ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+        ...withReplies(this.messages),
+        { role: 'user', content: prompt },
+      ],
+      ...(temperature !== undefined && { temperature }),
+      ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    }
+  }
+
+  /** @param reply empty if none arrived */
+  add(prompt: string, reply: string): void {
+    if (this.mode === 'completions') this.isOnService = false
+    this.messages.push({ role: 'user', content: prompt })
+    if (reply !== '') this.messages.push({ role: 'assistant', content: reply })
+  }
+
+  /** Replaces the text of the last reply. */
+  replaceLastReply(text: string): void {
+    if (this.messages.at(-1)?.role === 'assistant') this.messages.pop()
+    this.messages.push({ role: 'assistant', content: text })
+  }
+
+  get lastPrompt(): string | undefined {
+    return this.messages.findLast(({ role }) => role === 'user')?.content
+  }
+
+  /** The whole last reply. /continue may have fetched it in parts. */
+  get lastReply(): string | undefined {
+    let index = this.messages.findLastIndex(({ role }) => role === 'assistant')
+    let reply = this.messages[index]?.content
+    for (; reply !== undefined; index -= 2) {
+      const [earlier, asked] = [this.messages[index - 2], this.messages[index - 1]]
+      if (asked?.role !== 'user' || earlier?.role !== 'assistant') break
+      if (asked.content === continueExactly) reply = earlier.content + reply
+      else if (asked.content === continueFromEnd) reply = `${earlier.content.trimEnd()}\n\n${reply}`
+      else break
+    }
+    return reply
+  }
+
+  /** Whether a parameter is set. Only completions accept parameters. */
+  get hasParameters(): boolean {
+    return Object.values(this.parameters).some((value) => value !== undefined)
+  }
+
+  /** Whether the conversation has exactly one prompt. */
+  get hasOnePrompt(): boolean {
+    return !this.lacksBeginning && this.messages.findLastIndex(({ role }) => role === 'user') === 0
+  }
+
+  /** Removes the last prompt and everything after it. */
+  removeLastPrompt(): void {
+    const index = this.messages.findLastIndex(({ role }) => role === 'user')
+    if (index >= 0) this.messages.length = index
+  }
+
+  /** The transcript line that records the options in force from here on. */
+  optionsLine(at: string): TranscriptLine {
+    const { system, temperature, maxTokens } = this.parameters
+    return {
+      type: 'options',
+      at,
+      mode: this.mode,
+      ...(this.contextId !== undefined && { context_id: this.contextId }),
+      ...(this.model !== undefined && { model: this.model }),
+      ...(system !== undefined && { system }),
+      ...(temperature !== undefined && { temperature }),
+      ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    }
+  }
+
+  /** The transcript line that records all messages so far. */
+  conversationLine(at: string): TranscriptLine {
+    return {
+      type: 'conversation',
+      at,
+      messages: this.messages,
+      ...(this.lacksBeginning && { lacks_beginning: true as const }),
+    }
+  }
+}
+
+/**
+ * The messages without prompts whose reply is empty, for example because the model sent only reasoning:
+ * some models refuse an empty message, or two prompts in a row.
+ */
+function withReplies(messages: readonly Message[]): Message[] {
+  return messages.filter(({ role, content }, index) => {
+    const next = messages[index + 1]
+    return role === 'user' ? next?.role === 'assistant' && next.content !== '' : content !== ''
+  })
+}
+
+/** A history message as a message of a conversation. Empty for an unknown role or a content that is not text. */
+export function toMessages({ role, content }: HistoryMessage): Message[] {
+  if (typeof content !== 'string') return []
+  return role === 'user' || role === 'assistant' || role === 'system' ? [{ role, content }] : []
+}

@@ -1,0 +1,158 @@
+import { rmSync } from 'node:fs'
+import { Failure } from '../../contract/failure.ts'
+import type { Usage } from '../../contract/resources/completion.ts'
+import type { StreamEvent } from '../../contract/resources/stream-event.ts'
+import { type Clock, isoNow } from '../../system/clock.ts'
+import { describeFailure } from '../../view/failure-details.ts'
+import type { Conversation } from '../conversation.ts'
+import type { TranscriptLine } from '../transcript/transcript-line.ts'
+import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
+import type { TurnOutcome } from './turn-outcome.ts'
+
+/** Records the events of one turn, except the pieces of its reply. */
+export interface TurnRecord {
+  start(event: Extract<StreamEvent, { type: 'start' }>): void
+  usage(usage: Usage): void
+  end(outcome: TurnOutcome, isStopped: boolean): void
+}
+
+/** Maximum number of characters of reasoning on one line: a line that a crash truncates is lost. */
+const maxReasoningLength = 16 * 1024
+
+/**
+ * Writes the transcript of a session. A full disk does not end the session: the failure is shown
+ * once, and nothing more is recorded.
+ */
+export class Recorder {
+  turns: number
+  readonly #writer: TranscriptWriter | undefined
+  readonly #clock: Clock
+  readonly #onLost: (failure: Failure) => void
+  #lost = false
+
+  /** @param writer undefined if nothing is recorded */
+  constructor(
+    writer: TranscriptWriter | undefined,
+    turns: number,
+    clock: Clock,
+    onLost: (failure: Failure) => void,
+  ) {
+    this.#writer = writer
+    this.turns = turns
+    this.#clock = clock
+    this.#onLost = onLost
+  }
+
+  /** ID of the session. Undefined if nothing is recorded. */
+  get id(): string | undefined {
+    return this.#writer?.id
+  }
+
+  get path(): string | undefined {
+    return this.#writer?.path
+  }
+
+  /** Records the prompt and flushes it to disk, before it is sent. */
+  beginTurn(text: string): TurnRecord {
+    this.turns++
+    const turn = this.turns
+    this.#append({ type: 'user', turn, at: this.#now(), text })
+    this.#sync()
+    return {
+      start: ({ contextId, id, model }) =>
+        this.#append({
+          type: 'start',
+          turn,
+          at: this.#now(),
+          ...(contextId !== undefined && { context_id: contextId }),
+          ...(id !== undefined && { id }),
+          ...(model !== undefined && { model }),
+        }),
+      usage: (usage) => this.#append({ type: 'usage', turn, usage }),
+      end: (outcome, isStopped) => {
+        this.#append({ type: 'end', turn, at: this.#now(), ...describeEnd(outcome, isStopped) })
+        this.#sync()
+      },
+    }
+  }
+
+  /** Records a piece of the reply that is arriving. */
+  delta(text: string): void {
+    this.#append({ type: 'delta', turn: this.turns, text })
+  }
+
+  /** Records a piece of the reasoning that is arriving. It is not a part of the reply. */
+  reasoning(text: string): void {
+    for (let at = 0; at < text.length; at += maxReasoningLength) {
+      const piece = text.slice(at, at + maxReasoningLength)
+      this.#append({ type: 'reasoning', turn: this.turns, text: piece })
+    }
+  }
+
+  /** Records the last reply as the history of the service has it. */
+  recovered(text: string): void {
+    this.#append({ type: 'recovered', turn: this.turns, at: this.#now(), text })
+    this.#sync()
+  }
+
+  /** Records the options in force from here on. */
+  options(conversation: Conversation): void {
+    this.#append(conversation.optionsLine(this.#now()))
+  }
+
+  /** Records all messages, when they are no longer the sum of the turns so far. */
+  conversation(conversation: Conversation): void {
+    this.#append(conversation.conversationLine(this.#now()))
+  }
+
+  name(name: string): void {
+    this.#append({ type: 'name', name })
+    this.#sync()
+  }
+
+  /** Deletes the transcript if it has only one turn. */
+  discard(): void {
+    const { path, turns } = this
+    if (turns === 1 && path !== undefined) rmSync(path, { force: true })
+  }
+
+  close(): void {
+    this.#writer?.close()
+  }
+
+  #now = (): string => isoNow(this.#clock)
+
+  #append(line: TranscriptLine): void {
+    this.#attempt(() => this.#writer?.append(line))
+  }
+
+  #sync(): void {
+    this.#attempt(() => this.#writer?.sync())
+  }
+
+  #attempt(work: () => void): void {
+    if (this.#lost) return
+    try {
+      work()
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      this.#lost = true
+      this.#onLost(error)
+    }
+  }
+}
+
+function describeEnd({ end, failure, firstMs, totalMs }: TurnOutcome, isStopped: boolean) {
+  return {
+    complete: end?.complete ?? false,
+    verified: end?.verified ?? false,
+    ...(end?.finishReason !== undefined && { finish_reason: end.finishReason }),
+    ...(end?.id !== undefined && { id: end.id }),
+    ...(end?.contextId !== undefined && { context_id: end.contextId }),
+    ...(end?.reason !== undefined && { reason: end.failure ? describeFailure(end.failure) : end.reason }),
+    ...(isStopped && !end && { interrupted: true as const }),
+    ...(failure && { error: { code: failure.code, message: describeFailure(failure) } }),
+    ...(firstMs !== undefined && { first_ms: firstMs }),
+    total_ms: totalMs,
+  }
+}

@@ -1,0 +1,269 @@
+import { Failure } from '../../contract/failure.ts'
+import { isTokenLimit, type StreamEnd } from '../../contract/resources/stream-event.ts'
+import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
+import type { Screen } from '../../terminal/screen/screen.ts'
+import { slicesInTurns } from '../../terminal/slices-in-turns.ts'
+import { describeFailure } from '../../view/failure-details.ts'
+import { countOf } from '../../view/format/count.ts'
+import type { SessionOptions } from '../session-options.ts'
+import { switchToCompletions } from './conversation-mode.ts'
+import { type RecoveryHost, recover } from './recover-reply.ts'
+import { ReplyDisplay } from './reply-display.ts'
+import { Turn } from './turn.ts'
+import { describeTurn } from './turn-outcome.ts'
+
+/** A prompt that got no reply. */
+export interface UnsentPrompt {
+  prompt: string
+  replacesLastPrompt: boolean
+}
+
+/** The parts of a session that sending a prompt uses and changes. */
+interface PromptHost extends RecoveryHost {
+  readonly options: Pick<SessionOptions, 'clock' | 'terminal' | 'streamFormat' | 'rememberContext'>
+  readonly screen: Screen
+  /** Whether the screen must not change by itself. */
+  readonly isStatic: boolean
+  unsent: UnsentPrompt | undefined
+  replacesLastPrompt: boolean
+  streamsCompletions: boolean | undefined
+  /** @param isWhole whether the whole text is known, so that all rows of a table decide its widths */
+  createWriter(isWhole?: boolean): ReplyWriter
+  createReasoningWriter(): ReplyWriter
+  returnPrompt(prompt: string): void
+}
+
+const notStreamed =
+  '[this service does not stream completions: each reply arrives in one piece, and Ctrl-C discards it]'
+
+/** The reason of an abort by Ctrl-C. */
+export const stopped = new Error('stopped')
+
+/**
+ * Sends a prompt, shows the reply, and reports how it ended. If nothing arrives, the prompt is offered
+ * again.
+ */
+async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSignal): Promise<void> {
+  const { conversation, recorder, client, options, status, screen } = session
+  session.unsent = undefined
+  screen.separate()
+  if (conversation.mode === 'completions' && session.streamsCompletions === false) {
+    status.begin('waiting for the full reply, not streamed (Ctrl-C discards it)…')
+  }
+  // Remembered during the reply, so that it survives a crash; but after the text that has arrived.
+  const onContext = (id: string): void => {
+    setImmediate(() => {
+      if (conversation.contextId === id) options.rememberContext(id).catch(() => {})
+    })
+  }
+  const turn = new Turn({ client, conversation, recorder, clock: options.clock, prompt, signal, onContext })
+  const stopWatch = showStall(session, turn)
+  await showReply(session, turn, signal).finally(stopWatch)
+  status.clear()
+  if (turn.outcome.end?.complete || turn.text !== '') conversation.add(prompt, turn.text)
+  if (await reportTurn(session, prompt, turn, signal)) await afterReply(session, turn)
+  else session.returnPrompt(prompt)
+  screen.separate()
+  if (turn.hasBegun) await rememberContext(session)
+}
+
+/**
+ * Shows a reply while it arrives. Everything is recorded before it is shown.
+ *
+ * @throws the reason of the signal, unless it is `stopped`
+ */
+async function showReply(session: PromptHost, turn: Turn, signal: AbortSignal): Promise<void> {
+  const display = createDisplay(session, turn)
+  const reasoning = createReasoningDisplay(session, turn)
+  try {
+    for await (const event of await turn.stream(session.options.streamFormat)) {
+      if (event.type === 'delta') {
+        reasoning.end()
+        for await (const text of slicesInTurns(event.text)) {
+          signal.throwIfAborted()
+          turn.take({ type: 'delta', text })
+          await display.add(text)
+        }
+        continue
+      }
+      if (event.type === 'reasoning') display.flush()
+      turn.take(event)
+      if (event.type === 'reasoning') await reasoning.add(event.text)
+    }
+  } catch (error) {
+    turn.fail(error)
+    if (signal.reason !== stopped && (signal.aborted || !(error instanceof Failure))) throw error
+  } finally {
+    // Also if the whole session ends here.
+    reasoning.end()
+    display.end()
+    turn.end()
+  }
+}
+
+/** @returns whether a part of a reply has arrived, so that the prompt is not offered again */
+async function reportTurn(
+  session: PromptHost,
+  prompt: string,
+  turn: Turn,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { output } = session
+  const { text, emptiness, outcome } = turn
+  const { end } = outcome
+  // An error that the service sends before any text is not a truncated reply.
+  const failure = outcome.failure ?? (text === '' ? errorInPlaceOfReply(end) : undefined)
+  if (failure) {
+    output.showFailure(failure)
+    return false
+  }
+  if (!end && text === '') {
+    const when = turn.hasReasoning ? 'while the model was thinking' : 'before a reply arrived'
+    output.note(`[stopped ${when}]`)
+    return false
+  }
+  if (!end) output.note('[interrupted]')
+  else if (!end.complete) output.note(describeTruncation(end, turn))
+  else if (emptiness) {
+    const isThought = emptiness === 'reasoning'
+    output.note(isThought ? '[the model sent only reasoning, and no reply]' : '[the reply is empty]')
+  }
+  const isAtLimit = end?.complete === true && isTokenLimit(end.finishReason)
+  const partial = { prompt, part: text, replyId: end?.id, isAtLimit }
+  session.partialReply = end?.complete && !isAtLimit ? undefined : partial
+  if (!end || end.complete) return true
+  const isRecovered = await recover(session, partial, '/continue asks the model for the rest', signal).catch(
+    (error) => {
+      // The turn has ended anyway.
+      if (signal.reason !== stopped) throw error
+      session.status.clear()
+      return false
+    },
+  )
+  return isRecovered || text !== ''
+}
+
+/** Shows what is known of a reply, and where the conversation continues. */
+async function afterReply(session: PromptHost, { outcome }: Turn): Promise<void> {
+  const { conversation, output } = session
+  output.note(`  ${describeTurn(outcome, conversation)}`)
+  if (conversation.mode === 'completions' && outcome.end) {
+    const isNews = session.streamsCompletions === undefined && outcome.end.isWholeBody
+    session.streamsCompletions = !outcome.end.isWholeBody
+    if (isNews) output.note(notStreamed)
+  }
+  if (conversation.mode === 'context' && conversation.contextId === undefined) {
+    await switchToCompletions(session, 'the service returned no context ID')
+  }
+}
+
+function describeTruncation({ failure, reason }: StreamEnd, { text, hasReasoning }: Turn): string {
+  const length = countOf(Array.from(text).length, 'character')
+  const when = text === '' && hasReasoning ? 'while the model was thinking' : `after ${length}`
+  return `[truncated ${when}: ${failure ? describeFailure(failure) : reason}]`
+}
+
+function errorInPlaceOfReply(end: StreamEnd | undefined): Failure | undefined {
+  return end?.failure?.kind === 'truncated' ? undefined : end?.failure
+}
+
+/** Not a failure if it cannot be stored: the service has the conversation. */
+async function rememberContext(session: PromptHost): Promise<void> {
+  const { conversation, options } = session
+  const { mode, contextId } = conversation
+  if (mode !== 'context' || contextId === undefined) return
+  try {
+    await options.rememberContext(contextId)
+  } catch (error) {
+    session.output.note((error as Error).message)
+  }
+}
+
+/**
+ * Shows a status if a reply has begun and no more text arrives.
+ * @returns stops watching
+ */
+function showStall({ status, isStatic }: PromptHost, turn: Turn): () => void {
+  let length = 0
+  let quiet = 0
+  const timer = setInterval(() => {
+    const { text } = turn
+    quiet = text.length === length ? quiet + 1 : 0
+    length = text.length
+    if (quiet === 3 && length > 0 && !isStatic)
+      status.showElapsed('no more text yet… (Ctrl-C keeps the partial reply)')
+  }, 1000)
+  return () => clearInterval(timer)
+}
+
+function createDisplay(session: PromptHost, turn: Turn): ReplyDisplay {
+  const { screen, status, options } = session
+  const beforeShown = (): void => {
+    status.clear()
+    turn.flush()
+  }
+  const isWhole = session.conversation.mode === 'completions' && session.streamsCompletions === false
+  const writer = session.createWriter(isWhole)
+  return new ReplyDisplay({ screen, terminal: options.terminal, writer, beforeShown })
+}
+
+/** While reasoning arrives, the status says so, whether the reasoning is shown or not. */
+function createReasoningDisplay(session: PromptHost, turn: Turn): ReplyDisplay {
+  const { screen, status, options } = session
+  let hasBegun = false
+  const beforeShown = (): void => {
+    if (!hasBegun) status.showElapsed('Thinking…')
+    hasBegun = true
+    turn.flush()
+  }
+  const writer = session.createReasoningWriter()
+  return new ReplyDisplay({ screen, terminal: options.terminal, writer, beforeShown })
+}
+
+/** Sends a prompt, or replaces the last one if that is being edited. Ctrl-C stops the reply. */
+export async function sendPrompt(session: PromptHost, prompt: string): Promise<void> {
+  if (session.replacesLastPrompt) return sendReplacement(session, prompt)
+  await session.stoppable((signal) => sendAndShow(session, prompt, signal))
+}
+
+/**
+ * Sends a prompt that replaces the last one and its reply. If no reply arrives, the conversation is
+ * restored, and the prompt is offered again, still as a replacement.
+ */
+export async function sendReplacement(session: PromptHost, prompt: string): Promise<void> {
+  const { conversation, recorder } = session
+  session.replacesLastPrompt = true
+  const before = { ...conversation, messages: [...conversation.messages] }
+  try {
+    if (conversation.hasOnePrompt && !conversation.hasParameters) beginAnew(session)
+    else await switchToCompletions(session, 'the context would still contain the replaced message')
+  } catch (error) {
+    session.returnPrompt(prompt)
+    throw error
+  }
+  conversation.removeLastPrompt()
+  conversation.isOnService = conversation.mode === 'context'
+  recorder.conversation(conversation)
+  await session.stoppable((signal) => sendAndShow(session, prompt, signal))
+  if (session.unsent === undefined) {
+    session.replacesLastPrompt = false
+    return
+  }
+  if (before.mode === 'context' && conversation.mode === 'completions') {
+    session.output.note('[the conversation is unchanged: the service stores it]')
+  }
+  Object.assign(conversation, before)
+  recorder.options(conversation)
+  recorder.conversation(conversation)
+  await rememberContext(session)
+}
+
+/** If the replaced prompt is the first one, a new context suffices. */
+function beginAnew({ conversation, recorder, output }: PromptHost): void {
+  const { contextId } = conversation
+  conversation.mode = 'context'
+  conversation.contextId = undefined
+  recorder.options(conversation)
+  const left = contextId === undefined ? '' : `; context ${contextId} is unchanged`
+  output.note(`[sent in a new conversation${left}]`)
+}

@@ -1,0 +1,151 @@
+import type { Message } from '../../contract/resources/completion.ts'
+
+/** A message, as this machine or the service recorded it. */
+export interface TimedMessage {
+  message: Message
+  /** When it was sent, in ms since the epoch. Undefined if unknown. */
+  at?: number | undefined
+}
+
+/** A message of the merged conversation, and how the two records of it differ. */
+export interface MergedMessage {
+  message: Message
+  /**
+   * `here`: only this machine has it. `service`: only the service has it. `longer`: the service has
+   * more of it, and `message` is that text. `shorter`: the service has less of it.
+   */
+  difference: 'none' | 'here' | 'service' | 'longer' | 'shorter'
+}
+
+/** Maximum number of messages, at the end of either record, that are compared. */
+const compared = 200
+
+/**
+ * Merges the messages of this machine with the newest ones of the service. The result has every
+ * message, in the order of both. Times decide the order of messages that only one of them has.
+ *
+ * @param local all messages of this machine, oldest first
+ * @param remote the newest page of the service, oldest first
+ * @param isWhole whether `remote` begins with the first message of the conversation
+ */
+export function reconcile(
+  local: readonly TimedMessage[],
+  remote: readonly TimedMessage[],
+  isWhole: boolean,
+): MergedMessage[] {
+  const here = local.slice(-compared)
+  const there = remote.slice(-compared)
+  const merged = align(here, there)
+  // Messages before the page are not missing: they are on an earlier page.
+  const firstShared = isWhole ? 0 : merged.findIndex(({ difference }) => difference !== 'here')
+  const before = local.slice(0, local.length - here.length)
+  // If all of `local` was compared, the rest of `remote` is older than all of it.
+  const older = before.length > 0 ? [] : remote.slice(0, remote.length - there.length)
+  return [
+    ...older.map(({ message }): MergedMessage => ({ message, difference: 'service' })),
+    ...before.map(({ message }): MergedMessage => ({ message, difference: 'none' })),
+    ...merged.map(
+      (entry, index): MergedMessage => (index < firstShared ? { ...entry, difference: 'none' } : entry),
+    ),
+  ]
+}
+
+/** Aligns both by their longest common subsequence. */
+function align(here: readonly TimedMessage[], there: readonly TimedMessage[]): MergedMessage[] {
+  const width = there.length + 1
+  const lengths = new Uint16Array((here.length + 1) * width)
+  const at = (row: number, column: number): number => lengths[row * width + column] ?? 0
+  for (let row = here.length - 1; row >= 0; row--) {
+    for (let column = there.length - 1; column >= 0; column--) {
+      lengths[row * width + column] = match(here[row]?.message, there[column]?.message)
+        ? at(row + 1, column + 1) + 1
+        : Math.max(at(row + 1, column), at(row, column + 1))
+    }
+  }
+  const merged: MergedMessage[] = []
+  /** Messages that only one of them has, since the last message of both. */
+  let alone: { ours: TimedMessage[]; theirs: TimedMessage[] } = { ours: [], theirs: [] }
+  let row = 0
+  let column = 0
+  while (row < here.length || column < there.length) {
+    const ours = here[row]
+    const theirs = there[column]
+    const difference = match(ours?.message, theirs?.message)
+    if (ours && theirs && difference) {
+      merged.push(...mergeByTime(alone, merged.length > 0))
+      alone = { ours: [], theirs: [] }
+      merged.push({ message: difference === 'longer' ? theirs.message : ours.message, difference })
+      row++
+      column++
+    } else if (ours && (!theirs || at(row + 1, column) >= at(row, column + 1))) {
+      alone.ours.push(ours)
+      row++
+    } else if (theirs) {
+      alone.theirs.push(theirs)
+      column++
+    }
+  }
+  return [...merged, ...mergeByTime(alone, merged.length > 0)]
+}
+
+interface MessageGroup {
+  messages: MergedMessage[]
+  /** Time of its prompt, else of the next group, in ms since the epoch. */
+  at: number
+}
+
+/**
+ * Orders messages that only one record has. A prompt and its reply stay together.
+ *
+ * @param isAfterShared whether a message of both precedes them
+ */
+function mergeByTime(
+  alone: { ours: TimedMessage[]; theirs: TimedMessage[] },
+  isAfterShared: boolean,
+): MergedMessage[] {
+  const ours = groupsOf(alone.ours, 'here')
+  const theirs = groupsOf(alone.theirs, 'service')
+  const isTimed = [ours, theirs].every((groups) => groups.some(({ at }) => Number.isFinite(at)))
+  const merged: MessageGroup[] = []
+  if (isTimed) {
+    for (let [mine, other] = [ours.shift(), theirs.shift()]; mine ?? other; ) {
+      if (mine && (!other || mine.at < other.at)) {
+        merged.push(mine)
+        mine = ours.shift()
+      } else if (other) {
+        merged.push(other)
+        other = theirs.shift()
+      }
+    }
+  } else {
+    // Without times: messages of the service that share nothing with ours are older, because ours began later.
+    merged.push(...(isAfterShared ? [...ours, ...theirs] : [...theirs, ...ours]))
+  }
+  return merged.flatMap(({ messages }) => messages)
+}
+
+function groupsOf(said: readonly TimedMessage[], difference: 'here' | 'service'): MessageGroup[] {
+  const groups: MessageGroup[] = []
+  for (const { message, at = Number.POSITIVE_INFINITY } of said) {
+    const last = groups.at(-1)
+    if (last && message.role !== 'user') last.messages.push({ message, difference })
+    else groups.push({ messages: [{ message, difference }], at })
+  }
+  for (let index = groups.length - 2; index >= 0; index--) {
+    const [one, next] = [groups[index], groups[index + 1]]
+    if (one && next && one.at === Number.POSITIVE_INFINITY) one.at = next.at
+  }
+  return groups
+}
+
+/** How two records of one message differ, one of which may be truncated. Undefined for two messages. */
+function match(
+  ours: Message | undefined,
+  theirs: Message | undefined,
+): MergedMessage['difference'] | undefined {
+  if (!ours || !theirs || ours.role !== theirs.role) return undefined
+  if (ours.content === theirs.content) return 'none'
+  if (ours.role !== 'assistant' || ours.content === '' || theirs.content === '') return undefined
+  if (theirs.content.startsWith(ours.content)) return 'longer'
+  return ours.content.startsWith(theirs.content) ? 'shorter' : undefined
+}

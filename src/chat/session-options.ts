@@ -1,0 +1,77 @@
+import type { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/client-options.ts'
+import type { ContextOwner } from '../config/last-context.ts'
+import type { ModelAliases } from '../config/model-aliases.ts'
+import type { Failure } from '../contract/failure.ts'
+import type { StreamFormat } from '../contract/resources/stream-event.ts'
+import type { Clock } from '../system/clock.ts'
+import type { Directories } from '../system/files/directories.ts'
+import type { EditorStyle } from '../terminal/editor/editor-options.ts'
+import type { TextStyle } from '../terminal/markdown/text-style.ts'
+import type { Terminal } from '../terminal/screen/terminal.ts'
+
+/** The conversation that a session starts with. */
+export type ConversationStart =
+  | { kind: 'new' }
+  /** Resumes a session of this machine. */
+  | { kind: 'transcript'; path: string }
+  /** Continues a conversation that the service stores. */
+  | { kind: 'context'; id: string }
+
+export type SessionStyle = TextStyle & EditorStyle
+
+/** The environment of a session, and the options of the command line. */
+export interface SessionOptions {
+  terminal: Terminal
+  connect(observe: ClientOptions['observe']): Promise<Client>
+  clock: Clock
+  /** Ends the session, for example on SIGTERM. */
+  signal: AbortSignal
+  begin: ConversationStart
+  /** The first message. */
+  message: string | undefined
+  /** The system message. */
+  system: string | undefined
+  /** Whether messages and replies are recorded. */
+  isRecorded: boolean
+  /** The service and profile that the conversations belong to. */
+  owner: ContextOwner
+  /** Display name of the service. */
+  serviceName: string
+  model: string | undefined
+  aliases: ModelAliases
+  /** Whether the first listed model replies if none is chosen, and to ask for the list costs no quota. */
+  firstModelReplies: boolean
+  /** Whether the command line names the model. */
+  isModelExplicit: boolean
+  streamFormat: StreamFormat | undefined
+  /** Raw text, and nothing on the screen that changes by itself. */
+  isPlain: boolean
+  /** Undefined with `isPlain`. */
+  style: SessionStyle | undefined
+  /** Makes text clickable. Undefined if the terminal does not support links. */
+  link: ((text: string, url: string) => string) | undefined
+  /** Omit notes: see `SessionOutput`. */
+  isQuiet: boolean
+  directories: Directories
+  platform: NodeJS.Platform
+  env: NodeJS.ProcessEnv
+  /** Base of relative file names. Undefined is the working directory of the process. */
+  cwd: string | undefined
+  /** Maximum size of a file in a message (default: 1 MiB). */
+  maxFileBytes: number | undefined
+  /** Directory that contains the transcripts. */
+  sessionsDirectory: string
+  /** File with the input history. Undefined keeps it in memory. */
+  inputHistoryPath: string | undefined
+  /** Value of `$VISUAL` or `$EDITOR`. */
+  editorCommand: string | undefined
+  /** Records the conversation as the last one of this profile. @throws Error with a message for the person */
+  rememberContext(contextId: string): Promise<void>
+  /** The command that resumes a session, of this connection or of another profile. */
+  resumeCommand(id: string, profile?: string): string
+  /** The command that shows a whole session. */
+  showCommand(id: string): string
+  /** What to say about a failure. */
+  describeFailure(failure: Failure): { message: string; hint: string | undefined }
+}

@@ -1,0 +1,94 @@
+import wrapAnsi from 'wrap-ansi'
+import type { Failure } from '../contract/failure.ts'
+import { splitFiles, type TextFile } from '../contract/resources/file-block.ts'
+import type { ReplyWriter } from '../terminal/markdown/plain-writer.ts'
+import type { Screen } from '../terminal/screen/screen.ts'
+import { stripControls } from '../terminal/strip-controls.ts'
+import { describeDetails } from '../view/failure-details.ts'
+import { describeFiles } from './attachments.ts'
+import type { SessionOptions, SessionStyle } from './session-options.ts'
+
+interface SessionOutputOptions {
+  screen: Screen
+  style: SessionStyle
+  /** Omit notes. */
+  isQuiet: boolean
+  /** Makes the writer of one reply. */
+  createWriter(): ReplyWriter
+  describeFailure: SessionOptions['describeFailure']
+}
+
+/** Shows everything in a session but a reply that is arriving. Quoted text cannot steer the terminal. */
+export class SessionOutput {
+  readonly #screen: Screen
+  readonly #style: SessionStyle
+  readonly #isQuiet: boolean
+  readonly #createWriter: () => ReplyWriter
+  readonly #describeFailure: SessionOptions['describeFailure']
+
+  constructor({ screen, style, isQuiet, createWriter, describeFailure }: SessionOutputOptions) {
+    this.#screen = screen
+    this.#style = style
+    this.#isQuiet = isQuiet
+    this.#createWriter = createWriter
+    this.#describeFailure = describeFailure
+  }
+
+  /** Shows text in whole lines, also with --quiet. */
+  show(text: string): void {
+    this.#screen.appendLines(this.#wrap(text))
+  }
+
+  /** Shows additional information; nothing with --quiet. */
+  note(text: string): void {
+    if (this.#isQuiet) return
+    const lines = this.#wrap(text).split('\n')
+    this.#screen.appendLines(lines.map((line) => (line === '' ? '' : this.#style.dim(line))).join('\n'))
+  }
+
+  /** @param hint shown if the failure has none */
+  showFailure(failure: Failure, hint?: string): void {
+    const described = this.#describeFailure(failure)
+    const words = this.#wrap(`Error: ${described.message}`)
+    this.#screen.appendLines(words.replace(/^Error:/, this.#style.red('Error:')))
+    const details = describeDetails(failure)
+    if (details !== undefined) this.show(details)
+    const next = described.hint ?? hint
+    if (next) this.show(`Hint:  ${next}`)
+  }
+
+  /** Shows a prompt as it looked when it was typed, and the names of its files. */
+  showPrompt(prompt: string): void {
+    const { files, text } = splitFiles(prompt)
+    this.show(`> ${text.replaceAll('\n', '\n  ')}`)
+    this.showFiles(files)
+  }
+
+  /** Shows which files a message has, also with --quiet. */
+  showFiles(files: readonly TextFile[]): void {
+    if (files.length > 0) this.show(`[with ${describeFiles(files)}]`)
+  }
+
+  /** Shows a complete reply. */
+  showReply(text: string): void {
+    const writer = this.#createWriter()
+    this.#screen.append(writer.push(text) + writer.end())
+  }
+
+  /** Leaves a blank line before whatever is shown next. */
+  separate(): void {
+    this.#screen.separate()
+  }
+
+  #wrap(text: string): string {
+    const lines = stripControls(text).split('\n')
+    return lines.map((line) => wrapLine(line, this.#screen.columns)).join('\n')
+  }
+}
+
+/** Continuation lines keep the indent of the line. */
+function wrapLine(line: string, columns: number): string {
+  const [indent = ''] = /^ */.exec(line) ?? []
+  const width = Math.max(1, columns - indent.length)
+  return wrapAnsi(line.slice(indent.length), width, { hard: true }).replaceAll(/^/gm, indent)
+}

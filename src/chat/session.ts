@@ -1,0 +1,217 @@
+import type { Client } from '../client/client.ts'
+import { Failure } from '../contract/failure.ts'
+import { splitFiles } from '../contract/resources/file-block.ts'
+import { editOutside } from '../system/external-editor.ts'
+import type { Highlight } from '../terminal/markdown/highlight.ts'
+import { MarkdownWriter } from '../terminal/markdown/markdown-writer.ts'
+import { PlainWriter, type ReplyWriter } from '../terminal/markdown/plain-writer.ts'
+import { plainStyle } from '../terminal/markdown/text-style.ts'
+import { Screen } from '../terminal/screen/screen.ts'
+import { Status } from '../terminal/screen/status.ts'
+import { Attachments } from './attachments.ts'
+import { Conversation } from './conversation.ts'
+import { Keyboard, type KeyboardHost } from './keyboard.ts'
+import { PlainReasoningWriter, ReasoningWriter } from './reply/reasoning-writer.ts'
+import { Recorder } from './reply/recorder.ts'
+import type { PartialReply } from './reply/recover-reply.ts'
+import { silentWriter } from './reply/reply-display.ts'
+import { stopped, type UnsentPrompt } from './reply/send-prompt.ts'
+import type { OpenedConversation } from './resume/resume-transcript.ts'
+import type { SessionOptions, SessionStyle } from './session-options.ts'
+import { SessionOutput } from './session-output.ts'
+
+/** Milliseconds after which the person may have turned to another window. */
+const longWork = 20_000
+
+/** The state and the parts of a session in a terminal. */
+export class Session implements KeyboardHost {
+  readonly options: SessionOptions
+  readonly style: SessionStyle
+  readonly screen: Screen
+  readonly output: SessionOutput
+  readonly status: Status
+  readonly keyboard: Keyboard
+  readonly complete: KeyboardHost['complete']
+  readonly models: Models
+  readonly attachments: Attachments
+  conversation = new Conversation()
+  /** Set before the session reads its first entry, as is `client`. */
+  recorder!: Recorder
+  client!: Client
+  unsent: UnsentPrompt | undefined
+  /** The last reply, if it is incomplete. */
+  partialReply: PartialReply | undefined
+  /** Whether the next prompt replaces the last one. */
+  replacesLastPrompt = false
+  /** Whether the reasoning of the model is shown before its reply. */
+  showsReasoning = false
+  /** Whether the service streams completions. Undefined before the first one. */
+  streamsCompletions: boolean | undefined
+  /** Until it is loaded, code has no colors. */
+  highlight: Highlight | undefined
+  #work: AbortController | undefined
+
+  /** @param complete returns the completions of the line up to the cursor */
+  constructor(options: SessionOptions, complete: KeyboardHost['complete']) {
+    this.options = options
+    this.models = new Models(options.firstModelReplies)
+    this.attachments = new Attachments(options, options.maxFileBytes)
+    this.style = options.style ?? { ...plainStyle, reverse: (text) => text }
+    this.screen = new Screen(options.terminal)
+    const { screen, style } = this
+    this.output = new SessionOutput({
+      screen,
+      style,
+      isQuiet: options.isQuiet,
+      describeFailure: options.describeFailure,
+      createWriter: () => this.createWriter(true),
+    })
+    this.status = new Status(() => this.keyboard.draw(), options.clock)
+    this.complete = complete
+    this.keyboard = new Keyboard(this)
+  }
+
+  /** Whether work is in progress that Ctrl-C stops. */
+  get isBusy(): boolean {
+    return this.#work !== undefined
+  }
+
+  /** Whether the screen must not change by itself. */
+  get isStatic(): boolean {
+    return this.options.isPlain || !this.options.terminal.addressable
+  }
+
+  /** Switches to a conversation, and discards all state of the last one. */
+  begin({ conversation, writer, turns, unsent, partialReply }: OpenedConversation): void {
+    this.recorder?.close()
+    this.conversation = conversation
+    const { isRecorded, clock } = this.options
+    this.recorder = new Recorder(isRecorded ? writer : undefined, turns, clock, (failure) =>
+      this.output.showFailure(
+        failure,
+        'The session continues, but chatctl no longer saves it on this machine.',
+      ),
+    )
+    this.unsent = unsent === undefined ? undefined : { prompt: unsent, replacesLastPrompt: false }
+    this.partialReply = partialReply
+    this.replacesLastPrompt = false
+  }
+
+  /** Creates the writer of one reply. */
+  createWriter(isWhole = false): ReplyWriter {
+    const { isPlain, link } = this.options
+    if (isPlain) return new PlainWriter()
+    const { screen } = this
+    return new MarkdownWriter({
+      get columns() {
+        return screen.columns
+      },
+      style: this.style,
+      isWhole,
+      ...(link && { link }),
+      ...(this.highlight && { highlight: this.highlight }),
+    })
+  }
+
+  /** Creates the writer of the reasoning before a reply. */
+  createReasoningWriter(): ReplyWriter {
+    if (!this.showsReasoning) return silentWriter
+    return this.options.isPlain ? new PlainReasoningWriter() : new ReasoningWriter(this.screen, this.style)
+  }
+
+  /** Runs work that Ctrl-C stops. */
+  async stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal, terminal, clock } = this.options
+    signal.throwIfAborted()
+    const controller = new AbortController()
+    const began = clock.monotonic()
+    this.#work = controller
+    if (!this.isStatic) terminal.showProgress(true)
+    try {
+      await work(controller.signal)
+    } catch (error) {
+      if (controller.signal.reason !== stopped) throw error
+    } finally {
+      this.#work = undefined
+      this.status.clear()
+      if (!this.isStatic) terminal.showProgress(false)
+      if (clock.monotonic() - began > longWork) terminal.notify('Ready for your next message')
+    }
+  }
+
+  /** @param reason if the person did not stop it */
+  stop(reason: unknown = stopped): void {
+    this.#work?.abort(reason)
+  }
+
+  /** Offers a prompt to be sent again or edited. */
+  returnPrompt(prompt: string): void {
+    this.unsent = { prompt, replacesLastPrompt: this.replacesLastPrompt }
+    const parts = splitFiles(prompt)
+    const isOffered = this.keyboard.offer(asTyped(parts.text))
+    if (isOffered) this.attachments.restore(parts)
+    // Only this prompt, or an edited one, replaces the last one.
+    if (!isOffered) this.replacesLastPrompt = false
+    this.output.note(
+      isOffered ? 'Press Enter to send it again, or type to replace it.' : 'Send it again with: /retry',
+    )
+  }
+
+  /** Opens the person's editor for the next prompt. */
+  async openExternalEditor(): Promise<void> {
+    const { terminal, editorCommand, directories, env, cwd, platform } = this.options
+    const { input } = this.keyboard
+    this.screen.show(undefined)
+    try {
+      const editing = {
+        fileName: 'message.md',
+        command: editorCommand,
+        env,
+        cwd,
+        platform,
+        temporary: directories.temporary,
+      }
+      const edited = await terminal.lend(() => editOutside(input.text, editing))
+      const text = edited.replaceAll('\r\n', '\n').trimEnd()
+      if (!input.setText(text)) this.keyboard.submit(text)
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      this.output.showFailure(error)
+    }
+    this.keyboard.draw()
+  }
+}
+
+/** The model IDs of the service. */
+class Models {
+  #known: readonly string[] | undefined
+  readonly #firstIsStandard: boolean
+
+  /** @param firstIsStandard whether the first model of the list replies if no model is chosen */
+  constructor(firstIsStandard: boolean) {
+    this.#firstIsStandard = firstIsStandard
+  }
+
+  /** The model that replies if none is chosen; undefined if it is unknown. */
+  get standard(): string | undefined {
+    return this.#firstIsStandard ? this.#known?.[0] : undefined
+  }
+
+  /** @throws Failure of the service */
+  async fetch(client: Client, signal: AbortSignal): Promise<readonly string[]> {
+    const { body } = await client.chat.models({ signal })
+    const models = Array.isArray(body?.data) ? body.data : []
+    this.#known = models.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
+    return this.#known
+  }
+
+  /** The IDs that were fetched last. Empty if the request fails. */
+  async recall(client: Client, signal: AbortSignal): Promise<readonly string[]> {
+    return this.#known ?? this.fetch(client, signal).catch(() => [])
+  }
+}
+
+/** A message as it is typed. A message that begins with a slash needs two, or it would be a command. */
+export function asTyped(message: string): string {
+  return message.startsWith('/') ? `/${message}` : message
+}

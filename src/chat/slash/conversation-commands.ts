@@ -1,0 +1,157 @@
+import { readLastContext } from '../../config/last-context.ts'
+import { Failure } from '../../contract/failure.ts'
+import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
+import { countOf } from '../../view/format/count.ts'
+import { localTime } from '../../view/format/local-time.ts'
+import { toMessages } from '../conversation.ts'
+import { openConversation } from '../resume/open-conversation.ts'
+import type { Session } from '../session.ts'
+import type { ConversationStart } from '../session-options.ts'
+import { findTranscript } from '../transcript/find-transcript.ts'
+import { listTranscripts, type TranscriptSummary } from '../transcript/list-transcripts.ts'
+import type { SlashCommand } from './slash-command.ts'
+
+/** Number of messages that /history shows by default. */
+const defaultLength = 10
+
+/** Number of sessions that /resume lists. */
+const maxListed = 20
+
+/** Commands that start, find, and show conversations. */
+export const conversationCommands: readonly SlashCommand[] = [
+  {
+    name: 'new',
+    summary: 'Start a new conversation',
+    run: async (session) => {
+      const { model } = session.conversation
+      const { id, turns } = session.recorder
+      await begin(session, { kind: 'new' })
+      session.conversation.model = model ?? session.conversation.model
+      session.recorder.options(session.conversation)
+      const before = turns > 0 && id !== undefined ? ` Resume the previous one with: /resume ${id}` : ''
+      session.output.note(`New conversation, without a system prompt or parameters.${before}`)
+    },
+  },
+  {
+    name: 'resume',
+    argument: '[SESSION|CONTEXT]',
+    summary: 'Resume an earlier session, or list the sessions',
+    candidates: (session, typed) => {
+      const own = listOwn(session)
+      const about = new Map(own.map((one) => [one.id, describe(one)]))
+      for (const one of typed === '' ? [] : own.toReversed())
+        if (one.contextId?.startsWith(typed)) about.set(one.contextId, describe(one))
+      return about
+    },
+    run: async (session, wanted) => {
+      if (wanted === '') return listSessions(session)
+      const beginning = startOf(session, wanted)
+      await begin(session, beginning)
+    },
+  },
+  {
+    name: 'contexts',
+    summary: 'List the contexts known to this machine',
+    run: listContexts,
+  },
+  {
+    name: 'history',
+    argument: '[N]',
+    summary: 'Show the last N messages (default: 10)',
+    run: showHistory,
+  },
+]
+
+async function begin(session: Session, beginning: ConversationStart): Promise<void> {
+  await session.stoppable(async (signal) => {
+    const opened = await openConversation(session, beginning, signal)
+    session.begin(opened)
+    opened.show()
+  })
+}
+
+function listOwn({ options: { sessionsDirectory, owner } }: Session): TranscriptSummary[] {
+  return listTranscripts(sessionsDirectory, owner)
+}
+
+/** The newest is the last one, next to the prompt. */
+function listSessions(session: Session): void {
+  const own = listOwn(session)
+  const lines = own.slice(0, maxListed).map((one) => cutLine(session, `${one.id}  ${describe(one)}`))
+  if (own.length > maxListed) {
+    lines.push(`… ${countOf(own.length - maxListed, 'older session')}. Find them with: /search WORDS`)
+  }
+  session.output.show(
+    lines.length === 0 ? 'No earlier sessions with this service and profile.' : lines.toReversed().join('\n'),
+  )
+}
+
+function describe({ updatedAt, turns, name, firstMessage }: TranscriptSummary): string {
+  return [localTime(updatedAt), countOf(turns, 'turn'), name ?? firstMessage].filter(Boolean).join('  ')
+}
+
+/** The contexts that sessions and `chat send` recorded on this machine. The interface cannot list contexts. */
+function listContexts(session: Session): void {
+  const known = new Map<string, string>()
+  const last = readLastContext(session.options.directories, session.options.owner)
+  if (last !== undefined) known.set(last, 'last used')
+  for (const { contextId, name, firstMessage, id } of listOwn(session)) {
+    if (contextId === undefined) continue
+    const before = known.get(contextId)
+    known.set(contextId, [before, name ?? firstMessage ?? id].filter(Boolean).join(', '))
+  }
+  const inUse = session.conversation.contextId
+  const lines = [...known].map(([id, about]) =>
+    cutLine(
+      session,
+      `${id === inUse ? '*' : ' '} ${id}  ${[...(id === inUse ? ['current'] : []), about].join(', ')}`,
+    ),
+  )
+  session.output.show(
+    lines.length === 0 ? 'No contexts known for this service and profile.' : lines.join('\n'),
+  )
+}
+
+function cutLine({ screen }: Session, line: string): string {
+  return truncateToWidth(line, screen.columns).text
+}
+
+function startOf(session: Session, wanted: string): ConversationStart {
+  const isContext =
+    wanted === readLastContext(session.options.directories, session.options.owner) ||
+    listOwn(session).some(({ contextId }) => contextId === wanted)
+  if (isContext) return { kind: 'context', id: wanted }
+  return { kind: 'transcript', path: findTranscript(session.options.sessionsDirectory, wanted) }
+}
+
+async function showHistory(session: Session, argument: string): Promise<void> {
+  const length = argument === '' ? defaultLength : Number(argument)
+  if (!Number.isSafeInteger(length) || length < 1) {
+    throw new Failure('usage', `Invalid number of messages "${argument}"`, {
+      hint: 'For example: /history 20',
+    })
+  }
+  const { contextId, mode, messages } = session.conversation
+  if (mode === 'completions') return showMessages(session, messages.slice(-length), 'stored on this machine')
+  if (contextId === undefined) throw new Failure('usage', 'This conversation has no history yet')
+  await session.stoppable(async (signal) => {
+    session.status.begin('reading the history…')
+    const found = []
+    const pages = session.client.history.pages({ context_id: contextId, limit: length }, { signal })
+    for await (const page of pages) {
+      found.unshift(...page.messages.flatMap(toMessages))
+      if (found.length >= length) break
+    }
+    session.status.clear()
+    showMessages(session, found.slice(-length), `context ${contextId}`)
+  })
+}
+
+function showMessages(session: Session, messages: Session['conversation']['messages'], source: string): void {
+  session.output.note(`Last ${messages.length === 1 ? 'message' : `${messages.length} messages`} (${source})`)
+  for (const { role, content } of messages) {
+    if (role === 'assistant') session.output.showReply(content)
+    else session.output.showPrompt(role === 'system' ? `(system) ${content}` : content)
+  }
+  session.screen.separate()
+}

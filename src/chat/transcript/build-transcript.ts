@@ -1,0 +1,186 @@
+import { Failure } from '../../contract/failure.ts'
+import type { Message } from '../../contract/resources/completion.ts'
+import type { Transcript, Turn } from './transcript.ts'
+import type { LineOf, TranscriptLine } from './transcript-line.ts'
+
+/** Reason of a turn without an `end` line. */
+const crash = 'interrupted by a crash'
+
+/**
+ * Builds a transcript from its lines.
+ *
+ * @param id used if the first line is missing
+ * @throws Failure `storage` for a transcript of a newer version
+ */
+export function buildTranscript(id: string, lines: Iterable<TranscriptLine>): Transcript {
+  const transcript: Transcript = {
+    id,
+    at: '',
+    updatedAt: '',
+    profile: null,
+    baseUrl: null,
+    mode: 'context',
+    turns: [],
+    conversation: [],
+    lacksBeginning: false,
+    isOnService: true,
+  }
+  let recorded: Message[] = []
+  /** Index of the first turn that `recorded` does not contain. */
+  let firstTurn = 0
+  for (const line of lines) {
+    if ('at' in line) transcript.updatedAt = line.at
+    switch (line.type) {
+      case 'session':
+        begin(transcript, line)
+        break
+      case 'name':
+        transcript.name = line.name
+        break
+      case 'options':
+        if (startsNewContext(transcript, line)) {
+          recorded = []
+          transcript.lacksBeginning = false
+          firstTurn = transcript.turns.length
+        }
+        setOptions(transcript, line)
+        break
+      case 'conversation':
+        recorded = line.messages
+        transcript.lacksBeginning = line.lacks_beginning === true
+        firstTurn = transcript.turns.length
+        break
+      case 'user':
+        transcript.turns.push(openTurn(line))
+        if (transcript.mode === 'completions') transcript.isOnService = false
+        break
+      default:
+        addToTurn(transcript, line)
+    }
+  }
+  transcript.conversation = [...recorded, ...transcript.turns.slice(firstTurn).flatMap(messagesOf)]
+  // The lines of replies may be missing.
+  const hasReply = transcript.turns.some(({ reply, firstMs }) => reply !== '' || firstMs !== undefined)
+  if (transcript.contextId === undefined && hasReply) {
+    // The service has named no context, so only this machine can continue the conversation.
+    transcript.mode = 'completions'
+    transcript.isOnService = false
+  }
+  return transcript
+}
+
+function begin(transcript: Transcript, { v, id, at, profile, base_url }: LineOf<'session'>): void {
+  if (v !== 1) {
+    throw new Failure('storage', `The transcript ${id} was written by a newer chatctl (version ${v})`, {
+      hint: 'Update chatctl.',
+    })
+  }
+  Object.assign(transcript, { id, at, profile, baseUrl: base_url })
+}
+
+/** Whether the options name another context, which does not contain the messages so far. */
+function startsNewContext({ contextId }: Transcript, { mode, context_id }: LineOf<'options'>): boolean {
+  return mode === 'context' && contextId !== undefined && context_id !== contextId
+}
+
+function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
+  if (line.mode === 'context') transcript.isOnService = true
+  else if (transcript.mode === 'context') {
+    // If the context differs from the last one, the reply in the new context failed.
+    const isSameContext = transcript.contextId !== undefined && transcript.contextId === line.context_id
+    transcript.isOnService = isSameContext || transcript.turns.length === 0
+  }
+  transcript.mode = line.mode
+  set(transcript, 'contextId', line.context_id)
+  set(transcript, 'model', line.model)
+  set(transcript, 'system', line.system)
+  set(transcript, 'temperature', line.temperature)
+  set(transcript, 'maxTokens', line.max_tokens)
+}
+
+function set<K extends 'contextId' | 'model' | 'system' | 'temperature' | 'maxTokens'>(
+  transcript: Transcript,
+  key: K,
+  value: Transcript[K] | undefined,
+): void {
+  if (value === undefined) delete transcript[key]
+  else transcript[key] = value
+}
+
+function openTurn({ turn, at, text }: LineOf<'user'>): Turn {
+  return { number: turn, at, user: text, reply: '', status: 'lost', reason: crash, events: [] }
+}
+
+type ReplyLine = LineOf<'start' | 'reasoning' | 'delta' | 'usage' | 'end' | 'recovered'>
+
+function addToTurn(transcript: Transcript, line: ReplyLine): void {
+  const turn = transcript.turns.findLast(({ number }) => number === line.turn)
+  if (turn && line.type === 'recovered') recover(turn, line.text)
+  if (!turn || line.type === 'recovered' || turn.status !== 'lost') return
+  if (line.type === 'start' || line.type === 'end') {
+    const { context_id, id } = line
+    if (id !== undefined) turn.id = id
+    if (context_id !== undefined) turn.contextId = context_id
+    if (context_id !== undefined && transcript.mode === 'context') transcript.contextId = context_id
+  }
+  if (line.type === 'start') start(turn, line)
+  else if (line.type === 'end') finish(turn, line)
+  else if (line.type === 'usage') {
+    turn.usage = line.usage
+    turn.events.push({ type: 'usage', usage: line.usage })
+  } else if (line.type === 'reasoning') {
+    turn.reasoning = (turn.reasoning ?? '') + line.text
+    turn.events.push({ type: 'reasoning', text: line.text })
+  } else {
+    turn.reply += line.text
+    turn.events.push({ type: 'delta', text: line.text })
+  }
+}
+
+function start(turn: Turn, { context_id, id, model }: LineOf<'start'>): void {
+  if (model !== undefined) turn.model = model
+  turn.events.push({
+    type: 'start',
+    ...(context_id === undefined ? {} : { contextId: context_id }),
+    ...(id === undefined ? {} : { id }),
+    ...(model === undefined ? {} : { model }),
+  })
+}
+
+function finish(turn: Turn, line: LineOf<'end'>): void {
+  turn.status = statusOf(line)
+  const reason = line.reason ?? line.error?.message
+  if (reason === undefined) delete turn.reason
+  else turn.reason = reason
+  if (line.finish_reason !== undefined) turn.finishReason = line.finish_reason
+  if (line.first_ms !== undefined) turn.firstMs = line.first_ms
+  if (line.total_ms !== undefined) turn.totalMs = line.total_ms
+}
+
+function statusOf({ interrupted, error, complete, verified }: LineOf<'end'>): Turn['status'] {
+  if (interrupted) return 'interrupted'
+  if (error) return 'failed'
+  if (!complete) return 'truncated'
+  return verified ? 'complete' : 'unverified'
+}
+
+/** Replaces the reply with the text from the history. The part that had arrived is a prefix of it, or wrong. */
+function recover(turn: Turn, text: string): void {
+  const others = turn.events.filter(({ type }) => type !== 'delta')
+  const isPrefix = text.startsWith(turn.reply)
+  const rest = isPrefix ? text.slice(turn.reply.length) : text
+  turn.events = isPrefix ? turn.events : others
+  if (rest !== '') turn.events.push({ type: 'delta', text: rest })
+  turn.reply = text
+  // The history does not tell whether the text is complete.
+  turn.status = 'unverified'
+  delete turn.reason
+}
+
+function messagesOf({ user, reply }: Turn): Message[] {
+  if (reply === '') return []
+  return [
+    { role: 'user', content: user },
+    { role: 'assistant', content: reply },
+  ]
+}

@@ -1,0 +1,190 @@
+import { readFileSync, statSync } from 'node:fs'
+import type { ContextOwner } from '../../config/last-context.ts'
+import { splitFiles } from '../../contract/resources/file-block.ts'
+import { readHeadAndTail } from './read-transcript.ts'
+import { sessionIdOf } from './session-id.ts'
+import type { Transcript } from './transcript.ts'
+import { transcriptPaths } from './transcript-files.ts'
+
+/** A session, as lists show it. */
+export interface TranscriptSummary {
+  id: string
+  path: string
+  /** When it began and when it was last written, ISO 8601. Empty if unknown. */
+  at: string
+  updatedAt: string
+  turns: number
+  profile: string | null
+  /** Null for the embedded service. */
+  baseUrl: string | null
+  name?: string
+  /** Whether the service stores the conversation, or this machine. */
+  mode: Transcript['mode']
+  /** Whether the conversation on the service contains all of it. */
+  isOnService: boolean
+  /** The conversation on the service, or the one that this session began as. */
+  contextId?: string
+  /** The requested model, else the one that the last reply named. */
+  model?: string
+  firstMessage?: string
+}
+
+interface ListOptions {
+  /** Maximum number of sessions. No more transcripts are read than are needed. */
+  limit?: number | undefined
+  /** Selects sessions. */
+  isWanted?: ((summary: TranscriptSummary) => boolean) | undefined
+  /** A text that every wanted transcript contains. Other transcripts are not parsed. */
+  containing?: string | undefined
+}
+
+/**
+ * Lists the sessions of this machine, the last used first. Unreadable transcripts are omitted.
+ *
+ * @param owner only sessions of this service and profile; undefined for all
+ * @throws Failure `storage` if the directory exists and cannot be read
+ */
+export function listTranscripts(
+  directory: string,
+  owner?: ContextOwner,
+  { limit = Number.POSITIVE_INFINITY, isWanted = () => true, containing }: ListOptions = {},
+): TranscriptSummary[] {
+  const found: TranscriptSummary[] = []
+  for (const { path, size } of lastUsedFirst(directory)) {
+    if (found.length >= limit) break
+    if (containing !== undefined && !mayContain(path, size, containing)) continue
+    const summary = summarize(path)
+    if (summary && (!owner || belongsTo(summary, owner)) && isWanted(summary)) found.push(summary)
+  }
+  return found.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
+}
+
+interface TranscriptFile {
+  path: string
+  size: number
+  /** When it was last written, in ms. */
+  at: number
+}
+
+/** Reads no file, so that the time with tens of thousands of transcripts stays short. */
+function lastUsedFirst(directory: string): TranscriptFile[] {
+  const files = transcriptPaths(directory).flatMap((path): TranscriptFile[] => {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return stats ? [{ path, size: stats.size, at: stats.mtimeMs }] : []
+  })
+  return files.sort((a, b) => b.at - a.at || compare(b.path, a.path))
+}
+
+/** Size in bytes up to which a transcript is searched for a text before it is parsed. */
+const maxSearched = 256 * 1024
+
+function mayContain(path: string, size: number, text: string): boolean {
+  try {
+    return size > maxSearched || readFileSync(path).includes(text)
+  } catch {
+    return false
+  }
+}
+
+/** The session in which this machine last used a context of the service. */
+export function findTranscriptOfContext(
+  directory: string,
+  owner: ContextOwner,
+  id: string,
+): TranscriptSummary | undefined {
+  return listTranscripts(directory, owner, {
+    limit: 1,
+    containing: JSON.stringify(id),
+    isWanted: ({ contextId, mode }) => contextId === id && mode === 'context',
+  })[0]
+}
+
+/** Whether a session belongs to a service and profile. */
+export function belongsTo(
+  { profile, baseUrl }: Pick<Transcript, 'profile' | 'baseUrl'>,
+  owner: ContextOwner,
+): boolean {
+  return profile === (owner.profile ?? null) && baseUrl === (owner.baseUrl ?? null)
+}
+
+/** Undefined if the transcript cannot be read. */
+function summarize(path: string): TranscriptSummary | undefined {
+  try {
+    const {
+      id,
+      at,
+      updatedAt,
+      profile,
+      baseUrl,
+      name,
+      mode,
+      isOnService,
+      contextId,
+      model: requested,
+      turns,
+    } = readHeadAndTail(path)
+    const last = turns.at(-1)
+    const model = requested ?? last?.model
+    return {
+      id,
+      path,
+      at,
+      updatedAt,
+      turns: last?.number ?? 0,
+      profile,
+      baseUrl,
+      mode,
+      isOnService,
+      ...(name === undefined ? {} : { name }),
+      ...(contextId === undefined ? {} : { contextId }),
+      ...(model === undefined ? {} : { model }),
+      ...(turns[0] === undefined ? {} : { firstMessage: splitFiles(turns[0].user).text }),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** The same for one transcript. Only the ID is known if it cannot be read. */
+export function describeSession(path: string): Record<string, unknown> {
+  const summary = summarize(path)
+  return summary ? describeSummary(summary) : { id: sessionIdOf(path) }
+}
+
+/** Maximum length of a first message in a list, in characters. */
+const maxLength = 60
+
+/** The JSON of a session in a list. Null for unknown values. */
+export function describeSummary(summary: TranscriptSummary): Record<string, unknown> {
+  const { id, at, updatedAt, turns, mode, model, contextId, name, firstMessage, profile, baseUrl } = summary
+  return {
+    id,
+    updated_at: updatedAt,
+    turns,
+    mode,
+    model: model ?? null,
+    context_id: contextId ?? null,
+    name: name ?? null,
+    first_message: firstMessage === undefined ? null : shorten(firstMessage),
+    profile,
+    base_url: baseUrl,
+    at,
+  }
+}
+
+/** The beginning of a text, on one line. */
+function shorten(text: string): string {
+  // Avoid processing all of a long text.
+  const line = text
+    .slice(0, 10 * maxLength)
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+  const characters = Array.from(line)
+  return characters.length > maxLength || text.length > 10 * maxLength
+    ? `${characters.slice(0, maxLength - 1).join('')}…`
+    : line
+}

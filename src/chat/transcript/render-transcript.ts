@@ -1,0 +1,176 @@
+import type { HistoryMessage } from '../../contract/resources/conversation.ts'
+import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
+import { describeStreamEvent } from '../../view/chat/stream-event.ts'
+import { localTime } from '../../view/format/local-time.ts'
+import { describeStatus, type Transcript, type Turn } from './transcript.ts'
+
+export type TranscriptFormat = 'text' | 'markdown' | 'json' | 'jsonl'
+
+/**
+ * Renders a session, in parts of whole lines.
+ *
+ * @param hasReasoning whether `text` and `markdown` contain the reasoning of the model; JSON always does
+ */
+export function* renderTranscript(
+  transcript: Transcript,
+  format: TranscriptFormat,
+  hasReasoning = false,
+): Generator<string> {
+  switch (format) {
+    case 'text':
+      yield* renderText(transcript, hasReasoning)
+      break
+    case 'markdown':
+      yield* renderMarkdown(transcript, hasReasoning)
+      break
+    case 'json':
+      yield `${JSON.stringify(describeTranscript(transcript), null, 2)}\n`
+      break
+    case 'jsonl':
+      for (const event of describeEvents(transcript)) yield `${JSON.stringify(event)}\n`
+  }
+}
+
+function* renderText(transcript: Transcript, hasReasoning: boolean): Generator<string> {
+  yield `${titleOf(transcript)}\n`
+  for (const turn of transcript.turns) {
+    yield `\n--- ${headingOf(turn, localTime(turn.at))} ---\n\nYou: ${withNewline(turn.user)}`
+    const reasoning = hasReasoning ? turn.reasoning : undefined
+    if (reasoning !== undefined) yield `\nReasoning: ${withNewline(reasoning.trim())}`
+    const label = reasoning === undefined ? '' : 'Reply: '
+    if (turn.reply !== '') yield `\n${label}${withNewline(turn.reply)}`
+    const status = describeStatus(turn)
+    if (status !== undefined) yield `\n[${status}]\n`
+  }
+}
+
+function* renderMarkdown(transcript: Transcript, hasReasoning: boolean): Generator<string> {
+  yield `# ${titleOf(transcript)}\n`
+  for (const turn of transcript.turns) {
+    yield `\n---\n\n**You**, ${headingOf(turn)}\n\n${quote(turn.user)}\n`
+    if (hasReasoning && turn.reasoning !== undefined)
+      yield `\n**Reasoning**\n\n${quote(turn.reasoning.trim())}\n${turn.reply === '' ? '' : '\n**Reply**\n'}`
+    if (turn.reply !== '') yield `\n${withNewline(closeFence(turn.reply))}`
+    const status = describeStatus(turn)
+    if (status !== undefined) yield `\n*[${status}]*\n`
+  }
+}
+
+function quote(text: string): string {
+  return text.trimEnd().replaceAll(/^/gm, '> ')
+}
+
+/** A session as messages of a history. Why a reply may be incomplete is a message, too. */
+export function* messagesOf({ turns }: Transcript, hasReasoning: boolean): Generator<HistoryMessage> {
+  for (const turn of turns) {
+    yield { role: 'user', content: turn.user, created_at: turn.at }
+    if (hasReasoning && turn.reasoning !== undefined) yield { role: 'reasoning', content: turn.reasoning }
+    if (turn.reply !== '') yield { role: 'assistant', content: turn.reply }
+    const status = describeStatus(turn)
+    if (status !== undefined) yield { role: 'status', content: status }
+  }
+}
+
+export function titleOf({ id, name, profile, contextId }: Transcript): string {
+  const parts = [name === undefined ? `Session ${id}` : `${name}, session ${id}`]
+  if (profile !== null) parts.push(`profile ${profile}`)
+  if (contextId !== undefined) parts.push(`context ${contextId}`)
+  return parts.join(', ')
+}
+
+/** `1, 2026-01-02 03:04:05 UTC, small`. Only a document, which others may read, has UTC. */
+function headingOf({ number, at, model }: Turn, local?: string): string {
+  const time = local ?? `${at.slice(0, 19).replace('T', ' ')} UTC`
+  return [number, time, ...(model === undefined ? [] : [model])].join(', ')
+}
+
+function withNewline(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`
+}
+
+/** Closes a code block that a reply leaves open, so that the following text is not code (CommonMark 4.5). */
+function closeFence(text: string): string {
+  let open: string | undefined
+  for (const line of text.split('\n')) {
+    const [, fence = '', rest = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/s.exec(line) ?? []
+    if (fence === '') continue
+    if (open === undefined) {
+      // An opening fence of backticks cannot contain another backtick.
+      if (!(fence.startsWith('`') && rest.includes('`'))) open = fence
+    } else if (fence[0] === open[0] && fence.length >= open.length && rest.trim() === '') open = undefined
+  }
+  if (open === undefined) return text
+  return `${text}${text.endsWith('\n') ? '' : '\n'}${open}\n`
+}
+
+/** The JSON of a session, version 1. Unknown values are omitted. */
+function describeTranscript(transcript: Transcript): Record<string, unknown> {
+  const { id, at, updatedAt, profile, baseUrl, name, mode, contextId, model, system } = transcript
+  return {
+    v: 1,
+    id,
+    at,
+    updated_at: updatedAt,
+    profile,
+    base_url: baseUrl,
+    name,
+    mode,
+    context_id: contextId,
+    model,
+    system,
+    temperature: transcript.temperature,
+    max_tokens: transcript.maxTokens,
+    turns: transcript.turns.map(describeTurn),
+  }
+}
+
+function describeTurn(turn: Turn): Record<string, unknown> {
+  return {
+    turn: turn.number,
+    at: turn.at,
+    user: turn.user,
+    reasoning: turn.reasoning,
+    answer: turn.reply,
+    status: turn.status,
+    context_id: turn.contextId,
+    id: turn.id,
+    model: turn.model,
+    usage: turn.usage,
+    finish_reason: turn.finishReason,
+    reason: turn.reason,
+    first_ms: turn.firstMs,
+    total_ms: turn.totalMs,
+  }
+}
+
+/** A session as JSON events: for each turn its prompt, and the events of its reply. */
+function* describeEvents({ turns }: Transcript): Generator<Record<string, unknown>> {
+  for (const turn of turns) {
+    yield { v: 1, type: 'user', text: turn.user }
+    for (const event of replayTurn(turn)) yield describeStreamEvent(event)
+  }
+}
+
+/**
+ * The stream events of a reply, in their order. Every reply has a `start` and an `end`, also one that
+ * never began.
+ */
+export function* replayTurn(turn: Turn): Generator<StreamEvent> {
+  if (turn.events[0]?.type !== 'start') yield { type: 'start' }
+  yield* turn.events
+  yield endOf(turn)
+}
+
+function endOf(turn: Turn): StreamEnd {
+  const { status, finishReason, id, contextId, reply, reason } = turn
+  return {
+    type: 'end',
+    complete: status === 'complete' || status === 'unverified',
+    verified: status === 'complete',
+    ...(finishReason === undefined ? {} : { finishReason }),
+    ...(id === undefined ? {} : { id }),
+    ...(contextId === undefined ? {} : { contextId }),
+    text: reply,
+    ...(reason === undefined ? {} : { reason }),
+  }
+}

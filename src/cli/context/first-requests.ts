@@ -1,0 +1,39 @@
+import { isRecord } from '../../contract/notation/exact-json.ts'
+import type { PlannedRequest } from '../../users/planned-work.ts'
+import { dryRunRequestView } from '../../view/dry-run.ts'
+import { groupDigits } from '../../view/format/count.ts'
+import type { Context } from './context.ts'
+import { HeldRequest } from './held-request.ts'
+
+/** The first requests that a dry run did not send, without passwords. */
+export function describeFirst(context: Context, first: readonly PlannedRequest[]): object[] {
+  const { baseUrl } = context.contextOwner()
+  return first.map(({ file, line, generatesPassword, ...request }) => {
+    const { body, ...held } = new HeldRequest({ ...request, headers: {} }, baseUrl).describe()
+    const password = generatesPassword ? { password: '<generated>' } : {}
+    return {
+      ...(file !== undefined && { file }),
+      ...(line !== undefined && { line }),
+      ...held,
+      body: isRecord(body) ? { ...body, ...password } : body,
+    }
+  })
+}
+
+/**
+ * Shows the first requests on stderr.
+ *
+ * @param total number of requests
+ */
+export async function showFirst(
+  context: Context,
+  described: readonly object[],
+  total: number,
+): Promise<void> {
+  if (described.length === 0) return
+  const output = context.output.withoutFields()
+  const which =
+    described.length < total ? `first ${described.length} of ${groupDigits(total)} requests` : undefined
+  output.notice(`\nThe ${which ?? (total === 1 ? 'request' : 'requests')}:\n`)
+  await output.showAside(dryRunRequestView, described, false)
+}

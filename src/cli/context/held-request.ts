@@ -1,0 +1,50 @@
+import type { OutgoingRequest } from '../../client/outgoing-request.ts'
+import { parseJson, tryParse } from '../../contract/notation/exact-json.ts'
+import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
+import { hideSecretParameters, hideSecrets } from '../../contract/secret-fields.ts'
+
+/** Thrown by the gate under `--dry-run`: the request that would have left. */
+export class HeldRequest extends Error {
+  readonly request: OutgoingRequest
+  /** Undefined for the embedded service, which was not started. */
+  readonly baseUrl: string | undefined
+
+  constructor(request: OutgoingRequest, baseUrl: string | undefined) {
+    super('held back by --dry-run')
+    this.request = request
+    this.baseUrl = baseUrl
+  }
+
+  /** What is shown of it; secrets are not. */
+  describe(): { method: string; url: string; body?: unknown } {
+    const { method, path, query, body } = this.request
+    const search = query ? `?${new URLSearchParams(query)}` : ''
+    const shownPath = hideSecretParameters(`${path}${search}`)
+    const base = withoutTrailing(this.baseUrl ?? 'local:', '/')
+    const shown = body === undefined ? {} : { body: hideSecrets(readBody(body)) }
+    return { method, url: `${base}${shownPath}`, ...shown }
+  }
+}
+
+/** For what sends several requests: each that is held back, and what comes after it. */
+export class HeldRequests {
+  readonly all: HeldRequest[] = []
+
+  /** Does what would send one. */
+  readonly hold = async (send: () => Promise<unknown>): Promise<void> => {
+    try {
+      await send()
+    } catch (error) {
+      if (!(error instanceof HeldRequest)) throw error
+      this.all.push(error)
+    }
+  }
+}
+
+/** A raw body is shown as what it says, where it is JSON. */
+function readBody(body: unknown): unknown {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+  const value = tryParse(text, parseJson)
+  return value === undefined ? text : value
+}

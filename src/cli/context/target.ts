@@ -1,0 +1,134 @@
+import { type Credential, readEnvironmentCredential } from '../../auth/credentials/environment-credential.ts'
+import { type IdentitySource, readIdentitySource } from '../../auth/credentials/identity-source.ts'
+import type { OutgoingRequest } from '../../client/outgoing-request.ts'
+import { localProfile, type Options } from '../../config/resolve-options.ts'
+import { Failure } from '../../contract/failure.ts'
+import { quoteWord } from '../command-line.ts'
+import type { Streams } from '../output/streams.ts'
+
+/** Where requests go. */
+export type Target =
+  | {
+      kind: 'remote'
+      baseUrl: string
+      profile: string | undefined
+      /** Whether the address is the profile's own. */
+      isOfProfile: boolean
+      fromEnvironment: Credential | undefined
+      /** Of the CI job, if `CHATCTL_OIDC` is set and the environment has no API key. */
+      identity: IdentitySource | undefined
+      /** The credential command of the profile, if the environment has no credential. */
+      command: string | undefined
+    }
+  /** `named` where the profile said so, rather than nothing saying anything. */
+  | { kind: 'local'; named: boolean }
+
+/** The credentials that the environment names. Both may throw. */
+export interface EnvironmentReader {
+  credential(): Credential | undefined
+  identity(): IdentitySource | undefined
+}
+
+/** @param resolvePath resolves the name of a file */
+export function environmentReader(
+  env: NodeJS.ProcessEnv,
+  resolvePath: (name: string) => string,
+  timeout: number,
+): EnvironmentReader {
+  return {
+    credential: () => readEnvironmentCredential(env, resolvePath, timeout),
+    identity: () => readIdentitySource(env),
+  }
+}
+
+/**
+ * A base URL from a flag, the environment, or a profile selects a remote service. Without one it is the
+ * embedded service, unless an API key shows that another was meant.
+ */
+export function chooseTarget(options: Options, read: EnvironmentReader): Target {
+  const baseUrl = options.base_url.value
+  const profile = options.profile.value
+  if (profile === localProfile) {
+    if (!baseUrl) return { kind: 'local', named: true }
+    throw new Failure(
+      'usage',
+      `${options.profile.from} selects the embedded service, but ${options.base_url.from} selects another`,
+      {
+        hint: 'Omit one of them.',
+      },
+    )
+  }
+  if (baseUrl) {
+    const isOfProfile = options.base_url.source === 'profile'
+    const fromEnvironment = read.credential()
+    const identity = fromEnvironment ? undefined : read.identity()
+    const command = fromEnvironment || identity ? undefined : options.credential_command.value
+    return { kind: 'remote', baseUrl, profile, isOfProfile, fromEnvironment, identity, command }
+  }
+  if (profile !== undefined) {
+    throw new Failure('usage', `Profile "${profile}" has no base URL`, {
+      hint: `Set it with: chatctl auth login --profile ${quoteWord(profile)} --base-url https://HOST`,
+    })
+  }
+  const source = read.credential()?.source ?? (read.identity() && 'CHATCTL_OIDC')
+  if (source !== undefined) {
+    throw new Failure('usage', `${source} is set, but no service is selected`, {
+      hint: 'Select it with --base-url URL or --profile NAME. The embedded service is --profile local.',
+    })
+  }
+  return { kind: 'local', named: false }
+}
+
+/** A conversation may start anywhere; only settings and users are worth a guard. */
+const chatPaths = /\/(v1|api)\/chat\//
+
+/** Whether a request may change settings or users, or anything else that is no conversation. */
+export function changesService({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>): boolean {
+  return method !== 'GET' && method !== 'HEAD' && !chatPaths.test(path)
+}
+
+/** Only the model's reply is new after such a request. */
+const replyPaths = /^\/(v1\/chat\/completions|api\/chat\/send)$/
+
+/** Whether a request is a change that chatctl records: anything but reading, and asking a model. */
+export function isChange({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>): boolean {
+  const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+  return !isSafe && !(method === 'POST' && replyPaths.test(path.split('?')[0] ?? ''))
+}
+
+/**
+ * In a non-interactive run, changes reach the embedded service only if it was selected: a CI job that
+ * forgot its base URL must fail, instead of changing a local copy.
+ *
+ * @throws Failure `usage`
+ */
+export function guardLocalChange(streams: Streams, target: Target, request: OutgoingRequest): void {
+  if (changesService(request)) demandNamedService(streams, target)
+}
+
+/**
+ * The same, for many changes before the first of them.
+ *
+ * @throws Failure `usage`
+ */
+export function demandNamedService(streams: Streams, target: Target): void {
+  if (target.kind === 'remote' || target.named || streams.isInteractive) return
+  throw new Failure('usage', 'No service is selected, and this command would change the embedded service', {
+    hint: 'Select the service with --base-url URL or --profile NAME. The embedded service is --profile local.',
+  })
+}
+
+/**
+ * Refuses the address of a service for a command that works on local data, because its author means
+ * another command.
+ *
+ * @throws Failure `usage`
+ */
+export function refuseOtherService({ base_url: baseUrl, profile }: Options): void {
+  const isOther = profile.source === 'flag' && profile.value !== localProfile
+  const given = baseUrl.source === 'flag' ? baseUrl : isOther ? profile : undefined
+  if (!given) return
+  throw new Failure('usage', `This command works on local data, but ${given.from} selects a service`, {
+    hint: 'Omit it. Select the data with --data DIR or --database URL.',
+  })
+}

@@ -1,0 +1,85 @@
+import type { CredentialOwner, CredentialStore, Storage } from '../../auth/credentials/credential-store.ts'
+import { InsecureFile } from '../../auth/credentials/insecure-file.ts'
+import type { Configuration, Profile } from '../../config/configuration-file.ts'
+import { originOf, readBaseUrl } from '../../contract/base-url.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { Directories } from '../../system/files/directories.ts'
+import { once } from '../../system/once.ts'
+import type { Output } from '../output/output.ts'
+
+/** Maximum wait for the keychain in ms. A user needs time for the dialog that unlocks it. */
+const timeouts = { withPerson: 30_000, alone: 10_000 }
+
+/** Where a profile has a credential, or may have one. */
+export interface CredentialPlace {
+  profile: string
+  /** An address of the service, as the profile has it; of a former one the origin. */
+  baseUrl: string
+  /** `command` for the credential command of the profile. */
+  storage: Storage | 'command'
+}
+
+/** Where the credentials of this configuration's profiles are kept. */
+export class CredentialStores {
+  readonly #configuration: () => Configuration
+  readonly #keychain: CredentialStore
+  readonly #file: CredentialStore
+
+  constructor(configuration: () => Configuration, directories: Directories, output: Output) {
+    this.#configuration = configuration
+    this.#file = new InsecureFile(directories)
+    const { streams } = output
+    const sayOnce = once(() => output.notice('Waiting for the keychain. It may show a prompt to unlock it…'))
+    this.#keychain = streams.host.openKeychain({
+      timeout: streams.isInteractive ? timeouts.withPerson : timeouts.alone,
+      onWait: sayOnce,
+    })
+  }
+
+  of(storage: Storage): CredentialStore {
+    return storage === 'file' ? this.#file : this.#keychain
+  }
+
+  /** The file if the profile was signed in with `--insecure-storage`, otherwise the keychain. */
+  ofProfile(profile: string): CredentialStore {
+    return this.of(this.#profile(profile).storage ?? 'keychain')
+  }
+
+  /** The place of a profile's own address, then those where it was signed in before that changed. */
+  placesOf(profile: string): CredentialPlace[] {
+    const { base_url: baseUrl, credential_command: command } = this.#profile(profile)
+    const storage = command === undefined ? this.ofProfile(profile).storage : ('command' as const)
+    if (baseUrl === undefined) return this.formerPlaces(profile, undefined)
+    const own: CredentialPlace = { profile, baseUrl, storage }
+    return [own, ...this.formerPlaces(profile, own)]
+  }
+
+  /** Where a profile was signed in, but for one place. */
+  formerPlaces(profile: string, own: CredentialPlace | undefined): CredentialPlace[] {
+    const { credentials = [] } = this.#profile(profile)
+    return credentials
+      .map(({ origin, storage }) => ({ profile, baseUrl: origin, storage }))
+      .filter((place) => own === undefined || !isSamePlace(place, own))
+  }
+
+  #profile(name: string): Profile {
+    const { profiles = {} } = this.#configuration()
+    return (Object.hasOwn(profiles, name) && profiles[name]) || {}
+  }
+}
+
+/** For a credential that is about to be replaced, which may be unreadable. */
+export function ignoreUnreadable(error: unknown): undefined {
+  if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
+}
+
+type Place = Pick<CredentialPlace, 'baseUrl' | 'storage'>
+
+export function isSamePlace(one: Place, other: Place): boolean {
+  return one.storage === other.storage && originOf(one.baseUrl) === originOf(other.baseUrl)
+}
+
+/** @throws Failure `refused` where the profile's address is none */
+export function ownerOf(profile: string, baseUrl: string): CredentialOwner {
+  return { profile, origin: readBaseUrl(baseUrl, `base URL of profile "${profile}"`).origin }
+}

@@ -1,0 +1,109 @@
+import type { Failure } from '../../contract/failure.ts'
+import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
+import { assignment, quoteWord } from '../command-line.ts'
+import { type Connection, commandForConnection } from '../context/connection.ts'
+import { hintOfModelServer, nameModelServer } from '../context/describe-local-service.ts'
+import { hintOf } from './hints.ts'
+
+/** What a person is told of a failure: the same in text and JSON. */
+interface Description {
+  message: string
+  hint: string | undefined
+}
+
+/**
+ * Adds to the words of a failure what they lack: the HTTP status, the request, and the profile, as in
+ * `No such user (404, GET https://chat.example/v1/users/u1, profile "work")`.
+ */
+export function describeFailure(failure: Failure, connection?: Connection): Description {
+  const prefix = surplusPrefix(failure, connection)
+  const message = withPlace(prefix === undefined ? failure.message : sayPrefix(failure.message, prefix), {
+    failure,
+    connection,
+  })
+  if (prefix !== undefined && connection) return { message, hint: correctionOf(prefix, connection) }
+  const service = connection?.localService
+  if (service?.upstream && failure.code.startsWith('upstream_')) {
+    const hint = hintOfModelServer(failure, service) ?? hintOf(failure, connection)
+    return { message: nameModelServer(message, service.upstream), hint }
+  }
+  return { message, hint: hintOf(failure, connection) ?? hintOfStatus(failure, connection) }
+}
+
+interface FailureOrigin {
+  failure: Pick<Failure, 'status' | 'request'>
+  connection: Connection | undefined
+}
+
+function withPlace(message: string, { failure: { status, request }, connection }: FailureOrigin): string {
+  if (request === undefined && status === undefined) return message
+  const parts: string[] = []
+  if (status !== undefined && !new RegExp(`\\b${status}\\b`).test(message)) parts.push(String(status))
+  const url = request && new URL(request.url)
+  // The service in this process has no address.
+  if (url && connection?.localService?.handle && message.includes(url.origin)) {
+    return message.replace(url.origin, 'the embedded service')
+  }
+  const isEmbedded = connection !== undefined && connection.baseUrl === undefined
+  if (request && url && !message.includes(url.origin)) {
+    parts.push(`${request.method} ${isEmbedded ? '' : url.origin}${url.pathname}`)
+  }
+  if (isEmbedded) parts.push('embedded service')
+  else if (connection?.profile !== undefined) parts.push(`profile "${connection.profile}"`)
+  return parts.length === 0 ? message : `${message.replace(/\.$/, '')} (${parts.join(', ')})`
+}
+
+/** The first segment of every path of the interface, which a base URL must not repeat. */
+const surplus = /\/(v1|api)\/?$/
+
+/**
+ * `/v1` if the base URL ends in it and the service does not know the path, or answers with a web page.
+ * A service may have `/api` as its prefix, so one that does not know a user is not misread.
+ */
+function surplusPrefix(failure: Failure, connection: Connection | undefined): string | undefined {
+  const { status, request, advice, kind } = failure
+  const base = connection?.baseUrl
+  const [, prefix] = base === undefined ? [] : (surplus.exec(base.trim()) ?? [])
+  if (base === undefined || prefix === undefined || request === undefined) return undefined
+  if (new URL(base).origin !== new URL(request.url).origin) return undefined
+  const isPage = advice.some(({ code }) => code === 'web_page')
+  const isUnknownPath = status === 404 && (prefix === 'v1' || !/\/users\/[^/]+/.test(request.url))
+  return isPage || isUnknownPath || kind === 'invalid_response' ? `/${prefix}` : undefined
+}
+
+function sayPrefix(message: string, prefix: string): string {
+  return `${message.replace(/\.$/, '')}. The base URL probably must not end in ${prefix}, because chatctl adds the path`
+}
+
+function correctionOf(prefix: string, { baseUrl = '', baseUrlFrom, profile }: Connection): string {
+  const corrected = withoutTrailing(baseUrl.trim(), '/').slice(0, -prefix.length)
+  const ofProfile = profile === undefined ? '' : ` --profile ${quoteWord(profile)}`
+  switch (baseUrlFrom) {
+    case 'login':
+      return `Sign in with: chatctl auth login${ofProfile} --base-url ${quoteWord(corrected)}`
+    case 'environment':
+      return `Correct the base URL with: ${assignment('CHATCTL_BASE_URL', corrected)}`
+    case 'profile':
+      return `Correct the base URL with: chatctl config set base_url ${quoteWord(corrected)}${ofProfile}`
+    default:
+      return `Run the command again with: --base-url ${quoteWord(corrected)}`
+  }
+}
+
+function hintOfStatus(
+  { code, status, request }: Failure,
+  connection: Connection | undefined,
+): string | undefined {
+  if (code === 'model_not_found' && connection) {
+    return `List the models with: ${commandForConnection(connection, 'chat', 'models')}`
+  }
+  if (status === 401) return connection?.refusalHint
+  // Other services look users up by email.
+  if (status === 404 && request !== undefined && /\/users\/[^/]*%40/i.test(request.url)) {
+    return 'Use the ID of the user, which chatctl users create prints. The API of the service cannot find a user by email address.'
+  }
+  if (status === 403 && connection?.baseUrl !== undefined) {
+    return `Check who is signed in with: ${commandForConnection(connection, 'auth', 'status')}`
+  }
+  return undefined
+}

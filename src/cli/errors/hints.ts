@@ -1,0 +1,238 @@
+import { durationFlagFor } from '../../config/units.ts'
+import type { Advice, AdviceData, Listener } from '../../contract/advice.ts'
+import { isLoopback } from '../../contract/base-url.ts'
+import type { Failure } from '../../contract/failure.ts'
+import { upstreamNames } from '../../contract/upstream-address.ts'
+import { describeDuration } from '../../system/clock.ts'
+import { assignment, commandLine, databaseFlagOf, endCommand, quoteWord } from '../command-line.ts'
+import { type Connection, commandForConnection } from '../context/connection.ts'
+
+const savingCommand = 'chatctl settings diff FILE --save PLAN'
+
+type Hints = {
+  readonly [Code in keyof AdviceData]:
+    | string
+    | ((data: AdviceData[Code], connection: Connection | undefined) => string)
+}
+
+/** The text for each piece of advice that an inner layer can give. */
+const hints: Hints = {
+  // Requests
+  longer_timeout: ({ ms }) => {
+    const seconds = Math.ceil((2 * ms) / 1000)
+    return `Allow more time with: --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}`
+  },
+  longer_wait: ({ ms, until }) => {
+    const wait = `--max-wait ${Math.ceil(ms / 1000)}s`
+    return `${describeRetryTime(ms, until)}, or wait for it with: ${wait}`
+  },
+  web_page: (_, connection) => `The response is a web page. ${checkAddress(connection)}`,
+  bypass_proxy: ({ variable, host }) =>
+    `Check ${variable}, or bypass the proxy with: ${assignment('NO_PROXY', host)}`,
+  only_owner_writes: ({ path }) => `chmod go-w ${quoteWord(path)}`,
+  check_address: (_, connection) => checkAddress(connection),
+  other_scheme: ({ url }, connection) => {
+    const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
+    return isUsable
+      ? `Use this address: --base-url ${quoteWord(withPath(url, connection))}`
+      : 'Check the port of the base URL.'
+  },
+
+  output_format: ({ format }) => `Did you mean: --output ${format}`,
+  list_prompts: 'List the prompts with: chatctl chat prompts list',
+  set_base_url: ({ profile }) =>
+    `Set it first with: chatctl config set base_url https://HOST --profile ${quoteWord(profile)}`,
+
+  // Signing in
+  unusable_credential: (_, connection) =>
+    connection?.refusalHint ?? 'Enter it again, without surrounding characters.',
+  sign_in_again: ({ profile, scope }) =>
+    `Sign in again with: ${login(profile)}${scope === undefined ? '' : ` --scope ${quoteWord(scope)}`}`,
+  find_token_endpoint_again: ({ profile }) => `Look up the current token endpoint with: ${login(profile)}`,
+  replace_credential: ({ profile }) => `Replace it with: ${login(profile)}`,
+  create_profile: ({ profile }) =>
+    `Check the name with: chatctl auth list. To create the profile, run: ${login(profile)} --base-url https://…`,
+  list_profiles: 'List the profiles with: chatctl auth list',
+  create_keyring:
+    'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
+  no_keychain:
+    'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
+  reinstall_for_keychain:
+    'If chatctl was installed with npm, install it again with: npm install --global --include=optional chatctl. Otherwise, set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
+  other_redirect_port:
+    'Choose another port with --redirect-port. The authorization server must allow it in the redirect URI.',
+  other_redirect_host: ({ host }) => `Use the other loopback address with: --redirect-host ${host}`,
+  known_scope: 'Request a scope that the authorization server supports, with --scope.',
+  scope_of_device: 'Request another scope with --scope, or sign in with --no-browser.',
+  sign_in_conflict:
+    'Another user of this machine may have tried to sign you in to their account. Sign in again. To open the address yourself, add --no-browser.',
+  issuer_mismatch:
+    'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
+  nobody_came: ({ redirectUri }) =>
+    `If the browser shows an error instead of a sign-in page, the authorization server probably does not know the client ID, or does not allow the redirect URI ${redirectUri}. If the browser is on another machine, add --no-browser and paste the address of the last page.`,
+  new_device_code: 'Run the same command again. It gets a new code.',
+  name_token_endpoint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',
+  name_issuer:
+    'Check that the authorization URL is exactly the issuer in the metadata of the server, or set --token-url.',
+  token_endpoint_of_exchange:
+    'Set CHATCTL_AUTH_URL to the URL of the authorization server, or CHATCTL_TOKEN_URL to its token endpoint.',
+  foreign_token_endpoint: ({ tokenEndpoint }) =>
+    `If you trust it, run: ${assignment('CHATCTL_TOKEN_URL', tokenEndpoint)}`,
+  client_id_of_exchange: 'Set CHATCTL_CLIENT_ID to the ID of the client that trusts this identity.',
+  github_id_token: 'Add this to the job or the workflow: permissions: { id-token: write, contents: read }',
+  gitlab_id_token: ({ audience }) =>
+    `Add this to the job: id_tokens: { CHATCTL_ID_TOKEN: { aud: ${JSON.stringify(audience)} } }`,
+  expired_identity_token:
+    'By the clock of this machine, the identity token has expired. For a long job, sign in at its beginning with: chatctl auth login --ci',
+  audience_of_identity_token: ({ audience }) =>
+    `The identity token is not for ${audience}. If the trust on the service names that audience, request a token for it. Otherwise, find the reason there with: chatctl service audit --action trust.refused`,
+  trust_issuer: ({ issuer, subject, audience }) =>
+    `If the service does not trust this identity, run there: chatctl service trust create NAME --issuer ${quoteWord(issuer)} --audience ${quoteWord(audience)} --subject ${quoteWord(subject)} --permission PERMISSION`,
+  check_credential_command: ({ line, profile }) =>
+    `Run it yourself: ${line}. To use another command, run: ${login(profile)} --credential-command COMMAND`,
+
+  // The embedded service
+  other_port: ({ listener }) =>
+    `Choose another port with ${portFlags[listener]}, or any free port with ${portFlags[listener]} 0`,
+  end_services: ({ processIds }) => `Stop it first with: ${endCommand(processIds)}`,
+  unprivileged_port: ({ listener }) => `Choose a port above 1023 with ${portFlags[listener]}`,
+  encrypt: 'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
+  set_upstream: 'Set it first with: chatctl config set upstream=URL',
+  upstream_address: ({ meant }) =>
+    `${meant === undefined ? '' : `Did you mean ${meant}? `}Use a URL such as http://127.0.0.1:11434/v1, or one of: ${upstreamNames.join(', ')}`,
+  create_database: ({ exists }) =>
+    `Create ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
+  back_up_postgres: 'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
+  replace_backup: 'Choose another file name, or add --force to replace the file',
+  back_up_again: 'Create a new backup with: chatctl service backup --to FILE',
+  database_or_directory:
+    'Without a database, the service stores its data in SQLite, in the directory of --data',
+  reset_password: ({ email }) =>
+    `Set a new password with: ${commandLine('service', 'users', 'reset', email)}`,
+  make_admin: ({ userId }) =>
+    `Make the user an admin with: ${commandLine('users', 'permissions', 'assign', userId, '--role', 'admin')}`,
+  list_users: 'List the users with: chatctl service users list',
+  list_keys: 'List the keys with: chatctl service keys list',
+  create_key: 'Create another key with: chatctl service keys create --name NAME',
+  list_sign_ins: 'List the sessions with: chatctl service sessions list',
+  list_trusts: 'List the trusts with: chatctl service trust list',
+  revoke_trust: ({ name }) =>
+    `Choose another name, or revoke that trust with: ${commandLine('service', 'trust', 'revoke', name)}`,
+  start_service:
+    'Start it with: chatctl service run. If one of the two commands has --data or --database, the other needs the same.',
+  check_other_service: ({ url, place }) =>
+    `The service at ${url} uses other data. Check it with: chatctl service status --ready ${databaseFlagOf(place)}`,
+
+  // Messages and sessions
+  larger_files:
+    'The embedded service accepts messages of at most 1 MiB. For a service that accepts more, allow larger files with: --max-file-size SIZE',
+  list_sessions: 'List the sessions on this machine with: chatctl chat sessions',
+  list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
+  longer_session_id: 'Use a longer part of the ID. List all sessions with: chatctl chat sessions --all',
+  close_session: 'Close the session there, or start another one with: chatctl chat',
+  name_service_of_session: ({ session, baseUrl }) => {
+    const service = baseUrl ? ['--base-url', baseUrl] : ['--profile', 'local']
+    return `Choose that service with: ${commandLine('chat', '--resume', session, ...service)}`
+  },
+
+  // Settings as code
+  save_plan: `Make a plan with: ${savingCommand}`,
+  save_new_plan: `Make a new plan with: ${savingCommand}`,
+  service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this service with: ${savingCommand}`,
+  allow_unknown_keys:
+    'If the service has a key that the interface does not document, pass --allow-unknown-keys.',
+  other_part: ({ part }) => `Use --only ${part}, or omit --only.`,
+  other_plan_file: 'Choose another file with --save, or delete this one.',
+  export_settings: 'Create a file to start from with: chatctl settings export > settings.yaml',
+  expand_references: 'To expand references to environment variables, use --expand-env.',
+  check_settings: ({ command }) => `Check the current settings with: ${command}`,
+
+  // Users in bulk
+  longer_total_wait: ({ ms, until, total }) => {
+    const again = describeRetryTime(ms, until)
+    return total === null
+      ? `${again}.`
+      : `${again}, or wait for it with: --max-wait ${durationFlagFor(total)}`
+  },
+  no_unknown_row: 'Run the same command without --on-unknown.',
+  name_unknown_row: ({ places }) => `Choose the row with --line: ${places}`,
+  other_results_file: 'Choose another file with --results.',
+  move_results_file: 'Choose another file with --results, or move that file.',
+  resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${quoteWord(path)}`,
+  choose_passwords:
+    'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
+  adopt_existing: ({ email, id = 'ID' }) =>
+    `Record the existing user with: ${commandLine('users', 'adopt', `${email}=${id}`)}`,
+  ids_in_state: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
+  new_passwords: 'Remove it. users apply generates the passwords of new users.',
+  state_of_plan: 'Choose the state file of the plan with --state, or make a new plan.',
+  save_users_plan: 'Make a new plan with: chatctl users diff FILE --save PLAN',
+  other_email:
+    'Check the user on the service. To record the right ID, run: chatctl users adopt EMAIL=ID --state FILE',
+  merge_states:
+    'Take one version of the file, and add the users of the other one with: chatctl users state merge FILE OTHER',
+  skip_invalid: ({ faults }) =>
+    `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
+  restore_rows:
+    'Restore these rows. You may add rows, and change existing users with chatctl users update. With --restart, chatctl sends every row again and creates every user again.',
+  service_of_state: 'Choose that service with --profile or --base-url, or another state file with --state',
+  adopt_email: ({ email, state }) =>
+    `If you know the id, run: ${commandLine('users', 'adopt', `${email}=ID`, '--state', state)}`,
+  json_lines: 'For one object per line, use: --format jsonl',
+}
+
+/** The end of every reply of the built-in test program: in this process, and in a service that runs apart. */
+export const offlineNotices = {
+  local: 'To get replies from a model, run: chatctl config set upstream=ollama',
+  running:
+    'To get replies from a model, run the service with a model server: chatctl service run --upstream ollama',
+}
+
+function login(profile: string): string {
+  return commandLine('auth', 'login', '--profile', profile)
+}
+
+/** An origin with the path of the base URL, if that has the same host. */
+function withPath(origin: string, connection: Connection | undefined): string {
+  const [, host, path = ''] = /^https?:\/\/([^/]+)(\/.*)?$/.exec(connection?.baseUrl?.trim() ?? '') ?? []
+  return host === new URL(origin).host ? origin + path : origin
+}
+
+/** The command that shows the base URL, or examines it if it is not a profile's. */
+function checkAddress(connection: Connection | undefined): string {
+  if (connection?.localService) return 'The service has ended. Run the command again.'
+  if (connection?.baseUrl === undefined) return 'Check the base URL.'
+  if (connection.isExamined) return 'Check that the service is running, and that the base URL is correct.'
+  const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'
+  return isProfiles
+    ? `Check the address with: ${commandForConnection(connection, 'config', 'get', 'base_url')}`
+    : `Check the address with: ${commandForConnection(connection, 'doctor')}`
+}
+
+const portFlags: Record<Listener, string> = { service: '--port', admin: '--admin-port' }
+
+function describeRetryTime(ms: number, until: string): string {
+  return `Try again in ${describeDuration(ms)} (at ${until.replace(/\.\d+Z$/, 'Z')})`
+}
+
+/**
+ * The hint of a failure; undefined if it has none.
+ *
+ * @param connection whose profile or base URL the commands name
+ */
+export function hintOf({ hint, advice }: Failure, connection?: Connection): string | undefined {
+  const words = [hint, ...advice.map((one) => describeAdvice(one, connection))].filter(
+    (part) => part !== undefined,
+  )
+  return words.length === 0 ? undefined : sentences(words)
+}
+
+/** Separates hints: a command ends without a period, so that it can be pasted. */
+export function sentences(hints: readonly string[]): string {
+  return hints.reduce((before, next) => `${before}${/[.?…]$/.test(before) ? '' : '.'} ${next}`)
+}
+
+function describeAdvice(advice: Advice, connection: Connection | undefined): string {
+  const words = hints[advice.code] as string | ((data: Advice, connection: Connection | undefined) => string)
+  return typeof words === 'string' ? words : words(advice, connection)
+}

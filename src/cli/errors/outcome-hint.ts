@@ -1,0 +1,49 @@
+import type { FailedRequest } from '../../contract/failure.ts'
+
+/** A command line for the service of the request. */
+type ToCommand = (...words: string[]) => string
+
+/** How to find out whether a request took effect, by its method and the end of its path. */
+const checks: readonly [request: RegExp, hint: (command: ToCommand, id?: string) => string][] = [
+  [/^PATCH .*\/v1\/settings$/, (command) => `Check the current settings with: ${command('settings', 'get')}`],
+  [
+    /^POST .*\/v1\/settings\/api$/,
+    () => 'The API configuration cannot be read back. To send it again, run the same command again.',
+  ],
+  [
+    /^POST .*\/v1\/users$/,
+    () =>
+      'The user may exist, but the API of the service cannot search for users. If emails are unique, a second attempt exits with code 7 (409).',
+  ],
+  [
+    /^PATCH .*\/v1\/users\/([^/]+)$/,
+    (command, id = '') => `Check the user with: ${command('users', 'get', decode(id))}`,
+  ],
+  [
+    /^POST .*\/v1\/users\/[^/]+\/permissions$/,
+    () => 'Permissions cannot be read back. To assign them again, run the same command again.',
+  ],
+  [
+    /^PUT .*\/api\/user\/settings$/,
+    (command) => `Check your preferences with: ${command('settings', 'preferences')}`,
+  ],
+]
+
+/** What to check, or to do, after a change whose outcome is unknown. */
+export function outcomeHint(request: FailedRequest | undefined, command: ToCommand): string {
+  const asked = request && `${request.method} ${new URL(request.url).pathname}`
+  for (const [pattern, hint] of checks) {
+    const match = pattern.exec(asked ?? '')
+    if (match) return hint(command, match[1])
+  }
+  return 'Check the effect before you send the request again.'
+}
+
+/** A path that was given to \`chatctl api\` may not be encoded well. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

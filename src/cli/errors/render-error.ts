@@ -1,0 +1,132 @@
+import { Failure, type FailureOptions } from '../../contract/failure.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
+import { describeDetails } from '../../view/failure-details.ts'
+import { wrapWords } from '../../view/format/wrap-words.ts'
+import type { Connection } from '../context/connection.ts'
+import { Interruption } from '../context/interruption.ts'
+import type { InterruptedChange } from '../context/sent-changes.ts'
+import { loadColors, wantsColor } from '../output/colors.ts'
+import type { Streams } from '../output/streams.ts'
+import { describeFailure } from './describe-failure.ts'
+import { bugExitCode, exitCodeOf } from './exit-codes.ts'
+
+export interface ErrorStyle {
+  streams: Streams
+  json: boolean
+  debug: boolean
+  noColor: boolean
+  /** The service that the run has sent requests to. */
+  connection?: Connection | undefined
+}
+
+interface Rendered extends Pick<FailureOptions, 'status' | 'details' | 'hint' | 'request'> {
+  exitCode: number
+  code: string
+  message: string
+}
+
+/**
+ * The one place that turns whatever was thrown into words on stderr and an exit code.
+ *
+ * @returns the exit code
+ */
+export async function reportError(error: unknown, style: ErrorStyle): Promise<number> {
+  if (error instanceof Interruption) return error.exitCode
+  const { exitCode, ...rendered } = render(lostDirectory(error) ?? error, style)
+  await sayRendered(rendered, style)
+  if (style.debug) for (const line of originOf(error)) style.streams.say(line)
+  return exitCode
+}
+
+/**
+ * The same for a run that a signal ended.
+ *
+ * @param change what is known of the changes that it was to make; undefined where it was to make none
+ */
+export async function reportInterruption(
+  { exitCode }: Interruption,
+  change: InterruptedChange | undefined,
+  style: ErrorStyle,
+): Promise<number> {
+  if (change) await sayRendered({ code: 'interrupted', ...change }, style)
+  return exitCode
+}
+
+async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
+  if (style.json) style.streams.say(JSON.stringify({ error: rendered }))
+  else await sayInWords(rendered, style)
+}
+
+function render(error: unknown, { connection, debug }: ErrorStyle): Rendered {
+  if (error instanceof Failure) {
+    const { message, hint } = describeFailure(error, connection)
+    return {
+      exitCode: exitCodeOf(error.isOutcomeUnknown ? 'unknown_outcome' : error.kind),
+      code: error.code,
+      message,
+      status: error.status,
+      details: error.details ?? undefined,
+      hint,
+      request: error.request,
+    }
+  }
+  return {
+    exitCode: bugExitCode,
+    code: 'internal_error',
+    message: `This is a bug in chatctl: ${error instanceof Error ? error.message : String(error)}`,
+    hint: debug ? 'Report this output.' : 'Run the command again with --debug, and report the output.',
+  }
+}
+
+/** `process.cwd()` throws this after the working directory was deleted. */
+function lostDirectory(error: unknown): Failure | undefined {
+  if (!(error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd')) return undefined
+  return new Failure('storage', 'The working directory no longer exists', {
+    hint: 'Change to an existing directory and run the command again.',
+    cause: error,
+  })
+}
+
+async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
+  const { streams } = style
+  const { stderr, env } = streams.host
+  const colors = await loadColors(wantsColor(stderr, env, style.noColor))
+  const { message, hint, request } = rendered
+  const details = describeDetails(rendered)
+  const line = (label: string, text: string, color?: (text: string) => string): string => {
+    const wrapped = wrapWords(stripControls(label + text), streams.messageWidth)
+    return color ? wrapped.replace(label.trim(), (found) => color(found)) : wrapped
+  }
+  const lines = [
+    line('Error: ', message, colors.red),
+    ...(details === undefined ? [] : [line('', details)]),
+    ...(request?.id ? [line('Request ID: ', request.id)] : []),
+    ...(hint === undefined ? [] : [line('Hint:  ', hint, colors.cyan)]),
+  ]
+  streams.sayStyled(lines.join('\n'))
+}
+
+/** Where an error comes from: its causes, and the stack of each that is a bug. */
+function originOf(error: unknown): string[] {
+  const lines = error instanceof Failure ? [] : stackOf(error)
+  const cause = error instanceof Error ? error.cause : undefined
+  if (cause === undefined) return lines
+  // The message repeats it.
+  if (cause instanceof Failure) return [...lines, ...originOf(cause)]
+  return [
+    ...lines,
+    `Caused by: ${cause instanceof Error ? cause.message : String(cause)}`,
+    ...originOf(cause),
+  ]
+}
+
+/** The functions of a stack, with their places in the source. A place in a bundle tells a reader nothing. */
+function stackOf(error: unknown): string[] {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  return [...stack.matchAll(/^ +at (.+)$/gm)].flatMap(([, frame = '']) => {
+    if (/\(?node:/.test(frame)) return []
+    const [, name] = /^([^(]+) \(.*\.cjs:\d+:\d+\)$/.exec(frame) ?? []
+    if (name === undefined && /\.cjs:\d+:\d+$/.test(frame)) return []
+    return [`    at ${name ?? frame}`]
+  })
+}

@@ -1,0 +1,143 @@
+import type { Advice } from '../../contract/advice.ts'
+import { endpoints } from '../../contract/endpoints.ts'
+import { type FailedRequest, Failure } from '../../contract/failure.ts'
+import { networkErrors } from '../../contract/network-errors.ts'
+import { describeDuration } from '../../system/clock.ts'
+import { Expired, type Interrupted } from '../response/open-response.ts'
+import { proxyFor, proxyVariable } from './proxy-for.ts'
+
+/** TLS error codes of Node, of the verification in OpenSSL (`X509_V_ERR_` without the prefix), and of undici. */
+const tlsCode =
+  /^(CERT_|CRL_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|EPROTO$|UND_ERR_PRX_TLS)/
+
+/** Whether another attempt would fail, too: an untrusted certificate or an unknown host, for example. */
+export function isHopeless(interrupted: Interrupted): boolean {
+  const code = codeOf(interrupted.cause)
+  return (
+    code === 'ENOTFOUND' || tlsCode.test(code) || isProxyRefusal(interrupted) || code === 'UND_ERR_DESTROYED'
+  )
+}
+
+/** Codes of a wrong address, or of a service that does not run. */
+const addressCodes = new Set(['ENOTFOUND', 'ECONNREFUSED'])
+
+/** One interruption in words: `connection refused`, `no response within 60 s`. */
+export function describeInterruption(interrupted: Interrupted): string {
+  const { cause } = interrupted
+  if (cause instanceof Expired) return `no response within ${describeDuration(cause.ms)}`
+  const code = codeOf(cause)
+  if (isConnectTimeout(code)) return 'connection timed out'
+  if (isProxyRefusal(interrupted)) return `the proxy refused the connection: ${messageOf(cause)}`
+  if (tlsCode.test(code)) return messageOf(cause)
+  // Undici documents a code for these errors, but sets none.
+  if (cause instanceof Error && cause.name === 'HTTPParserError') return 'the response is not HTTP'
+  return networkErrors[code] ?? messageOf(cause)
+}
+
+/**
+ * The failure for an interrupted request that is not sent again. `truncated` if the response had begun.
+ */
+export function networkFailure(
+  interrupted: Interrupted,
+  request: FailedRequest,
+  env: NodeJS.ProcessEnv,
+): Failure {
+  const { cause, stage } = interrupted
+  const { origin } = new URL(request.url)
+  const what = describeInterruption(interrupted)
+  const unknownHint = unknownOutcomeHint(request, stage !== 'connect')
+  const unknown = unknownHint === undefined ? {} : { hint: unknownHint, isOutcomeUnknown: true }
+  const code = codeOf(cause)
+  if (tlsCode.test(code)) {
+    return new Failure('tls', `Cannot open a TLS connection to ${origin}: ${what}`, {
+      cause,
+      request,
+      isOutcomeUnknown: unknownHint !== undefined,
+      hint: 'If your organization has its own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.',
+    })
+  }
+  if (cause instanceof Expired) {
+    const advice = [longerTimeout(cause)]
+    const words = `No response from ${origin} within ${describeDuration(cause.ms)}`
+    return new Failure('timeout', words, { cause, request, ...unknown, advice })
+  }
+  const proxied = stage === 'connect' ? describeProxy(new URL(request.url), env) : undefined
+  if (isConnectTimeout(code)) {
+    const words = `Cannot reach ${proxied === undefined ? origin : `${proxied.name} for ${origin}`}: ${what}`
+    return new Failure('timeout', words, { cause, request, ...proxied?.help })
+  }
+  if (proxied !== undefined && !isProxyRefusal(interrupted)) {
+    const words = `Cannot reach ${proxied.name} for ${origin}: ${what}`
+    return new Failure('unreachable', words, { cause, request, ...proxied.help })
+  }
+  if (stage === 'connect') {
+    return new Failure('unreachable', `Cannot reach ${origin}: ${what}`, {
+      cause,
+      request,
+      ...(addressCodes.has(code) ? { advice: [{ code: 'check_address' }] } : proxied?.help),
+    })
+  }
+  if (stage === 'body') {
+    return new Failure('truncated', `The response from ${origin} was truncated: ${what}`, {
+      cause,
+      request,
+      ...unknown,
+    })
+  }
+  return new Failure('unreachable', `No response from ${origin}: ${what}`, { cause, request, ...unknown })
+}
+
+/** The proxy of an address, without its user name and password. */
+function describeProxy(url: URL, env: NodeJS.ProcessEnv) {
+  const proxy = proxyFor(url, env)
+  if (proxy === undefined) return undefined
+  const variable = proxyVariable(url, env)
+  const advice = [{ code: 'bypass_proxy', variable, host: url.hostname } as const]
+  return { name: `the proxy ${proxy.protocol}//${proxy.host} (${variable})`, help: { advice } }
+}
+
+/**
+ * The hint for a request whose outcome is unknown. Undefined if the request changed nothing.
+ *
+ * @param arrived whether it may have reached the service
+ */
+export function unknownOutcomeHint(request: FailedRequest, arrived: boolean): string | undefined {
+  if (!arrived || !mayChange(request)) return undefined
+  return 'The request may have taken effect. Check before you send it again.'
+}
+
+/** Whether a request can change something. The service stores nothing of a completion. */
+export function mayChange({ method, url }: FailedRequest): boolean {
+  if (method === 'GET' || method === 'HEAD') return false
+  const { method: completes, path } = endpoints.createCompletion
+  return method !== completes || !new URL(url).pathname.endsWith(path)
+}
+
+export function longerTimeout({ ms }: Expired): Advice {
+  return { code: 'longer_timeout', ms }
+}
+
+function isConnectTimeout(code: string): boolean {
+  return code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT'
+}
+
+/** Undici reports a proxy that denies a tunnel as an abort. */
+function isProxyRefusal(interrupted: Interrupted): boolean {
+  return interrupted.stage === 'connect' && codeOf(interrupted.cause) === 'UND_ERR_ABORTED'
+}
+
+/** The code of an error, of the first of several (one for each address), or of its cause. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const own = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (own.startsWith('UND_ERR_PRX') || own === '') {
+    const inner = error instanceof AggregateError ? error.errors[0] : error.cause
+    return codeOf(inner) || own
+  }
+  return own
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return messageOf(error.errors[0])
+  return error instanceof Error ? error.message : String(error)
+}

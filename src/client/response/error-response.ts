@@ -1,0 +1,161 @@
+import type { Advice } from '../../contract/advice.ts'
+import {
+  type FailedRequest,
+  Failure,
+  type FailureKind,
+  type FailureOptions,
+  type Help,
+  unknownOutcome,
+} from '../../contract/failure.ts'
+import { isNumber, isRecord } from '../../contract/notation/exact-json.ts'
+import { unknownOutcomeHint } from '../network/network-failure.ts'
+import { cutDeeperThan, readJson } from './json.ts'
+import { requestIdOf } from './response.ts'
+
+interface ErrorResponse {
+  status: number
+  statusText: string
+  headers: Record<string, string>
+  bytes: Uint8Array
+}
+
+/** Maximum depth of the details of an error. Code that shows them recurses, and a hostile service can nest 30,000 levels. */
+const maxDetailsDepth = 100
+
+/** The content of an error response, in any of the known shapes. */
+export interface ErrorContent {
+  code?: string
+  message?: string
+  details?: unknown
+}
+
+/** The kind of failure for an HTTP status (docs/interface.md, "Errors"). */
+export function kindOfStatus(status: number): FailureKind {
+  switch (status) {
+    case 401:
+      return 'unauthorized'
+    case 403:
+      return 'forbidden'
+    case 404:
+      return 'not_found'
+    case 409:
+      return 'conflict'
+    case 429:
+      return 'rate_limited'
+    default:
+      return status >= 500 ? 'server_error' : 'rejected'
+  }
+}
+
+/** The error code if the service could not connect to its model server. The model got no request. */
+const unreachedUpstream = 'upstream_unreachable'
+const upstreamHint = 'The service responds, but cannot reach its model server. Start the model server.'
+
+export const unchangedHint = 'The service has stored nothing. You can send the request again.'
+
+/** Whether the details of an error say that the request had no effect, as the embedded service does. */
+export function storedNothing(details: unknown): boolean {
+  return isRecord(details) && details['stored'] === false
+}
+
+/**
+ * The failure for a response outside 2xx.
+ *
+ * @param asked milliseconds that the service asked to wait, if that was too long
+ */
+export function responseFailure(
+  response: ErrorResponse,
+  request: FailedRequest,
+  asked: number | undefined,
+  now: number,
+): Failure {
+  const { status, headers } = response
+  const id = requestIdOf(headers)
+  const content = readErrorContent(readJson(response.bytes))
+  const options: FailureOptions = { status, request: id === undefined ? request : { ...request, id } }
+  if (content.code !== undefined) options.code = content.code
+  if (content.details !== undefined) options.details = content.details
+  const reachedNoModel = content.code === unreachedUpstream
+  const isUnchanged = reachedNoModel || storedNothing(content.details)
+  const hint = unknownOutcomeHint(request, mayHaveDone(status) && !isUnchanged)
+  options.isOutcomeUnknown = hint !== undefined
+  if (asked !== undefined) Object.assign(options, waitHelp(asked, now))
+  else if (hint !== undefined) options.hint = hint
+  else if (reachedNoModel) options.hint = upstreamHint
+  else if (isUnchanged) options.hint = unchangedHint
+  else if (status < 500 && status !== 401) options.advice = webPageAdvice(headers, response.bytes)
+  const failure = new Failure(kindOfStatus(status), content.message ?? describeResponse(response), options)
+  // A redirect that is not followed does not tell whether the change was made.
+  return failure.kind === 'rejected' && hint !== undefined ? unknownOutcome(failure, hint) : failure
+}
+
+/**
+ * Whether the service may have made the change before it sent this status. A 5xx may come from a crash
+ * or a gateway. A 303, for which many services send 302, points to the result (RFC 9110 section 15.4.4).
+ */
+export function mayHaveDone(status: number): boolean {
+  return status >= 500 || status === 302 || status === 303
+}
+
+/** Longer waits are shown without a date, because dates end in the year 275760. */
+const maxDatedWait = 365 * 24 * 3600 * 1000
+
+function waitHelp(asked: number, now: number): Help {
+  if (asked > maxDatedWait) return { hint: 'The service asks to wait for more than a year.' }
+  return { advice: [{ code: 'longer_wait', ms: asked, until: new Date(now + asked).toISOString() }] }
+}
+
+/**
+ * Reads `{error: {code, message, details}}` (docs/interface.md, "Errors") and what gateways send
+ * instead: `error` as a string, `message` and `code` at the top, or `detail` (RFC 9457 section 3.1.4).
+ */
+export function readErrorContent(body: unknown): ErrorContent {
+  if (!isRecord(body)) return {}
+  const error = body['error']
+  const inner = isRecord(error) ? error : {}
+  const outerMessage =
+    textOf(body['message']) ?? textOf(body['error_description']) ?? messageOfDetail(body['detail'])
+  const message = textOf(inner['message']) ?? outerMessage ?? textOf(error)
+  const bareCode = outerMessage === undefined ? undefined : textOf(error)
+  const code = textOf(inner['code']) ?? textOf(body['code']) ?? bareCode
+  const details = inner['details'] ?? body['details']
+  return {
+    ...(code === undefined ? {} : { code }),
+    ...(message === undefined ? {} : { message }),
+    ...(details === undefined || details === null
+      ? {}
+      : { details: cutDeeperThan(maxDetailsDepth, details) }),
+  }
+}
+
+/** FastAPI servers send a list of faults instead of a text. */
+function messageOfDetail(detail: unknown): string | undefined {
+  const [first] = Array.isArray(detail) ? detail : []
+  return textOf(isRecord(first) ? first['msg'] : detail)
+}
+
+function describeResponse({ status, statusText, headers, bytes }: ErrorResponse): string {
+  const statusLine = `HTTP ${status}${statusText ? ` ${statusText}` : ''}`
+  if (!/^text\/plain\b/i.test(headers['content-type'] ?? '')) return statusLine
+  const excerpt = new TextDecoder()
+    .decode(bytes)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+  if (excerpt === '') return statusLine
+  return `${statusLine}: ${excerpt.length > 200 ? `${excerpt.slice(0, 200)}…` : excerpt}`
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value
+  return isNumber(value) ? String(value) : undefined
+}
+
+/** Advice if the response is a web page, as from a captive portal, a sign-in page, or a wrong path. */
+export function webPageAdvice(headers: Record<string, string>, bytes: Uint8Array): Advice[] {
+  return isWebPage(headers, bytes) ? [{ code: 'web_page' }] : []
+}
+
+function isWebPage(headers: Record<string, string>, bytes: Uint8Array): boolean {
+  if (/^(text\/html|application\/xhtml\+xml)\b/i.test(headers['content-type'] ?? '')) return true
+  return /^\s*(<!doctype html|<html)\b/i.test(new TextDecoder().decode(bytes.subarray(0, 200)))
+}

@@ -1,0 +1,148 @@
+import { type StoredCredential, secretOf } from '../../../auth/credentials/stored-credential.ts'
+import { commandLine } from '../../../cli/command-line.ts'
+import type { Context } from '../../../cli/context/context.ts'
+import { fetchAccount, type SignedInAccount } from '../../../cli/credential/credential-in-use.ts'
+import { type CredentialPlace, ownerOf } from '../../../cli/credential/credential-stores.ts'
+import { Failure } from '../../../contract/failure.ts'
+import { stripControls } from '../../../terminal/strip-controls.ts'
+import { endDroppedSignIn, type Revoke } from '../end-dropped-sign-in.ts'
+import type { LoginPlan } from './plan-login.ts'
+import { deleteFormerCredentials, type Replaced, storeLogin } from './store-login.ts'
+
+/** A finished sign-in, as it is shown. */
+export interface Login {
+  profile: string
+  base_url: string
+  /** Null if it is not known. */
+  kind: StoredCredential['kind'] | null
+  storage: CredentialPlace['storage']
+  verified: boolean
+  expires_at: string | null
+  scope: string | null
+  user?: SignedInAccount
+}
+
+/**
+ * Asks the service whether it accepts the credential, then stores it and ends what it replaces.
+ *
+ * @throws Failure of the service, `unauthorized` for one that it does not accept; `declined` or
+ *   `input_needed` for another user than before; nothing is stored then, and tokens are revoked
+ */
+export async function finishLogin(
+  context: Context,
+  plan: LoginPlan,
+  credential: StoredCredential,
+  verify: boolean,
+  revoke: Revoke,
+): Promise<Login> {
+  const { profile, baseUrl } = plan.connection
+  let account: { user?: SignedInAccount; expiresAt?: string | undefined }
+  let replaced: Replaced[]
+  try {
+    account = verify
+      ? await fetchAccount(await context.connectTo(profile, baseUrl, secretOf(credential)))
+      : {}
+    await confirmOwner(context, plan, credential, account.user)
+    replaced = await storeLogin(context, plan, withAccount(credential, account))
+  } catch (error) {
+    if (credential.kind === 'oauth') {
+      await endDroppedSignIn(context, { profile, tokens: credential, subject: 'The new sign-in' }, revoke)
+    }
+    throw error
+  }
+  const former = await deleteFormerCredentials(context, plan)
+  for (const old of [...replaced, ...former]) {
+    await endReplaced(context, profile, old, revoke, secretOf(credential), credential)
+  }
+  if (plan.storage === 'file') {
+    await context.output.warn(
+      'The credential is stored unencrypted in a file. Anyone who can read your files can use it.',
+    )
+  }
+  const tokens = credential.kind === 'oauth' ? credential : undefined
+  return {
+    profile,
+    base_url: baseUrl,
+    kind: credential.kind,
+    storage: plan.storage,
+    verified: verify,
+    expires_at: tokens?.expires_at ?? account.expiresAt ?? null,
+    scope: tokens?.scope ?? null,
+    ...(account.user ? { user: account.user } : {}),
+  }
+}
+
+/** The next sign-in of the profile is compared with the user. The end of a token is known from its response. */
+function withAccount(
+  credential: StoredCredential,
+  { user, expiresAt }: { user?: SignedInAccount; expiresAt?: string | undefined },
+): StoredCredential {
+  return {
+    ...credential,
+    ...(user && { user: { id: user.id, email: user.email } }),
+    ...(credential.kind === 'api_key' && expiresAt !== undefined && { expires_at: expiresAt }),
+  }
+}
+
+/**
+ * @param secret of the new credential, if it is known
+ * @param kept the new credential if it is stored
+ */
+export async function endReplaced(
+  context: Context,
+  profile: string,
+  { origin, credential: old }: Replaced,
+  revoke: Revoke,
+  secret: string | undefined,
+  kept?: StoredCredential,
+): Promise<void> {
+  if (old.kind === 'oauth') {
+    const dropped = { profile, tokens: old, subject: 'The earlier sign-in' }
+    return endDroppedSignIn(context, dropped, revoke, kept)
+  }
+  if (secret === old.key) return
+  context.output.notice(
+    `chatctl cannot revoke API keys. The key that was stored before may stay valid at ${origin}.`,
+  )
+}
+
+/**
+ * Asks before a sign-in through the browser gives a profile to another person: another user may
+ * have completed it. An API key is the choice of the person who gives it.
+ *
+ * @throws Failure `declined`; `input_needed` in a non-interactive run, with the command that helps
+ */
+async function confirmOwner(
+  { stores, prompter, signal }: Context,
+  { connection: { profile, baseUrl }, isUnattended }: LoginPlan,
+  { kind }: StoredCredential,
+  owner: SignedInAccount | undefined,
+): Promise<void> {
+  if (kind === 'api_key' || !owner || isUnattended) return
+  const earlier = await stores
+    .ofProfile(profile)
+    .read(ownerOf(profile, baseUrl), signal)
+    .catch((error: unknown) => {
+      // An unreadable credential names no user.
+      if (error instanceof Failure) return undefined
+      throw error
+    })
+  if (!earlier?.user || isSamePerson(earlier.user, owner)) return
+  const [before, now] = [earlier.user, owner].map(({ id, email }) => stripControls(email ?? id ?? ''))
+  const words = `Profile "${profile}" was signed in as ${before}, and the browser signed in ${now}`
+  if (prompter.canAsk) return prompter.confirm(`${words}. Continue as ${now}?`)
+  throw new Failure('input_needed', words, {
+    code: 'user_mismatch',
+    hint: `To change the user, sign out first with: ${commandLine('auth', 'logout', '--profile', profile)}`,
+  })
+}
+
+/** As far as the service names both. */
+function isSamePerson(
+  one: Pick<SignedInAccount, 'id' | 'email'>,
+  other: Pick<SignedInAccount, 'id' | 'email'>,
+): boolean {
+  if (one.id !== null && other.id !== null) return one.id === other.id
+  if (one.email === null || other.email === null) return true
+  return one.email.toLowerCase() === other.email.toLowerCase()
+}

@@ -1,0 +1,124 @@
+import { withCredentialLock } from '../../auth/credentials/credential-store.ts'
+import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
+import { commandLine } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { type CredentialPlace, isSamePlace, ownerOf } from '../../cli/credential/credential-stores.ts'
+import type { Output } from '../../cli/output/output.ts'
+import { forOrigin, localProfile } from '../../config/resolve-options.ts'
+import { Failure } from '../../contract/failure.ts'
+
+/** What became of one profile at one address. */
+export interface SignOutRow {
+  profile: string
+  origin: string
+  /** Whether a credential was stored. */
+  signed_out: boolean
+  /** Whether the server has ended the token. */
+  revoked: boolean
+  /** Removed from the profile. Its credential was not stored. */
+  credential_command?: string
+}
+
+/**
+ * What to sign out of: of a profile, or of all, at every address where it was signed in. With an
+ * address that was named for this run, at that one alone.
+ *
+ * @throws Failure `usage` where none is meant, or one that has nothing to sign out of
+ */
+export function chooseSignOuts({ configuration, options, stores }: Context, all: boolean): CredentialPlace[] {
+  if (all) {
+    return Object.keys(configuration.profiles ?? {}).flatMap((profile) =>
+      profile === localProfile ? [] : stores.placesOf(profile),
+    )
+  }
+  const profile = options.profile.value
+  if (profile === localProfile) throw new Failure('usage', 'The embedded service has no sign-in')
+  if (profile === undefined) {
+    throw new Failure('usage', 'No profile to sign out', {
+      hint: 'Name it with --profile NAME, or sign out of all with: chatctl auth logout --all',
+    })
+  }
+  const { value: baseUrl, source } = options.base_url
+  const places = stores.placesOf(profile)
+  if (baseUrl !== undefined && source !== 'profile') {
+    const named = places.filter((place) => isSamePlace(place, { ...place, baseUrl }))
+    return named.length > 0 ? named : [{ profile, baseUrl, storage: stores.ofProfile(profile).storage }]
+  }
+  if (places.length === 0) throw new Failure('usage', `Profile "${profile}" has no base URL`)
+  return places
+}
+
+/**
+ * Deletes the credential, and then revokes it, so that it is deleted even if the server does not
+ * confirm the revocation.
+ *
+ * @throws Failure where it could not be deleted
+ */
+export async function signOutProfile(
+  { configuration, directories, stores, output, signal }: Context,
+  { profile, baseUrl, storage }: CredentialPlace,
+  revoke: (tokens: TokenSet) => Promise<void>,
+): Promise<SignOutRow> {
+  const owner = ownerOf(profile, baseUrl)
+  if (storage === 'command') {
+    const { credential_command: command = '' } = configuration.profiles?.[profile] ?? {}
+    return { profile, origin: owner.origin, signed_out: true, revoked: false, credential_command: command }
+  }
+  const store = stores.of(storage)
+  // A renewal that is under way would bring back what is deleted meanwhile.
+  const { stored, signedOut } = await withCredentialLock(directories, owner, signal, async () => ({
+    stored: await store.read(owner, signal).catch(async (error: unknown) => {
+      // It can be deleted without being understood.
+      if (!(error instanceof Failure) || !/_(unreadable|unsafe)$/.test(error.code)) throw error
+      await output.warn(`The stored credential could not be read, so it was not revoked: ${error.message}`)
+      return undefined
+    }),
+    signedOut: await store.delete(owner, signal),
+  }))
+  const revoked = stored?.kind === 'oauth' && (await tryToRevoke(stored, revoke, output))
+  return { profile, origin: owner.origin, signed_out: signedOut, revoked }
+}
+
+async function tryToRevoke(
+  tokens: TokenSet,
+  revoke: (tokens: TokenSet) => Promise<void>,
+  output: Output,
+): Promise<boolean> {
+  if (tokens.revocation_endpoint === undefined) return false
+  try {
+    await revoke(tokens)
+    return true
+  } catch (error) {
+    await output.warn(
+      `The stored token was deleted, but may still be valid at the server: ${(error as Error).message}`,
+    )
+    if (!(error instanceof Failure)) throw error
+    return false
+  }
+}
+
+/**
+ * Says what a change of the base URL of a profile means for its credentials: how to sign out at former addresses, and
+ * that its credential command is removed.
+ */
+export function adviseSignOut(
+  { configuration, stores, output }: Context,
+  profile: string,
+  baseUrl: string | undefined,
+): void {
+  const before = configuration.profiles?.[profile]?.credential_command
+  if (
+    before !== undefined &&
+    forOrigin(baseUrl, configuration.profiles?.[profile] ?? {}).credential_command === undefined
+  )
+    output.notice(
+      `The credential command of profile "${profile}" is removed, because it was for another base URL: ${before}`,
+    )
+  const { storage } = stores.ofProfile(profile)
+  const own = baseUrl === undefined ? undefined : { profile, baseUrl, storage }
+  for (const place of stores.formerPlaces(profile, own)) {
+    output.notice(
+      `Profile "${profile}" may still have a credential for ${place.baseUrl}. Sign out there with: ${commandLine('auth', 'logout', '--profile', profile, '--base-url', place.baseUrl)}`,
+    )
+  }
+}

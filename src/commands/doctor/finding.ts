@@ -1,0 +1,37 @@
+import type { Connection } from '../../cli/context/connection.ts'
+import { describeFailure } from '../../cli/errors/describe-failure.ts'
+import { Failure, type FailureKind } from '../../contract/failure.ts'
+
+/** What a check has found, as it is shown. */
+export interface Finding {
+  check: string
+  status: 'ok' | 'warning' | 'failed' | 'skipped'
+  message: string
+  /** What to do about it. */
+  hint: string | null
+}
+
+/** The same with what its exit code comes from, where it failed. */
+export interface Examined {
+  finding: Finding
+  kind?: FailureKind
+}
+
+export function ok(check: string, message: string, hint: string | null = null): Examined {
+  return { finding: { check, status: 'ok', message, hint } }
+}
+
+export function warning(check: string, message: string, hint: string | null = null): Examined {
+  return { finding: { check, status: 'warning', message, hint } }
+}
+
+export function skipped(check: string, message: string): Examined {
+  return { finding: { check, status: 'skipped', message, hint: null } }
+}
+
+/** @throws what is no `Failure`: a bug */
+export function failed(check: string, error: unknown, connection?: Connection): Examined {
+  if (!(error instanceof Failure)) throw error
+  const { message, hint = null } = describeFailure(error, connection && { ...connection, isExamined: true })
+  return { finding: { check, status: 'failed', message, hint }, kind: error.kind }
+}

@@ -1,0 +1,76 @@
+import type { Context } from '../../cli/context/context.ts'
+import type { Client } from '../../client/client.ts'
+import { endpoints } from '../../contract/endpoints.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { HistoryMessage, HistoryQuery } from '../../contract/resources/conversation.ts'
+import { historyView } from '../../view/chat/chat.ts'
+import { documentView } from '../../view/format/value.ts'
+import type { View } from '../../view/format/view.ts'
+
+/** The warning about an ambiguous order. */
+export const ambiguousTimes =
+  'More messages have the same time than fit on one page of the service, so some of them may be missing.'
+
+/** As `history export` requests it: the maximum of most services. */
+const pageSize = 100
+
+const { method: pagedMethod, path: pagedPath } = endpoints.listHistory
+
+/**
+ * The query of the one endpoint that has pages.
+ *
+ * @throws Failure `usage` for another endpoint, or a parameter that it does not have
+ */
+export function readPagedQuery({ method, path }: { method: string; path: string }): HistoryQuery {
+  const [name = '', search = ''] = path.split(/\?(.*)/s)
+  if (method.toUpperCase() !== pagedMethod || name !== pagedPath) {
+    throw new Failure('usage', `The only documented endpoint with pages is ${pagedMethod} ${pagedPath}`, {
+      hint: 'Omit --paginate.',
+    })
+  }
+  const query: Record<string, string | number> = { limit: pageSize }
+  const given = new URLSearchParams(search)
+  for (const [key, value] of given) {
+    if (given.getAll(key).length > 1) throw new Failure('usage', `The query has ${key} twice`)
+    if (key === 'limit' && /^[1-9]\d*$/.test(value)) query[key] = Number(value)
+    else if (key === 'context_id' || key === 'before') query[key] = value
+    else throw invalidParameter(key, value)
+  }
+  return query
+}
+
+function invalidParameter(key: string, value: string): Failure {
+  if (key === 'limit')
+    return new Failure('usage', `The limit "${value}" in the query is not a positive integer`)
+  return new Failure('usage', `The query parameter "${key}" cannot be used with --paginate`, {
+    hint: 'Use context_id, limit, and before, or omit --paginate.',
+  })
+}
+
+/** Documented columns; JSON has the whole messages. */
+const messagesView: View = {
+  layout: 'records',
+  columns: historyView.columns,
+  text: (body) => documentView.text?.(body) ?? '',
+}
+
+/** Prints the messages page by page, in the order of the service. */
+export async function pageThroughHistory(
+  { history }: Pick<Client, 'history'>,
+  query: HistoryQuery,
+  { output }: Context,
+): Promise<void> {
+  const writer = output.rowWriter(messagesView)
+  const all: HistoryMessage[] = []
+  let isUnsure = false
+  for await (const { messages, response, unsure } of history.pages(query)) {
+    isUnsure ||= unsure
+    const fresh = new Set(messages)
+    const page = (response.body?.messages ?? []).filter((message) => fresh.has(message))
+    if (writer) await writer.write(page)
+    else all.push(...page)
+  }
+  if (writer) await writer.end()
+  else await output.show(messagesView, all)
+  if (isUnsure) await output.warn(ambiguousTimes)
+}

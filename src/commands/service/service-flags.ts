@@ -1,0 +1,67 @@
+import type { Command } from '@oclif/core/command'
+import * as Flags from '@oclif/core/flags'
+import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import type { HostedCommand } from '../../cli/hosted-command.ts'
+import { parseFutureTime, parsePastTime } from '../../config/units.ts'
+import { Failure } from '../../contract/failure.ts'
+
+/** Data directory of the embedded service, for every `service` command. */
+export const dataFlag = textFlag({
+  helpValue: 'DIRECTORY',
+  summary: 'Data directory (see chatctl service status)',
+})
+
+/** Database of the embedded service, for every `service` command that opens its data. */
+export const databaseFlag = textFlag({
+  helpValue: 'URL',
+  env: 'CHATCTL_DATABASE',
+  summary: 'PostgreSQL URL: postgres://user@host:5432/name',
+})
+
+/** Flags of `service keys create` and `service keys update`. */
+export const keyFlags = {
+  limit: integerFlag({ helpValue: 'N', summary: 'Requests per hour (enterprise tier only)' }),
+  permission: textFlag({
+    helpValue: 'PERMISSION',
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'Permission of the key, such as read:chat or *:users; all for every permission of its user',
+  }),
+  expires: Flags.custom<{ at: string | null }>({
+    helpValue: 'TIME',
+    summary: 'Expiry time: 30d, 12h, 2027-01-31 (UTC), or never',
+    parse: async (input, command) => {
+      if (input.trim() === 'never') return { at: null }
+      const end = parseFutureTime(input, nowOf(command))
+      if (end === undefined)
+        throw new Error(`"${input}" is not a date such as 2027-01-31, a duration such as 30d, or never`)
+      return { at: new Date(end).toISOString() }
+    },
+  })(),
+}
+
+/** The time of the run that a flag belongs to. */
+const nowOf = (command: Command) => (command as HostedCommand).streams.host.clock.now()
+
+export const tiers = ['free', 'pro', 'enterprise'] as const
+
+/**
+ * What `--permission` means: null for every permission of the user of the key, undefined without the flag.
+ * @throws Failure `usage` if `all` is combined with other permissions
+ */
+export function keyPermissions(given: readonly string[] | undefined): readonly string[] | null | undefined {
+  if (!given?.includes('all')) return given
+  if (given.length === 1) return null
+  throw new Failure('usage', '--permission all cannot be combined with other permissions')
+}
+
+/** A moment of the past, as ISO 8601. */
+export const pastFlag = Flags.custom<string>({
+  helpValue: 'TIME',
+  parse: async (input, command) => {
+    const moment = parsePastTime(input, nowOf(command))
+    if (moment === undefined)
+      throw new Error(`"${input}" is not a date such as 2026-01-31, or a duration such as 7d`)
+    return new Date(moment).toISOString()
+  },
+})

@@ -1,0 +1,177 @@
+import { commandFor } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { AppliedUsers } from '../../users/apply/apply-run.ts'
+import type { PlannedRequests } from '../../users/apply/planned-user.ts'
+import type { UserOutcome } from '../../users/apply/user-outcome.ts'
+import type { printedDifferences, UsersPlan } from '../../users/apply/users-plan.ts'
+import type { UserDifference } from '../../users/compare-user.ts'
+import { countOf } from '../../view/format/count.ts'
+import { type PrintedDifferences, type PrintedUser, userDifferenceView } from '../../view/user-differences.ts'
+import { appliedUsersView } from '../../view/users.ts'
+import { type NextSteps, problemOf, type UserProblem } from './describe-outcome.ts'
+
+/** Maximum number of users that are listed on stderr. */
+const maxListed = 20
+
+export interface ApplyResult extends AppliedUsers {
+  service: string
+  /** Name of the state file. */
+  state: string
+  refresh: boolean
+  /** Whether a saved plan was applied. */
+  isPlan: boolean
+  printed: typeof printedDifferences
+  /** The requests of a dry run. */
+  requestsOf(planned: UsersPlan['planned']): PlannedRequests
+}
+
+/** A user with its outcome, if it was begun, and its problem, if it has one. */
+interface FinishedUser {
+  difference: UserDifference
+  /** As commands print it. */
+  shown: PrintedUser | undefined
+  outcome: UserOutcome | undefined
+  problem: UserProblem | undefined
+}
+
+/**
+ * Shows the users that differed, and the problems on stderr.
+ *
+ * @throws Failure `incomplete` or `conflict` if users were not applied; the reason of an early end
+ */
+export async function finishApply(context: Context, result: ApplyResult): Promise<void> {
+  const { output } = context
+  const { plan, outcomes, ended, isPlan, printed } = result
+  const steps = nextSteps(context, result)
+  const byEmail = new Map([...outcomes].map(([{ difference }, outcome]) => [difference.email, outcome]))
+  const isUntouched = [...outcomes.values()].every(
+    ({ status, isCreated }) => status === 'pending' && !isCreated,
+  )
+  if (ended !== undefined && isUntouched) throw ended
+  const differences = printed(plan, result)
+  if (context.dryRun) return showDryRun(context, differences, result.requestsOf(plan.planned))
+  const users = plan.users.map(({ difference }, index): FinishedUser => {
+    const outcome = byEmail.get(difference.email)
+    const problem = problemOf(difference, outcome, steps)
+    return { difference, shown: differences.users[index], outcome, problem }
+  })
+  const count = (isCounted: (outcome: UserOutcome) => boolean) =>
+    users.filter(({ outcome }) => outcome && isCounted(outcome)).length
+  const done = count(isDone)
+  const created = count(({ isCreated }) => isCreated)
+  const adopted = count(({ status }) => status === 'adopted')
+  const unchanged = count(({ status }) => status === 'unchanged')
+  const changed = count((outcome) => isDone(outcome) && !outcome.isCreated) - adopted - unchanged
+  const sent = count((outcome) => outcome.sent.length > 0)
+  const counts = { created, changed, adopted, sent, left: users.length - done }
+  await output.show(appliedUsersView(counts, result.refresh), bodyOf(differences, users, outcomes.size > 0))
+  await warnOfProblems(context, users)
+  const words = describeLeft(users)
+  if (ended !== undefined) {
+    const progress = `${created} created, ${changed} changed, ${plan.planned.length - done} left`
+    output.notice(
+      `${[progress, ...words].join(', ')}. ${isPlan ? 'To continue, make a new plan and apply it' : 'To resume, run the same command'}.`,
+    )
+    throw ended
+  }
+  if (words.length === 0) return
+  const isConflict = users.every(({ outcome, problem }) => !problem || isConflicting(outcome))
+  const again = isPlan ? 'make and apply a new plan' : 'run the same command again'
+  throw new Failure(isConflict ? 'conflict' : 'incomplete', words.join(', and '), {
+    hint: `${isConflict ? 'Check these users, and' : 'Solve the problems above, and'} ${again}. Users that are done are not sent again.`,
+  })
+}
+
+/** @throws Failure `incomplete` if users could not be read */
+async function showDryRun(
+  context: Context,
+  differences: PrintedDifferences,
+  { total, first }: PlannedRequests,
+): Promise<void> {
+  const { output } = context
+  const first_requests = describeFirst(context, first)
+  const requests = output.isDocument ? { requests: total, first_requests } : {}
+  await output.show(userDifferenceView, { ...differences, applied: false, ...requests })
+  if (!output.isDocument) await showFirst(context, first_requests, total)
+  const { failed } = differences.counts
+  if (failed > 0) throw new Failure('incomplete', `${countOf(failed, 'user')} could not be compared`)
+}
+
+/** Whether everything of a user was sent and confirmed. */
+function isDone({ status }: UserOutcome): boolean {
+  return ['created', 'changed', 'adopted', 'unchanged', 'unverified'].includes(status)
+}
+
+function isConflicting(outcome: UserOutcome | undefined): boolean {
+  return outcome?.status === 'conflict' || outcome?.status === 'not_applied'
+}
+
+function nextSteps(context: Context, { state }: ApplyResult): NextSteps {
+  return {
+    adopt: (email, id = 'ID') => commandFor(context, 'users', 'adopt', `${email}=${id}`, '--state', state),
+    forget: (email) =>
+      `or, to create the user again: ${commandFor(context, 'users', 'state', 'forget', email, '--state', state)}`,
+    retry: 'the same command with --retry-unknown',
+    recreate: 'the same command with --recreate-missing',
+  }
+}
+
+async function warnOfProblems({ output }: Context, users: readonly FinishedUser[]): Promise<void> {
+  const all = users.filter(({ problem }) => problem !== undefined)
+  if (all.length === 0) return
+  const lines = all.slice(0, maxListed).flatMap(({ difference, problem }) => {
+    const { file, line, email } = difference
+    const place = file === undefined ? '' : `${file}:${line}: `
+    return [`${place}${email}: ${problem?.message}`, ...(problem?.hints ?? []).map((hint) => `  ${hint}`)]
+  })
+  if (all.length > maxListed) lines.push(`and ${all.length - maxListed} more; --json lists all of them`)
+  await output.warn(lines.join('\n'))
+}
+
+/** `2 users failed`, and so on, for each kind of problem. */
+function describeLeft(users: readonly FinishedUser[]): string[] {
+  const kinds = new Map<string, number>()
+  for (const { difference, outcome, problem } of users) {
+    if (!problem) continue
+    const kind = kindOf(difference, outcome)
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  }
+  return [...kinds].map(([kind, count]) => `${countOf(count, 'user')} ${kind}`)
+}
+
+function kindOf({ action }: UserDifference, outcome: UserOutcome | undefined): string {
+  switch (outcome?.status ?? action) {
+    case 'conflict':
+      return 'changed since the plan was made'
+    case 'not_applied':
+      return 'with a change that did not take effect'
+    case 'unverified':
+      return 'could not be read back'
+    case 'unknown':
+    case 'nameless':
+      return 'with an unknown outcome or ID'
+    case 'missing':
+      return 'missing on the service'
+    default:
+      return 'failed'
+  }
+}
+
+function bodyOf(
+  differences: PrintedDifferences,
+  users: readonly FinishedUser[],
+  applied: boolean,
+): Record<string, unknown> {
+  return {
+    ...differences,
+    applied,
+    users: users.map(({ shown, outcome, problem }) => ({
+      ...shown,
+      id: outcome?.id ?? shown?.id ?? null,
+      ...(outcome && { outcome: outcome.status }),
+      ...(problem && { error: { code: problem.code, message: problem.message } }),
+    })),
+  }
+}

@@ -1,0 +1,296 @@
+import { closeSync, openSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { digestOf } from '../client/history/message-keys.ts'
+import { Failure } from '../contract/failure.ts'
+import { loadSqlite } from '../system/sqlite.ts'
+import type { SearchQuery } from './search-query.ts'
+import { indexedText } from './words.ts'
+
+/** A message, as it is stored and found. */
+export interface StoredMessage {
+  /** ISO 8601, or as the service wrote it. */
+  at: string | null
+  role: string | null
+  contextId: string | null
+  messageId: string | null
+  text: string
+}
+
+/** A message that a search found. `id` sorts by time. */
+export type FoundMessage = StoredMessage & { id: number; sessionId: string | null; turn: number | null }
+
+/** Which messages a search may find. */
+export interface SearchFilters {
+  /** Unix time in ms. */
+  since: number | undefined
+  role: string | undefined
+  contextId: string | undefined
+}
+
+/** A new chatctl with other words or columns builds the index again, and refuses a newer one. */
+const version = 1
+
+/** Maximum number of words that replace `WORD*` in a search. With more, FTS5 merges their matches itself. */
+const maxCompletions = 20
+
+/** In ms, for other processes that write. */
+const busyTimeout = 10_000
+
+const schema = `
+create table messages (
+  id integer primary key,
+  at text,
+  role text,
+  context_id text,
+  message_id text,
+  session_id text,
+  turn integer,
+  text text not null
+) strict;
+create virtual table words using fts5(text, tags, content='', contentless_delete=1, tokenize='ascii');
+`
+
+const columns =
+  'm.id, m.at, m.role, m.context_id "contextId", m.message_id "messageId", m.session_id "sessionId", m.turn, m.text'
+
+/**
+ * Messages in a SQLite database, with an index of their words. The ID of a message is its time, so that a
+ * search reads the newest first and stops at its limit.
+ */
+export class MessageDatabase {
+  readonly path: string
+  readonly database: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+
+  /**
+   * Opens a database, or creates it with mode 0600.
+   *
+   * @param path empty for a temporary database
+   * @param ownSchema further tables
+   * @throws errors of node:sqlite and of the system; OtherVersion
+   */
+  constructor(path: string, ownSchema: string) {
+    if (path !== '') closeSync(openSync(path, 'a', 0o600))
+    const { DatabaseSync } = loadSqlite()
+    this.path = path
+    this.database = new DatabaseSync(path, { timeout: busyTimeout })
+    try {
+      this.#prepareSchema(ownSchema)
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  #prepareSchema(ownSchema: string): void {
+    if (this.#version() === 0) {
+      this.database.exec('pragma journal_mode = wal')
+      this.transact(() => {
+        // Another process may have created the tables in the meantime.
+        if (this.#version() === 0)
+          this.database.exec(`${schema} ${ownSchema} pragma user_version = ${version}`)
+      })
+    }
+    const found = this.#version()
+    if (found !== version) throw new OtherVersion(found > version)
+    // Otherwise, a deleted text stays in the file.
+    this.database.exec('pragma secure_delete = on')
+    // A crash of the machine loses the last transactions; a crash of the process loses none.
+    this.database.exec('pragma synchronous = normal')
+  }
+
+  #version(): number {
+    return Number(this.database.prepare('pragma user_version').get()?.['user_version'])
+  }
+
+  /** A prepared statement, which is kept. */
+  prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const statement = this.database.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+
+  /** All or nothing. Other processes wait. */
+  transact<T>(work: () => T): T {
+    this.database.exec('begin immediate')
+    try {
+      const result = work()
+      this.database.exec('commit')
+      return result
+    } catch (error) {
+      if (this.database.isTransaction) this.database.exec('rollback')
+      throw error
+    }
+  }
+
+  /**
+   * Stores a message and indexes its words.
+   *
+   * @param time Unix time in ms, by which it is sorted
+   * @returns its ID
+   */
+  add(message: StoredMessage, time: number, session?: { id: string; turn: number }): number {
+    const id = this.#freeId(time)
+    const { at, role, contextId, messageId, text } = message
+    this.prepare('insert into messages values (?, ?, ?, ?, ?, ?, ?, ?)').run(
+      id,
+      at,
+      role,
+      contextId,
+      messageId,
+      session?.id ?? null,
+      session?.turn ?? null,
+      text,
+    )
+    this.#index(id, message)
+    return id
+  }
+
+  replaceText(id: number, message: StoredMessage): void {
+    const replacing = this.prepare('update messages set text = ? where id = ? and text <> ?')
+    if (replacing.run(message.text, id, message.text).changes === 0) return
+    this.prepare('delete from words where rowid = ?').run(id)
+    this.#index(id, message)
+  }
+
+  remove(id: number): void {
+    this.prepare('delete from words where rowid = ?').run(id)
+    this.prepare('delete from messages where id = ?').run(id)
+  }
+
+  /** Removes the words of removed and replaced messages, which are otherwise only marked as deleted. */
+  removeDeletedWords(): void {
+    this.prepare("insert into words (words) values ('optimize')").run()
+  }
+
+  /**
+   * Finds messages, the newest first, one after the other.
+   *
+   * @param condition on `m`, the message
+   */
+  *search(
+    query: SearchQuery,
+    { since, role, contextId }: SearchFilters,
+    condition = 'true',
+    values: readonly (string | null)[] = [],
+  ): Generator<FoundMessage> {
+    const sql = `select ${columns} from words join messages m on m.id = words.rowid
+      where words match ? and words.rowid >= ? and ${condition}
+      order by words.rowid desc`
+    const tags = tagsOf({ role, contextId }).map((tag) => ` AND tags : ${tag}`)
+    const expression = query.expression((prefix) => this.#wordsWithPrefix(prefix))
+    const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
+    const statement = this.database.prepare(sql)
+    for (const row of statement.iterate(`text : (${expression})${tags.join('')}`, from, ...values)) {
+      yield row as unknown as FoundMessage
+    }
+  }
+
+  close(): void {
+    this.database.close()
+  }
+
+  #index(id: number, { text, role, contextId }: StoredMessage): void {
+    const insert = this.prepare('insert into words (rowid, text, tags) values (?, ?, ?)')
+    insert.run(id, indexedText(text), tagsOf({ role, contextId }).join(' '))
+  }
+
+  /** The words of the index that begin with a prefix, unless there are too many. */
+  #wordsWithPrefix(prefix: string): string[] | undefined {
+    // The type `row` would count the matches of each word.
+    this.database.exec('create virtual table if not exists temp.terms using fts5vocab(main, words, instance)')
+    const first = this.prepare('select term from temp.terms where term >= ? order by term limit 1')
+    const found: string[] = []
+    for (let from = prefix; found.length <= maxCompletions; ) {
+      const term = first.get(from)?.['term']
+      if (typeof term !== 'string' || !term.startsWith(prefix)) return found
+      // FTS5 may end a long word inside a character.
+      if (term.includes('\ufffd')) return undefined
+      found.push(term)
+      // Lower than any longer word.
+      from = `${term}\u0001`
+    }
+    return undefined
+  }
+
+  #freeId(time: number): number {
+    const last = this.prepare('select max(id) last from messages where id between ? and ?')
+    for (let first = firstId(time); ; first += idsPerMs) {
+      const found = last.get(first, first + idsPerMs - 1)?.['last']
+      if (typeof found !== 'number') return first
+      if (found < first + idsPerMs - 1) return found + 1
+    }
+  }
+}
+
+/** Words that stand for a role and a context, so that the index alone can select them. */
+function tagsOf({
+  role,
+  contextId,
+}: {
+  role?: string | null | undefined
+  contextId?: string | null | undefined
+}) {
+  const tags: string[] = []
+  if (role != null) tags.push(`r${digestOf([role])}`)
+  if (contextId != null) tags.push(`c${digestOf([contextId])}`)
+  return tags
+}
+
+/** Another chatctl wrote the database. */
+export class OtherVersion extends Error {
+  readonly isNewer: boolean
+
+  constructor(isNewer: boolean) {
+    super('another version of chatctl wrote it')
+    this.isNewer = isNewer
+  }
+}
+
+/** IDs begin with the milliseconds since 2020, so that they are exact as numbers until 2089. */
+const idsPerMs = 4096
+const epoch = Date.UTC(2020, 0, 1)
+const lastTime = Math.floor(Number.MAX_SAFE_INTEGER / idsPerMs) - 1000
+
+/** The lowest ID of a time. */
+function firstId(time: number): number {
+  return Math.max(-lastTime, Math.min(lastTime, Math.floor(time) - epoch)) * idsPerMs
+}
+
+/** The time by which a message with an ID is sorted, in ms. */
+export function timeOfId(id: number): number {
+  return Math.floor(id / idsPerMs) + epoch
+}
+
+/**
+ * The newest file of a name: `NAME.db`, or `NAME-2.db` and so on after damage. A damaged file is not
+ * renamed: another process that has it open would remove the log of the new file with its name when it
+ * closes the old one (https://sqlite.org/howtocorrupt.html, section 4).
+ */
+export function newestFile(directory: string, name: string): { path: string; next: string; exists: boolean } {
+  const numbers = namesIn(directory).flatMap((entry) => {
+    if (!entry.startsWith(name)) return []
+    const [found, number] = /^(?:-(\d{1,9}))?\.db$/.exec(entry.slice(name.length)) ?? []
+    return found === undefined ? [] : [Number(number ?? 1)]
+  })
+  const newest = Math.max(1, ...numbers)
+  const pathOf = (number: number) => join(directory, `${name}${number === 1 ? '' : `-${number}`}.db`)
+  return { path: pathOf(newest), next: pathOf(newest + 1), exists: numbers.length > 0 }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** The failure for a database of a newer chatctl. */
+export function newerVersion(path: string): Failure {
+  return new Failure('storage', `A newer chatctl wrote ${path}`, { hint: 'Update chatctl.' })
+}

@@ -1,0 +1,265 @@
+import type { HistoryStore, Part, PartEnding } from '../client/history/collect-history.ts'
+import type { HistoryPosition } from '../client/history/history-position.ts'
+import { keysOf, MessageKeys } from '../client/history/message-keys.ts'
+import type { ApiResponse } from '../client/response/response.ts'
+import { isRecord } from '../contract/notation/exact-json.ts'
+import type { HistoryMessage, HistoryPage } from '../contract/resources/conversation.ts'
+import { cursorOf, timeOf } from '../contract/resources/history-order.ts'
+import { MessageDatabase, type StoredMessage } from './message-database.ts'
+import { demandOwner, type MirrorOwner } from './mirror-file.ts'
+import { storageError } from './storage-error.ts'
+
+/** What a mirror says about itself. */
+export interface MirrorFacts extends MirrorOwner {
+  /** Null if the service does not tell it. */
+  userId: string | null
+  messages: number
+  /** Unix time in ms: it contains all messages up to then. Null until the first complete sync. */
+  asOf: number | null
+  /** Whether a sync was interrupted. */
+  isIncomplete: boolean
+}
+
+/** `keys` identifies messages as the walk does; their part is -1 while they are fetched again. */
+const schema = `
+create table owner (
+  profile text, base_url text, user_id text,
+  messages integer not null, as_of integer, is_replaced integer not null
+) strict;
+create table parts (part integer primary key, position text, ending text) strict;
+create table keys (
+  low integer, high integer, part integer not null, message integer not null, primary key (low, high)
+) strict, without rowid;
+`
+
+/**
+ * A copy of the history of one user in a database. Each page is one transaction, so that it is usable
+ * whenever a sync ends.
+ */
+export class Mirror implements HistoryStore {
+  readonly #store: MessageDatabase
+  #parts: Part[]
+
+  /** @throws errors of node:sqlite and of the system; OtherVersion; Failure `conflict` for another owner */
+  constructor(path: string, owner: MirrorOwner) {
+    this.#store = new MessageDatabase(path, schema)
+    try {
+      this.#store
+        .prepare('insert into owner select ?, ?, null, 0, null, 0 where not exists (select 1 from owner)')
+        .run(owner.profile, owner.baseUrl)
+      demandOwner(path, this.facts(), owner)
+      this.#parts = this.#readParts()
+    } catch (error) {
+      this.#store.close()
+      throw error
+    }
+  }
+
+  /** Opens an existing mirror to search it. */
+  static openToSearch(
+    path: string,
+    owner: MirrorOwner,
+  ): { store: MessageDatabase; facts: MirrorFacts | undefined } {
+    const store = new MessageDatabase(path, schema)
+    try {
+      const facts = readFacts(store)
+      if (facts) demandOwner(path, facts, owner)
+      return { store, facts }
+    } catch (error) {
+      store.close()
+      throw error
+    }
+  }
+
+  get path(): string {
+    return this.#store.path
+  }
+
+  get parts(): readonly Part[] {
+    return this.#parts
+  }
+
+  facts(): MirrorFacts {
+    const facts = this.#guard(() => readFacts(this.#store))
+    if (!facts) throw new Error('the mirror has no owner')
+    return facts
+  }
+
+  /** Whether SQLite finds no damage. */
+  isSound(): boolean {
+    const [row] = this.#store.prepare('pragma quick_check(1)').all()
+    return row?.['quick_check'] === 'ok'
+  }
+
+  setUser(userId: string): void {
+    this.#guard(() => this.#store.prepare('update owner set user_id = ?').run(userId))
+  }
+
+  /** @param messages oldest first */
+  append(
+    part: number,
+    messages: readonly HistoryMessage[],
+    position: HistoryPosition,
+    response: ApiResponse<HistoryPage>,
+  ): void {
+    const keyOf = pageKeys(response)
+    this.#change(() => {
+      let added = 0
+      let time = position.time
+      for (const message of messages) {
+        const at = timeOf(message)
+        // A message without a time is sorted after the one before it.
+        if (Number.isFinite(at)) time = at
+        if (this.#put(part, message, time ?? 0, keyOf(message))) added++
+      }
+      this.#store.prepare('update owner set messages = messages + ?').run(added)
+      this.#store
+        .prepare(
+          'insert into parts values (?, ?, null) on conflict (part) do update set position = excluded.position',
+        )
+        .run(part, JSON.stringify(position))
+    })
+  }
+
+  endPart(part: number, ending: PartEnding): void {
+    this.#change(() => {
+      this.#store
+        .prepare(
+          'insert into parts values (?, null, ?) on conflict (part) do update set ending = excluded.ending',
+        )
+        .run(part, ending)
+    })
+  }
+
+  storedKeys(): MessageKeys {
+    const seen = new MessageKeys()
+    const rows = this.#store.prepare('select low, high, part from keys where part >= 0')
+    this.#guard(() => {
+      for (const row of rows.iterate()) {
+        const { low, high, part } = row as { low: number; high: number; part: number }
+        seen.add({ low: [low], high: [high] }, 0, part)
+      }
+    })
+    return seen
+  }
+
+  /**
+   * Forgets which messages it has, so that all are fetched again. They stay until then.
+   *
+   * @param isReplaced whether messages that the service no longer has are removed at the end
+   */
+  restart(isReplaced: boolean): void {
+    this.#change(() => {
+      this.#store.prepare('delete from parts').run()
+      this.#store.prepare('update keys set part = -1').run()
+      this.#store.prepare('update owner set is_replaced = ?').run(isReplaced ? 1 : 0)
+    })
+  }
+
+  /**
+   * Records that it contains all messages.
+   *
+   * @param asOf Unix time in ms at which the sync began
+   * @param mayLack whether the service may have hidden messages, so that none is removed
+   */
+  finish(asOf: number, mayLack: boolean): void {
+    this.#change(() => {
+      const isReplaced = this.#store.prepare('select is_replaced from owner').get()?.['is_replaced'] === 1
+      if (isReplaced && !mayLack) this.#removeUnseen()
+      if (isReplaced) this.#store.removeDeletedWords()
+      this.#store.prepare('update owner set as_of = ?, is_replaced = 0').run(asOf)
+      this.#store.prepare('update keys set part = 0 where part <> 0').run()
+      this.#store.prepare('delete from parts').run()
+      this.#store.prepare("insert into parts values (0, null, 'ended')").run()
+    })
+  }
+
+  close(): void {
+    this.#store.close()
+  }
+
+  /** @returns whether it is new */
+  #put(part: number, message: HistoryMessage, time: number, key: Key): boolean {
+    const known = this.#store.prepare('select message from keys where low = ? and high = ?').get(...key)
+    const stored = storedForm(message)
+    if (typeof known?.['message'] === 'number') {
+      this.#store.replaceText(known['message'], stored)
+      this.#store.prepare('update keys set part = ? where low = ? and high = ?').run(part, ...key)
+      return false
+    }
+    const id = this.#store.add(stored, time)
+    this.#store.prepare('insert into keys values (?, ?, ?, ?)').run(...key, part, id)
+    return true
+  }
+
+  #removeUnseen(): void {
+    const unseen = this.#store.prepare('select message from keys where part = -1').all()
+    for (const { message } of unseen) this.#store.remove(Number(message))
+    this.#store.prepare('delete from keys where part = -1').run()
+    this.#store.prepare('update owner set messages = messages - ?').run(unseen.length)
+  }
+
+  #change(work: () => void): void {
+    this.#guard(() => this.#store.transact(work))
+    this.#parts = this.#guard(() => this.#readParts())
+  }
+
+  #readParts(): Part[] {
+    return this.#store
+      .prepare('select position, ending from parts order by part')
+      .all()
+      .map(({ position, ending }) => ({
+        position: typeof position === 'string' ? JSON.parse(position) : undefined,
+        ending: (ending ?? undefined) as PartEnding | undefined,
+      }))
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw storageError(this.path, error)
+    }
+  }
+}
+
+type Key = readonly [low: number, high: number]
+
+/** The key of each message of a page, as the walk has it. */
+function pageKeys({ body }: ApiResponse<HistoryPage>): (message: HistoryMessage) => Key {
+  const sent: readonly unknown[] = Array.isArray(body?.messages) ? body.messages : []
+  const page = sent.filter(isRecord as (value: unknown) => value is HistoryMessage)
+  const { low, high } = keysOf(page)
+  const indexes = new Map(page.map((message, index) => [message, index]))
+  return (message) => {
+    const index = indexes.get(message) ?? 0
+    return [low[index] ?? 0, high[index] ?? 0]
+  }
+}
+
+function readFacts(store: MessageDatabase): MirrorFacts | undefined {
+  const row = store.prepare('select * from owner').get()
+  if (!row) return undefined
+  const parts = store.prepare('select ending from parts').all()
+  const asOf = row['as_of'] as number | null
+  return {
+    profile: row['profile'] as string | null,
+    baseUrl: row['base_url'] as string | null,
+    userId: row['user_id'] as string | null,
+    messages: Number(row['messages']),
+    asOf,
+    isIncomplete: asOf === null || parts.length !== 1 || parts[0]?.['ending'] !== 'ended',
+  }
+}
+
+function storedForm(message: HistoryMessage): StoredMessage {
+  const { role, content, context_id: contextId } = message
+  const time = new Date(timeOf(message))
+  return {
+    at: Number.isNaN(time.getTime()) ? null : time.toISOString(),
+    role: typeof role === 'string' ? role : null,
+    contextId: typeof contextId === 'string' ? contextId : null,
+    messageId: cursorOf(message, 'id') ?? null,
+    text: typeof content === 'string' ? content : content == null ? '' : JSON.stringify(content),
+  }
+}

@@ -1,0 +1,118 @@
+import { type CollectOptions, collectHistory } from '../client/history/collect-history.ts'
+import type { ContextOwner } from '../config/last-context.ts'
+import { Failure } from '../contract/failure.ts'
+import type { Clock } from '../system/clock.ts'
+import type { Directories } from '../system/files/directories.ts'
+import { isDamaged } from '../system/sqlite.ts'
+import { newerVersion, newestFile, OtherVersion } from './message-database.ts'
+import { Mirror, type MirrorFacts } from './mirror.ts'
+import { lockMirror, type MirrorOwner, mirrorsDirectory, nameOf, ownerOf } from './mirror-file.ts'
+import { storageError } from './storage-error.ts'
+
+export interface SyncOptions extends Pick<CollectOptions, 'history' | 'onFirstResponse' | 'onPage'> {
+  directories: Directories
+  owner: ContextOwner
+  clock: Clock
+  /** Whether to fetch all messages again, and remove those that the service no longer has. */
+  isFull: boolean
+  /** The ID of the user whose history it is; undefined if the service does not tell it. */
+  findUser(): Promise<string | undefined>
+  /** Called if an interrupted sync is resumed. */
+  onResume(messages: number): void
+  /** Called if the position of an interrupted sync is no longer valid. */
+  onRestart(): void
+  /** Called with the path of a damaged mirror, which stays there. */
+  onDamage(path: string): void
+  /** Called after a failure with the number of messages that the mirror has. */
+  onKept(messages: number): void
+}
+
+export interface SyncResult {
+  facts: MirrorFacts
+  path: string
+  /** Number of new messages, and of those that the service no longer has. */
+  added: number
+  removed: number
+  /** Whether more messages have the same time than fit on a page, so that some may be missing. */
+  mayLack: boolean
+}
+
+/**
+ * Fetches the messages that a mirror does not have yet, the newest first. If it ends early, the next sync
+ * fetches newer messages first, and then continues where this one stopped.
+ *
+ * @throws Failure `conflict` if another process syncs the same history, or if the mirror is of another user
+ */
+export async function syncHistory(options: SyncOptions): Promise<SyncResult> {
+  const { directories, clock } = options
+  const directory = mirrorsDirectory(directories)
+  const owner = ownerOf(options.owner)
+  const release = lockMirror(directory, nameOf(owner))
+  try {
+    const mirror = openSound(directory, owner, options.onDamage)
+    try {
+      return await fillMirror(mirror, clock.now(), options)
+    } finally {
+      mirror.close()
+    }
+  } finally {
+    release()
+  }
+}
+
+async function fillMirror(mirror: Mirror, startedAt: number, options: SyncOptions): Promise<SyncResult> {
+  const userId = await options.findUser()
+  demandUser(mirror.path, mirror.facts(), userId)
+  if (userId !== undefined) mirror.setUser(userId)
+  const { messages: before, isIncomplete } = mirror.facts()
+  if (options.isFull) mirror.restart(true)
+  let mayLack = false
+  const onAmbiguousTime = () => {
+    mayLack = true
+  }
+  const collecting = { ...options, store: mirror, context: undefined, since: undefined, onAmbiguousTime }
+  try {
+    if (before > 0 && isIncomplete && !options.isFull) options.onResume(before)
+    if (!(await collectHistory(collecting))) {
+      options.onRestart()
+      mirror.restart(false)
+      await collectHistory(collecting)
+    }
+    const added = mirror.facts().messages - before
+    mirror.finish(startedAt, mayLack)
+    const facts = mirror.facts()
+    return { facts, path: mirror.path, added, removed: before + added - facts.messages, mayLack }
+  } catch (error) {
+    const kept = mirror.facts().messages
+    if (kept > 0) options.onKept(kept)
+    throw error
+  }
+}
+
+function demandUser(path: string, { userId: known }: MirrorFacts, userId: string | undefined): void {
+  if (known === null || userId === undefined || known === userId) return
+  throw new Failure(
+    'conflict',
+    `The mirror ${path} is of the user ${known}, but the service says that you are the user ${userId}`,
+    { hint: 'Use another profile for this user, or move the file elsewhere to start a new mirror.' },
+  )
+}
+
+/** Opens the newest mirror. If it is damaged, it stays as it is, and the next one begins. */
+function openSound(directory: string, owner: MirrorOwner, onDamage: (path: string) => void): Mirror {
+  const { path, next } = newestFile(directory, nameOf(owner))
+  try {
+    const mirror = new Mirror(path, owner)
+    if (mirror.isSound()) return mirror
+    mirror.close()
+  } catch (error) {
+    if (error instanceof OtherVersion) throw newerVersion(path)
+    if (!isDamaged(error)) throw storageError(path, error)
+  }
+  onDamage(path)
+  try {
+    return new Mirror(next, owner)
+  } catch (error) {
+    throw storageError(next, error)
+  }
+}

@@ -1,0 +1,216 @@
+import { hashPassword, passwordLength, verifyPassword } from '../../domain/access/passwords.ts'
+import { type AuditContext, recordChange } from '../../domain/audit.ts'
+import { storePassword } from '../../domain/users.ts'
+import type { UserRow } from '../../store/tables.ts'
+import { beginAttempt, sessionSubjects } from '../attempt-throttle.ts'
+import { paths } from '../metadata.ts'
+import { accountPage, signedOutPage } from '../pages/account-page.ts'
+import { type Notice, waitNotice } from '../pages/oauth-page.ts'
+import { digestOfReference } from '../record-payload.ts'
+import {
+  beginSecondFactor,
+  cancelSecondFactor,
+  confirmSecondFactor,
+  consumeCode,
+  hasSecondFactor,
+  readRecoveryCode,
+  readUnconfirmed,
+  removeSecondFactor,
+} from '../second-factor.ts'
+import {
+  type BrowserSession,
+  closeSession,
+  extendSession,
+  findSession,
+  renewSession,
+} from './browser-cookies.ts'
+import {
+  type BrowserRequest,
+  formToken,
+  type OAuthServer,
+  PageError,
+  readForm,
+  redirect,
+  sendPage,
+} from './browser-request.ts'
+import { endOtherSessions, endSessions, listSessions, signInSessionIdOf } from './sign-in-sessions.ts'
+
+/** The person who is signed in to a browser. */
+export interface SignedInPerson {
+  user: UserRow
+  session: BrowserSession
+  /** The public id of the session. */
+  sessionId: string
+}
+
+/** Shows the account of the person who is signed in, or redirects to the sign-in page. */
+export async function showAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+  const person = await findSignedInPerson(server, visit)
+  if (!person) return redirect(visit.response, paths.signIn)
+  await extendSession(server.provider, visit, person.session)
+  await show(server, visit, person, {})
+}
+
+/** Carries out a form of the account page. */
+export async function submitAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+  const person = await findSignedInPerson(server, visit)
+  if (!person) return redirect(visit.response, paths.signIn)
+  const form = await readForm(server, visit, person.session.uid)
+  const action = form.get('do') ?? ''
+  if (action === 'sign-out') {
+    await closeSession(server.provider, visit, person.session)
+    return sendPage(visit.response, signedOutPage())
+  }
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+  if (!act) throw new PageError(400, 'This form is not valid here', 'Go back and reload the page.')
+  await show(server, visit, person, await act(server, visit, person, form))
+}
+
+type Act = (
+  server: OAuthServer,
+  visit: BrowserRequest,
+  person: SignedInPerson,
+  form: URLSearchParams,
+) => Promise<Notice>
+
+const actions: Record<string, Act> = {
+  async end({ db, clock }, _visit, { user }, form) {
+    const chosen = (await listSessions(db, clock, user.id)).filter(({ id }) => id === form.get('id'))
+    await endSessions(db, clock, chosen)
+    return chosen.length > 0
+      ? { done: 'The session was ended.' }
+      : { alert: 'The session has already ended.' }
+  },
+  async 'end-others'({ db, clock }, _visit, { user, sessionId }) {
+    await db.transaction().execute((transaction) => endOtherSessions(transaction, clock, user.id, sessionId))
+    return { done: 'All other sessions were ended.' }
+  },
+  async password(server, visit, person, form) {
+    const wanted = form.get('new') ?? ''
+    const { min, max } = passwordLength
+    if ([...wanted].length < min || [...wanted].length > max) {
+      return { alert: `The new password must have ${min} to ${max.toLocaleString('en')} characters.` }
+    }
+    const refused = await requirePassword(server, person, form)
+    if (refused) return refused
+    const hash = await hashPassword(wanted)
+    const { user, session, sessionId } = person
+    const by = requestContextOf(server, visit, user)
+    await server.db.transaction().execute(async (transaction) => {
+      await storePassword(transaction, user.id, hash, by)
+      await endOtherSessions(transaction, server.clock, user.id, sessionId)
+      await recordChange(transaction, by, {
+        action: 'user.password',
+        target: user.id,
+        before: null,
+        after: { password_changed: true },
+      })
+    })
+    await renewSession(server.provider, visit, session)
+    return { done: 'The password was changed, and all other sessions were ended.' }
+  },
+  async 'factor-begin'(server, _visit, person, form) {
+    // Otherwise, anyone with an open browser could lock its owner out permanently.
+    const refused = await requirePassword(server, person, form)
+    if (refused) return refused
+    await beginSecondFactor(server.db, server.cipher, person.user.id)
+    return {}
+  },
+  async 'factor-cancel'({ db }, _visit, { user }) {
+    await cancelSecondFactor(db, user.id)
+    return {}
+  },
+  async 'factor-confirm'(server, visit, { user, session }, form) {
+    const { db, cipher, clock } = server
+    if (await hasSecondFactor(db, user.id)) return {}
+    const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), clock.now())
+    if ('wait' in attempt) return waitNotice(attempt.wait)
+    const by = requestContextOf(server, visit, user)
+    if (!(await attempt.judge(consumeCode(db, cipher, user.id, form.get('code') ?? '', by)))) {
+      return { alert: 'Wrong code. Wait for the next one.' }
+    }
+    await attempt.succeed()
+    await confirmSecondFactor(db, user.id, by)
+    return { done: `The second factor is now on. ${await describeRecovery(server, user)}` }
+  },
+  async 'factor-recovery'(server, _visit, person, form) {
+    const refused = await requirePassword(server, person, form)
+    return refused ?? { done: await describeRecovery(server, person.user) }
+  },
+  async 'factor-off'(server, visit, person, form) {
+    const refused = await requirePassword(server, person, form)
+    if (refused) return refused
+    const { user } = person
+    await removeSecondFactor(server.db, user.id, requestContextOf(server, visit, user))
+    return { done: 'The second factor is now off.' }
+  },
+}
+
+async function describeRecovery({ db, cipher }: OAuthServer, { id }: UserRow): Promise<string> {
+  const code = await readRecoveryCode(db, cipher, id)
+  return code === undefined
+    ? 'The second factor is off.'
+    : `Your recovery code is ${code}. Keep it in a safe place. If you lose your authenticator app, enter the recovery code instead: it works once, and turns the second factor off.`
+}
+
+/** The audit context of a change that a person makes to their own account. */
+export const requestContextOf = (
+  { clock }: OAuthServer,
+  { response }: BrowserRequest,
+  { id }: UserRow,
+): AuditContext => ({
+  actor: id,
+  keyId: null,
+  requestId: String(response.getHeader('x-request-id')),
+  clock,
+})
+
+/** @returns an error notice; undefined if the form contains the person's password */
+async function requirePassword(
+  { db, clock }: OAuthServer,
+  { user, session }: SignedInPerson,
+  form: URLSearchParams,
+): Promise<Notice | undefined> {
+  const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'password'), clock.now())
+  if ('wait' in attempt) return waitNotice(attempt.wait)
+  const check = verifyPassword(user.password_hash, form.get('password') ?? '')
+  if (!(await attempt.judge(check))) {
+    return { alert: 'Wrong current password.' }
+  }
+  await attempt.succeed()
+  return undefined
+}
+
+export async function findSignedInPerson(
+  { db, provider }: OAuthServer,
+  visit: BrowserRequest,
+): Promise<SignedInPerson | undefined> {
+  const session = await findSession(provider, visit)
+  if (!session) return undefined
+  const user = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('id', '=', session.accountId ?? '')
+    .executeTakeFirst()
+  return user && { user, session, sessionId: signInSessionIdOf(digestOfReference(session.uid)) }
+}
+
+async function show(
+  server: OAuthServer,
+  visit: BrowserRequest,
+  person: SignedInPerson,
+  notice: Notice,
+): Promise<void> {
+  const { db, cipher, formKey, clock } = server
+  const { user, session, sessionId } = person
+  const page = accountPage({
+    email: user.email,
+    token: formToken(formKey, session.uid),
+    ownId: sessionId,
+    sessions: await listSessions(db, clock, user.id),
+    hasSecondFactor: await hasSecondFactor(db, user.id),
+    unconfirmed: await readUnconfirmed(db, cipher, user.id, user.email),
+    ...notice,
+  })
+  sendPage(visit.response, page)
+}

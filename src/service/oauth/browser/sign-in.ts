@@ -1,0 +1,277 @@
+import type { InteractionResults } from 'oidc-provider'
+import { ApiError } from '../../api-error.ts'
+import { verifyPassword } from '../../domain/access/passwords.ts'
+import { recordChange } from '../../domain/audit.ts'
+import type { Database, UserRow } from '../../store/tables.ts'
+import { beginAttempt, codeSubjects, passwordSubjects, type SignInAttempt } from '../attempt-throttle.ts'
+import { providerNow } from '../lifetimes.ts'
+import { paths } from '../metadata.ts'
+import { type Notice, waitNotice } from '../pages/oauth-page.ts'
+import { codePage, consentPage, type SignInForm, signInPage } from '../pages/sign-in-page.ts'
+import { scopeNames, scopes } from '../scopes.ts'
+import { consumeCode, hasSecondFactor } from '../second-factor.ts'
+import { requestContextOf } from './account.ts'
+import { findKnownBrowser, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
+import {
+  type BrowserRequest,
+  formToken,
+  type OAuthServer,
+  PageError,
+  readForm,
+  redirect,
+  sendPage,
+} from './browser-request.ts'
+
+type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetails']>>
+
+/** Maximum time between password and code, in ms. */
+const codeTimeout = 5 * 60_000
+
+/** Begins a sign-in for a page of this service: an interaction without a redirect URI. */
+export async function beginSignIn(
+  { provider, issuer, startLimit }: OAuthServer,
+  visit: BrowserRequest,
+  returnPath: string,
+): Promise<void> {
+  startLimit.take(visit.address)
+  const life = 3600
+  const uid = crypto.randomUUID()
+  const path = `${paths.signIn}/${uid}`
+  const prompt = { name: 'login', reasons: [], details: {} }
+  const Begun = provider.Interaction as unknown as new (uid: string, payload: object) => Interaction
+  const interaction = new Begun(uid, { returnTo: issuer + returnPath, prompt, params: {} })
+  await interaction.save(life)
+  setCookie(provider, visit, { name: provider.cookieName('interaction'), value: uid, path, life })
+  redirect(visit.response, path)
+}
+
+/** Shows the current page of a sign-in: password, code, or consent. */
+export async function showSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+  const interaction = await findInteraction(server, visit)
+  await showStep(server, visit, interaction, {}, '')
+}
+
+/** Carries out a form of a sign-in page. */
+export async function submitSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+  const interaction = await findInteraction(server, visit)
+  const form = await readForm(server, visit, interaction.uid)
+  const program = redirectUriOf(interaction)
+  if (form.get('decision') === 'deny' && program !== undefined)
+    return deny(server, visit, interaction, program)
+  if (interaction.prompt.name === 'consent') return agree(server, visit, interaction)
+  const pending = await pendingUser(server, interaction)
+  if (pending) return submitCode(server, visit, interaction, pending, form.get('code') ?? '')
+  await submitPassword(server, visit, interaction, form.get('email') ?? '', form.get('password') ?? '')
+}
+
+async function submitPassword(
+  server: OAuthServer,
+  visit: BrowserRequest,
+  interaction: Interaction,
+  email: string,
+  password: string,
+): Promise<void> {
+  const { db, provider } = server
+  server.removeExpired()
+  const attempt = await beginAttempt(
+    db,
+    passwordSubjects(attemptOf(server, visit, email)),
+    server.clock.now(),
+  )
+  if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), email)
+  const user = await attempt.judge(checkPassword(db, email, password))
+  if (!user) {
+    await showStep(server, visit, interaction, { alert: 'Wrong email or password.' }, email)
+    return recordFailure(server, visit, email, 'password')
+  }
+  await attempt.succeed()
+  if (!(await hasSecondFactor(db, user.id))) return complete(server, visit, interaction, user, ['pwd'])
+  const pending = { pending: { user: user.id, at: server.clock.now() } }
+  const { request, response } = visit
+  await provider.interactionResult(request, response, pending, { mergeWithLastSubmission: false })
+  redirect(response, visit.url.pathname)
+}
+
+/**
+ * The user with an email and a password, or undefined. It takes as long for an unknown email and for a user
+ * without a password.
+ */
+async function checkPassword(db: Database, email: string, password: string): Promise<UserRow | undefined> {
+  const user = await findUser(db, email)
+  const isRight = await verifyPassword(user?.password_hash ?? null, password)
+  return isRight ? user : undefined
+}
+
+const findUser = (db: Database, email: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('email_key', '=', email.trim().toLowerCase()).executeTakeFirst()
+
+/** Call it after the response, whose time must not tell whether there is such a user. */
+async function recordFailure(
+  server: OAuthServer,
+  visit: BrowserRequest,
+  email: string,
+  wrong: 'password' | 'code',
+): Promise<void> {
+  const user = await findUser(server.db, email)
+  if (!user) return
+  const by = { ...requestContextOf(server, visit, user), actor: 'anonymous' }
+  const after = { wrong, address: visit.address }
+  await recordChange(server.db, by, { action: 'sign_in.failed', target: user.id, before: null, after })
+}
+
+async function submitCode(
+  server: OAuthServer,
+  visit: BrowserRequest,
+  interaction: Interaction,
+  user: UserRow,
+  code: string,
+): Promise<void> {
+  const { db, cipher } = server
+  const attempt = await beginAttempt(
+    db,
+    codeSubjects(attemptOf(server, visit, user.email)),
+    server.clock.now(),
+  )
+  if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), '')
+  const by = requestContextOf(server, visit, user)
+  if (await attempt.judge(consumeCode(db, cipher, user.id, code, by))) {
+    await attempt.succeed()
+    return complete(server, visit, interaction, user, ['pwd', 'otp'])
+  }
+  const alert = 'Wrong or already used code. Wait for the next one.'
+  await showStep(server, visit, interaction, { alert }, '')
+  await recordFailure(server, visit, user.email, 'code')
+}
+
+async function complete(
+  server: OAuthServer,
+  visit: BrowserRequest,
+  interaction: Interaction,
+  user: UserRow,
+  methods: string[],
+): Promise<void> {
+  rememberBrowser(server.provider, visit, user.email)
+  const login = { accountId: user.id, amr: methods }
+  if (interaction.session && interaction.session.accountId !== user.id) {
+    // Another person was signed in to this browser; their session ends now.
+    delete interaction.session
+    interaction.result = { login }
+    await interaction.save(interaction.exp - providerNow())
+  }
+  await openSession(server.provider, visit, user.id, methods)
+  if (redirectUriOf(interaction) === undefined) {
+    await interaction.destroy()
+    return redirect(visit.response, interaction.returnTo)
+  }
+  await finish(server, visit, { login })
+}
+
+/** Each consent is a separate grant, so that signing out on one machine does not end the others. */
+async function agree(
+  server: OAuthServer,
+  visit: BrowserRequest,
+  { params, session, lastSubmission }: Interaction,
+) {
+  const grant = new server.provider.Grant({
+    accountId: session?.accountId,
+    clientId: String(params['client_id']),
+  })
+  grant.addOIDCScope(String(params['scope']))
+  await finish(server, visit, { ...lastSubmission, consent: { grantId: await grant.save() } })
+}
+
+/**
+ * Tells the program that the person said no (RFC 6749 section 4.1.2.1). Not as a result of the
+ * interaction: that would be stored, and anyone can say no.
+ */
+async function deny(
+  { issuer }: OAuthServer,
+  { response }: BrowserRequest,
+  interaction: Interaction,
+  program: string,
+) {
+  const { state } = interaction.params
+  await interaction.destroy()
+  const address = new URL(program)
+  const answer = {
+    error: 'access_denied',
+    error_description: 'The user denied the request',
+    state,
+    iss: issuer,
+  }
+  for (const [name, value] of Object.entries(answer))
+    if (typeof value === 'string') address.searchParams.set(name, value)
+  redirect(response, address.href)
+}
+
+const attemptOf = (server: OAuthServer, visit: BrowserRequest, email: string): SignInAttempt => ({
+  email,
+  address: visit.address,
+  browser: findKnownBrowser(server.provider, visit, email),
+})
+
+function finish(
+  { provider }: OAuthServer,
+  { request, response }: BrowserRequest,
+  result: InteractionResults,
+) {
+  return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
+}
+
+async function findInteraction(
+  { provider }: OAuthServer,
+  { request, response, url }: BrowserRequest,
+): Promise<Interaction> {
+  const interaction = await provider.interactionDetails(request, response).catch((error: Error) => {
+    if (error.name === 'SessionNotFound') return undefined
+    throw error
+  })
+  if (interaction && url.pathname === `${paths.signIn}/${interaction.uid}`) return interaction
+  throw new PageError(400, 'This sign-in has ended', 'Start again in the program that you came from.')
+}
+
+/** The user whose password was correct, before the code. */
+async function pendingUser(
+  { db, clock }: OAuthServer,
+  { result }: Interaction,
+): Promise<UserRow | undefined> {
+  const pending = result?.['pending'] as { user: string; at: number } | undefined
+  if (!pending || clock.now() - pending.at > codeTimeout) return undefined
+  return db.selectFrom('users').selectAll().where('id', '=', pending.user).executeTakeFirst()
+}
+
+/** The redirect URI of the program that began the sign-in. */
+function redirectUriOf({ params }: Interaction): string | undefined {
+  const uri = params['redirect_uri']
+  return typeof uri === 'string' ? uri : undefined
+}
+
+async function showStep(
+  server: OAuthServer,
+  visit: BrowserRequest,
+  interaction: Interaction,
+  notice: Notice,
+  email: string,
+): Promise<void> {
+  const { uid, prompt, params, session } = interaction
+  const form: SignInForm = {
+    action: `${paths.signIn}/${uid}`,
+    token: formToken(server.formKey, uid),
+    redirectUri: redirectUriOf(interaction),
+    ...notice,
+  }
+  if (prompt.name !== 'consent') {
+    const page = (await pendingUser(server, interaction)) ? codePage(form) : signInPage(form, email)
+    return sendPage(visit.response, page)
+  }
+  const user = await server.db
+    .selectFrom('users')
+    .select('email')
+    .where('id', '=', session?.accountId ?? '')
+    .executeTakeFirst()
+  if (!user) throw new ApiError('unauthorized', 'Not signed in')
+  const query = new URLSearchParams({ ...(params as Record<string, string>), prompt: 'login' })
+  const rights = scopeNames(String(params['scope'])).flatMap((name) => scopes[name]?.description ?? [])
+  const about = { email: user.email, rights, other: `${paths.authorize}?${query}` }
+  sendPage(visit.response, consentPage(form, about))
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import { lstatSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod/mini'
+import type { ApiResponse } from '../../client/response/response.ts'
+import { contradictionsIn } from '../../contract/contradictions.ts'
+import { Failure } from '../../contract/failure.ts'
+import { checkShape } from '../../contract/faults.ts'
+import { parseJson } from '../../contract/notation/exact-json.ts'
+import { type ApiConfiguration, apiConfiguration } from '../../contract/resources/settings.ts'
+import { type Clock, isoNow } from '../../system/clock.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import type { Directories } from '../../system/files/directories.ts'
+import { replaceDocument } from '../../system/files/document-file.ts'
+import { makePrivateDirectory } from '../../system/files/private-directory.ts'
+import { syncDirectory } from '../../system/files/replace-file.ts'
+import type { SentConfiguration } from '../plan.ts'
+
+const record = z.strictObject({
+  sent_at: z.string().check(z.regex(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)),
+  service: z.string(),
+  configuration: apiConfiguration,
+})
+
+/**
+ * The API configuration that was last sent to a service from this machine. Undefined if it is not known: none
+ * was sent, the outcome of the last request is unknown, or the record is invalid.
+ */
+export function readSent(directories: Directories, service: string): SentConfiguration | undefined {
+  try {
+    const { data } = checkShape(record, parseJson(readFileSync(pathOf(directories, service), 'utf8')))
+    if (data?.service !== service) return undefined
+    return { sentAt: data.sent_at, configuration: data.configuration }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Sends an API configuration and records it. The old record is deleted first, so that no crash leaves a wrong
+ * record. It is restored if the request certainly had no effect.
+ *
+ * @param send sends the request
+ * @param signal ends the request, whose outcome is then unknown
+ * @throws Failure `storage` before anything is sent, if the old record cannot be deleted
+ */
+export async function sendConfiguration(
+  directories: Directories,
+  service: string,
+  configuration: ApiConfiguration,
+  send: () => Promise<ApiResponse<unknown>>,
+  { signal, clock }: { signal: AbortSignal; clock: Clock },
+): Promise<ApiResponse<unknown>> {
+  const before = readSent(directories, service)
+  deleteRecord(directories, service)
+  let response: ApiResponse<unknown>
+  try {
+    response = await send()
+  } catch (error) {
+    const isOutcomeUnknown = error instanceof Failure ? error.isOutcomeUnknown : signal.aborted
+    if (before && !isOutcomeUnknown) await writeRecord(directories, service, before)
+    throw error
+  }
+  // The service may have another configuration, so there is nothing to compare the next one with.
+  if (contradictionsIn(configuration, response.body).length > 0) return response
+  const error = await writeRecord(directories, service, { sentAt: isoNow(clock), configuration })
+  // The request has succeeded, so a failure to record it is only a warning.
+  if (error !== undefined)
+    response.warning ??= `the sent configuration cannot be recorded for the next diff: ${error}`
+  return response
+}
+
+function deleteRecord(directories: Directories, service: string): void {
+  const path = recordPath(directories, service)
+  if (path === undefined) return
+  try {
+    rmSync(path, { force: true })
+    // Without the flush, the record might reappear after a crash of the machine.
+    syncDirectory(recordDirectory(directories))
+  } catch (cause) {
+    throw new Failure('storage', `Cannot delete the record ${path}: ${describeSystemError(cause)}`, {
+      hint: 'The record would be wrong after this change. Delete it, or make its directory writable.',
+      cause,
+    })
+  }
+}
+
+/** @returns undefined if there can be no record, because the state directory does not exist or is not readable */
+function recordPath(directories: Directories, service: string): string | undefined {
+  try {
+    const path = pathOf(directories, service)
+    lstatSync(path, { throwIfNoEntry: false })
+    return path
+  } catch {
+    return undefined
+  }
+}
+
+/** @returns a description of the error, if the record could not be written */
+async function writeRecord(
+  directories: Directories,
+  service: string,
+  { sentAt, configuration }: SentConfiguration,
+): Promise<string | undefined> {
+  try {
+    makePrivateDirectory(recordDirectory(directories))
+    const text = `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`
+    await replaceDocument(pathOf(directories, service), text)
+    return undefined
+  } catch (error) {
+    return describeSystemError(error)
+  }
+}
+
+function recordDirectory(directories: Directories): string {
+  return join(directories.state, 'api-configuration')
+}
+
+function pathOf(directories: Directories, service: string): string {
+  const name = createHash('sha256').update(service).digest('hex').slice(0, 24)
+  return join(recordDirectory(directories), `${name}.json`)
+}

@@ -1,0 +1,187 @@
+import { canonicalJson } from '../contract/notation/exact-json.ts'
+import type { ApiConfiguration, ApplicationSettings, SettingsPatch } from '../contract/resources/settings.ts'
+import type { SettingsFile } from '../contract/resources/settings-file.ts'
+import {
+  apiConfigurationKeys,
+  isUndocumentedKey,
+  type SettingsKey,
+  settingsKeys,
+} from '../contract/resources/settings-keys.ts'
+import { hideSecrets } from '../contract/secret-fields.ts'
+import { type Clock, isoNow } from '../system/clock.ts'
+import { valueAt } from '../view/format/view.ts'
+import { leavesOf, patchOf } from './leaves.ts'
+
+/** A planned or applied change of a key. */
+export interface Change {
+  /** Dotted; keys of the API configuration begin with `api.`. */
+  path: string
+  /** null if the service has no value. */
+  from: unknown
+  to: unknown
+}
+
+/** A key of a settings file, whether it differs or not. */
+export type ManagedKey = Change
+
+/** The current and the wanted values of the managed keys. */
+export interface Plan {
+  /** Base URL, or `local` for the embedded service. */
+  service: string
+  settings: readonly ManagedKey[]
+  /** Paths from the root of the API configuration. Absent if the file contains none of it. */
+  api?: {
+    /** When the `from` values were sent; null if that is not known. */
+    sentAt: string | null
+    /** ISO 8601, UTC. A configuration that this machine sends later makes the plan out of date. */
+    comparedAt: string
+    managed: readonly ManagedKey[]
+  }
+}
+
+/** The API configuration that was last sent to a service from this machine. */
+export interface SentConfiguration {
+  /** ISO 8601, UTC. */
+  sentAt: string
+  configuration: ApiConfiguration
+}
+
+/**
+ * @param current as it was read from the service
+ * @param sent replaces reading the API configuration, which the interface does not offer
+ */
+export function makePlan(
+  service: string,
+  file: SettingsFile,
+  current: ApplicationSettings,
+  sent: SentConfiguration | undefined,
+  clock: Clock,
+): Plan {
+  const settings = managedKeys(settingsKeys, file.settings, current)
+  const api = managedKeys(apiConfigurationKeys, file.api, sent?.configuration ?? {})
+  return {
+    service,
+    settings,
+    ...(api.length === 0
+      ? {}
+      : { api: { sentAt: sent?.sentAt ?? null, comparedAt: isoNow(clock), managed: api } }),
+  }
+}
+
+/** In the order of the contract, not of the file. Undocumented keys follow. */
+function managedKeys(keys: readonly SettingsKey[], wanted: object, current: object): ManagedKey[] {
+  const leaves = leavesOf(wanted)
+  const documented = keys.map(({ path }) => path)
+  return [...new Set([...documented, ...leaves.keys()])].flatMap((path) =>
+    leaves.has(path) ? [{ path, from: foundAt(current, path), to: leaves.get(path) }] : [],
+  )
+}
+
+/** The paths of the keys that the interface does not document. */
+export function undocumentedIn({ settings }: Plan): string[] {
+  return settings.map(({ path }) => path).filter(isUndocumentedKey)
+}
+
+/** The value at a path; null if there is none. */
+export function foundAt(current: object, path: string): unknown {
+  return valueAt(current, path) ?? null
+}
+
+/** The differences: settings, then the API configuration. */
+export function changesOf({ settings, api }: Plan): Change[] {
+  return [
+    ...settings.filter(isChange),
+    ...(api?.managed ?? []).filter(isChange).map((change) => ({ ...change, path: `api.${change.path}` })),
+  ]
+}
+
+/** The request bodies that apply a plan. Absent if there is nothing to send. */
+export interface PlanRequests {
+  /** Only the keys that change. */
+  patch?: SettingsPatch
+  /** All managed keys, because a service may replace its configuration rather than merge. */
+  configuration?: ApiConfiguration
+}
+
+/** The request bodies that `applyPlan` sends. */
+export function requestsOf({ settings, api }: Plan): PlanRequests {
+  const changes = settings.filter(isChange)
+  const configuration = api?.managed.some(isChange) ? wantedOf(api.managed) : undefined
+  return {
+    ...(changes.length === 0 ? {} : { patch: wantedOf(changes) as SettingsPatch }),
+    ...(configuration === undefined ? {} : { configuration: configuration as ApiConfiguration }),
+  }
+}
+
+function wantedOf(managed: readonly ManagedKey[]): object {
+  return patchOf(new Map(managed.map(({ path, to }) => [path, to])))
+}
+
+/** The wanted values of a plan as a settings file. */
+export function settingsFileOf({ settings, api }: Plan): SettingsFile {
+  return {
+    settings: wantedOf(settings) as SettingsPatch,
+    api: wantedOf(api?.managed ?? []) as ApiConfiguration,
+  }
+}
+
+function isChange({ path, from, to }: ManagedKey): boolean {
+  return !isSameValue(path, from, to)
+}
+
+/**
+ * Whether two JSON values are equal. A color is compared without case, because a service may change the case of
+ * its letters.
+ */
+export function isSameValue(path: string, one: unknown, other: unknown): boolean {
+  if (path === 'theme.primary_color' && typeof one === 'string' && typeof other === 'string')
+    return one.toLowerCase() === other.toLowerCase()
+  return canonicalJson(one) === canonicalJson(other)
+}
+
+/** A change as commands print it (JSON). */
+export interface PrintedChange extends Change {
+  /** The source of `from`, if it was not read from the service. */
+  compared_with?: 'last_sent'
+  /** Whether only this service has the key. */
+  undocumented?: true
+}
+
+/** A plan as commands print it. */
+export function resultOf(plan: Plan): { changes: PrintedChange[] } {
+  const count = changesOf({ service: plan.service, settings: plan.settings }).length
+  const print = (change: Change, index: number): PrintedChange => {
+    if (index >= count) return { ...change, compared_with: 'last_sent' }
+    const { path, from, to } = change
+    if (!isUndocumentedKey(path)) return change
+    return { path, from: hideSecrets(from, path), to: hideSecrets(to, path), undocumented: true }
+  }
+  return { changes: changesOf(plan).map(print) }
+}
+
+/** The extent of a plan: all managed keys, whether they change or not. */
+export function coverageOf({ settings, api }: Plan): { managed: number; sentAt: string | null } {
+  return { managed: settings.length + (api?.managed.length ?? 0), sentAt: api?.sentAt ?? null }
+}
+
+/** The difference between an API configuration and the one sent before it. */
+export interface SentDifference {
+  sentAt: string
+  changes: PrintedChange[]
+  /** Paths that only the earlier configuration has. The service decides whether it keeps them. */
+  left: string[]
+}
+
+export function compareSent(before: SentConfiguration, configuration: ApiConfiguration): SentDifference {
+  const { sentAt } = before
+  const managed = managedKeys(apiConfigurationKeys, configuration, before.configuration)
+  const plan = { service: '', settings: [], api: { sentAt, comparedAt: sentAt, managed } }
+  const named = leavesOf(configuration)
+  return {
+    sentAt,
+    changes: resultOf(plan).changes,
+    left: [...leavesOf(before.configuration).keys()]
+      .filter((path) => !named.has(path))
+      .map((path) => `api.${path}`),
+  }
+}

@@ -1,0 +1,270 @@
+import {
+  close,
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { Failure } from '../../contract/failure.ts'
+import { syncDirectory } from './replace-file.ts'
+
+const newline = 10
+
+interface LineLogOptions {
+  path: string
+  /** Converts an error of the system. */
+  failureOf(cause: unknown): Error
+  /** Called before the file is created for the first line. */
+  onBegin?(): void
+}
+
+/**
+ * An append-only file of lines, with mode 0600. It is created with the first line. The lines of one turn of the event
+ * loop are one write. A killed process leaves whole lines, and at most one incomplete line at the end.
+ */
+export class LineLog {
+  readonly #options: LineLogOptions
+  #file: number | undefined
+  /** Of the lines in the file, in bytes. */
+  #written = 0
+  /** The lines that are not in the file yet, and their length in bytes. */
+  #pending = ''
+  #pendingSize = 0
+  /** The next flush to disk, if a caller waits for it. */
+  #nextFlush: PromiseWithResolvers<void> | undefined
+  /** Whether a flush was requested in this turn of the event loop. */
+  #isRequested = false
+  #isFlushing = false
+  #isScheduled = false
+  /** Whether the file ends with a part of the lines that are not in it yet. */
+  #isTorn = false
+  /** Of the first flush that failed. */
+  #flushFailure: Error | undefined
+  #isClosed = false
+
+  constructor(options: LineLogOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Whether a flush has failed. A second one would report success, because the system reports the error only once.
+   * So from then on every flush fails. Lines are still written: they may reach the disk.
+   */
+  get isBroken(): boolean {
+    return this.#flushFailure !== undefined
+  }
+
+  /** Of all lines, in bytes. */
+  get size(): number {
+    return this.#written + this.#pendingSize
+  }
+
+  /**
+   * Reads an existing file, and truncates an incomplete last line: it was not flushed, so nothing depends on it.
+   *
+   * @param onLine called with each line and its offset in bytes
+   */
+  restore(onLine: (text: string, offset: number) => void): void {
+    this.#guard(() => {
+      const file = this.#open()
+      const { complete, end } = readCompleteLines(file, onLine)
+      this.#written = complete
+      if (complete < end) ftruncateSync(file, complete)
+    })
+  }
+
+  /** The line survives the process after this turn of the event loop, and the machine after the next `flush`. */
+  append(text: string): void {
+    this.#guard(() => this.#file ?? this.#begin())
+    this.#pending += `${text}\n`
+    this.#pendingSize += Buffer.byteLength(text) + 1
+    this.#schedule()
+  }
+
+  /** The line that begins at an offset, in bytes; undefined if the file does not exist yet. */
+  lineAt(offset: number): string | undefined {
+    if (this.#file === undefined) return undefined
+    if (offset < this.#written) return readLineAt(this.#file, offset)
+    const bytes = Buffer.from(this.#pending).subarray(offset - this.#written)
+    return bytes.toString('utf8', 0, bytes.indexOf(newline))
+  }
+
+  /**
+   * Resolves when all lines are on disk. Concurrent calls share one system call. Lines that cannot be written are
+   * written with the next ones. See `isBroken` for lines that were written, but not flushed.
+   */
+  flush(): Promise<void> {
+    this.#nextFlush ??= Promise.withResolvers()
+    this.#isRequested = true
+    this.#schedule()
+    return this.#nextFlush.promise
+  }
+
+  /** Writes the lines that are left. A flush in progress ends before the file is closed; a later one fails. */
+  close(): void {
+    try {
+      this.#write()
+    } finally {
+      this.#abandon()
+    }
+  }
+
+  /** Closes and removes the file. */
+  remove(): void {
+    this.#abandon()
+    rmSync(this.#options.path, { force: true })
+  }
+
+  #abandon(): void {
+    const file = this.#file
+    this.#file = undefined
+    this.#pending = ''
+    this.#pendingSize = 0
+    this.#isClosed = true
+    if (file !== undefined && !this.#isFlushing) closeSync(file)
+  }
+
+  #begin(): number {
+    if (this.#isClosed) throw new Error('The log is closed')
+    this.#options.onBegin?.()
+    return this.#open()
+  }
+
+  /** A process that was killed while it created the file may not have flushed the directory. */
+  #open(): number {
+    this.#file = openSync(this.#options.path, 'a+', 0o600)
+    syncDirectory(dirname(this.#options.path))
+    return this.#file
+  }
+
+  /** After everything that is ready to run now, and may append lines. */
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#writeAndFlush()
+    })
+  }
+
+  #writeAndFlush(): void {
+    const isRequested = this.#isRequested
+    this.#isRequested = false
+    try {
+      this.#write()
+      if (this.#isClosed) throw new Error('The log was closed before it was flushed')
+      if (this.#flushFailure) throw this.#flushFailure
+    } catch (error) {
+      // Without a caller to tell, the lines wait for the next one.
+      this.#takeFlush()?.reject(error)
+      return
+    }
+    if (this.#isFlushing || this.#nextFlush === undefined) return
+    // Those who request it in the next turn share the flush, because one costs as much as half a request.
+    if (isRequested) this.#schedule()
+    else this.#startFlush()
+  }
+
+  #startFlush(): void {
+    const flush = this.#takeFlush()
+    const file = this.#file
+    if (file === undefined) {
+      flush?.resolve()
+      return
+    }
+    this.#isFlushing = true
+    fdatasync(file, (cause) => {
+      this.#isFlushing = false
+      if (cause) {
+        this.#flushFailure = this.#options.failureOf(cause)
+        flush?.reject(this.#flushFailure)
+      } else flush?.resolve()
+      if (this.#nextFlush !== undefined) this.#schedule()
+      if (this.#file !== file) close(file, () => {})
+    })
+  }
+
+  #takeFlush(): PromiseWithResolvers<void> | undefined {
+    const flush = this.#nextFlush
+    this.#nextFlush = undefined
+    return flush
+  }
+
+  /** Writes all lines or none, because the next line would be appended to an incomplete one. */
+  #write(): void {
+    const file = this.#file
+    if (file === undefined || this.#pending === '') return
+    const bytes = Buffer.from(this.#pending)
+    this.#guard(() => {
+      if (this.#isTorn) ftruncateSync(file, this.#written)
+      this.#isTorn = true
+      try {
+        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+      } catch (error) {
+        ftruncateSync(file, this.#written)
+        this.#isTorn = false
+        throw error
+      }
+      this.#isTorn = false
+    })
+    this.#written += bytes.length
+    this.#pending = ''
+    this.#pendingSize = 0
+  }
+
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (cause) {
+      throw cause instanceof Failure ? cause : this.#options.failureOf(cause)
+    }
+  }
+}
+
+/**
+ * Reads a file line by line, without an incomplete last line.
+ *
+ * @param onLine called with each line and its offset in bytes
+ * @returns the size of the complete lines, and of the file, in bytes
+ */
+export function readCompleteLines(
+  file: number,
+  onLine: (text: string, offset: number) => void,
+): { complete: number; end: number } {
+  const end = fstatSync(file).size
+  const chunk = Buffer.allocUnsafe(1024 * 1024)
+  let pending = Buffer.alloc(0)
+  let complete = 0
+  for (let at = 0; at < end; ) {
+    const read = readSync(file, chunk, 0, chunk.length, at)
+    if (read === 0) break
+    at += read
+    const bytes = Buffer.concat([pending, chunk.subarray(0, read)])
+    let from = 0
+    for (let to = bytes.indexOf(newline); to !== -1; to = bytes.indexOf(newline, from)) {
+      onLine(bytes.toString('utf8', from, to), complete)
+      complete += to + 1 - from
+      from = to + 1
+    }
+    pending = bytes.subarray(from)
+  }
+  return { complete, end }
+}
+
+/** The line that begins at an offset, in bytes. */
+function readLineAt(file: number, offset: number): string {
+  const chunk = Buffer.allocUnsafe(4096)
+  let text = Buffer.alloc(0)
+  for (let at = offset; ; ) {
+    const read = readSync(file, chunk, 0, chunk.length, at)
+    text = Buffer.concat([text, chunk.subarray(0, read)])
+    const end = text.indexOf(newline)
+    if (end !== -1 || read === 0) return text.toString('utf8', 0, end === -1 ? text.length : end)
+    at += read
+  }
+}

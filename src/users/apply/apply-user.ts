@@ -1,0 +1,298 @@
+import { type ApiResponse, idOfCreated } from '../../client/response/response.ts'
+import type { Users } from '../../client/users.ts'
+import { Failure } from '../../contract/failure.ts'
+import { type Clock, isoNow } from '../../system/clock.ts'
+import { contradictionOf, withoutSecrets } from '../../view/mismatches.ts'
+import { type ComparedEntry, otherUser, readUser } from '../compare-user.ts'
+import { hashesExcept, hashOfField, isReadable } from '../managed-fields.ts'
+import { affectsEveryRow, type ServiceHealth } from '../send/service-health.ts'
+import type { Throttle } from '../send/throttle.ts'
+import type { StateEntry } from '../state/state-entry.ts'
+import type { UsersState } from '../state/users-state.ts'
+import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
+import {
+  changedUser,
+  emailTaken,
+  findChangedSince,
+  findNotApplied,
+  stateConflict,
+  takenId,
+  type UserOutcome,
+  withoutPassword,
+} from './user-outcome.ts'
+
+export interface ApplySending {
+  users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
+  state: Pick<UsersState, 'find' | 'findById' | 'record' | 'note' | 'remove'>
+  /** Finds a user without an entry in the state in the record of changes, as it was before this run. */
+  recorded: (email: string) => ComparedEntry | undefined
+  /** IDs of missing users, which a service may give again. */
+  missing: Set<string | undefined>
+  throttle: Throttle
+  health: ServiceHealth
+  clock: Clock
+  signal: AbortSignal
+  /** The password of a user to create; undefined to create it without one. */
+  passwordOf(email: string): Promise<string | undefined>
+  /** Called before each request that changes something. */
+  beforeChange(): Promise<void>
+}
+
+/** In ms: the wait before a user without the sent values is read back once more. */
+const settlingTime = 1000
+
+/** A change whose request may have an unknown outcome. */
+interface Change {
+  /** The entry while the outcome is unknown. */
+  intent: StateEntry
+  request(): Promise<ApiResponse<unknown>>
+}
+
+/**
+ * Applies the differences of one user. The state has each intent before its request is sent, and each outcome
+ * after it. After an error, `outcome` has what is known.
+ */
+export class UserApplication {
+  readonly outcome: UserOutcome
+  readonly #planned: PlannedUser
+  readonly #sending: ApplySending
+  #fields: ReadonlyMap<string, unknown>
+  #password: string | undefined
+
+  constructor(planned: PlannedUser, sending: ApplySending) {
+    const { email, id } = planned.difference
+    this.#planned = planned
+    this.#sending = sending
+    this.#fields = fieldsToSend(planned)
+    this.outcome = { email, id, status: 'pending', isCreated: false, sent: [], mismatches: [] }
+  }
+
+  /** @throws the error that should end the run */
+  async run(): Promise<void> {
+    const { action, id } = this.#planned.difference
+    const before = this.#sending.state.find(this.outcome.email)
+    const conflict = stateConflict(this.#planned, before ?? this.#sending.recorded(this.outcome.email))
+    if (conflict) return this.#settle('conflict', conflict)
+    if (action === 'create' || action === 'unknown' || id === undefined) return this.#create(before)
+    const found = await this.#read(id)
+    if (found === undefined) return
+    if (action === 'missing' && found === 'missing') return this.#create(before)
+    if (action === 'missing') return this.#settle('conflict', changedUser(id, 'exists again'))
+    if (found === 'missing') return this.#settle('conflict', changedUser(id, 'no longer exists'))
+    const other = otherUser(this.outcome.email, id, found)
+    if (other) return this.#settle('conflict', other)
+    const entry = before ?? { email: this.outcome.email, id, hashes: {} }
+    this.#sending.state.note(entry)
+    const changed = findChangedSince(this.#planned, this.#fields, { user: found, hashes: entry.hashes })
+    if (changed.length > 0) {
+      this.outcome.mismatches = changed.map(withoutSecrets)
+      return this.#settle('conflict')
+    }
+    // Someone else may have made the same change meanwhile.
+    const differing = new Set(findNotApplied(this.#fields, found).map(({ path }) => groupOf(path)))
+    const isAsWanted = (path: string) => isReadable(path) && !differing.has(groupOf(path))
+    const known = { ...entry, hashes: { ...entry.hashes, ...this.#hashesOf(this.#paths(isAsWanted)) } }
+    this.#fields = new Map([...this.#fields].filter(([path]) => !isAsWanted(path)))
+    if (this.#fields.size > 0) return this.#change(known)
+    const { found: _, ...withoutDrift } = known
+    this.#sending.state.note(withoutDrift)
+    this.#settle(before ? 'unchanged' : 'adopted')
+  }
+
+  async #create(before: StateEntry | undefined): Promise<void> {
+    const { email } = this.outcome
+    const { users, passwordOf, state, missing } = this.#sending
+    const { create } = requestsFor(this.#fields, email)
+    this.#password = await passwordOf(email)
+    const password = this.#password === undefined ? {} : { password: this.#password }
+    const { email: known = email } = before ?? {}
+    const intent: StateEntry = { email: known, id: undefined, creation: 'unknown', hashes: {} }
+    const request = () => users.create({ ...create, ...password })
+    const response = await this.#send('create', before, { intent, request })
+    if (!response) return
+    this.outcome.isCreated = true
+    const id = idOfCreated(response)
+    const holder = id === undefined ? undefined : state.findById(id)
+    const isTaken = holder !== undefined && !missing.delete(id)
+    const other = isTaken ? takenId(holder) : id && otherUser(email, id, Object(response.body))
+    if (!id || other) {
+      state.note({ ...intent, creation: 'nameless' })
+      return this.#settle('nameless', other || undefined)
+    }
+    this.outcome.id = id
+    const paths = this.#paths((path) => path === 'name' || path.startsWith('metadata.'))
+    const entry: StateEntry = { email: intent.email, id, hashes: this.#hashesOf(paths) }
+    state.note(entry)
+    await this.#change(entry)
+  }
+
+  /** Sends what a created or an existing user still lacks, and reads it back. */
+  async #change(before: StateEntry): Promise<void> {
+    const { users } = this.#sending
+    const { isCreated, email } = this.outcome
+    const id = before.id ?? ''
+    const { update, assign } = requestsFor(this.#fields, isCreated ? email : undefined)
+    let entry: StateEntry | undefined = before
+    if (update) {
+      const paths = this.#paths((path) => isReadable(path) && (!isCreated || path.startsWith('settings.')))
+      entry = await this.#sendFields('update', entry, paths, () => users.update(id, update))
+    }
+    if (assign && entry) {
+      const paths = this.#paths((path) => !isReadable(path))
+      entry = await this.#sendFields('assign', entry, paths, () => users.assignPermissions(id, assign))
+      if (entry) this.outcome.sent = paths
+    }
+    if (entry) await this.#verify(entry, id)
+  }
+
+  /** @returns the entry after the change; undefined if it was not confirmed */
+  async #sendFields(
+    step: 'update' | 'assign',
+    before: StateEntry,
+    paths: readonly string[],
+    request: () => Promise<ApiResponse<unknown>>,
+  ): Promise<StateEntry | undefined> {
+    const groups = new Set(paths.map(groupOf))
+    // Also those of fields that the files no longer contain, because the service may replace the whole group.
+    const hashes = hashesExcept(before.hashes, (path) => groups.has(groupOf(path)))
+    const response = await this.#send(step, before, { intent: { ...before, hashes }, request })
+    if (!response) return undefined
+    const sent = Object.fromEntries(paths.map((path) => [path, this.#fields.get(path)]))
+    // An update is read back. The state has no hashes of the fields now, so the next run sends them again.
+    const failure = step === 'assign' ? contradictionOf(sent, response) : undefined
+    if (failure) {
+      this.#settle(failure.isOutcomeUnknown ? 'unknown' : 'not_applied', failure)
+      return undefined
+    }
+    const after = { ...before, hashes: { ...hashes, ...this.#hashesOf(paths) } }
+    this.#sending.state.note(after)
+    return after
+  }
+
+  /**
+   * Sends a change after its intent is on disk.
+   *
+   * @param before the entry to restore if the request had no effect
+   * @returns undefined if the change was not confirmed: `outcome` has the reason
+   * @throws the error that should end the run
+   */
+  async #send(
+    step: 'create' | 'update' | 'assign',
+    before: StateEntry | undefined,
+    { intent, request }: Change,
+  ): Promise<ApiResponse<unknown> | undefined> {
+    const { state, throttle, health, beforeChange } = this.#sending
+    const restore = () => (before ? state.note(before) : state.remove(intent.email))
+    let isInFlight = false
+    try {
+      const response = await throttle.through(
+        async () => {
+          await beforeChange()
+          await state.record(intent)
+          isInFlight = true
+          return request()
+        },
+        () => {
+          isInFlight = false
+          restore()
+        },
+      )
+      health.succeeded()
+      return response
+    } catch (error) {
+      // No request was in flight: the state could not be written, or the throttle ended a wait.
+      if (!isInFlight) throw error
+      if (!(error instanceof Failure)) {
+        this.outcome.status = 'unknown'
+        throw error
+      }
+      const failure = withoutPassword(error, this.#password)
+      if (failure.isOutcomeUnknown) {
+        if (step === 'update' && (await this.#hasTakenEffect(intent.id))) return emptyResponse
+        this.#settle('unknown', failure)
+      } else if (affectsEveryRow(failure)) restore()
+      else {
+        const isTaken = step === 'create' && failure.status === 409
+        // The user was perhaps created by an earlier request with an unknown outcome.
+        if (isTaken && before?.creation !== undefined) state.note({ ...before, creation: 'nameless' })
+        else restore()
+        this.#settle('failed', isTaken ? emailTaken(failure, intent.email) : failure)
+      }
+      health.failed(failure)
+      return undefined
+    }
+  }
+
+  /** Whether a user has the values of an update whose response was lost. */
+  async #hasTakenEffect(id: string | undefined): Promise<boolean> {
+    if (id === undefined) return false
+    try {
+      const { throttle, users } = this.#sending
+      const user = await throttle.through(() => readUser(users, id))
+      return findNotApplied(this.#fields, user).length === 0
+    } catch (error) {
+      if (error instanceof Failure) return false
+      this.outcome.status = 'unknown'
+      throw error
+    }
+  }
+
+  async #verify(entry: StateEntry, id: string): Promise<void> {
+    const { isCreated } = this.outcome
+    const done = isCreated ? 'created' : 'changed'
+    if (!isCreated && this.#paths(isReadable).length === 0) return this.#settle(done)
+    // If the run ends now, the changes were confirmed.
+    this.outcome.status = 'unverified'
+    const { state, clock, signal } = this.#sending
+    for (let isLast = false; ; isLast = true) {
+      const found = await this.#read(id, 'unverified')
+      if (found === undefined) return
+      const mismatches = findNotApplied(this.#fields, found === 'missing' ? {} : found)
+      if (mismatches.length === 0 && found !== 'missing') {
+        const { found: _, ...known } = entry
+        state.note({ ...known, checkedAt: isoNow(clock) })
+        return this.#settle(done)
+      }
+      if (!isLast) {
+        await clock.sleep(settlingTime, signal)
+        continue
+      }
+      const paths = mismatches.map(({ path }) => path)
+      state.note({ ...entry, hashes: hashesExcept(entry.hashes, (path) => paths.includes(path)) })
+      this.outcome.mismatches = mismatches
+      return this.#settle('not_applied', found === 'missing' ? changedUser(id, 'does not exist') : undefined)
+    }
+  }
+
+  /** @returns undefined if the user could not be read: `outcome` has the reason */
+  async #read(id: string, otherwise: 'failed' | 'unverified' = 'failed') {
+    const { users, throttle, health } = this.#sending
+    try {
+      const user = await throttle.through(() => readUser(users, id))
+      health.succeeded()
+      return user
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      if (error.status === 404) return 'missing'
+      if (otherwise === 'unverified' || !affectsEveryRow(error)) this.#settle(otherwise, error)
+      health.failed(error)
+      return undefined
+    }
+  }
+
+  #settle(status: UserOutcome['status'], failure?: Failure): void {
+    this.outcome.status = status
+    if (failure) this.outcome.failure = failure
+  }
+
+  #paths(isChosen: (path: string) => boolean): string[] {
+    return [...this.#fields.keys()].filter(isChosen)
+  }
+
+  #hashesOf(paths: readonly string[]): Record<string, string> {
+    return Object.fromEntries(paths.map((path) => [path, hashOfField(path, this.#fields.get(path))]))
+  }
+}
+
+/** The response was lost, but the change was read back. */
+const emptyResponse: ApiResponse<unknown> = { body: undefined, status: 200, headers: {}, faults: [] }

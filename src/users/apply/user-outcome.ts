@@ -1,0 +1,142 @@
+import type { Mismatch } from '../../contract/contradictions.ts'
+import { Failure } from '../../contract/failure.ts'
+import { isNumber, isRecord } from '../../contract/notation/exact-json.ts'
+import type { User } from '../../contract/resources/user.ts'
+import { visibleJson } from '../../terminal/strip-controls.ts'
+import type { ComparedEntry } from '../compare-user.ts'
+import { hashOfField, isReadable, isSameField, readField } from '../managed-fields.ts'
+import type { StateEntry } from '../state/state-entry.ts'
+import type { PlannedUser } from './planned-user.ts'
+
+/**
+ * What became of a user.
+ *
+ * - `created`, `changed`: done, and read back where that is possible
+ * - `adopted`: added to the state file, and nothing had to be changed
+ * - `unchanged`: already as wanted when it was read again; nothing was sent
+ * - `unverified`: the service confirmed the changes, but the user could not be read back
+ * - `conflict`: changed since the plan was made; nothing was sent
+ * - `not_applied`: the service confirmed the changes, but reports other values
+ * - `failed`: refused by the service
+ * - `unknown`: the outcome of a request is unknown
+ * - `nameless`: created, but the response had no id, or was about another user
+ * - `pending`: the run ended before everything was sent
+ */
+export type OutcomeStatus =
+  | 'created'
+  | 'changed'
+  | 'adopted'
+  | 'unchanged'
+  | 'unverified'
+  | 'conflict'
+  | 'not_applied'
+  | 'failed'
+  | 'unknown'
+  | 'nameless'
+  | 'pending'
+
+export interface UserOutcome {
+  email: string
+  id: string | undefined
+  status: OutcomeStatus
+  /** Whether this run created the user. */
+  isCreated: boolean
+  /** Fields that were sent and cannot be read back. */
+  sent: readonly string[]
+  /** Of a `conflict` or `not_applied`. */
+  mismatches: readonly Mismatch[]
+  failure?: Failure
+}
+
+type Fields = ReadonlyMap<string, unknown>
+
+/**
+ * The fields that are about to be sent, and that someone else has changed since the plan was made. A field that
+ * already has the wanted value is none of them.
+ *
+ * @param fields the fields to send
+ * @param now the user as it was read just now, and the hashes of the values that were last sent
+ */
+export function findChangedSince(
+  { difference }: PlannedUser,
+  fields: Fields,
+  now: { user: User; hashes: StateEntry['hashes'] },
+): Mismatch[] {
+  const planned = new Map(difference.fields.map((field) => [field.path, field]))
+  return findNotApplied(fields, now.user).flatMap((mismatch) => {
+    const { path, found } = mismatch
+    const field = planned.get(path)
+    // The plan said that the field has the wanted value.
+    if (!field) return [mismatch]
+    if (field.basis === 'unknown') return []
+    if (field.basis === 'last_sent')
+      return hashOfField(path, found) === now.hashes[path] ? [] : [{ ...mismatch, expected: undefined }]
+    return isSameField(path, found, field.from) ? [] : [{ ...mismatch, expected: field.from }]
+  })
+}
+
+/** The fields with another value than the one that was sent. Fields that cannot be read are none of them. */
+export function findNotApplied(fields: Fields, user: User): Mismatch[] {
+  return [...fields].flatMap(([path, expected]) => {
+    if (!isReadable(path)) return []
+    const found = readField(user, path)
+    return isSameField(path, found, expected) ? [] : [{ path, expected, found }]
+  })
+}
+
+/** The failure of a create with an email that belongs to another user. A service may name that user. */
+export function emailTaken(failure: Failure, email: string): Failure {
+  const details = isRecord(failure.details) ? failure.details : {}
+  const given = details['id'] ?? details['user_id']
+  const id = typeof given === 'string' || isNumber(given) ? String(given) : undefined
+  return failure.reworded(failure.message, { advice: [{ code: 'adopt_existing', email, id }] })
+}
+
+/** @param words what has changed, such as `no longer exists` */
+export function changedUser(id: string, words: string): Failure {
+  return new Failure('conflict', `The user ${visibleJson(id)} ${words}`)
+}
+
+/** The failure of a create whose response has the id of another user. */
+export function takenId({ id, email }: StateEntry): Failure {
+  return new Failure('conflict', `The response has the ID ${visibleJson(id)} of ${email}`)
+}
+
+/**
+ * The failure if the state file or the record of changes has changed since the plan was made, in a way that matters
+ * for this user.
+ */
+export function stateConflict(
+  { difference, hashes }: PlannedUser,
+  entry: ComparedEntry | undefined,
+): Failure | undefined {
+  const { action, id, fields } = difference
+  const isNew = entry === undefined || entry.creation === 'forgotten'
+  if (action === 'create' && isNew) return undefined
+  if (action === 'unknown' && entry?.creation === 'unknown') return undefined
+  if (id !== undefined && entry?.id === id) {
+    // Without a reading, the hash is all that is known of a value.
+    const sent = fields.find(
+      ({ path, basis }) => basis !== 'service' && hashes?.[path] !== entry.hashes[path],
+    )
+    return sent && new Failure('conflict', `The last sent value of ${sent.path} has changed`)
+  }
+  const now = isNew
+    ? 'no longer contains this user'
+    : entry.id === undefined
+      ? 'contains this user with an unknown outcome'
+      : `contains this user with the id ${visibleJson(entry.id)}`
+  const holder = entry?.ids ? 'The record of changes on this machine' : 'The state file'
+  return new Failure('conflict', `${holder} now ${now}`)
+}
+
+/** A service may quote the request in an error. */
+export function withoutPassword(failure: Failure, password: string | undefined): Failure {
+  if (password === undefined || password === '' || !failure.message.includes(password)) return failure
+  const { kind, code, status, isOutcomeUnknown } = failure
+  return new Failure(kind, 'The response is not shown because it contains the password', {
+    code,
+    isOutcomeUnknown,
+    ...(status === undefined ? {} : { status }),
+  })
+}

@@ -1,0 +1,89 @@
+import type { Advice } from '../../contract/advice.ts'
+import { isRecord } from '../../contract/notation/exact-json.ts'
+
+/** One row of the input: a user to create, or changes to the user `id`. */
+export interface ImportedUser {
+  id?: string
+  /** Only informative in a row with an id, because no request can change an email. */
+  email?: string
+  password?: string
+  name?: string
+  metadata?: Record<string, unknown>
+  settings?: { theme?: string; notifications_enabled?: boolean }
+  role?: string
+  permissions?: string[]
+}
+
+/** A request that a row may need. They are sent in this order. */
+export type Step = 'create' | 'update' | 'assign'
+
+/**
+ * The content of the file: users, only roles and permissions of existing users, or users whose ids are in a state
+ * file.
+ */
+export type RowKind = 'users' | 'assignments' | 'managed users'
+
+/** The requests of a row; empty if it has only an id. */
+export function stepsOf(row: ImportedUser): Step[] {
+  const steps: Step[] = []
+  if (row.id === undefined) steps.push('create')
+  // A create request has name and metadata, but no settings (docs/interface.md, "User").
+  const changes = row.id === undefined ? row.settings : (row.name ?? row.metadata ?? row.settings)
+  if (changes !== undefined) steps.push('update')
+  if (row.role !== undefined || row.permissions !== undefined) steps.push('assign')
+  return steps
+}
+
+const assignmentFields = ['id', 'role', 'permissions'] as const
+
+const userFields = ['id', 'email', 'name', 'password', 'role', 'permissions', 'metadata', 'settings'] as const
+
+const keyFields = userFields.filter((field) => field !== 'password')
+
+/** The fields of a row, in the order in which errors list them. */
+export function fieldsOf(kind: RowKind): readonly string[] {
+  if (kind === 'assignments') return assignmentFields
+  return kind === 'users' ? userFields : userFields.filter((field) => !(field in notManaged))
+}
+
+/** Why a field of an imported user is not allowed in a row of another kind. */
+const notManaged: Readonly<Record<string, { message: string; advice: Advice }>> = {
+  id: { message: 'id is not allowed: the state file has the ids', advice: { code: 'ids_in_state' } },
+  password: {
+    message: 'password is not allowed: a file of managed users contains no secrets',
+    advice: { code: 'new_passwords' },
+  },
+}
+
+/** Why a row of this kind must not have a field; undefined for any other reason than an unknown name. */
+export function exclusionOf(field: string, kind: RowKind): { message: string; advice: Advice } | undefined {
+  return kind === 'managed users' && Object.hasOwn(notManaged, field) ? notManaged[field] : undefined
+}
+
+/** Length of the digest in a key. */
+const digestLength = 16
+
+/**
+ * A digest of a row's content, by which it is found after the file has changed, and its email, by which it is found
+ * in another file. The digest does not depend on formatting or the order of columns. It excludes the password, so
+ * that the journal does not help to guess one.
+ */
+export function rowKey(row: ImportedUser): string {
+  const values = keyFields.map((field) => canonical(row[field]))
+  const { hash } = process.getBuiltinModule('node:crypto')
+  const digest = hash('sha256', JSON.stringify(values), 'base64url').slice(0, digestLength)
+  return digest + (row.email ?? '').toLowerCase()
+}
+
+/** The email of a row, in lower case. */
+export function emailOfKey(key: string): string {
+  return key.slice(digestLength)
+}
+
+/** Sorts the names of objects, because CSV columns may be reordered. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical)
+  if (!isRecord(value)) return value ?? null
+  const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
+  return fields.map(([name, inner]) => [name, canonical(inner)])
+}

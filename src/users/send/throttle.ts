@@ -1,0 +1,249 @@
+import type { ClientEvent } from '../../client/client-event.ts'
+import { readWait, readWindows } from '../../client/response/rate-limit-headers.ts'
+import type { ConfiguredQuota } from '../../config/quota.ts'
+import { Failure, type Help } from '../../contract/failure.ts'
+import type { Clock } from '../../system/clock.ts'
+import { ChangeNotifier } from './change-notifier.ts'
+import { type KnownQuota, QuotaCount, QuotaHeaders, type SpentQuota, stricterOf } from './known-quota.ts'
+
+/** Maximum value of `--max-wait` in ms: the maximum delay of a Node timer, less an hour. */
+const maxSettableWait = 2 ** 31 - 1 - 3_600_000
+
+/** A longer wait is described without its end, which may be beyond the range of dates. In ms. */
+const maxDatedWait = 365 * 24 * 3600 * 1000
+
+/** A pause of all workers. */
+export interface Pause {
+  /** Unix time in ms. */
+  until: number
+  why: 'limited' | 'quota'
+}
+
+export interface ThrottleOptions {
+  clock: Clock
+  /** In ms; Infinity for no limit. */
+  maxWait: number
+  signal: AbortSignal
+  quota?: ConfiguredQuota | undefined
+  /** Requests of earlier runs in the current window. */
+  spent?: SpentQuota | undefined
+  /** Called before each request that counts against the quota. */
+  onRequest?(): void
+  /** Called if the service reports another window of the quota than the counted one. */
+  onWindow?(spent: SpentQuota): void
+  /** Called again if a pause becomes longer. */
+  onPause?(pause: Pause): void
+  onResume?(): void
+}
+
+/**
+ * Keeps all workers within a quota. A 429, or an exhausted quota, pauses all of them. After the pause, one
+ * request is sent as a probe. The others follow when its response is not 429.
+ */
+export class Throttle {
+  readonly #options: ThrottleOptions
+  readonly #count: QuotaCount | undefined
+  readonly #headers = new QuotaHeaders()
+  readonly #changed = new ChangeNotifier()
+  #pause: Pause | undefined
+  /** Incremented by each pause, to recognize responses to requests from before it. */
+  #generation = 0
+  #isHalfOpen = false
+  #isProbing = false
+  #inFlight = 0
+  /** Numbers of 429 responses, and ms waited, since the last response with another status. */
+  #limitedCount = 0
+  #waited = 0
+  /** The failure that caused the last pause. */
+  #pauseCause: Failure | undefined
+
+  constructor(options: ThrottleOptions) {
+    this.#options = options
+    this.#count = options.quota && new QuotaCount(options.quota, options.spent, options.clock.now())
+    options.signal.addEventListener('abort', () => this.#changed.notify(), { once: true })
+  }
+
+  /**
+   * Runs `attempt` when a request may be sent. After a 429, which has no effect, runs it again after a pause.
+   *
+   * @param onLimited awaited after each 429, before the pause
+   * @throws Failure `rate_limited` if a pause would be longer than `maxWait`; the signal's reason; what
+   *   `attempt` throws
+   */
+  async through<T>(attempt: () => Promise<T>, onLimited?: () => void | Promise<void>): Promise<T> {
+    let patience = this.#options.maxWait
+    for (;;) {
+      const pass = await this.#enter()
+      try {
+        const result = await attempt()
+        this.#leave(pass, true)
+        return result
+      } catch (error) {
+        const failure = error instanceof Failure ? error : undefined
+        const status = failure?.status
+        this.#leave(pass, status !== undefined && status !== 429)
+        if (failure && status === 429) {
+          this.#pauseCause = failure
+          // The response has not started a pause yet: the events of the client were not observed.
+          if (pass.generation === this.#generation) this.#limited(undefined)
+          await onLimited?.()
+          continue
+        }
+        // A 503 may have a Retry-After, which has started a pause.
+        const wait = (this.#pause?.until ?? 0) - this.#now()
+        if (!failure || status !== 503 || failure.isOutcomeUnknown || wait <= 0 || wait > patience)
+          throw error
+        this.#pauseCause = failure
+        patience -= wait
+      }
+    }
+  }
+
+  /** Receives the client's events. The client has `maxWait` 0, so that it leaves every 429 to the throttle. */
+  observe(event: ClientEvent): void {
+    // Retries by the client do not go through `#enter`.
+    if (event.type === 'request' && event.attempt > 1) this.#take()
+    if (event.type !== 'response') return
+    this.#headers.read(event.limits, this.#now())
+    const spent = this.#count?.align(readWindows(event.limits, this.#now()), this.#now())
+    if (spent) this.#options.onWindow?.(spent)
+    if (event.status === 429) this.#limited(readWait(event.limits, this.#now()))
+    if (event.status === 503 && event.limits['retry-after'] !== undefined) {
+      const wait = readWait(event.limits, this.#now())
+      if (wait) this.#stop(wait, 'limited')
+    }
+    this.#changed.notify()
+  }
+
+  /** The configured quota or the one in the headers of responses: the stricter values of both. */
+  get known(): KnownQuota | undefined {
+    const [configured, reported] = [this.#count?.known(this.#now()), this.#headers.known(this.#now())]
+    return configured && reported ? stricterOf(configured, reported) : (configured ?? reported)
+  }
+
+  #now(): number {
+    return this.#options.clock.now()
+  }
+
+  async #enter(): Promise<{ generation: number; isProbe: boolean }> {
+    const { signal, clock } = this.#options
+    for (;;) {
+      signal.throwIfAborted()
+      const wait = this.#pause ? this.#pause.until - this.#now() : 0
+      if (this.#pause && wait > 0) {
+        if (this.#waited > this.#options.maxWait) throw this.#tooLong(this.#pause)
+        await clock.sleep(wait, signal)
+        continue
+      }
+      this.#resume()
+      if (this.#isHalfOpen && this.#isProbing) {
+        await this.#changed.nextChange()
+        continue
+      }
+      const rest = this.#exhaustedFor()
+      if (rest > 0) {
+        this.#stop(rest, 'quota')
+        continue
+      }
+      if (!this.#headers.hasRoom(this.#inFlight, this.#now())) {
+        await this.#changed.nextChange()
+        continue
+      }
+      this.#take()
+      this.#inFlight++
+      this.#isProbing = this.#isHalfOpen
+      return { generation: this.#generation, isProbe: this.#isHalfOpen }
+    }
+  }
+
+  #take(): void {
+    this.#count?.take(this.#now())
+    this.#options.onRequest?.()
+  }
+
+  #exhaustedFor(): number {
+    return Math.max(this.#count?.exhaustedFor(this.#now()) ?? 0, this.#headers.exhaustedFor(this.#now()))
+  }
+
+  /** @param isAccepted whether the response had another status than 429 */
+  #leave(pass: { generation: number; isProbe: boolean }, isAccepted: boolean): void {
+    this.#inFlight--
+    if (pass.isProbe) this.#isProbing = false
+    if (isAccepted && pass.generation === this.#generation) {
+      this.#isHalfOpen = false
+      this.#limitedCount = 0
+      this.#waited = 0
+    }
+    this.#changed.notify()
+  }
+
+  /** @param requested wait in ms, if the response contained one */
+  #limited(requested: number | undefined): void {
+    const now = this.#now()
+    if (this.#pause && this.#pause.until > now) {
+      // A response to another request that was in flight before the pause.
+      if (requested !== undefined) this.#stop(requested, 'limited')
+      return
+    }
+    const growing = Math.min(30_000, 1000 * 2 ** this.#limitedCount) * (1 - this.#options.clock.random() / 2)
+    // A service that repeatedly requests no wait still gets at most one request per second.
+    const wait =
+      requested === undefined ? growing : this.#limitedCount === 0 ? requested : Math.max(requested, 1000)
+    this.#limitedCount++
+    this.#stop(wait, 'limited')
+  }
+
+  /** Begins a pause, or makes it longer. */
+  #stop(ms: number, why: Pause['why']): void {
+    const now = this.#now()
+    const until = now + ms
+    const before = this.#pause && this.#pause.until > now ? this.#pause : undefined
+    if (before && before.until >= until) return
+    this.#waited += until - (before?.until ?? now)
+    this.#pause = { until, why }
+    if (!before) this.#generation++
+    this.#isHalfOpen = true
+    // A difference of less than a second is not shown.
+    if (!before || until - before.until >= 1000) this.#options.onPause?.(this.#pause)
+  }
+
+  #resume(): void {
+    if (!this.#pause) return
+    this.#pause = undefined
+    this.#options.onResume?.()
+  }
+
+  #tooLong({ until, why }: Pause): Failure {
+    const cause = why === 'limited' ? this.#pauseCause : undefined
+    return pausedTooLong({ until, why, waited: this.#waited, now: this.#now(), cause })
+  }
+}
+
+/**
+ * The failure for a pause that would be longer than the maximum wait. Times are in ms.
+ *
+ * @param pause.waited the total wait, including the part that has passed
+ * @param pause.cause the failure that requested the pause
+ */
+function pausedTooLong(pause: {
+  until: number
+  why: 'limited' | 'quota'
+  waited: number
+  now: number
+  cause: Failure | undefined
+}): Failure {
+  const { until, why, waited, now, cause } = pause
+  const message = cause?.message ?? (why === 'quota' ? 'the quota is used up' : 'the service is rate limited')
+  return new Failure('rate_limited', message, {
+    ...(cause ? { code: cause.code, details: cause.details, cause } : {}),
+    ...(cause?.status === undefined ? {} : { status: cause.status }),
+    ...(cause?.request === undefined ? {} : { request: cause.request }),
+    ...helpFor(until - now, until, waited),
+  })
+}
+
+function helpFor(left: number, until: number, waited: number): Help {
+  if (left > maxDatedWait) return { hint: 'The service asks to wait for more than a year.' }
+  const total = waited > maxSettableWait ? null : waited
+  return { advice: [{ code: 'longer_total_wait', ms: left, until: new Date(until).toISOString(), total }] }
+}

@@ -1,0 +1,130 @@
+import type { HistoryMessage } from '../../contract/resources/conversation.ts'
+import { oldestFirst } from '../../contract/resources/history-order.ts'
+import { plain, textOf, type View, valueAt } from '../format/view.ts'
+
+const listAt =
+  (path: string) =>
+  (body: unknown): readonly unknown[] => {
+    const list = valueAt(body, path)
+    return Array.isArray(list) ? list : []
+  }
+
+export const modelsView: View = {
+  layout: 'records',
+  emptyText: 'No models.',
+  columns: [
+    { path: 'id', whole: true },
+    { path: 'owned_by' },
+    { path: 'created', time: true },
+    { path: 'object', hidden: true },
+  ],
+  rows: listAt('data'),
+}
+
+export const sendView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'id', whole: true },
+    { path: 'context_id' },
+    { path: 'created_at', time: true },
+    { path: 'response' },
+    { path: 'finish_reason', hidden: true },
+  ],
+  text: (body) => String(valueAt(body, 'response') ?? ''),
+}
+
+/** One event of a streamed reply, a line of JSON. */
+export const streamEventView: View = {
+  layout: 'records',
+  columns: [
+    ...plain('v', 'type', 'context_id'),
+    { path: 'id', whole: true },
+    { path: 'model' },
+    { path: 'text' },
+    { path: 'usage', open: true },
+    ...plain('complete', 'verified', 'finish_reason', 'response', 'reason'),
+  ],
+}
+
+export const completionView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'id', whole: true },
+    { path: 'model' },
+    { path: 'created', time: true },
+    { path: 'choices.0.finish_reason' },
+    { path: 'choices.0.message.content' },
+    { path: 'object', hidden: true },
+    { path: 'usage', hidden: true, open: true },
+    { path: 'choices', hidden: true, open: true },
+  ],
+  // The client has checked that a choice contains text, or only reasoning.
+  text: (body) => {
+    const texts = listAt('choices')(body).map((choice) => valueAt(choice, 'message.content'))
+    return String(texts.find((text) => typeof text === 'string') ?? '')
+  },
+}
+
+/** In a table, oldest first, whatever the order of the page. */
+export const historyView: View = {
+  layout: 'records',
+  emptyText: 'No messages.',
+  columns: [
+    { path: 'id', whole: true, secondary: true },
+    { path: 'created_at', time: true },
+    { path: 'role' },
+    { path: 'content' },
+  ],
+  rows: (body) => oldestFirst(listAt('messages')(body) as readonly HistoryMessage[]),
+}
+
+/** A session of this machine. */
+export const chatSessionsView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'id', whole: true },
+    { path: 'updated_at', time: true },
+    { path: 'turns' },
+    { path: 'model', secondary: true },
+    { path: 'context_id', secondary: true },
+    { path: 'name' },
+    { path: 'first_message' },
+    { path: 'profile', secondary: true },
+    { path: 'mode', hidden: true },
+    { path: 'base_url', hidden: true },
+    { path: 'at', hidden: true },
+  ],
+}
+
+export const promptsView: View = {
+  layout: 'records',
+  columns: [
+    { path: 'name', whole: true },
+    { path: 'description' },
+    { path: 'model' },
+    { path: 'variables', hidden: true },
+    { path: 'path', hidden: true },
+  ],
+}
+
+/** The file of a prompt. */
+export const promptFileView: View = {
+  layout: 'pairs',
+  columns: plain('name', 'path', 'model', 'temperature', 'max_tokens', 'variables', 'text'),
+  text: (body) => textOf(valueAt(body, 'text')),
+}
+
+/** A prompt that was stored. */
+export const promptSetView: View = {
+  layout: 'records',
+  columns: [{ path: 'name' }, { path: 'replaced' }, { path: 'path' }],
+  isForTerminal: true,
+  text: (body) =>
+    `${valueAt(body, 'replaced') === true ? 'Replaced' : 'Created'} prompt "${textOf(valueAt(body, 'name'))}".`,
+}
+
+/** Prompts that were deleted. */
+export const promptsDeletedView: View = {
+  layout: 'records',
+  columns: [{ path: 'name' }, { path: 'path', secondary: true }],
+}

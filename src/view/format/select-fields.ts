@@ -1,0 +1,54 @@
+import { isRecord } from '../../contract/notation/exact-json.ts'
+import { rowsOf, type View, valueAt } from './view.ts'
+
+/** Splits `a,b.c`; empty names and spaces around them are dropped. */
+export function parseFields(text: string): string[] {
+  return text
+    .split(',')
+    .map((field) => field.trim())
+    .filter((field) => field !== '')
+}
+
+/** The fields that this view does not document. */
+export function undocumentedFields(view: View, fields: readonly string[]): string[] {
+  return fields.filter(
+    (field) =>
+      !view.columns.some(
+        ({ path, open }) =>
+          path === field || path.startsWith(`${field}.`) || (open === true && field.startsWith(`${path}.`)),
+      ),
+  )
+}
+
+/** The fields that no row has. */
+export function absentFields(view: View, body: unknown, fields: readonly string[]): string[] {
+  const rows = view.layout === 'pairs' ? [body] : rowsOf(view, body)
+  if (rows.length === 0) return []
+  return fields.filter((field) => rows.every((row) => valueAt(row, field) === undefined))
+}
+
+/** The body with only the chosen fields. A list is returned as its rows. */
+export function selectFields(view: View, body: unknown, fields: readonly string[]): unknown {
+  const isList = Array.isArray(body) || (view.layout === 'records' && view.rows !== undefined)
+  return isList ? rowsOf(view, body).map((row) => pick(row, fields)) : pick(body, fields)
+}
+
+function pick(value: unknown, fields: readonly string[]): unknown {
+  const picked: Record<string, unknown> = {}
+  for (const field of fields) set(picked, field.split('.'), valueAt(value, field) ?? null)
+  return picked
+}
+
+function set(target: Record<string, unknown>, [step = '', ...rest]: string[], value: unknown): void {
+  if (rest.length === 0) {
+    define(target, step, value)
+    return
+  }
+  if (!Object.hasOwn(target, step) || !isRecord(target[step])) define(target, step, {})
+  set(target[step] as Record<string, unknown>, rest, value)
+}
+
+/** Plain assignment would let a field named `__proto__` reach the prototype. */
+function define(target: Record<string, unknown>, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true })
+}

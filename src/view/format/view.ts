@@ -1,0 +1,137 @@
+import { isRecord } from '../../contract/notation/exact-json.ts'
+
+/** A piece of text, and its style if colors are enabled. */
+export interface Span {
+  text: string
+  style?: 'bold' | 'dim' | 'red' | 'green' | 'yellow'
+}
+
+/** How the rows of a resource are read from a body and shown. */
+export interface View {
+  /** The columns that are shown, and that `--fields` may name, in the documented order. */
+  columns: readonly Column[]
+  /** `pairs`: one object as a row for each of its leaves; `records`: a row for each element. */
+  layout: 'pairs' | 'records'
+  /** The rows of a body (default: the body itself). */
+  rows?(body: unknown): readonly unknown[]
+  /** Whether a table omits rows without a value. */
+  omitsEmpty?: boolean
+  /** Shown instead of an empty table. */
+  emptyText?: string
+  /**
+   * The text for a person, if the result is not a table.
+   *
+   * @param width columns of the terminal; Infinity if it is not one
+   */
+  text?(body: unknown, width?: number): string | readonly Span[]
+  /** The Markdown document (default: a table of the rows). */
+  markdown?(body: unknown): string
+  /** Whether only a terminal gets the text, so that a pipe gets rows. */
+  isForTerminal?: boolean
+}
+
+interface Column {
+  /** Dotted path into a row. */
+  path: string
+  /** Whether deeper paths are arbitrary, as in `metadata`. */
+  open?: boolean
+  /** Shown only if `--fields` names it. */
+  hidden?: boolean
+  /** Omitted from tables, to save room, unless `--fields` names it. */
+  secondary?: boolean
+  /** Wrapped only as a last resort, so that it can be copied. */
+  whole?: boolean
+  /** A time: ISO 8601, or seconds since the epoch. */
+  time?: boolean
+}
+
+/** Columns without any of these properties. */
+export function plain(...paths: readonly string[]): Column[] {
+  return paths.map((path) => ({ path }))
+}
+
+/** The text of the selected columns, row by row. */
+export interface Grid {
+  header: readonly string[]
+  rows: readonly (readonly string[])[]
+}
+
+/** The value at a dotted path. Undefined if any step is missing. */
+export function valueAt(value: unknown, path: string): unknown {
+  let here = value
+  for (const step of path.split('.')) {
+    if (!(isRecord(here) || Array.isArray(here)) || !Object.hasOwn(here, step)) return undefined
+    here = (here as Record<string, unknown>)[step]
+  }
+  return here
+}
+
+/** The rows of any body, also of one with an unexpected type. */
+export function rowsOf(view: View, body: unknown): readonly unknown[] {
+  if (body === undefined) return []
+  if (view.rows) return view.rows(body)
+  return Array.isArray(body) ? body : [body]
+}
+
+/**
+ * @param fields the selected paths; undefined for the columns of the view
+ * @param cell formats a value, given its path
+ */
+export function gridOf(
+  view: View,
+  body: unknown,
+  fields: readonly string[] | undefined,
+  cell: Cell = textOf,
+): Grid {
+  if (view.layout === 'records') return recordsGrid(view, body, fields, cell)
+  return isRecord(body) ? pairsGrid(view, body, fields, cell) : listGrid(body, fields, cell)
+}
+
+type Cell = (value: unknown, path: string) => string
+
+/** A body that is not an object as expected: a list with the columns of all its elements, or one value. */
+function listGrid(body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
+  const rows = rowsOf({ layout: 'records', columns: [] }, body)
+  const header = fields ?? [...new Set(rows.flatMap((row) => (isRecord(row) ? Object.keys(row) : ['value'])))]
+  return {
+    header,
+    rows: rows.map((row) =>
+      header.map((name) => cell(isRecord(row) || name !== 'value' ? valueAt(row, name) : row, name)),
+    ),
+  }
+}
+
+function recordsGrid(view: View, body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
+  const header = fields ?? view.columns.filter(({ hidden }) => !hidden).map(({ path }) => path)
+  const rows = rowsOf(view, body).map((row) => header.map((path) => cell(valueAt(row, path), path)))
+  // A body with none of the columns has no row.
+  const isBlank = isRecord(body) && !view.rows && !fields && rows[0]?.every((text) => text === '')
+  return { header, rows: isBlank ? [] : rows }
+}
+
+/** The selected keys, or else the documented ones followed by all others. */
+function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
+  const leaves = new Map(leavesOf(body, ''))
+  const documented = view.columns.map(({ path }) => path).filter((path) => leaves.has(path))
+  const chosen = fields
+    ? fields.flatMap((field) =>
+        [...leaves.keys()].filter((leaf) => leaf === field || leaf.startsWith(`${field}.`)),
+      )
+    : [...documented, ...leaves.keys()]
+  return {
+    header: ['key', 'value'],
+    rows: [...new Set(chosen)].map((path) => [path, cell(leaves.get(path), path)]),
+  }
+}
+
+/** Every value that is not a non-empty object, with its dotted path. */
+export function leavesOf(value: unknown, path: string): [string, unknown][] {
+  if (!isRecord(value) || Object.keys(value).length === 0) return path ? [[path, value]] : []
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path ? `${path}.${key}` : key))
+}
+
+/** The text of a value: strings unchanged, empty for null, and JSON for nested values. */
+export function textOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

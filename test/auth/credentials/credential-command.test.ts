@@ -1,0 +1,134 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { readCommandOutput } from '../../../src/auth/credentials/credential-command.ts'
+import { bearer } from '../../../src/contract/bearer.ts'
+
+const now = Date.parse('2026-03-01T12:00:00Z')
+const obtained_at = '2026-03-01T12:00:00.000Z'
+const read = (text: string) => readCommandOutput(Buffer.from(text), now)
+const faultOf = (bytes: Uint8Array): string => {
+  try {
+    readCommandOutput(bytes, now)
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+describe('the output of a credential command', () => {
+  it('is the credential, without the spaces around it', () => {
+    for (const text of ['sk-1', 'sk-1\n', '\r\n sk-1 \r\n\n', '\ufeffsk-1']) {
+      expect(read(text), JSON.stringify(text)).to.deep.equal({ secret: 'sk-1', kind: null, obtained_at })
+    }
+  })
+
+  it('may be a JSON object that names its kind and its end', () => {
+    const rows: [object, object][] = [
+      [{ api_key: ' sk-1 ' }, { kind: 'api_key' }],
+      [{ access_token: 'sk-1', token_type: 'Bearer' }, { kind: 'oauth' }],
+      [{ token: 'sk-1', expires_at: null }, { kind: null }],
+      [
+        { token: 'sk-1', expires_at: '2026-03-01T13:00:00Z' },
+        { kind: null, expires_at: '2026-03-01T13:00:00.000Z' },
+      ],
+      [
+        { token: 'sk-1', expiration: '2026-03-01 15:00:00.5+0200' },
+        { kind: null, expires_at: '2026-03-01T13:00:00.500Z' },
+      ],
+      [
+        { token: 'sk-1', expires_at: now / 1_000 + 60 },
+        { kind: null, expires_at: '2026-03-01T12:01:00.000Z' },
+      ],
+      [
+        { token: 'sk-1', expires_in: '60' },
+        { kind: null, expires_at: '2026-03-01T12:01:00.000Z' },
+      ],
+      [
+        { token: 'sk-1', expires_at: now + 60_000 },
+        { kind: null, expires_at: '2026-03-01T12:01:00.000Z' },
+      ],
+      [
+        { token: 'sk-1', expires_in: 1e300 },
+        { kind: null, expires_at: '9999-01-01T00:00:00.000Z' },
+      ],
+    ]
+    for (const [value, expected] of rows) {
+      const text = JSON.stringify(value, null, 2)
+      expect(read(text), text).to.deep.equal({ secret: 'sk-1', obtained_at, ...expected })
+    }
+  })
+
+  it('has no end if its time is in the past, because a clock may be wrong', () => {
+    for (const end of [{ expires_at: '2026-03-01T11:00:00Z' }, { expires_in: 0 }, { expires_in: -5 }]) {
+      expect(read(JSON.stringify({ token: 'sk-1', ...end }))).not.to.have.property('expires_at')
+    }
+  })
+
+  it('is refused without a word of it if it is not a credential', () => {
+    const rows: [string | Uint8Array, string][] = [
+      ['', 'wrote nothing'],
+      [' \n\n', 'wrote nothing'],
+      ['hidden\nsecond', 'wrote more than one line'],
+      ['{"token":"hidden\\nsecond"}', 'wrote more than one line'],
+      ['hidden\u001b[2J', 'wrote a space, or characters that no HTTP header can contain'],
+      ['hidden\rsecond', 'wrote a space, or characters that no HTTP header can contain'],
+      ['hidden€', 'wrote a space, or characters that no HTTP header can contain'],
+      ['hidden key', 'wrote a space, or characters that no HTTP header can contain'],
+      ['['.repeat(30_000), 'wrote 30000 characters, and a credential has at most 8192'],
+      [Uint8Array.of(0xff, 0xfe), 'wrote bytes that are not UTF-8'],
+      ['{"token":"hidden"', 'wrote an invalid JSON object'],
+      ['{"token":"hidden"}{}', 'wrote an invalid JSON object'],
+      [
+        '{"password":"hidden"}',
+        'wrote a JSON object without exactly one of api_key, access_token, and token',
+      ],
+      [
+        '{"token":"hidden","api_key":"hidden"}',
+        'wrote a JSON object without exactly one of api_key, access_token, and token',
+      ],
+      ['{"token":{"value":"hidden"}}', 'wrote a JSON object in which token is not a text'],
+      ['{"token":" "}', 'wrote a JSON object in which token is not a text'],
+      ['{"token":"hidden","expires_at":"soon"}', 'wrote a JSON object in which expires_at is not a time'],
+      [
+        '{"token":"hidden","expires_at":"2026-03-01"}',
+        'wrote a JSON object in which expires_at is not a time',
+      ],
+      [
+        '{"token":"hidden","expiration":"2026-13-41T00:00:00Z"}',
+        'wrote a JSON object in which expiration is not a time',
+      ],
+      ['{"token":"hidden","expires_in":{}}', 'wrote a JSON object in which expires_in is not a time'],
+    ]
+    for (const [text, fault] of rows) expect(faultOf(Buffer.from(text)), String(text)).to.equal(fault)
+  })
+
+  it('is read as a credential that can be sent, or refused with words that never quote it', () => {
+    const words =
+      /^wrote (nothing|more than one line|bytes that are not UTF-8|a space, or characters that no HTTP header can contain|an invalid JSON object|a JSON object (without exactly one of api_key, access_token, and token|in which \w+ is not a (text|time)))$/
+    const piece = fc.constantFrom('\n', '\t', '{', '}', '"', 'é', '€', '\u0000', '\u001b', 'x', ' ')
+    const member = fc.constantFrom('api_key', 'access_token', 'token', 'expires_in', 'expires_at', 'other')
+    const value = fc.oneof(
+      fc.string({ unit: piece }),
+      fc.integer(),
+      fc.constant(null),
+      fc.constant({ token: 'x' }),
+    )
+    const object = fc.dictionary(member, value).map((fields) => JSON.stringify(fields))
+    fc.assert(
+      fc.property(
+        fc.oneof(object, fc.string({ unit: piece }), fc.string({ unit: 'binary', maxLength: 20 })),
+        (text) => {
+          const fault = faultOf(Buffer.from(text))
+          if (fault !== '') {
+            expect(fault).to.match(words)
+            return
+          }
+          const { secret, expires_at = '9999' } = read(text)
+          expect(secret).to.equal(secret.trim()).and.not.equal('')
+          expect(bearer(secret)).to.equal(`Bearer ${secret}`)
+          expect(Date.parse(expires_at)).to.be.above(now)
+        },
+      ),
+    )
+  })
+})

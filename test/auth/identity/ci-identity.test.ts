@@ -1,0 +1,486 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { systemClock } from '../../../src/system/clock.ts'
+import { tokensSeen } from '../../support/bearer-service.ts'
+import { findCredentials, readCredential, readProfiles } from '../../support/credential-files.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import {
+  answer,
+  type Behavior,
+  html502,
+  json,
+  redirect,
+  silent,
+  startFaultServer,
+  stream,
+  webPage,
+} from '../../support/fault-server.ts'
+import { identityToken } from '../../support/identity-token.ts'
+import { type HostOptions, type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { makeSignInWorld } from '../../support/sign-in-world.ts'
+import { SkippingClock } from '../../support/skipping-clock.ts'
+import { refusing } from '../../support/token-endpoint.ts'
+
+const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const token = identityToken()
+
+/** 256 MiB, as far as the client reads it. */
+const flood: Behavior = async (_, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  const chunk = Buffer.alloc(1024 * 1024, '[')
+  for (let left = 256; left > 0 && !response.destroyed; left--) {
+    if (!response.write(chunk)) {
+      await new Promise<void>((resolve) => {
+        response.once('drain', resolve).once('close', resolve)
+      })
+    }
+  }
+  response.end()
+}
+
+const drip: Behavior = stream(Array(1_000).fill('{'), { type: 'application/json', pause: 20 })
+
+describe('a CI job without a stored key', () => {
+  const world = makeSignInWorld()
+  const run = (args: readonly string[], { env, ...options }: HostOptions = {}): Promise<Run> =>
+    runChatctl(world.sandbox, args, {
+      ...options,
+      env: {
+        CHATCTL_BASE_URL: world.service.url,
+        CHATCTL_AUTH_URL: world.server.url,
+        CHATCTL_OIDC: 'gitlab',
+        CHATCTL_ID_TOKEN: token,
+        ...env,
+      },
+    })
+  const models = (env: NodeJS.ProcessEnv = {}, ...more: string[]) => run(['chat', 'models', ...more], { env })
+  const sent = () => Object.fromEntries(world.server.tokenRequests[0] ?? [])
+  const listGrants = (...grant_types_supported: string[]) => {
+    world.server.script.metadata = (document) => ({ ...document, grant_types_supported })
+  }
+  /** Requests that are sent neither again nor for long. */
+  const hurried = ['--retries', '0', '--timeout', '300ms']
+
+  describe('exchanges its identity token for an access token', () => {
+    it('in memory, once for each command line, and stores nothing', async () => {
+      expect(await models()).to.include({ exitCode: 0, stderr: '' })
+      expect(sent()).to.deep.equal({
+        grant_type: tokenExchange,
+        subject_token: token,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+        requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      })
+      expect(tokensSeen(world.service)).to.deep.equal(['access-token-1'])
+      expect(findCredentials(world.sandbox)).to.deep.equal([])
+      expect(readProfiles(world.sandbox)).to.deep.equal({})
+    })
+
+    it('with a client ID, scope, and token URL of the environment', async () => {
+      const { url } = world.server
+      const env = {
+        CHATCTL_CLIENT_ID: 'ci',
+        CHATCTL_SCOPE: 'chat:read',
+        CHATCTL_TOKEN_URL: `${url}/oauth/token`,
+      }
+      world.server.script.metadata = () => undefined
+      expect(await models({ ...env, CHATCTL_AUTH_URL: '' })).to.include({ exitCode: 0 })
+      expect(sent()).to.include({ grant_type: tokenExchange, client_id: 'ci', scope: 'chat:read' })
+    })
+
+    it('from a variable or a file', async () => {
+      const path = join(world.sandbox.home, 'token.jwt')
+      writeFileSync(path, `${token}\n`, { mode: 0o600 })
+      const env = { CHATCTL_ID_TOKEN: '', MINE: token }
+      for (const CHATCTL_OIDC of ['env:MINE', `file:${path}`, 'file:token.jwt']) {
+        expect(await models({ ...env, CHATCTL_OIDC }), CHATCTL_OIDC).to.include({ exitCode: 0, stderr: '' })
+      }
+      expect(new Set(world.server.tokenRequests.map((form) => form.get('subject_token')))).to.have.keys(token)
+    })
+
+    it('as a client assertion if the server offers only client credentials', async () => {
+      listGrants('authorization_code', 'client_credentials')
+      expectFailure(
+        await models(),
+        4,
+        'takes an identity token only from a client with an ID',
+        'CHATCTL_CLIENT_ID',
+      )
+      expect(await models({ CHATCTL_CLIENT_ID: 'ci' })).to.include({ exitCode: 0 })
+      expect(sent()).to.deep.equal({
+        grant_type: 'client_credentials',
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: token,
+        client_id: 'ci',
+      })
+      listGrants('client_credentials', tokenExchange)
+      expect(await models({ CHATCTL_CLIENT_ID: 'ci' })).to.include({ exitCode: 0 })
+      expect(world.server.tokenRequests[1]?.get('grant_type')).to.equal(tokenExchange)
+      listGrants('authorization_code')
+      expectFailure(await models(), 4, 'does not exchange identity tokens for access tokens')
+      expect(world.server.tokenRequests).to.have.length(2)
+    })
+
+    it('before a profile is used, and after an API key of the environment', async () => {
+      const named = ['auth', 'status', '--no-verify', '--json']
+      expect(JSON.parse((await run(named)).stdout)).to.deep.include({
+        credential: 'an access token for the identity token of GitLab CI',
+        reason: 'CHATCTL_OIDC is set, and CHATCTL_API_KEY is not',
+        kind: 'oauth',
+        storage: 'process',
+        verified: false,
+      })
+      expect(world.server.tokenRequests).to.deep.equal([])
+      world.server.live.add('own-key')
+      expect(await models({ CHATCTL_API_KEY: 'own-key' })).to.include({ exitCode: 0 })
+      expect(world.server.tokenRequests).to.deep.equal([])
+    })
+
+    it('for auth token, and not for a dry run', async () => {
+      expect((await run(['chat', 'send', 'Hi', '--dry-run'])).exitCode).to.equal(0)
+      expect(world.server.tokenRequests).to.deep.equal([])
+      const { stdout } = await run(['auth', 'token', '--json'])
+      expect(JSON.parse(stdout)).to.include({ token: 'access-token-1', kind: 'oauth' })
+      expect(world.service.requests).to.deep.equal([])
+    })
+
+    for (const hours of [-1, 1]) {
+      it(`with a clock that is ${hours} h wrong`, async () => {
+        const clock = { ...systemClock, now: () => systemClock.now() + hours * 3_600_000 }
+        const exp = Math.round(Date.now() / 1_000) + 300
+        const env = { CHATCTL_ID_TOKEN: identityToken({ exp }) }
+        expect(await run(['chat', 'models'], { env, host: { clock } })).to.include({
+          exitCode: 0,
+          stderr: '',
+        })
+        expect(world.server.tokenRequests).to.have.length(1)
+      })
+    }
+  })
+
+  describe('in GitHub Actions', () => {
+    it('requests the identity token for the origin of the base URL, and shows it nowhere', async () => {
+      const github = await startFaultServer(json(200, { value: token, count: 1 }))
+      const env = {
+        CHATCTL_OIDC: 'github',
+        ACTIONS_ID_TOKEN_REQUEST_URL: `${github.url}/token?api-version=2.0`,
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-token',
+      }
+      const traced = await models(env, '--debug')
+      expect(traced.exitCode, traced.stderr).to.equal(0)
+      expect(traced.stderr).not.to.contain(token).and.not.contain('request-token')
+      const audience = encodeURIComponent(world.service.url)
+      expect(github.requests[0]?.path).to.equal(`/token?api-version=2.0&audience=${audience}`)
+      expect(github.requests[0]?.headers.authorization).to.equal('Bearer request-token')
+      await models({ ...env, CHATCTL_OIDC_AUDIENCE: 'mine' })
+      expect(github.requests[1]?.path).to.equal('/token?api-version=2.0&audience=mine')
+      await github.close()
+    })
+
+    it('fails with 4 and names the permission if the job has no right to a token', async () => {
+      const env = { CHATCTL_OIDC: 'github' }
+      const words = 'permissions: { id-token: write'
+      expectFailure(await models(env), 4, 'ACTIONS_ID_TOKEN_REQUEST_URL is not set', words)
+      const url = { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://github.example' }
+      expectFailure(await models({ ...env, ...url }), 4, 'ACTIONS_ID_TOKEN_REQUEST_TOKEN is not set', words)
+      const unreachable = { CHATCTL_BASE_URL: 'http://127.0.0.1:1', CHATCTL_AUTH_URL: '' }
+      expectFailure(await models({ ...env, ...unreachable }, ...hurried), 4, words)
+    })
+
+    it('sends its request token only with TLS, or on this machine', async () => {
+      const env = {
+        CHATCTL_OIDC: 'github',
+        ACTIONS_ID_TOKEN_REQUEST_URL: 'http://github.example/token',
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-token',
+      }
+      expectFailure(await models(env), 2, 'http://github.example would send the credential unencrypted')
+    })
+
+    for (const [what, behavior, exitCode, words] of [
+      ['500', answer(500), 69, 'responded 500'],
+      ['403', json(403, { message: 'no' }), 4, 'GitHub issued no identity token'],
+      ['a redirect', redirect(302, 'http://127.0.0.1:9/other'), 4, 'responded 302'],
+      ['HTML', webPage, 1, 'sent no identity token'],
+      ['a token of another type', json(200, { value: 5 }), 1, 'sent no identity token'],
+      ['a token that is no JWT', json(200, { value: 'not.a.jwt' }), 4, 'it is not a JSON Web Token (JWT)'],
+      [
+        'control characters',
+        json(200, { value: `${token}\u001b[2J` }),
+        4,
+        'it is not a JSON Web Token (JWT)',
+      ],
+      ['256 MiB', flood, 1, 'longer than 1 MiB'],
+      ['nothing', silent, 69, 'No response from http://127.0.0.1:'],
+      ['a body without end', drip, 69, 'No response from http://127.0.0.1:'],
+    ] as [string, Behavior, number, string][]) {
+      it(`fails with ${exitCode} if GitHub sends ${what}`, async () => {
+        const github = await startFaultServer(behavior)
+        const env = {
+          CHATCTL_OIDC: 'github',
+          ACTIONS_ID_TOKEN_REQUEST_URL: github.url,
+          ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-token',
+        }
+        const failed = await models(env, ...hurried)
+        expectFailure(failed, exitCode, words)
+        expect(failed.stderr).not.to.contain('request-token').and.not.contain(token)
+        expect(world.server.tokenRequests).to.deep.equal([])
+        await github.close()
+      })
+    }
+  })
+
+  describe('fails with 4, and sends nothing,', () => {
+    beforeEach(() => {
+      const { home } = world.sandbox
+      writeFileSync(join(home, 'empty'), '\n', { mode: 0o600 })
+      writeFileSync(join(home, 'large'), Buffer.alloc(70_000, 'x'), { mode: 0o600 })
+    })
+    for (const [what, env, words] of [
+      [
+        'if the token of GitLab is not declared',
+        { CHATCTL_ID_TOKEN: '' },
+        'id_tokens: { CHATCTL_ID_TOKEN: { aud:',
+      ],
+      ['if the variable is empty', { CHATCTL_OIDC: 'env:NONE' }, 'NONE is not set'],
+      [
+        'if the variable holds another secret',
+        { CHATCTL_ID_TOKEN: 'ghp_secret-value' },
+        'it is not a JSON Web Token',
+      ],
+      ['if the file does not exist', { CHATCTL_OIDC: 'file:none.jwt' }, 'Cannot read CHATCTL_OIDC: none.jwt'],
+      ['if the file is empty', { CHATCTL_OIDC: 'file:empty' }, 'the identity token in empty is empty'],
+      [
+        'if the file is a directory',
+        { CHATCTL_OIDC: 'file:.' },
+        'Cannot read CHATCTL_OIDC: .: it is a directory',
+      ],
+      [
+        'if the file is too large',
+        { CHATCTL_OIDC: 'file:large' },
+        'CHATCTL_OIDC: large is larger than 64 KiB',
+      ],
+      [
+        'if the file is a device',
+        { CHATCTL_OIDC: 'file:/dev/zero' },
+        'Cannot read CHATCTL_OIDC: /dev/zero: it is a device, not a regular file',
+      ],
+    ] as [string, NodeJS.ProcessEnv, string][]) {
+      it(what, async () => {
+        const failed = await models(env)
+        expectFailure(failed, 4, words)
+        expect(failed.stderr).not.to.contain('ghp_secret')
+        expect(world.server.tokenRequests).to.deep.equal([])
+        expect(world.service.requests).to.deep.equal([])
+      })
+    }
+  })
+
+  it('is refused with 2 for another source, or without a service', async () => {
+    expectFailure(await models({ CHATCTL_OIDC: token }), 2, 'CHATCTL_OIDC is not github, gitlab')
+    expectFailure(
+      await models({ CHATCTL_BASE_URL: '' }),
+      2,
+      'CHATCTL_OIDC is set, but no service is selected',
+    )
+  })
+
+  it('sends the identity token to no other origin, unless the token endpoint is configured', async () => {
+    const other = await startFaultServer(world.server.tokens())
+    world.server.script.metadata = (document) => ({ ...document, token_endpoint: `${other.url}/token` })
+    expectFailure(await models(), 2, 'names a token endpoint of another origin', 'export CHATCTL_TOKEN_URL=')
+    world.server.script.metadata = (document) => ({
+      ...document,
+      token_endpoint: 'http://login.example/token',
+    })
+    expectFailure(await models(), 2, 'http://login.example would send the credential unencrypted')
+    expect(other.requests).to.deep.equal([])
+    expect(await models({ CHATCTL_TOKEN_URL: `${other.url}/token` })).to.include({ exitCode: 0 })
+    await other.close()
+  })
+
+  it('learns whose token the server has refused, and what to allow', async () => {
+    const { url } = world.server
+    world.server.script.token = [refusing('invalid_grant', `no trust for ${token}\u001b[2J`)]
+    const self = { CHATCTL_AUTH_URL: '', CHATCTL_BASE_URL: url }
+    const failed = await models({ ...self, CHATCTL_OIDC_AUDIENCE: 'https://chat.example' })
+    expectFailure(
+      failed,
+      4,
+      `The exchange of the identity token failed: ${url} responded 400, invalid_grant: no trust for [redacted]`,
+      'identity token: iss https://ci.example, sub repo:acme/app:ref:refs/heads/main, aud https://chat.example, exp 2030-01-01T00:00:00.000Z',
+      'chatctl service trust create NAME --issuer https://ci.example --audience https://chat.example --subject repo:acme/app:ref:refs/heads/main --permission PERMISSION',
+    )
+    expect(failed.stderr).not.to.contain(token).and.not.contain('\u001b')
+    expect(sent()).to.include({ client_id: 'chatctl' })
+    const elsewhere = await models(self)
+    expectFailure(
+      elsewhere,
+      4,
+      `The identity token is not for ${url}.`,
+      'service audit --action trust.refused',
+    )
+    const late = await models({ ...self, CHATCTL_ID_TOKEN: identityToken({ aud: url, exp: 1_000_000_000 }) })
+    expectFailure(late, 4, 'exp 2001-09-09T01:46:40.000Z', 'By the clock of this machine')
+    world.server.script.token = [refusing('invalid_scope', 'the trust has no permission of the scope')]
+    const scope = await models({ ...self, CHATCTL_SCOPE: 'users:write' })
+    expectFailure(scope, 4, 'invalid_scope: the trust has no permission of the scope (identity token: iss')
+    for (const { stderr } of [elsewhere, late, scope])
+      expect(stderr).not.to.contain('service trust').and.not.contain('is for another service')
+    expect(scope.stderr).not.to.contain('Hint:')
+    const stranger = await models({ CHATCTL_ID_TOKEN: identityToken({ iss: 5, aud: ['a', 'b'], exp: 'x' }) })
+    expectFailure(stranger, 4, 'iss missing, sub repo:acme/app:ref:refs/heads/main, aud a b, exp missing')
+    expect(stranger.stderr).not.to.contain('service trust')
+  })
+
+  for (const [what, behavior, exitCode, words] of [
+    ['500', answer(500), 69, 'responded 500'],
+    ['502 with a web page', html502, 69, 'responded 502'],
+    ['429', answer(429, { 'retry-after': '3600' }), 75, '429'],
+    ['401 without a reason', answer(401), 4, 'responded 401'],
+    ['a challenge', answer(401, { 'www-authenticate': 'Basic realm="x"' }), 4, 'does not know this client'],
+    ['HTML', webPage, 1, 'a response that is not JSON'],
+    [
+      'a redirect to another origin',
+      redirect(307, 'http://127.0.0.1:9/token'),
+      1,
+      'the unexpected status 307',
+    ],
+    ['no token', json(200, { token_type: 'Bearer' }), 1, 'a response that is not a token'],
+    [
+      'a token of another type',
+      json(200, { access_token: 'hidden-token', token_type: 'mac' }),
+      1,
+      'not a token',
+    ],
+    ['a number as a token', json(200, { access_token: 5, token_type: 'Bearer' }), 1, 'not a token'],
+    [
+      'a negative lifetime',
+      json(200, { access_token: 'hidden-token', token_type: 'Bearer', expires_in: -5 }),
+      1,
+      'not a token',
+    ],
+    [
+      'control characters',
+      json(200, { access_token: 'hidden-token\u001b[2J', token_type: 'Bearer' }),
+      1,
+      'a token with invalid characters',
+    ],
+    ['256 MiB', flood, 1, 'longer than 1 MiB'],
+    ['nothing', silent, 69, 'No response from http://127.0.0.1:'],
+    ['a body without end', drip, 69, 'No response from http://127.0.0.1:'],
+  ] as [string, Behavior, number, string][]) {
+    it(`fails with ${exitCode} if the token endpoint sends ${what}`, async () => {
+      world.server.script.token = [behavior]
+      const failed = await models({}, ...hurried)
+      expectFailure(failed, exitCode, words)
+      expect(failed.stderr).not.to.contain(token).and.not.contain('hidden-token').and.not.contain('\u001b')
+      expect(world.server.tokenRequests).to.have.length(1)
+      expect(world.service.requests).to.deep.equal([])
+    })
+  }
+
+  it('leaves the outcome of no change unknown if the token endpoint does not respond', async () => {
+    world.server.script.token = [silent]
+    const change = ['users', 'update', 'u1', '--name', 'Ada', ...hurried]
+    const failed = await run(change)
+    expectFailure(failed, 69, `No response from ${world.server.url}`)
+    expect(failed.stderr).not.to.contain('unknown')
+    const activity = await run(['activity', '--json'])
+    expect(JSON.parse(activity.stdout)[0]).to.include({ outcome: 'refused', error: 'timeout' })
+  })
+
+  for (const [what, behavior, exitCode, words] of [
+    ['500', answer(500), 69, 'responded 500'],
+    ['HTML', webPage, 2, 'is unknown'],
+    ['a redirect', redirect(302, 'http://127.0.0.1:9/metadata'), 2, 'is unknown'],
+    [
+      'grants of another type',
+      json(200, { issuer: 'URL', token_endpoint: 'URL/t', grant_types_supported: 5 }),
+      2,
+      'is',
+    ],
+    ['256 MiB', flood, 1, 'longer than 1 MiB'],
+    ['nothing', silent, 69, 'No response from http://127.0.0.1:'],
+  ] as [string, Behavior, number, string][]) {
+    it(`fails with ${exitCode} if the metadata is ${what}`, async () => {
+      const server = await startFaultServer(behavior)
+      const failed = await models({ CHATCTL_AUTH_URL: server.url }, ...hurried)
+      expectFailure(failed, exitCode, words)
+      expect(server.requests.every(({ method }) => method === 'GET')).to.equal(true)
+      await server.close()
+    })
+  }
+
+  it('is named if the service refuses the access token, which is not requested again', async () => {
+    world.server.script.token = [json(200, { access_token: 'dead', token_type: 'Bearer' })]
+    expectFailure(
+      await models(),
+      4,
+      'The access token comes from the identity token of GitLab CI (CHATCTL_OIDC)',
+    )
+    expect(world.server.tokenRequests).to.have.length(1)
+  })
+
+  describe('auth login --ci', () => {
+    const login = (env: NodeJS.ProcessEnv = {}, ...more: string[]) =>
+      run(['auth', 'login', '--ci', '--insecure-storage', '--profile', 'ci', ...more], { env })
+
+    it('stores the access token for the whole job, without a refresh token', async () => {
+      const { exitCode, stdout, stderr } = await login({}, '--json')
+      expect(exitCode, stderr).to.equal(0)
+      expect(JSON.parse(stdout)).to.deep.include({
+        profile: 'ci',
+        kind: 'oauth',
+        storage: 'file',
+        verified: true,
+      })
+      expect(readCredential(world.sandbox)).to.include({ access_token: 'access-token-1' })
+      expect(readCredential(world.sandbox)).not.to.have.property('refresh_token')
+      const later = { CHATCTL_OIDC: '', CHATCTL_BASE_URL: '', CHATCTL_PROFILE: 'ci' }
+      expect(await models(later)).to.include({ exitCode: 0, stderr: '' })
+      expect(world.server.tokenRequests).to.have.length(1)
+    })
+
+    it('says where the access token is, how long it is valid, and how to use it', async () => {
+      world.server.script.token = [
+        world.server.tokens({ expires_in: 900 }),
+        world.server.tokens({ expires_in: undefined }),
+      ]
+      const clock = new SkippingClock(Date.UTC(2026, 0, 1))
+      const args = ['auth', 'login', '--ci', '--insecure-storage', '--profile', 'ci']
+      const lasting = await run(args, { host: { clock } })
+      expect(lasting.stdout)
+        .to.contain('storage\tfile\n')
+        .and.contain('expires_at\t2026-01-01T00:15:00.000Z\n')
+      expect(lasting.stderr).to.equal(
+        [
+          'Warning: The credential is stored unencrypted in a file. Anyone who can read your files can use it.',
+          'The access token is valid until 2026-01-01T00:15:00.000Z and cannot be renewed. To use it, unset CHATCTL_OIDC, and pass --profile ci to each command.',
+          '',
+        ].join('\n'),
+      )
+      const unknown = await run(args)
+      expect(unknown.stderr).to.contain('The access token cannot be renewed. To use it, unset CHATCTL_OIDC,')
+    })
+
+    it('warns of a scope that the server does not grant', async () => {
+      world.server.script.token = [world.server.tokens({ scope: 'chat:read' })]
+      const { exitCode, stderr } = await login({}, '--scope', 'chat:read settings:read')
+      expect(exitCode, stderr).to.equal(0)
+      expect(stderr).to.contain('did not grant these scopes: settings:read')
+    })
+
+    it('stores nothing with --dry-run, without a source, or if the exchange is refused', async () => {
+      const dry = await login({}, '--dry-run', '--json')
+      expect(JSON.parse(dry.stdout).sign_in).to.include({
+        with: 'the identity token of GitLab CI',
+        storage: 'file',
+      })
+      expectFailure(await login({ CHATCTL_OIDC: '' }), 2, 'CHATCTL_OIDC is not set', 'Set it to github')
+      world.server.script.token = [refusing('invalid_grant')]
+      expectFailure(await login(), 4, 'invalid_grant')
+      expect(findCredentials(world.sandbox)).to.deep.equal([])
+      expect(readProfiles(world.sandbox)).to.deep.equal({})
+    })
+  })
+})

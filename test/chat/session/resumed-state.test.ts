@@ -1,0 +1,234 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { findTurns } from '../../../src/chat/resume/resume-transcript.ts'
+import { buildTranscript } from '../../../src/chat/transcript/build-transcript.ts'
+import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
+import { failing } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { type SessionRun, SessionWorld } from './session-run.ts'
+
+const at = '2026-01-02T03:04:05.000Z'
+const name = { context_id: 'ctx_1' }
+const user = (turn: number, text: string): TranscriptLine => ({ type: 'user', turn, at, text })
+const delta = (turn: number, text: string): TranscriptLine => ({ type: 'delta', turn, text })
+const end = (turn: number, more: object): TranscriptLine =>
+  ({ type: 'end', turn, at, complete: false, verified: false, ...more }) as TranscriptLine
+
+describe('a resumed session', () => {
+  const world = perTest(() => SessionWorld.open())
+
+  const resume = (): Promise<SessionRun> => world.resume()
+
+  const endings: [string, object | undefined, string][] = [
+    ['interrupted by the user', { interrupted: true }, '[interrupted after 6 characters]'],
+    ['truncated', { reason: 'the line went dead' }, '[truncated after 6 characters: the line went dead]'],
+    ['failed', { error: { code: 'x', message: 'No GPU' } }, '[failed after 6 characters: No GPU]'],
+    ['lost in a crash', undefined, '[lost after 6 characters: interrupted by a crash]'],
+  ]
+  for (const [how, ending, words] of endings) {
+    it(`shows that a reply was ${how}, and /continue requests the rest`, async () => {
+      world.server.say('ctx_1', 'user', 'Hello')
+      world.plant([
+        user(1, 'Hello'),
+        { type: 'start', turn: 1, at, ...name },
+        delta(1, 'Half a'),
+        ...(ending ? [end(1, ending)] : []),
+      ])
+      const run = await resume()
+      expect(await run.terminal.text()).to.contain(words)
+      world.server.answerNext({ text: ' reply.' })
+      const shown = await run.say('/continue', /Continue exactly[\s\S]*reply\.[\s\S]*total/)
+      expect(shown).not.to.contain('The last reply seems complete')
+      expect(world.server.historyRequests).to.be.above(1)
+    })
+  }
+
+  it('shows earlier tables with the widths of all rows', async () => {
+    const cell = 'a sentence that needs most of the columns of this terminal'
+    const table = `| n | text |\n|---|---|\n${'| 1 | a |\n'.repeat(9)}| 2 | ${cell} |\n`
+    world.server.say('ctx_1', 'user', 'Hello')
+    world.server.say('ctx_1', 'assistant', table)
+    const complete = { complete: true, verified: true }
+    world.plant([
+      user(1, 'Hello'),
+      { type: 'start', turn: 1, at, ...name },
+      delta(1, table),
+      end(1, complete),
+    ])
+    const run = await resume()
+    expect(await run.terminal.text()).to.contain(`2 │ ${cell}`)
+  })
+
+  it('gets the rest of an interrupted reply from the history with /continue', async () => {
+    world.plant([
+      user(1, 'Hello'),
+      { type: 'start', turn: 1, at, ...name },
+      delta(1, 'Half a'),
+      end(1, { interrupted: true }),
+    ])
+    world.server.failHistory(failing(503, 'busy', 'Not now'))
+    const run = await resume()
+    world.server.say('ctx_1', 'user', 'Hello')
+    world.server.say('ctx_1', 'assistant', 'Half a reply.')
+    await run.say('/continue', '[the rest of the reply, from the history of the service]')
+    expect(world.server.sends).to.deep.equal([])
+  })
+
+  it('shows the status of every turn, also after the conversation was rewritten', async () => {
+    const messages = [
+      { role: 'user' as const, content: 'first' },
+      { role: 'assistant' as const, content: 'one' },
+      { role: 'user' as const, content: 'second' },
+      { role: 'assistant' as const, content: 'two' },
+    ]
+    world.plant([
+      { type: 'options', at, mode: 'completions' },
+      user(1, 'first'),
+      delta(1, 'one'),
+      end(1, { interrupted: true }),
+      user(2, 'second'),
+      delta(2, 'two'),
+      end(2, { complete: true, verified: true }),
+      { type: 'conversation', at, messages },
+    ])
+    const run = await resume()
+    expect(await run.terminal.text()).to.match(
+      /one\n\[interrupted after 3 characters\]\n\n> second\n\ntwo\n(?!\[)/,
+    )
+    await run.say('/continue', 'The last reply seems complete')
+  })
+
+  it('shows a message without a reply, which /retry sends again', async () => {
+    world.plant([user(1, 'Hello'), end(1, { error: { code: 'x', message: 'No GPU' } })])
+    const run = await resume()
+    expect(await run.terminal.text()).to.contain('> Hello\n[failed: No GPU; /retry sends it again]')
+    await run.say('/retry', 'You said: Hello')
+    expect(world.server.sends.map(({ message }) => message)).to.deep.equal(['Hello'])
+  })
+
+  it('counts turns the same way at its end, in /info, and in the list of sessions', async () => {
+    const first = await world.run()
+    await first.say('one', /You said: one[\s\S]*total/)
+    world.server.failNext(failing(500, 'broken', 'Out of order'))
+    await first.say('two', 'Out of order')
+    expect(await first.leave()).to.match(/^2 turns\. Resume with/m)
+    const second = await resume()
+    await second.say('three', /You said: three[\s\S]*total/)
+    expect(await second.say('/info', /^transcript /m)).to.match(/^turns +3, 1 of them without a reply$/m)
+    expect(await second.say('/resume', /3 turns +one/)).to.contain('3 turns')
+    expect(await second.leave()).to.match(/^3 turns\. Resume with/m)
+    expect(world.transcript().turns).to.have.length(3)
+  })
+
+  it('counts the earlier messages, not turns, that it does not show', async () => {
+    const first = await world.run()
+    for (const words of ['one', 'two', 'three'])
+      await first.say(words, new RegExp(`You said: ${words}[\\s\\S]*total`))
+    await first.leave()
+    const second = await resume()
+    expect(await second.terminal.text()).to.contain('… 2 earlier messages. Show them with: /history 6')
+  })
+
+  it('shows messages that only this machine has after older messages of the service', async () => {
+    world.plant(
+      [
+        user(1, 'mine'),
+        { type: 'start', turn: 1, at: new Date().toISOString(), ...name },
+        delta(1, 'my answer'),
+        end(1, { complete: true, verified: true }),
+      ].map((line) =>
+        'at' in line ? { ...line, at: new Date(Date.now() + 60_000).toISOString() } : line,
+      ) as TranscriptLine[],
+    )
+    for (const n of [1, 2, 3]) {
+      world.server.say('ctx_1', 'user', `old ${n}`)
+      world.server.say('ctx_1', 'assistant', `old answer ${n}`)
+    }
+    const shown = await (await world.run({ kind: 'context', id: 'ctx_1' })).terminal.text()
+    expect(shown).to.match(
+      /old answer 3[\s\S]*> mine\n\[only on this machine[\s\S]*my answer\n\[only on this machine/,
+    )
+  })
+})
+
+describe('the sessions that can be resumed', () => {
+  const world = perTest(() => SessionWorld.open())
+  const time = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d'
+  /** Sessions about 1, 2, …, of which the last is the newest. */
+  const plant = (count: number) => {
+    for (let number = 1; number <= count; number++) {
+      const at = new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString()
+      world.plant([{ type: 'user', turn: 1, at, text: `Topic ${number}.` }])
+    }
+  }
+
+  it('are listed by /resume with the times of the last 20, the newest last', async () => {
+    plant(22)
+    const shown = await (await world.run()).say('/resume', 'Topic 22.')
+    expect(shown).to.match(new RegExp(`^s2\\S+ {2}${time} {2}1 turn {2}Topic 3\\.$`, 'm'))
+    expect(shown).to.match(
+      /^… 2 older sessions\. Find them with: \/search WORDS\n[\s\S]* Topic 3\.[\s\S]* Topic 21\./m,
+    )
+    expect(shown).not.to.match(/Topic [12]\.$/m)
+  })
+
+  it('are described by Tab after /resume, which also finds them by their names and messages', async () => {
+    plant(3)
+    const { terminal } = await world.run()
+    terminal.type('/resume \t')
+    await terminal.waitFor(new RegExp(`^s2\\S+ {2}${time} {2}1 turn {2}Topic 3\\.$`, 'm'))
+    terminal.type('\u0015/resume topic 2\t')
+    await terminal.waitFor(/^> \/resume s2\S+$/m)
+    terminal.type('\r')
+    await terminal.waitFor(/^> Topic 2\.$/m)
+  })
+})
+
+describe('the turns of a transcript', () => {
+  interface Told {
+    text: string
+    parts: string[]
+    ending: 'complete' | 'unverified' | 'truncated' | 'interrupted' | 'failed' | 'none'
+  }
+  const told: fc.Arbitrary<Told> = fc.record({
+    text: fc.constantFrom('Hello', 'And then?'),
+    parts: fc.array(fc.constantFrom('a', 'bc ', 'd'), { maxLength: 3 }),
+    ending: fc.constantFrom('complete', 'unverified', 'truncated', 'interrupted', 'failed', 'none'),
+  })
+  const fields: Record<Told['ending'], object> = {
+    complete: { complete: true, verified: true },
+    unverified: { complete: true },
+    truncated: {},
+    interrupted: { interrupted: true },
+    failed: { error: { code: 'x', message: 'No' } },
+    none: {},
+  }
+  const linesOf = ({ text, parts, ending }: Told, turn: number): TranscriptLine[] => [
+    user(turn, text),
+    ...parts.map((part) => delta(turn, part)),
+    ...(ending === 'none' ? [] : [end(turn, fields[ending])]),
+  ]
+
+  it('have the right status if the transcript ends after any line', () => {
+    fc.assert(
+      fc.property(fc.array(told, { maxLength: 5 }), fc.nat(), (turns, cut) => {
+        const lines = turns.flatMap((turn, index) => linesOf(turn, index + 1))
+        const prefix = lines.slice(0, lines.length === 0 ? 0 : cut % (lines.length + 1))
+        const transcript = buildTranscript('s', prefix)
+        for (const turn of transcript.turns) {
+          const own = prefix.filter((line) => 'turn' in line && line.turn === turn.number)
+          const isEnded = own.some(({ type }) => type === 'end')
+          expect(turn.status).to.equal(isEnded ? turns[turn.number - 1]?.ending : 'lost')
+          expect(turn.reply).to.equal(
+            own.flatMap((line) => (line.type === 'delta' ? line.text : [])).join(''),
+          )
+        }
+        const found = findTurns(transcript.conversation, transcript.turns)
+        const answered = transcript.turns.filter(({ reply }) => reply !== '')
+        const answers = transcript.conversation.filter(({ role }) => role === 'assistant')
+        expect(answers.map((message) => found.get(message))).to.deep.equal(answered)
+      }),
+      { seed: 15, numRuns: 300 },
+    )
+  })
+})

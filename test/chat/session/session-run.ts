@@ -1,0 +1,149 @@
+import { join } from 'node:path'
+import { runSession } from '../../../src/chat/run-session.ts'
+import type { ConversationStart, SessionOptions } from '../../../src/chat/session-options.ts'
+import { listTranscripts } from '../../../src/chat/transcript/list-transcripts.ts'
+import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
+import type { Transcript } from '../../../src/chat/transcript/transcript.ts'
+import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
+import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
+import { describeFailure } from '../../../src/cli/errors/describe-failure.ts'
+import { Client } from '../../../src/client/client.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { Directories } from '../../../src/system/files/directories.ts'
+import { ChatServer } from '../../support/chat-server.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { ScreenTerminal } from './screen-terminal.ts'
+
+/** A session that runs in this process, in a terminal that xterm.js renders. */
+export interface SessionRun {
+  terminal: ScreenTerminal
+  /** Types a line, and waits until the expected text is shown. */
+  say(line: string, shown: string | RegExp): Promise<string>
+  /** Ends the session, and returns all lines that were shown. */
+  leave(): Promise<string>
+}
+
+/** A scripted service, and a directory for transcripts. */
+export class SessionWorld {
+  readonly server: ChatServer
+  readonly #sandbox: Sandbox
+  readonly #runs: SessionRun[] = []
+  /** The contexts that were remembered for `--continue`. */
+  readonly remembered: string[] = []
+
+  private constructor(sandbox: Sandbox, server: ChatServer) {
+    this.#sandbox = sandbox
+    this.server = server
+  }
+
+  static async open(): Promise<SessionWorld> {
+    return new SessionWorld(createSandbox(), await ChatServer.start())
+  }
+
+  get directory(): string {
+    return join(this.#sandbox.home, 'sessions')
+  }
+
+  get home(): string {
+    return this.#sandbox.home
+  }
+
+  get owner() {
+    return { profile: undefined, baseUrl: this.server.url }
+  }
+
+  /** @param begin a new session by default */
+  async run(
+    begin: ConversationStart = { kind: 'new' },
+    given: Partial<SessionOptions> = {},
+  ): Promise<SessionRun> {
+    const terminal = new ScreenTerminal()
+    const client = new Client({ baseUrl: this.server.url, credential: 'some-key', retries: 0 })
+    const running = runSession({
+      terminal,
+      connect: async () => client,
+      signal: new AbortController().signal,
+      clock: systemClock,
+      begin,
+      owner: this.owner,
+      serviceName: 'the test service',
+      aliases: {},
+      model: undefined,
+      message: undefined,
+      system: undefined,
+      isRecorded: true,
+      firstModelReplies: false,
+      isModelExplicit: false,
+      streamFormat: undefined,
+      isPlain: false,
+      style: undefined,
+      link: undefined,
+      isQuiet: false,
+      directories: new Directories(this.#sandbox.env),
+      platform: process.platform,
+      env: this.#sandbox.env,
+      cwd: this.home,
+      maxFileBytes: undefined,
+      sessionsDirectory: this.directory,
+      inputHistoryPath: join(this.home, 'recall.jsonl'),
+      editorCommand: undefined,
+      rememberContext: async (id) => void this.remembered.push(id),
+      resumeCommand: (id) => `chatctl chat --resume ${id}`,
+      showCommand: (id) => `chatctl chat show ${id}`,
+      describeFailure,
+      ...given,
+    })
+    let isOver = false
+    const end = running.finally(() => {
+      isOver = true
+      return client.close()
+    })
+    end.catch(() => {})
+    const run: SessionRun = {
+      terminal,
+      say: (line, shown) => {
+        terminal.type(`${line}\r`)
+        return terminal.waitFor(shown)
+      },
+      leave: async () => {
+        if (!isOver) terminal.type('\u0015\u0004')
+        await end
+        return terminal.text()
+      },
+    }
+    this.#runs.push(run)
+    await Promise.race([end, terminal.waitFor(/^>$/m)])
+    return run
+  }
+
+  /** Resumes the most recent session. */
+  async resume(given: Partial<SessionOptions> = {}): Promise<SessionRun> {
+    return this.run({ kind: 'transcript', path: this.#lastPath() }, given)
+  }
+
+  /** The transcript of the most recent session. */
+  transcript(): Transcript {
+    return readTranscript(this.#lastPath())
+  }
+
+  /** Writes a transcript, as an earlier session would have done. */
+  plant(lines: readonly TranscriptLine[]): string {
+    const { profile = null, baseUrl } = this.owner
+    const writer = TranscriptWriter.create(this.directory, { profile, baseUrl }, systemClock)
+    for (const line of lines) writer.append(line)
+    writer.close()
+    return writer.path
+  }
+
+  #lastPath(): string {
+    const [last] = listTranscripts(this.directory, this.owner)
+    if (!last) throw new Error('there is no transcript')
+    return last.path
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#runs.map((run) => run.leave().catch(() => {})))
+    await this.server.close()
+    this.#sandbox.remove()
+  }
+}

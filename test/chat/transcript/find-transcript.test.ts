@@ -1,0 +1,188 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { findTranscript } from '../../../src/chat/transcript/find-transcript.ts'
+import { listTranscripts } from '../../../src/chat/transcript/list-transcripts.ts'
+import { readHeadAndTail } from '../../../src/chat/transcript/read-transcript.ts'
+import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
+import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { thrownFailure } from '../../support/thrown-failure.ts'
+import { withDirectory } from './temporary-directory.ts'
+
+const work = { profile: 'work', baseUrl: 'https://chat.example/' }
+const time = (second: number) => new Date(Date.UTC(2026, 0, 2, 3, 4, second)).toISOString()
+
+function turn(number: number, text = `question ${number}`, answer = 'yes'): TranscriptLine[] {
+  const at = time(number)
+  return [
+    { type: 'user', turn: number, at, text },
+    { type: 'start', turn: number, at, context_id: 'c1', model: 'small' },
+    ...(answer.match(/.{1,50}/gs)?.map((text) => ({ type: 'delta' as const, turn: number, text })) ?? []),
+    { type: 'end', turn: number, at, complete: true, verified: true },
+  ]
+}
+
+function write(
+  directory: string,
+  lines: readonly TranscriptLine[],
+  about: typeof work | { profile: null; baseUrl: null } = work,
+): TranscriptWriter {
+  const writer = TranscriptWriter.create(directory, about, systemClock)
+  for (const line of lines) writer.append(line)
+  writer.close()
+  return writer
+}
+
+/** Writes a transcript with the given ID. */
+function place(directory: string, id: string, lines: readonly TranscriptLine[]): string {
+  const { path, id: own } = write(directory, lines)
+  const to = join(directory, `${id}.jsonl`)
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(own, id))
+  renameSync(path, to)
+  return to
+}
+
+describe('the list of transcripts', () => {
+  it('is empty without a directory', () => {
+    withDirectory((directory) => expect(listTranscripts(join(directory, 'none'))).to.deep.equal([]))
+  })
+
+  it('has the most recently used first, with a summary of each', () => {
+    withDirectory((directory) => {
+      const first = write(directory, [{ type: 'name', name: 'trip' }, ...turn(1), ...turn(5)])
+      const second = write(directory, turn(3))
+      const [one, two] = listTranscripts(directory)
+      expect(one).to.deep.include({
+        ...work,
+        id: first.id,
+        path: first.path,
+        updatedAt: time(5),
+        turns: 5,
+        name: 'trip',
+        contextId: 'c1',
+        model: 'small',
+        firstMessage: 'question 1',
+      })
+      expect(two?.id).to.equal(second.id)
+    })
+  })
+
+  it('is for one connection or for all', () => {
+    withDirectory((directory) => {
+      write(directory, turn(1))
+      write(directory, turn(2), { profile: null, baseUrl: null })
+      expect(listTranscripts(directory)).to.have.lengthOf(2)
+      const profiles = (owner: { profile: string | undefined; baseUrl: string | undefined }) =>
+        listTranscripts(directory, owner).map(({ profile }) => profile)
+      expect(profiles(work)).to.deep.equal(['work'])
+      expect(profiles({ profile: undefined, baseUrl: undefined })).to.deep.equal([null])
+      expect(profiles({ profile: 'work', baseUrl: undefined })).to.deep.equal([])
+    })
+  })
+
+  it('skips entries that it cannot read', () => {
+    withDirectory((directory) => {
+      mkdirSync(join(directory, 'directory.jsonl'))
+      writeFileSync(join(directory, 'other.txt'), 'x')
+      const { id } = write(directory, turn(1))
+      expect(listTranscripts(directory).map((summary) => summary.id)).to.deep.equal([id])
+    })
+  })
+
+  it('has the same summary of a transcript with replies of any length', () => {
+    const lengths = [1, 10_000, 30_000, 200_000]
+    const all = [1, 200_000].flatMap((a) => lengths.flatMap((b) => lengths.map((c) => [a, b, c] as const)))
+    for (const [first, second, third] of all) {
+      withDirectory((directory) => {
+        const at = time(0)
+        const writer = TranscriptWriter.create(directory, work, systemClock)
+        const say = (lines: readonly TranscriptLine[], to = writer) => {
+          for (const line of lines) to.append(line)
+        }
+        const expectSummary = (turns: number) =>
+          expect(listTranscripts(directory)[0], `${first} ${second} ${third}`).to.include({
+            name: 'renamed',
+            model: 'large',
+            contextId: 'c1',
+            turns,
+            firstMessage: 'the first',
+            updatedAt: time(turns),
+          })
+        say([
+          { type: 'name', name: 'named' },
+          { type: 'options', at, mode: 'context', model: 'small' },
+        ])
+        say(turn(1, 'the first', 'x'.repeat(first)))
+        say([{ type: 'options', at: time(1), mode: 'context', context_id: 'c1', model: 'large' }])
+        say([{ type: 'name', name: 'renamed' }])
+        say(turn(2, 'and', 'y'.repeat(second)))
+        expectSummary(2)
+        say(turn(3, 'and', 'z'.repeat(third)))
+        expectSummary(3)
+        say(turn(4, 'and', 'z'.repeat(second)))
+        expectSummary(4)
+        writer.close()
+        const again = TranscriptWriter.reopen(writer.path, readHeadAndTail(writer.path))
+        say(turn(5, 'later', 'z'.repeat(third)), again)
+        expectSummary(5)
+        again.close()
+      })
+    }
+  })
+
+  it('is made from the ends of long transcripts without reading them completely', function () {
+    // The number of bytes that this process has read (proc(5)).
+    const io = '/proc/self/io'
+    if (!existsSync(io)) return this.skip()
+    const read = () => Number(/^rchar: (\d+)$/m.exec(readFileSync(io, 'utf8'))?.[1])
+    withDirectory((directory) => {
+      const { path } = write(directory, [...turn(1, 'first', 'x'.repeat(700_000)), ...turn(2)])
+      const bytes = readFileSync(path)
+      for (let index = 0; index < 100; index++) writeFileSync(join(directory, `s${index}.jsonl`), bytes)
+      const before = read()
+      expect(listTranscripts(directory)).to.have.lengthOf(101)
+      expect(read() - before).to.be.below((101 * bytes.length) / 2)
+    })
+  })
+})
+
+describe('finding a transcript', () => {
+  it('works by ID, by a unique prefix of the ID, and by name', () => {
+    withDirectory((directory) => {
+      const one = place(directory, 's20260102-030405-aaaa', [
+        { type: 'name', name: 'trip to Rome' },
+        ...turn(1),
+      ])
+      const two = place(directory, 's20260102-030405-aaab', turn(2))
+      const three = place(directory, 's20260203-030405-cccc', [{ type: 'name', name: 's2026' }, ...turn(3)])
+      for (const [wanted, path] of [
+        ['s20260102-030405-aaaa', one],
+        ['s20260102-030405-aaab', two],
+        ['s202602', three],
+        ['202602', three],
+        ['trip to Rome', one],
+        // A name has priority over a prefix of an ID.
+        ['s2026', three],
+      ] as const)
+        expect(findTranscript(directory, wanted), wanted).to.equal(path)
+    })
+  })
+
+  it('fails for no match, for several matches, and for paths outside its directory', () => {
+    withDirectory((directory) => {
+      for (const letter of 'abcdefg')
+        place(directory, `s20260102-030405-aaa${letter}`, [{ type: 'name', name: 'same' }, ...turn(1)])
+      for (const wanted of ['', 'nope', '..', '../x', 's20260102-030405-aaaa.jsonl'])
+        expect(thrownFailure(() => findTranscript(directory, wanted)).kind, wanted).to.equal('not_found')
+      for (const wanted of ['s2026', 'same']) {
+        const failure = thrownFailure(() => findTranscript(directory, wanted))
+        expect(failure.kind).to.equal('usage')
+        expect(failure.message)
+          .to.include('s20260102-030405-aaag, s20260102-030405-aaaf')
+          .and.to.include(' and 2 more')
+      }
+      expect(thrownFailure(() => findTranscript(join(directory, 'none'), 'x')).kind).to.equal('not_found')
+    })
+  })
+})

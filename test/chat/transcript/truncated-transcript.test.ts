@@ -1,0 +1,115 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { readHeadAndTail, readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
+import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
+import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { withDirectory } from './temporary-directory.ts'
+
+const at = '2026-01-02T03:04:05.000Z'
+const text = fc.string({ unit: 'binary', maxLength: 12 })
+const turn = fc.integer({ min: 1, max: 4 })
+const line: fc.Arbitrary<TranscriptLine> = fc.oneof(
+  fc.record({ type: fc.constant('name' as const), name: text }),
+  fc.record(
+    {
+      type: fc.constant('options' as const),
+      at: fc.constant(at),
+      mode: fc.constantFrom('context' as const, 'completions' as const),
+      context_id: text,
+      model: text,
+      system: text,
+      temperature: fc.double({ noNaN: true, noDefaultInfinity: true }),
+    },
+    { requiredKeys: ['type', 'at', 'mode'] },
+  ),
+  fc.record({
+    type: fc.constant('conversation' as const),
+    at: fc.constant(at),
+    messages: fc.array(fc.record({ role: fc.constantFrom('user', 'assistant'), content: text }), {
+      maxLength: 3,
+    }),
+  }),
+  fc.record({ type: fc.constant('user' as const), turn, at: fc.constant(at), text }),
+  fc.record(
+    { type: fc.constant('start' as const), turn, at: fc.constant(at), context_id: text, id: text },
+    { requiredKeys: ['type', 'turn', 'at'] },
+  ),
+  fc.record({ type: fc.constant('delta' as const), turn, text }),
+  fc.record({ type: fc.constant('usage' as const), turn, usage: fc.constant({ total_tokens: 3 }) }),
+  fc.record(
+    {
+      type: fc.constant('end' as const),
+      turn,
+      at: fc.constant(at),
+      complete: fc.boolean(),
+      verified: fc.boolean(),
+      finish_reason: text,
+      interrupted: fc.constant(true as const),
+    },
+    { requiredKeys: ['type', 'turn', 'at', 'complete', 'verified'] },
+  ),
+  fc.record({ type: fc.constant('recovered' as const), turn, at: fc.constant(at), text }),
+) as fc.Arbitrary<TranscriptLine>
+
+describe('a transcript that is truncated at any byte', () => {
+  it('contains exactly its complete lines, and can be continued', () => {
+    withDirectory((directory) => {
+      fc.assert(
+        fc.property(fc.array(line, { maxLength: 14 }), fc.nat(), (lines, somewhere) => {
+          const writer = TranscriptWriter.create(directory, { profile: 'p', baseUrl: null }, systemClock)
+          writer.append({ type: 'user', turn: 0, at, text: 'first' })
+          for (const each of lines) writer.append(each)
+          writer.close()
+          const bytes = readFileSync(writer.path)
+          const cut = somewhere % (bytes.length + 1)
+          // The last line is also complete without its newline.
+          const whole = bytes
+            .toString('latin1')
+            .slice(0, cut + 1)
+            .split('\n')
+            .slice(0, -1)
+            .join('\n')
+          writeFileSync(writer.path, Buffer.from(`${whole}\n`, 'latin1'))
+          const expected = readTranscript(writer.path)
+          const users =
+            Buffer.from(whole, 'latin1')
+              .toString('utf8')
+              .match(/^\{"type":"user".*$/gm) ?? []
+          expect(expected.turns.map(({ user }) => user)).to.deep.equal(
+            users.map((user) => JSON.parse(user).text),
+          )
+
+          writeFileSync(writer.path, bytes.subarray(0, cut))
+          expect(readTranscript(writer.path)).to.deep.equal(expected)
+
+          const again = TranscriptWriter.reopen(writer.path, readHeadAndTail(writer.path))
+          again.append({ type: 'conversation', at, messages: [] })
+          again.append({ type: 'user', turn: 9, at, text: 'later' })
+          again.append({ type: 'delta', turn: 9, text: 'yes' })
+          again.append({ type: 'end', turn: 9, at, complete: true, verified: true })
+          again.close()
+          const { turns, conversation } = readTranscript(writer.path)
+          expect(conversation.map(({ content }) => content)).to.deep.equal(['later', 'yes'])
+          expect(turns.slice(0, -1)).to.deep.equal(expected.turns)
+          expect(turns.at(-1)).to.include({ user: 'later', reply: 'yes', status: 'complete' })
+        }),
+        { numRuns: 300 },
+      )
+    })
+  })
+
+  it('can be read with any bytes in it', () => {
+    withDirectory((directory) => {
+      const path = join(directory, 's.jsonl')
+      fc.assert(
+        fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
+          writeFileSync(path, bytes)
+          expect(readTranscript(path)).to.include({ id: 's' })
+        }),
+      )
+    })
+  })
+})

@@ -1,0 +1,131 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { type Behavior, json, startFaultServer } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+
+describe('chatctl with defaults', () => {
+  const sandbox = perTest(createSandbox)
+
+  const local = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
+
+  async function remote(behavior: Behavior, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
+    const server = await startFaultServer(behavior)
+    try {
+      const own = { CHATCTL_BASE_URL: `${server.url}/prefix`, CHATCTL_API_KEY: 'test-key', ...env }
+      return await runChatctl(sandbox, args, { env: own })
+    } finally {
+      await server.close()
+    }
+  }
+
+  it('chat send --continue continues the last embedded conversation, with or without -p local', async () => {
+    const first = JSON.parse((await local('chat', 'send', 'a', '--json', '-p', 'local')).stdout)
+    const second = JSON.parse((await local('chat', 'send', 'b', '--json')).stdout)
+    expect(second.context_id).not.to.equal(first.context_id)
+    const third = JSON.parse((await local('chat', 'send', 'c', '--json', '--continue', '-p', 'local')).stdout)
+    expect(third.context_id).to.equal(second.context_id)
+  })
+
+  it('users create checks for a credential before it prompts for a password', async () => {
+    const { exitCode, stderr } = await runChatctl(sandbox, ['users', 'create', '--email', 'a@example.com'], {
+      env: { CHATCTL_BASE_URL: 'http://127.0.0.1:1' },
+    })
+    expect(exitCode, stderr).to.equal(4)
+  })
+
+  it('--jq overrides CHATCTL_OUTPUT=yaml, but conflicts with -o yaml', async () => {
+    const models = json(200, { data: [{ id: 'm' }] })
+    const env = { CHATCTL_OUTPUT: 'yaml' }
+    expect((await remote(models, ['chat', 'models', '--jq', '.data[0].id'], env)).stdout).to.equal('m\n')
+    expect((await remote(models, ['chat', 'models', '--jq', '.', '-o', 'yaml'])).exitCode).to.equal(2)
+  })
+
+  it('every command rejects an unknown CHATCTL_OUTPUT', async () => {
+    const env = { CHATCTL_OUTPUT: 'xml' }
+    for (const args of [['settings', 'get'], ['chat'], ['chat', 'show', 's2026'], ['history', 'export']]) {
+      const { exitCode, stdout, stderr } = await runChatctl(sandbox, args, { env })
+      expect({ exitCode, stdout }, args.join(' ')).to.deep.equal({ exitCode: 2, stdout: '' })
+      expect(stderr).to.match(/^Error: CHATCTL_OUTPUT: "xml" is not one of table, json, /)
+    }
+  })
+
+  it('api rejects --include with an output format before it sends anything', async () => {
+    const server = await startFaultServer(json(200, { a: 1 }))
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
+    const words = ['api', '/v1/x', '--include']
+    for (const [more, variables] of [
+      [['--json'], {}],
+      [['--jq', '.a'], {}],
+      [['-o', 'yaml'], {}],
+      [[], { CHATCTL_OUTPUT: 'json' }],
+    ] as const) {
+      const run = await runChatctl(sandbox, [...words, ...more], { env: { ...env, ...variables } })
+      expect(run, run.stderr).to.include({ exitCode: 2, stdout: '' })
+      expect(run.stderr).to.contain('--include prints headers as text')
+    }
+    expect(server.requests).to.deep.equal([])
+    await server.close()
+  })
+
+  for (const [args, env] of [
+    [['chat', 'models', '--jq', '.x', '--bogus'], {}],
+    [['chat', 'models', '-qo', 'json', '--bogus'], {}],
+    [['chat', 'models', '--bogus'], { CHATCTL_JSON: '1' }],
+    [['chat', 'models', '--bogus'], { CHATCTL_OUTPUT: 'jsonl' }],
+  ] as [string[], NodeJS.ProcessEnv][]) {
+    it(`a usage error is printed as JSON: ${args.join(' ')} ${JSON.stringify(env)}`, async () => {
+      const run = await runChatctl(sandbox, args, { env })
+      expect(run).to.include({ exitCode: 2, stdout: '' })
+      expect(JSON.parse(run.stderr).error.code).to.equal('usage')
+    })
+  }
+
+  it('a dry run rejects what the real run would reject', async () => {
+    const unnamed = await local('settings', 'set', 'theme.mode=dark', '--dry-run')
+    expect(unnamed.exitCode).to.equal(2)
+    const outside = await remote(json(200, {}), ['api', 'GET', '/../x', '--dry-run'])
+    expect(outside.exitCode).to.equal(2)
+    expect(
+      (await local('service', 'keys', 'create', '--name', 'x', '--limit', '5', '--dry-run')).exitCode,
+    ).to.equal(2)
+  })
+
+  it('settings get exits 1 for a setting that the response lacks, and 2 for an unknown setting', async () => {
+    const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
+    expect(left.exitCode).to.equal(1)
+    expect(left.stderr).to.contain('does not contain limits.max_tokens')
+  })
+
+  it('settings get refuses a misspelled setting before it sends a request', async () => {
+    const nowhere = ['--base-url', 'http://127.0.0.1:1']
+    expectFailure(await local('settings', 'get', 'app_nam', ...nowhere), 2, 'Did you mean app_name?')
+  })
+
+  it('settings get refuses a setting that the service does not have', async () => {
+    const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'nope'])
+    expectFailure(unknown, 2, 'Unknown setting "nope"', 'Known keys: app_name')
+  })
+
+  it('one warning summarizes the faults of many elements', async () => {
+    const messages = Array.from({ length: 30 }, () => ({ id: 1, content: 2, role: 'user' }))
+    const { stderr } = await remote(json(200, { messages, has_more: false }), ['history', 'list'])
+    expect(stderr.match(/Warning:/g)).to.have.length(1)
+  })
+
+  it('doctor and config set work with an invalid configuration', async () => {
+    const directory = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, 'config.json'), '{"profiles":{"local":{"timeout":"abc"}}}')
+    const doctor = await local('doctor', '--json')
+    expect(doctor.exitCode).to.equal(2)
+    const checks: { check: string; status: string }[] = JSON.parse(doctor.stdout)
+    expect(checks.find(({ check }) => check === 'configuration')?.status).to.equal('failed')
+    expect((await local('config', 'path')).exitCode).to.equal(0)
+    expect((await local('config', 'set', 'timeout', '90s')).exitCode).to.equal(0)
+    expect((await local('config', 'get', 'timeout')).stdout).to.equal('90s\n')
+  })
+})

@@ -1,0 +1,162 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { LLMock } from '@copilotkit/aimock'
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import {
+  failing,
+  garbage,
+  html502,
+  json,
+  limited,
+  reset,
+  sse,
+  startFaultServer,
+} from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { startModelServer } from '../../support/model-server.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { serveInProcess } from '../../support/run-service.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+
+describe('the upstream of the embedded service', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => startModelServer())
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => runChatctl(sandbox, args, { env })
+  const use = () => run(['config', 'set', 'upstream', server.url])
+
+  it('replies to chat send, chat complete, and chat models', async () => {
+    await use()
+    expect((await run(['chat', 'send', 'hi'])).stdout).to.equal('I am m1.\n')
+    expect((await run(['chat', 'send', 'hi', '--model', 'm2'])).stdout).to.equal('I am m2.\n')
+    expect((await run(['chat', 'complete', 'hi'])).stdout).to.equal('I am m1.\n')
+    expect((await run(['chat', 'models', '--fields', 'id'])).stdout).to.equal('m1\nm2\nm3\n')
+  })
+
+  it('can be a model server that is not ours (aimock)', async () => {
+    const mock = new LLMock({ port: 0, chunkSize: 4 })
+    mock.onMessage('hello there', { content: 'General Kenobi! 漢字' })
+    await mock.start()
+    try {
+      const env = { CHATCTL_UPSTREAM: `${mock.url}/v1` }
+      const { stdout } = await run(['chat', 'send', 'hello there', '--model', 'gpt-4o'], env)
+      expect(stdout).to.equal('General Kenobi! 漢字\n')
+    } finally {
+      await mock.stop()
+    }
+  })
+
+  it('comes from the environment before the configuration, and can be none', async () => {
+    await use()
+    expect((await run(['chat', 'send', 'hi'], { CHATCTL_UPSTREAM: 'none' })).stdout).to.include(
+      'test program',
+    )
+    await run(['config', 'set', 'upstream', 'none'])
+    const env = { CHATCTL_UPSTREAM: server.url }
+    expect((await run(['chat', 'send', 'hi'], env)).stdout).to.equal('I am m1.\n')
+  })
+
+  it('gets its key, which no upstream of the environment gets', async () => {
+    writeFileSync(join(sandbox.home, 'up.key'), 'sk-canary\n', { mode: 0o600 })
+    await use()
+    await run(['config', 'set', 'upstream_key_file', 'up.key'])
+    await run(['chat', 'models'])
+    expect(server.requests.at(-1)?.headers.authorization).to.equal('Bearer sk-canary')
+    const other = await startModelServer()
+    await run(['chat', 'send', 'hi'], { CHATCTL_UPSTREAM: other.url })
+    expect(other.requests.map(({ headers }) => headers.authorization)).to.deep.equal([undefined, undefined])
+    await other.close()
+  })
+
+  it('is the default of service run, which a flag overrides', async () => {
+    await use()
+    for (const [args, reply] of [
+      [[], 'I am m1.\n'],
+      [['--upstream', 'none'], /test program/],
+    ] as const) {
+      const service = await serveInProcess(sandbox, args)
+      const { stdout } = await run(['chat', 'send', 'hi'])
+      if (typeof reply === 'string') expect(stdout).to.equal(reply)
+      else expect(stdout).to.match(reply)
+      await service.stop()
+    }
+  })
+
+  it('is named with the exact command in the reply of the test program', async () => {
+    const { stdout } = await run(['chat', 'send', 'hi'])
+    expect(stdout).to.include('run: chatctl config set upstream=ollama\n')
+  })
+
+  it('replies to a completion that continues a conversation with the test program', async () => {
+    await run(['chat', 'send', 'hi', '--system', 'Be brief.'])
+    await use()
+    expect(await run(['chat', 'send', '--continue', 'more'])).to.include({
+      stdout: 'I am m1.\n',
+      exitCode: 0,
+    })
+  })
+
+  it('that has ended is an error that names its address and what to do', async () => {
+    await use()
+    await server.close()
+    for (const args of [
+      ['chat', 'send', 'hi'],
+      ['chat', 'complete', 'hi'],
+      ['chat', 'models', '--retries', '0'],
+    ]) {
+      const failed = await run(args)
+      expectFailure(failed, 69, `Cannot reach the model server ${server.url}: connection refused`)
+      expect(failed.stderr).to.include(
+        'Start the model server, or stop using it with: chatctl config unset upstream',
+      )
+    }
+    const failed = await run(['chat', 'send', 'hi'], { CHATCTL_UPSTREAM: server.url })
+    expectFailure(failed, 69, 'Start the model server, or unset CHATCTL_UPSTREAM')
+    expect((await run(['settings', 'get'])).exitCode).to.equal(0)
+  })
+
+  for (const [what, behavior, words] of [
+    ['500', failing(500, 'x', 'Out of memory'), 'returned 500'],
+    ['429', limited(), 'is overloaded'],
+    ['502 with a web page', html502, 'returned 502'],
+    ['invalid JSON', garbage, 'not JSON'],
+    ['a reset', reset, 'interrupted the response: connection'],
+    ['a reply that ends at once', sse([], { done: false }), /ended|not JSON/],
+  ] as const) {
+    it(`that fails with ${what} leaves nothing unknown, and no code is shown to people`, async () => {
+      const models = json(200, { object: 'list', data: [{ id: 'm1' }] })
+      const faulty = await startFaultServer((request, ...more) =>
+        (request.path.endsWith('/models') ? models : behavior)(request, ...more),
+      )
+      try {
+        for (const flags of [[], ['--stream'], ['--no-stream']]) {
+          const env = { CHATCTL_UPSTREAM: faulty.url }
+          const failed = await run(['chat', 'send', 'hi', ...flags], env)
+          expectFailure(failed, 69, words)
+          expect(failed.stderr).to.not.match(/may have taken effect|UND_ERR|ECONNRESET/)
+        }
+        const { stdout } = await run(['history', 'list', '--json'])
+        expect(JSON.parse(stdout).messages).to.deep.equal([])
+      } finally {
+        await faulty.close()
+      }
+    })
+  }
+
+  it('that lacks the model is an error with the command that lists the models', async () => {
+    await use()
+    const failed = await run(['chat', 'send', 'hi', '--model', 'm9'])
+    expectFailure(failed, 6, 'No model m9', 'List the models with: chatctl chat models')
+  })
+
+  it('without its /v1 is an error that says so', async () => {
+    await run(['config', 'set', 'upstream', server.url.replace('/v1', '')])
+    expectFailure(await run(['chat', 'send', 'hi']), 69, 'returned 404', 'need /v1 at the end')
+  })
+
+  it('with a key file that does not exist is an error that names the file', async () => {
+    await use()
+    await run(['config', 'set', 'upstream_key_file', 'gone.key'])
+    expectFailure(await run(['chat', 'send', 'hi']), 2, join(sandbox.home, 'gone.key'))
+  })
+})

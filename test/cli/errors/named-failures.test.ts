@@ -1,0 +1,213 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import {
+  answer,
+  type FaultServer,
+  failing,
+  json,
+  type Script,
+  startFaultServer,
+} from '../../support/fault-server.ts'
+import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+
+describe('an error about a request', () => {
+  let sandbox: Sandbox
+  let server: FaultServer | undefined
+  beforeEach(() => {
+    sandbox = createSandbox()
+  })
+  afterEach(async () => {
+    await server?.close()
+    server = undefined
+    sandbox.remove()
+  })
+
+  const start = async (script: Script): Promise<string> => {
+    server = await startFaultServer(script)
+    return server.url
+  }
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
+    runChatctl(sandbox, args, { env: { CHATCTL_API_KEY: 'a-key', ...env } })
+  const createProfile = async (name: string, baseUrl: string): Promise<void> => {
+    const { exitCode } = await run(['config', 'set', 'base_url', baseUrl, '--profile', name])
+    expect(exitCode).to.equal(0)
+  }
+
+  it('adds the status, the request, and the profile to the message of the service', async () => {
+    const url = await start(failing(404, 'not_found', 'No such user.'))
+    await createProfile('work', url)
+    const { stderr, exitCode } = await run(['users', 'get', 'u1', '--profile', 'work'])
+    expect({ stderr, exitCode }).to.deep.equal({
+      stderr: `Error: No such user (404, GET ${url}/v1/users/u1, profile "work")\n`,
+      exitCode: 6,
+    })
+  })
+
+  it('says the same in JSON, with the status and the request as fields', async () => {
+    const url = await start(failing(403, 'forbidden', 'Not allowed.'))
+    await createProfile('work', url)
+    const args = ['users', 'get', 'u1', '--profile', 'work']
+    const text = await run(args)
+    const { error } = JSON.parse((await run([...args, '--json'])).stderr)
+    expect(text.stderr).to.equal(`Error: ${error.message}\nHint:  ${error.hint}\n`)
+    expect(error).to.deep.equal({
+      code: 'forbidden',
+      message: `Not allowed (403, GET ${url}/v1/users/u1, profile "work")`,
+      status: 403,
+      hint: 'Check who is signed in with: chatctl auth status --profile work',
+      request: { method: 'GET', url: `${url}/v1/users/u1` },
+    })
+  })
+
+  it('names the status of a response without a message', async () => {
+    const url = await start(answer(503))
+    const { stderr } = await run(['users', 'get', 'u1', '--retries', '0', '--base-url', url])
+    expect(stderr).to.equal(`Error: HTTP 503 Service Unavailable (GET ${url}/v1/users/u1)\n`)
+  })
+
+  it('names the embedded service instead of its port', async () => {
+    const { stderr } = await run(['users', 'get', 'nobody', '--profile', 'local'], { CHATCTL_API_KEY: '' })
+    expect(stderr).to.match(/^Error: .+ \(404, GET \/v1\/users\/nobody, embedded service\)$/m)
+  })
+
+  it('names the embedded service if its model does not reply in time', async () => {
+    const url = await start(() => {})
+    const line = ['chat', 'send', 'Hello', '--model', 'm', '--profile', 'local', '--timeout', '50ms']
+    const { stderr } = await run(line, { CHATCTL_API_KEY: '', CHATCTL_UPSTREAM: `${url}/v1` })
+    expect(stderr).to.match(/^Error: No response from the embedded service within 50 ms$/m)
+  })
+
+  it('names the profile of a service that cannot be reached, and the command that shows its address', async () => {
+    const url = await start(json(200, {}))
+    await server?.close()
+    await createProfile('work', url)
+    const { stderr, exitCode } = await run(['chat', 'models', '--retries', '0', '--profile', 'work'])
+    expect({ stderr, exitCode }).to.deep.equal({
+      stderr: `Error: Cannot reach ${url}: connection refused (profile "work")\nHint:  Check the address with: chatctl config get base_url --profile work\n`,
+      exitCode: 69,
+    })
+  })
+
+  it('names doctor for a base URL that a flag gave', async () => {
+    const url = await start(json(200, {}))
+    await server?.close()
+    const { stderr } = await run(['chat', 'models', '--retries', '0', '--base-url', url])
+    expect(stderr).to.equal(
+      `Error: Cannot reach ${url}: connection refused\nHint:  Check the address with: chatctl doctor --base-url ${url}\n`,
+    )
+  })
+
+  it('states once that the outcome of a redirected change is unknown', async () => {
+    const url = await start(answer(302, { location: 'https://other.example/' }))
+    const args = ['users', 'create', '--email', 'a@example.com', '--generate-password', '--base-url', url]
+    const { stderr, exitCode } = await run(args)
+    expect(exitCode).to.equal(69)
+    expect(stderr).to.contain(`Error: The outcome of the change is unknown: ${url} redirects to`)
+  })
+
+  it('names the variable whose API key cannot be sent in a header', async () => {
+    const url = await start(json(200, {}))
+    const { stderr, exitCode } = await run(['chat', 'models', '--base-url', url], { CHATCTL_API_KEY: 'a\nb' })
+    expect({ stderr, exitCode }).to.deep.equal({
+      stderr:
+        'Error: The API key or token contains a line break or another control character\nHint:  The API key comes from CHATCTL_API_KEY. It may be mistyped, revoked, or expired.\n',
+      exitCode: 2,
+    })
+  })
+
+  it('says whether JSON is invalid or another type was sent', async () => {
+    const messages: [headers: Record<string, string>, message: string][] = [
+      [{ 'content-type': 'application/json' }, 'Error: The response is not valid JSON (200, GET '],
+      [{ 'content-type': 'text/plain' }, 'Error: The response is text/plain, not JSON (200, GET '],
+    ]
+    for (const [headers, message] of messages) {
+      const url = await start(answer(200, headers, '{"a":'))
+      const { stderr, exitCode } = await run(['chat', 'models', '--base-url', url])
+      expect(exitCode).to.equal(1)
+      expect(stderr).to.contain(message)
+      await server?.close()
+    }
+  })
+
+  it('quotes a profile with a space in the command of the hint', async () => {
+    const url = await start(json(200, {}))
+    await server?.close()
+    await createProfile('work', url)
+    const path = join(sandbox.home, '.config', 'chatctl', 'config.json')
+    writeFileSync(path, JSON.stringify({ profiles: { 'my prof': { base_url: url } } }))
+    const { stderr } = await run(['chat', 'models', '--retries', '0', '--profile', 'my prof'])
+    expect(stderr).to.contain('chatctl config get base_url --profile "my prof"\n')
+  })
+
+  describe('with a base URL that ends in /v1 or /api', () => {
+    const page: Script = answer(
+      404,
+      { 'content-type': 'text/html' },
+      '<!doctype html><title>Not found</title>',
+    )
+    const scripts: [title: string, script: Script][] = [
+      ['a 404', failing(404, 'not_found', 'No such path.')],
+      ['a web page', page],
+      ['a web page with status 200', answer(200, { 'content-type': 'text/html' }, '<html></html>')],
+    ]
+    for (const [title, script] of scripts)
+      for (const suffix of ['/v1', '/v1/', '/api'])
+        it(`names the base URL as the cause, with the command that corrects it: ${title} below ${suffix}`, async () => {
+          const url = await start(script)
+          await createProfile('work', url + suffix)
+          const { stderr } = await run(['chat', 'models', '--profile', 'work'])
+          const bare = suffix.replace(/\/$/, '')
+          expect(stderr).to.contain(
+            `. The base URL probably must not end in ${bare}, because chatctl adds the path (`,
+          )
+          const hint = `chatctl config set base_url ${url} --profile work`
+          expect(stderr).to.contain(`\nHint:  Correct the base URL with: ${hint}\n`)
+          expect((await run(hint.split(' ').slice(1))).exitCode).to.equal(0)
+          const { stdout } = await run(['config', 'get', 'base_url', '--profile', 'work'])
+          expect(stdout).to.equal(`${url}\n`)
+        })
+
+    it('shows how to correct the base URL in the flag or in the environment', async () => {
+      const url = await start(failing(404, 'not_found', 'No such path.'))
+      const flag = await run(['chat', 'models', '--base-url', `${url}/v1`])
+      expect(flag.stderr).to.contain(`\nHint:  Run the command again with: --base-url ${url}\n`)
+      const variable = await run(['chat', 'models'], { CHATCTL_BASE_URL: `${url}/v1` })
+      expect(variable.stderr).to.contain(
+        `\nHint:  Correct the base URL with: export CHATCTL_BASE_URL=${url}\n`,
+      )
+    })
+
+    it('has the same cause in doctor', async () => {
+      const url = await start(failing(404, 'not_found', 'No such path.'))
+      await createProfile('work', `${url}/v1`)
+      const { stdout } = await run(['doctor', '--profile', 'work', '--json'])
+      const service = JSON.parse(stdout).find(({ check }: { check: string }) => check === 'service')
+      expect(service.message).to.contain('must not end in /v1')
+      expect(service.hint).to.contain(`chatctl config set base_url ${url} --profile work`)
+    })
+
+    it('does not name the base URL as the cause for a user that does not exist', async () => {
+      const url = await start(failing(404, 'not_found', 'No such user.'))
+      const { stderr } = await run(['users', 'get', 'u1', '--base-url', `${url}/api`])
+      expect(stderr).to.equal(`Error: No such user (404, GET ${url}/api/v1/users/u1)\n`)
+    })
+  })
+
+  it('wraps between words on a narrow terminal, and keeps a command in one piece', async () => {
+    const url = await start(failing(403, 'forbidden', 'This API key does not have the required permission.'))
+    await createProfile('work', url)
+    const env = { CHATCTL_API_KEY: 'a-key', NO_COLOR: '1' }
+    const running = startChatctl(sandbox, ['users', 'get', 'u1', '--profile', 'work'], {
+      env,
+      terminal: { columns: 40 },
+    })
+    const { stdout } = await running.ended
+    const lines = stdout.replaceAll('\r', '').trimEnd().split('\n')
+    expect(lines[0]).to.equal('Error: This API key does not have the')
+    expect(lines[1]).to.equal('required permission (403, GET')
+    expect(lines.at(-2)).to.equal('Hint:  Check who is signed in with:')
+    expect(lines.at(-1)).to.equal('  chatctl auth status --profile work')
+  })
+})

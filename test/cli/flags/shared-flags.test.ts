@@ -1,0 +1,135 @@
+import { expect } from 'chai'
+import { answer, failing, json, limited, type Script, silent } from '../../support/fault-server.ts'
+import { commands } from '../../support/manifest.ts'
+import { type FlagRun, FlagRuns } from './flag-runs.ts'
+
+const flags = new FlagRuns()
+const { run } = flags
+
+/** One run for each global flag, which is given as a flag and as a variable. */
+interface SharedFlag {
+  flag: string[]
+  env: NodeJS.ProcessEnv
+  args: string[]
+  script: Script
+  /** Whether the result shows the effect of the flag. */
+  shows(result: FlagRun): boolean
+}
+
+const profile = json(200, { id: 'u1', email: 'a@b' })
+const shared: Record<string, SharedFlag> = {
+  profile: {
+    flag: ['--profile', 'nowhere'],
+    env: { CHATCTL_PROFILE: 'nowhere' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ exitCode, stderr }) => exitCode === 2 && stderr.includes('unknown profile "nowhere"'),
+  },
+  'base-url': {
+    flag: ['--base-url', 'https://no-such-host.invalid'],
+    env: { CHATCTL_BASE_URL: 'https://no-such-host.invalid' },
+    args: ['api', 'GET', '/x', '--dry-run'],
+    script: profile,
+    shows: ({ stdout }) => stdout === 'GET https://no-such-host.invalid/x\n',
+  },
+  output: {
+    flag: ['-o', 'csv'],
+    env: { CHATCTL_OUTPUT: 'csv' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stdout }) => stdout === 'key,value\nid,u1\nemail,a@b\n',
+  },
+  json: {
+    flag: ['--json'],
+    env: { CHATCTL_JSON: '1' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stdout }) => stdout.startsWith('{'),
+  },
+  fields: {
+    flag: ['--fields', 'email'],
+    env: { CHATCTL_FIELDS: 'email' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stdout }) => stdout === 'email\ta@b\n',
+  },
+  jq: {
+    flag: ['--jq', '.id'],
+    env: { CHATCTL_JQ: '.id' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stdout }) => stdout === 'u1\n',
+  },
+  quiet: {
+    flag: ['-q'],
+    env: { CHATCTL_QUIET: '1' },
+    args: ['users', 'update', 'u1', '--name', 'x'],
+    script: answer(200, {}, 'done'),
+    shows: ({ stderr }) => stderr === '',
+  },
+  debug: {
+    flag: ['--debug'],
+    env: { CHATCTL_DEBUG: '1' },
+    args: ['users', 'profile'],
+    script: profile,
+    shows: ({ stderr }) => /^> GET .*\n(> .+\n)+< 200 OK/.test(stderr),
+  },
+  timeout: {
+    flag: ['--timeout', '300ms'],
+    env: { CHATCTL_TIMEOUT: '300ms' },
+    args: ['users', 'update', 'u1', '--name', 'x'],
+    script: silent,
+    shows: ({ stderr }) => /No response from .* within 300 ms|no response from .* within 300 ms/.test(stderr),
+  },
+  retries: {
+    flag: ['--retries', '0'],
+    env: { CHATCTL_RETRIES: '0' },
+    args: ['users', 'profile'],
+    script: failing(500, 'x', 'x'),
+    shows: ({ requests }) => requests.length === 1,
+  },
+  'max-wait': {
+    flag: ['--max-wait', '0'],
+    env: { CHATCTL_MAX_WAIT: '0' },
+    args: ['users', 'profile'],
+    script: [limited({ 'retry-after': '1' }), profile],
+    shows: ({ exitCode, requests }) => exitCode === 75 && requests.length === 1,
+  },
+  'no-color': {
+    flag: ['--no-color'],
+    env: { CHATCTL_NO_COLOR: '1' },
+    args: ['users', 'profile'],
+    script: failing(404, 'x', 'x'),
+    shows: ({ stderr }) => /^Error: x \(404, GET \S+\)\n$/.test(stderr),
+  },
+}
+/** Flags whose effect is visible only in a terminal. */
+const onTerminals = ['no-input']
+
+describe('global flags', function () {
+  this.timeout(60_000)
+  flags.cleanUp()
+
+  it('are all tested here, and every command has them', () => {
+    for (const { id, flags: own } of commands.filter(({ hidden }) => !hidden)) {
+      const global = Object.values(own).filter(({ helpGroup }) => helpGroup === 'GLOBAL')
+      expect(global.map(({ name }) => name).sort(), id).to.deep.equal(
+        [...Object.keys(shared), ...onTerminals].sort(),
+      )
+    }
+  })
+
+  for (const [name, { flag, env, args, script, shows }] of Object.entries(shared)) {
+    it(`have an effect as --${name} and as ${Object.keys(env)[0]}`, async () => {
+      const colors = name === 'no-color' ? { FORCE_COLOR: '1' } : {}
+      const given = await run([...args, ...flag], script, { env: colors })
+      expect(shows(given), given.stdout + given.stderr).to.equal(true)
+      const variable = await run(args, script, { env: { ...colors, ...env } })
+      expect(shows(variable), variable.stdout + variable.stderr).to.equal(true)
+      // Otherwise the run would wait a minute for the silent service.
+      if (name === 'timeout') return
+      const without = await run(args, script, { env: colors })
+      expect(shows(without), without.stdout + without.stderr).to.equal(false)
+    })
+  }
+})

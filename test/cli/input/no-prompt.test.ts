@@ -1,0 +1,170 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { commandOf, localCalls, type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
+import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { createJobPool } from '../../support/job-pool.ts'
+import { perSuite } from '../../support/lifetime.ts'
+import { commands } from '../../support/manifest.ts'
+import { plantBrowserSession } from '../../support/plant-browser-session.ts'
+import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+
+/** Without a terminal, nothing prompts or hangs. A run that needs input names the flag that gives it. */
+
+type Call = { name: string; args: readonly string[]; stdin?: string }
+
+const calls: readonly Call[] = [...serviceCalls, ...localCalls]
+
+/** A file in the working directory of the run. */
+const usersFile = 'users.csv'
+
+/** Calls that need input, and the flags that give it. KEY and SESSION are replaced by IDs that exist. */
+const questions: { args: string[]; flags: string[] }[] = [
+  {
+    args: ['users', 'create', '--email', 'ada@example.com'],
+    flags: ['--password-stdin', '--password-file', '--generate-password', '--no-password'],
+  },
+  {
+    args: ['service', 'admin', 'create', 'ada@example.com'],
+    flags: ['--password-stdin', '--password-file'],
+  },
+  {
+    args: ['service', 'users', 'reset', 'usr_admin'],
+    flags: ['--password-stdin', '--password-file'],
+  },
+  { args: ['service', 'keys', 'revoke', 'KEY'], flags: ['--yes'] },
+  { args: ['service', 'sessions', 'revoke', 'SESSION'], flags: ['--yes'] },
+  { args: ['settings', 'apply', 'settings.yaml'], flags: ['--yes'] },
+  { args: ['settings', 'edit'], flags: ['--yes'] },
+  { args: ['users', 'import', usersFile], flags: ['--yes'] },
+]
+
+/** Commands that read a pipe in addition to their arguments. */
+const readsPipe = new Set([
+  'auth:login',
+  'chat:send',
+  'chat:complete',
+  'users:create',
+  'settings:diff',
+  'settings:apply',
+])
+
+const ways: [string, NodeJS.ProcessEnv, string[]][] = [
+  ['empty stdin', {}, []],
+  ['--no-input', {}, ['--no-input']],
+  ['CHATCTL_NO_INPUT', { CHATCTL_NO_INPUT: '1' }, []],
+]
+
+describe('a non-interactive run', function () {
+  this.timeout(90_000)
+  const sandbox = perSuite(createSandbox)
+  let server: FaultServer
+  let env: NodeJS.ProcessEnv
+  const inTurn = createJobPool(4)
+  const ids = new Map<string, string>()
+
+  before(async () => {
+    writeFileSync(join(sandbox.home, 'settings.yaml'), 'theme: { mode: light }\n')
+    writeFileSync(join(sandbox.home, usersFile), 'email\nada@example.com\n')
+    const script = {
+      choose: ({ method, path }: { method: string; path: string }) =>
+        json(200, findCall(method, path)?.answer ?? {}),
+    }
+    const made = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x', '--jq', '.id'])
+    ids.set('KEY', made.stdout.trim())
+    ids.set('SESSION', await plantBrowserSession(join(sandbox.home, '.local/share/chatctl')))
+    server = await startFaultServer(script)
+    env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
+  })
+  after(async () => {
+    await server.close()
+  })
+
+  const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Run> =>
+    inTurn(() => {
+      const words = args.map((word) => ids.get(word) ?? word)
+      return runChatctl(sandbox, words, { env: { ...env, ...more }, timeout: 15_000 })
+    })
+
+  it('tests every command, or has an example that can be run', () => {
+    const called = new Set(['service:run', ...calls.map(({ name }) => commandOf(name))])
+    expect(commands.map(({ id }) => id).filter((id) => !called.has(id))).to.deep.equal([])
+  })
+
+  const everyWay = ways.flatMap(([way, more, flags]) => calls.map((call) => ({ way, more, flags, call })))
+  it('of every command ends without a prompt', async () => {
+    const runs = await Promise.all(
+      everyWay.map(async ({ way, more, flags, call }) => ({
+        name: `${call.name}: ${way}`,
+        run: await run([...call.args, ...forCall(call, flags)], more),
+      })),
+    )
+    for (const { name, run: ended } of runs) expectQuiet(name, ended)
+  })
+
+  for (const [way, more, flags] of ways) {
+    for (const { args, flags: answers } of questions) {
+      it(`of ${args.join(' ')} exits 3 and names the flags to use, with ${way}`, async () => {
+        const plain = await run([...args, ...flags], more)
+        expect(plain).to.include({ exitCode: 3, stdout: '' })
+        const structured = await run([...args, ...flags, '--json'], more)
+        expect(structured).to.include({ exitCode: 3, stdout: '' })
+        const { error } = JSON.parse(structured.stderr.trim().split('\n').at(-1) ?? '')
+        expect(error.code).to.equal('input_needed')
+        for (const answer of answers) {
+          expect(plain.stderr).to.contain(answer)
+          expect(error.hint).to.contain(answer)
+        }
+      })
+    }
+  }
+
+  it('of every command without arguments ends', async () => {
+    const runs = await Promise.all(
+      commands
+        .filter(({ id }) => id !== 'service:run')
+        .map(async ({ id }) => ({ id, run: await run(id.split(':')) })),
+    )
+    for (const { id, run: ended } of runs) expectQuiet(id, ended)
+  })
+
+  it('waits for a pipe that stays open only in commands that accept text', async () => {
+    const others = calls.filter(({ name }) => !readsPipe.has(commandOf(name)))
+    const reading = others.map(({ name, args }) =>
+      inTurn(async () => {
+        const { stdin, ended } = startChatctl(sandbox, args, { env })
+        await ended
+        // A process that reads an open stdin does not end.
+        const isRead = stdin.readableFlowing || stdin.listenerCount('readable') > 0
+        stdin.end()
+        return isRead ? [name] : []
+      }),
+    )
+    expect((await Promise.all(reading)).flat()).to.deep.equal([])
+  })
+
+  it('of service run serves until a signal stops it, and exits 0', async () => {
+    const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+    running.stdin.end()
+    running.stdout.once('data', () => running.interrupt('SIGTERM'))
+    expect(await running.ended).to.include({ exitCode: 0 })
+  })
+})
+
+function findCall(method: string, path: string): ServiceCall | undefined {
+  return serviceCalls.find(({ endpoint }) => endpoint === `${method} ${path.split('?')[0]}`)
+}
+
+/** The words after `--` of `complete` are not flags. */
+function forCall({ name }: Call, flags: readonly string[]): readonly string[] {
+  return commandOf(name) === 'complete' ? [] : flags
+}
+
+/** Expects that the run ended by itself, and wrote no prompt and no escape sequence to stderr. */
+function expectQuiet(name: string, { exitCode, stderr }: Run): void {
+  expect(exitCode, `${name} did not end`).not.to.equal(null)
+  expect(stderr, name).not.to.contain('\u001b')
+  expect(stderr, name).not.to.match(/\? *$|\(y\/n\)/i)
+  expect(stderr, name).not.to.contain('bug in chatctl')
+}

@@ -1,0 +1,460 @@
+import { expect } from 'chai'
+import { parse as parseYaml } from 'yaml'
+import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
+import { answer, type Behavior, empty, json, silent, sse, stream } from '../../support/fault-server.ts'
+import { type Running, type RunOptions, startChatctl } from '../../support/run-chatctl.ts'
+import { serveRuns } from '../../support/served-runs.ts'
+import { until } from '../../support/until.ts'
+
+/** The rules of docs/reference/output.md. */
+
+const user = {
+  id: 'u1',
+  email: 'ada@example.com',
+  name: 'Ada\tL\\\n"x", y',
+  created_at: '2026-01-02T03:04:05Z',
+  metadata: { company: 'Acme', seats: 5 },
+  settings: { theme: 'dark', notifications_enabled: true },
+  x_extra: [1, null],
+}
+const models = {
+  data: [
+    { id: 'small', created: 1, object: 'model', owned_by: 'us', x: 1 },
+    { id: 'large', created: 2, object: 'model', owned_by: null },
+  ],
+  x_extra: 1,
+}
+const settings = {
+  x_first: 1,
+  limits: { max_requests_per_min: 60, max_tokens: 4096 },
+  app_name: 'Chat',
+  theme: { mode: 'dark', primary_color: '#112233', x_more: 'y' },
+}
+
+describe('output', function () {
+  this.timeout(60_000)
+  const { sandbox, server, run } = serveRuns()
+
+  /** The stdout of a run that succeeds without messages. */
+  async function printed(args: readonly string[], body: unknown, options: RunOptions = {}): Promise<string> {
+    const { exitCode, stdout, stderr } = await run(args, json(200, body), options)
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    return stdout
+  }
+
+  describe('in each output format', () => {
+    it('is the unchanged body with json, including unknown fields', async () => {
+      expect(await printed(['users', 'get', 'u1', '-o', 'json'], user)).to.equal(
+        `${JSON.stringify(user, null, 2)}\n`,
+      )
+      expect(JSON.parse(await printed(['chat', 'models', '--json'], models))).to.deep.equal(models)
+    })
+
+    it('is the same data with yaml', async () => {
+      expect(parseYaml(await printed(['users', 'get', 'u1', '-o', 'yaml'], user))).to.deep.equal(user)
+    })
+
+    it('is one line per row with jsonl', async () => {
+      expect(await printed(['chat', 'models', '-o', 'jsonl'], models)).to.equal(
+        models.data.map((row) => `${JSON.stringify(row)}\n`).join(''),
+      )
+    })
+
+    it('has a header and quoted cells with csv', async () => {
+      expect(await printed(['users', 'get', 'u1', '-o', 'csv', '--fields', 'name,id'], user)).to.equal(
+        'name,id\n"Ada\tL\\\n""x"", y",u1\n',
+      )
+    })
+
+    it('has escapes and no header with tsv', async () => {
+      expect(await printed(['users', 'get', 'u1'], user)).to.equal(
+        `u1\tada@example.com\tAda\\tL\\\\\\n"x", y\t2026-01-02T03:04:05Z\t${JSON.stringify(user.metadata)}\t${JSON.stringify(user.settings)}\n`.replaceAll(
+          '\\"',
+          '\\"',
+        ),
+      )
+    })
+
+    it('has a header and aligned columns with table', async () => {
+      expect(await printed(['chat', 'models', '-o', 'table'], models)).to.equal(
+        'ID     OWNED_BY  CREATED\nsmall  us        1970-01-01 00:00\nlarge            1970-01-01 00:00\n',
+      )
+    })
+
+    it('has a notice on stderr for an empty table, unless --quiet is set', async () => {
+      const asked = ['chat', 'models', '-o', 'table']
+      expect(await run(asked, json(200, { data: [] }))).to.deep.include({
+        exitCode: 0,
+        stdout: '',
+        stderr: 'No models.\n',
+      })
+      expect((await run([...asked, '-q'], json(200, { data: [] }))).stderr).to.equal('')
+      expect((await run(['chat', 'models'], json(200, { data: [] }))).stderr).to.equal('')
+    })
+
+    it('omits the details of an error if the message contains them', async () => {
+      const details = { faults: [{ path: 'email', message: 'is required' }] }
+      const refused = (message: string) =>
+        run(['chat', 'models'], json(400, { error: { code: 'bad', message, details } }))
+      expect((await refused('email is required')).stderr).not.to.contain('Details:')
+      expect((await refused('Look')).stderr).to.contain(`Details: ${JSON.stringify(details)}`)
+    })
+
+    it('colors a table in a pipe only with FORCE_COLOR, and never with NO_COLOR or --no-color', async () => {
+      const args = ['chat', 'models', '-o', 'table']
+      const show = async (env: NodeJS.ProcessEnv, ...flags: string[]) =>
+        (await run([...args, ...flags], json(200, models), { env })).stdout
+      expect(await show({})).not.to.contain('\u001b')
+      expect(await show({ FORCE_COLOR: '1' })).to.contain('\u001b[1m')
+      expect(await show({ FORCE_COLOR: '1', NO_COLOR: '1' })).not.to.contain('\u001b')
+      expect(await show({ FORCE_COLOR: '1' }, '--no-color')).not.to.contain('\u001b')
+    })
+
+    it('has only the body on stdout with --json and --debug', async () => {
+      const { stdout, stderr } = await run(['users', 'get', 'u1', '--json', '--debug'], json(200, user))
+      expect(JSON.parse(stdout)).to.deep.equal(user)
+      expect(stderr).to.match(/^> GET /)
+    })
+  })
+
+  describe('TSV columns', () => {
+    const columns: Record<string, string> = {
+      'chat:models': 'small\tus\t1767323045',
+      'history:list': 'm1\t2026-01-02T03:04:05Z\tuser\tHello',
+      'users:get':
+        'u1\tada@example.com\tAda\t2026-01-02T03:04:05Z\t{"company":"Acme"}\t{"theme":"dark","notifications_enabled":true}',
+      'users:permissions:assign': 'u1\teditor\t["read:chat"]',
+      'chat:send': 'm1\tc1\t2026-01-02T03:04:05Z\tHello yourself',
+      'chat:complete': 'cmpl1\tsmall\t1767323045\tstop\tHi',
+      'settings:get':
+        'app_name\tChat\ntheme.primary_color\t#112233\ntheme.mode\tdark\nfeatures.chat\ttrue\nfeatures.file_upload\tfalse\nfeatures.code_completion\ttrue\nlimits.max_tokens\t4096\nlimits.max_requests_per_min\t60\nx_extra\t1',
+      'users:settings:set': 'success\ttrue\nsettings.theme\tdark\nx_extra\t1',
+    }
+    for (const [name, lines] of Object.entries(columns)) {
+      it(`are fixed for ${name}`, async () => {
+        const { args, answer: body } = findCall(name)
+        expect(await printed([...args, '-o', 'tsv'], body)).to.equal(`${lines}\n`)
+      })
+    }
+
+    it('list documented fields first, in any order of the response', async () => {
+      expect(await printed(['settings', 'get'], settings)).to.equal(
+        'app_name\tChat\ntheme.primary_color\t#112233\ntheme.mode\tdark\nlimits.max_tokens\t4096\nlimits.max_requests_per_min\t60\nx_first\t1\ntheme.x_more\ty\n',
+      )
+    })
+  })
+
+  describe('--fields', () => {
+    it('selects fields in the given order, including nested fields', async () => {
+      const fields = ['--fields', 'metadata.seats,id,settings.theme']
+      expect(await printed(['users', 'get', 'u1', ...fields], user)).to.equal('5\tu1\tdark\n')
+      expect(JSON.parse(await printed(['users', 'get', 'u1', '--json', ...fields], user))).to.deep.equal({
+        metadata: { seats: 5 },
+        id: 'u1',
+        settings: { theme: 'dark' },
+      })
+      expect(await printed(['users', 'get', 'u1', '-o', 'csv', ...fields], user)).to.equal(
+        'metadata.seats,id,settings.theme\n5,u1,dark\n',
+      )
+    })
+
+    it('turns a list into a bare array', async () => {
+      expect(JSON.parse(await printed(['chat', 'models', '--json', '--fields', 'id'], models))).to.deep.equal(
+        [{ id: 'small' }, { id: 'large' }],
+      )
+    })
+
+    it('finds fields that only the service knows', async () => {
+      expect(await printed(['users', 'get', 'u1', '--fields', 'x_extra'], user)).to.equal('[1,null]\n')
+      expect(await printed(['api', 'GET', '/v1/x', '--fields', 'x_extra', '--json'], user)).to.equal(
+        `${JSON.stringify({ x_extra: [1, null] }, null, 2)}\n`,
+      )
+    })
+
+    it('keeps its order for key-value rows', async () => {
+      expect(await printed(['settings', 'get', '--fields', 'theme.mode,app_name'], settings)).to.equal(
+        'theme.mode\tdark\napp_name\tChat\n',
+      )
+    })
+
+    it('rejects an unknown field and suggests the right one', async () => {
+      const { exitCode, stdout, stderr } = await run(
+        ['users', 'get', 'u1', '--fields', 'nmae'],
+        json(200, user),
+      )
+      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 2, stdout: '' })
+      expect(stderr).to.contain('Did you mean name?')
+    })
+
+    it('rejects an unknown field before anything is sent', async () => {
+      const args = ['users', 'update', 'u1', '--name', 'x', '--fields', 'nmae']
+      expect((await run(args, json(200, user))).exitCode).to.equal(2)
+      expect(server.requests).to.deep.equal([])
+    })
+  })
+
+  describe('--jq', () => {
+    it('prints strings raw and other values as JSON', async () => {
+      expect(await printed(['chat', 'models', '--jq', '.data[].id'], models)).to.equal('small\nlarge\n')
+      expect(await printed(['users', 'get', 'u1', '--jq', '.metadata.seats'], user)).to.equal('5\n')
+      expect(await printed(['users', 'get', 'u1', '--jq', '.name'], user)).to.equal(`${user.name}\n`)
+      expect(JSON.parse(await printed(['users', 'get', 'u1', '--jq', '.settings'], user))).to.deep.equal(
+        user.settings,
+      )
+    })
+
+    it('filters the result of --fields', async () => {
+      expect(await printed(['chat', 'models', '--fields', 'id', '--jq', 'length'], models)).to.equal('2\n')
+    })
+
+    it('filters each row of jsonl', async () => {
+      expect(await printed(['chat', 'models', '-o', 'jsonl', '--jq', '.id'], models)).to.equal(
+        'small\nlarge\n',
+      )
+    })
+
+    it('keeps the white space of a string', async () => {
+      const filter = '"  x\\n", "", ["y"]'
+      expect(await printed(['users', 'get', 'u1', '--jq', filter], user)).to.equal('  x\n\n\n[\n  "y"\n]\n')
+    })
+
+    for (const [what, filter, before] of [
+      ['recurses without end', 'def f: [f]; f', false],
+      ['takes all memory', '[range(1e9)]', false],
+      ['nests too deep', 'reduce range(100000) as $i (.; [.])', false],
+      ['takes all memory while it is compiled', '"x" * 1e9 | . * 5', true],
+    ] as const) {
+      it(`reports that a filter used too much memory or recursion: ${what}`, async () => {
+        const { exitCode, stdout, stderr } = await run(
+          ['users', 'get', 'u1', '--jq', filter],
+          json(200, user),
+        )
+        expect({ exitCode, stdout }).to.deep.equal({ exitCode: before ? 2 : 1, stdout: '' })
+        const { error } = JSON.parse(stderr)
+        expect(error.code).to.equal(before ? 'usage' : 'invalid_response')
+        expect(error.message).to.include('the filter used too much memory or recursed too deeply')
+        expect(error.hint).to.include(before ? 'https://jqlang.org/manual/' : 'The request was sent')
+        expect(server.requests.length).to.equal(before ? 0 : 1)
+      })
+    }
+
+    it('does not run the filter before there is a response', async () => {
+      const endless = 'if . == null then def f: f; f else .id end'
+      expect(await printed(['users', 'get', 'u1', '--jq', endless], user)).to.equal('u1\n')
+    })
+
+    it('rejects an invalid filter before anything is sent', async () => {
+      const { exitCode } = await run(['users', 'update', 'u1', '--name', 'x', '--jq', '.['], json(200, user))
+      expect(exitCode).to.equal(2)
+      expect(server.requests).to.deep.equal([])
+    })
+  })
+
+  describe('for a response without a body', () => {
+    it('contains the user ID from the Location header', async () => {
+      const { args, stdin = '' } = findCall('users:create')
+      const created = answer(201, { location: '/v1/users/a%20b' })
+      expect(await run([...args, '--json'], created, { stdin })).to.deep.equal({
+        exitCode: 0,
+        stdout: '{\n  "id": "a b"\n}\n',
+        stderr: '{"notice":{"message":"Created user a b. The service did not return the user."}}\n',
+      })
+      expect((await run(args, created, { stdin })).stdout).to.equal('a b\tada@example.com\t\t\t\t\n')
+      expect((await run([...args, '--jq', '.id'], created, { stdin })).stdout).to.equal('a b\n')
+    })
+
+    it('warns that the ID is unknown without a Location header', async () => {
+      const { args, stdin = '' } = findCall('users:create')
+      const { exitCode, stderr } = await run(args, empty, { stdin })
+      expect(exitCode).to.equal(0)
+      expect(stderr).to.equal(
+        'Created a user. The service did not return the user, so the values that were sent are shown.\nWarning: The ID of the new user is unknown, because the response has none in "id" or in the Location header\n',
+      )
+    })
+  })
+
+  describe('for a change whose response has no data', () => {
+    const responses: [string, Behavior][] = [
+      ['204', empty],
+      ['{}', json(200, {})],
+      ['null', json(200, null)],
+      ['a list', json(200, [1])],
+      ['a text without a content type', answer(200, {}, 'OK')],
+      ['an unrelated object', json(200, { ok: true })],
+    ]
+    const changes: [args: string[], id: string | undefined, row: string, done: string][] = [
+      [['users', 'update', 'u1', '--name', 'Ada'], 'u1', 'u1\t\tAda\t\t\t\n', 'Updated user u1.'],
+      [
+        ['users', 'permissions', 'assign', 'u1', 'read:chat', '--role', 'editor'],
+        'u1',
+        'u1\teditor\t["read:chat"]\n',
+        'Updated the permissions of user u1.',
+      ],
+      [
+        ['users', 'create', '--email', 'a@example.com', '--password-stdin'],
+        undefined,
+        '\ta@example.com\t\t\t\t\n',
+        'Created a user.',
+      ],
+      [
+        ['users', 'settings', 'set', '--theme', 'dark'],
+        undefined,
+        'settings.theme\tdark\n',
+        'Updated your settings.',
+      ],
+      [['settings', 'api', 'set', '--version', '2'], undefined, 'version\t2\n', 'Set the API configuration.'],
+    ]
+    for (const [what, behavior] of responses) {
+      it(`shows the values that were sent in columns, and the body as JSON: ${what}`, async () => {
+        for (const [args, id, row, done] of changes) {
+          const isRelated = what === 'an unrelated object'
+          const known = { ...(id === undefined ? {} : { id }), ...(isRelated ? { ok: true } : {}) }
+          const inPipe = await run(args, behavior, { stdin: 'correct horse' })
+          expect(inPipe.exitCode, inPipe.stderr).to.equal(0)
+          expect(inPipe.stderr).to.include(`${done} The service did not return`)
+          expect(inPipe.stderr).to.include('so the values that were sent are shown.')
+          expect(inPipe.stderr.includes('The response is {"ok":true}.')).to.equal(isRelated)
+          expect(inPipe.stdout).to.equal(row)
+          const inJson = await run([...args, '--json', '--quiet'], behavior, { stdin: 'correct horse' })
+          expect({ ...inJson, stdout: JSON.parse(inJson.stdout) }).to.deep.equal({
+            exitCode: 0,
+            stdout: known,
+            stderr: '',
+          })
+          const table = await run([...args, '-o', 'table'], behavior, { stdin: 'correct horse' })
+          for (const cell of row.match(/[\w.@:]+/g) ?? []) expect(table.stdout).to.include(cell)
+          expect(table.stdout + table.stderr).not.to.include('correct horse')
+        }
+      })
+    }
+  })
+
+  it('completes a response that lacks some of the values that were sent, and names them', async () => {
+    const args = ['users', 'create', '--email', 'a@example.com', '--name', 'Ada', '--no-password']
+    const partial = json(201, { id: 'u1', email: 'A@example.com', name: null, role: 'member' })
+    expect(await run(args, partial)).to.deep.equal({
+      exitCode: 0,
+      stdout: 'u1\tA@example.com\tAda\t\t\t\n',
+      stderr: 'Created user u1. The service did not return name, so the values that were sent are shown.\n',
+    })
+    const structured = await run([...args, '--json'], partial)
+    expect(structured.stderr).to.equal('')
+    expect(JSON.parse(structured.stdout)).to.include({ email: 'A@example.com', name: null })
+  })
+
+  describe('as plain text', () => {
+    const values: [string, string][] = [
+      ['theme.mode', 'dark\n'],
+      ['limits.max_tokens', '4096\n'],
+      ['theme', `${JSON.stringify(settings.theme)}\n`],
+      ['x_first', '1\n'],
+    ]
+    for (const [setting, text] of values) {
+      it(`is the bare value for settings get ${setting}`, async () => {
+        expect(await printed(['settings', 'get', setting], settings)).to.equal(text)
+        expect(JSON.parse(await printed(['settings', 'get', setting, '--json'], settings))).to.deep.equal(
+          JSON.parse(setting === 'theme.mode' ? '"dark"' : text),
+        )
+      })
+    }
+
+    for (const [response, text] of [
+      ['Hello', 'Hello\n'],
+      ['a\n\nb', 'a\n\nb\n'],
+      ['with a newline\n', 'with a newline\n'],
+      ['\u001b[31mred', '\u001b[31mred\n'],
+    ] as const) {
+      it(`ends with exactly one newline for the reply ${JSON.stringify(response)}`, async () => {
+        const body = { id: 'm1', response, context_id: 'c1', created_at: '2026-01-02T03:04:05Z' }
+        expect(await printed(['chat', 'send', 'x'], body)).to.equal(text)
+        const streamed = await run(['chat', 'send', 'x', '--stream'], sse([{ delta: response }]))
+        expect(streamed.stdout).to.equal(text)
+      })
+    }
+
+    it('is one array for several users, in the order of the arguments', async () => {
+      const each: Behavior = (request, response, incoming) =>
+        json(200, { ...user, id: request.path.split('/').at(-1) })(request, response, incoming)
+      const one = await run(['users', 'get', 'b', '-', 'a', '--jq', '.[].id'], each, { stdin: 'c\nd\n' })
+      expect(one.stdout).to.equal('b\nc\nd\na\n')
+    })
+  })
+
+  describe('when it ends early', () => {
+    it('counts as success if the reader closes the pipe', async () => {
+      const many = { data: Array.from({ length: 50_000 }, (_, index) => ({ id: `model-${index}` })) }
+      await server.start(json(200, many))
+      const running = startChatctl(sandbox, ['chat', 'models'], {
+        env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
+      })
+      running.stdin.end()
+      running.stdout.once('data', () => running.stdout.destroy())
+      expect(await running.ended).to.include({ exitCode: 0, stderr: '' })
+    })
+
+    for (const [signal, exitCode] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const) {
+      for (const args of [
+        ['users', 'profile'],
+        ['users', 'profile', '--json'],
+        ['chat', 'send', 'x', '--stream'],
+      ]) {
+        it(`stops at once with ${exitCode} on ${signal} during ${args.join(' ')}`, async () => {
+          let running: Running | undefined
+          const kill: Behavior = (request, response, incoming) => {
+            running?.interrupt(signal)
+            return silent(request, response, incoming)
+          }
+          await server.start(kill)
+          running = startChatctl(sandbox, args, {
+            env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
+          })
+          running.stdin.end()
+          expect(await running.ended).to.deep.equal({ exitCode, stdout: '', stderr: '' })
+        })
+      }
+
+      it(`stops with ${exitCode} on ${signal} while stdin is being read`, async () => {
+        const running = startChatctl(sandbox, ['chat', 'send'], {
+          env: { CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-key' },
+        })
+        running.stdin.write('Half of a')
+        await until(() => running.stdin.readableLength === 0)
+        running.interrupt(signal)
+        expect(await running.ended).to.include({ exitCode })
+      })
+    }
+
+    for (const ending of ['reset', 'unfinished'] as const) {
+      it(`keeps the text of an interrupted stream and exits 69 (${ending})`, async () => {
+        const cut = sse([{ delta: 'Half of ' }, { delta: 'it' }], { ending, done: false })
+        const plain = await run(['chat', 'send', 'x', '--stream'], cut)
+        expect(plain).to.include({ exitCode: 69, stdout: 'Half of it\n' })
+        expect(plain.stderr).to.match(/^Error: \S/)
+
+        const structured = await run(['chat', 'send', 'x', '--stream', '--json'], cut)
+        expect(structured.exitCode).to.equal(69)
+        const events = structured.stdout
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+        expect(events.at(-1)).to.include({ v: 1, type: 'end', complete: false, response: 'Half of it' })
+        expect(JSON.parse(structured.stderr).error.code).to.equal('truncated')
+      })
+    }
+
+    it('is empty for an interrupted body, and the exit code is 69', async () => {
+      const half = stream(['{"id":"u1",'], { type: 'application/json', ending: 'reset' })
+      const { exitCode, stdout } = await run(['users', 'profile', '--retries', '0'], half)
+      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 69, stdout: '' })
+    })
+  })
+})
+
+function findCall(name: string): ServiceCall {
+  const call = serviceCalls.find((one) => one.name === name)
+  if (!call) throw new Error(`there is no call ${name}`)
+  return call
+}

@@ -1,0 +1,91 @@
+import { expect } from 'chai'
+import { Client } from '../../../src/client/client.ts'
+import { type FaultServer, failing, json, startFaultServer } from '../../support/fault-server.ts'
+import { historyService, plainReading, storedAt } from '../../support/history-service.ts'
+import { failureOf } from '../capture.ts'
+
+const all = storedAt(Array.from({ length: 10 }, (_, index) => index))
+
+describe('reading back the history', () => {
+  let server: FaultServer
+  let client: Client
+
+  afterEach(async () => {
+    await client.close()
+    await server.close()
+  })
+
+  async function walk(): Promise<string[]> {
+    const ids: string[] = []
+    for await (const { messages } of client.history.pages({ context_id: 'c', limit: 4 })) {
+      ids.unshift(...messages.map((message) => message.id ?? ''))
+    }
+    return ids
+  }
+
+  for (const order of ['oldest', 'newest'] as const) {
+    for (const cursor of ['id', 'created_at'] as const) {
+      for (const unknown of ['same', 'empty', 400, 422] as const) {
+        it(`works with the ${order} message first, a cursor of ${cursor}, and ${unknown} for any other cursor`, async () => {
+          server = await startFaultServer(historyService({ ...plainReading, order, cursor, unknown }, all))
+          client = new Client({ baseUrl: server.url })
+          expect(await walk()).to.deep.equal(all.map((message) => message.id))
+          // A cursor that had no effect is not tried again.
+          expect(server.requests).to.have.lengthOf(cursor === 'id' ? 3 : 4)
+          expect(server.requests.every((request) => request.path.includes('context_id=c'))).to.equal(true)
+        })
+      }
+    }
+  }
+
+  it('sends one request for each page, also if pages are shorter than the limit', async () => {
+    server = await startFaultServer(historyService({ ...plainReading, short: [1] }, all))
+    client = new Client({ baseUrl: server.url })
+    expect(await walk()).to.deep.equal(all.map((message) => message.id))
+    expect(server.requests).to.have.lengthOf(all.length)
+  })
+
+  it('returns no message twice if a page includes its cursor', async () => {
+    server = await startFaultServer(historyService({ ...plainReading, before: 'row itself' }, all))
+    client = new Client({ baseUrl: server.url })
+    expect(await walk()).to.deep.equal(all.map((message) => message.id))
+  })
+
+  it('fails if neither cursor leads to older messages', async () => {
+    server = await startFaultServer(json(200, { messages: all.slice(0, 4), has_more: true }))
+    client = new Client({ baseUrl: server.url })
+    const failure = await failureOf(walk())
+    expect(failure.kind).to.equal('invalid_response')
+    // One request without a cursor, and then two cursors, ID and time, for each of the two oldest messages.
+    expect(server.requests).to.have.lengthOf(5)
+  })
+
+  it('fails if the same full page is returned again without has_more', async () => {
+    server = await startFaultServer(json(200, { messages: all.slice(-4) }))
+    client = new Client({ baseUrl: server.url })
+    expect((await failureOf(walk())).kind).to.equal('invalid_response')
+  })
+
+  it('fails with the error of the service if it accepts neither cursor', async () => {
+    server = await startFaultServer({
+      choose: (request) =>
+        request.path.includes('before')
+          ? failing(400, 'bad_cursor', 'What is this?')
+          : json(200, { messages: all.slice(0, 4), has_more: true }),
+    })
+    client = new Client({ baseUrl: server.url })
+    expect(await failureOf(walk())).to.include({ kind: 'rejected', code: 'bad_cursor' })
+  })
+
+  it('ignores entries that are not messages', async () => {
+    server = await startFaultServer(json(200, { messages: [null, all[1], 5, all[0], 'x', []] }))
+    client = new Client({ baseUrl: server.url })
+    expect(await walk()).to.deep.equal(['m0', 'm1'])
+  })
+
+  it('ends if the service does not report more messages', async () => {
+    server = await startFaultServer(json(200, { messages: all.slice(0, 2) }))
+    client = new Client({ baseUrl: server.url })
+    expect(await walk()).to.deep.equal(['m0', 'm1'])
+  })
+})

@@ -1,0 +1,130 @@
+import { expect } from 'chai'
+import {
+  readPolicy,
+  readQuota,
+  readRetryAfter,
+  readWait,
+} from '../../../src/client/response/rate-limit-headers.ts'
+
+const now = Date.parse('2026-03-01T12:00:00Z')
+
+describe('a rate limit in response headers', () => {
+  it('is read from Retry-After in seconds', () => {
+    expect(readRetryAfter({ 'retry-after': '120' }, now)).to.equal(120_000)
+    expect(readRetryAfter({ 'retry-after': ' 0 ' }, now)).to.equal(0)
+  })
+
+  it('is read from Retry-After with every notation of an HTTP date', () => {
+    for (const date of [
+      'Sun, 01 Mar 2026 12:00:30 GMT',
+      'Sunday, 01-Mar-26 12:00:30 GMT',
+      'Sun Mar  1 12:00:30 2026',
+    ]) {
+      expect(readRetryAfter({ 'retry-after': date }, now), date).to.equal(30_000)
+    }
+  })
+
+  it('is read from Retry-After as an HTTP date, and is never negative', () => {
+    expect(readRetryAfter({ 'retry-after': 'Sun, 01 Mar 2026 12:00:30 GMT' }, now)).to.equal(30_000)
+    expect(readRetryAfter({ 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' }, now)).to.equal(0)
+  })
+
+  it('is measured from the Date header if the response has one', () => {
+    const headers = { 'retry-after': 'Sun, 01 Mar 2026 15:00:30 GMT', date: 'Sun, 01 Mar 2026 15:00:00 GMT' }
+    expect(readRetryAfter(headers, now)).to.equal(30_000)
+  })
+
+  it('is undefined if Retry-After is neither a number nor a date', () => {
+    for (const value of ['soon', '-5', '1e3', '', '5 minutes or so x']) {
+      expect(readRetryAfter({ 'retry-after': value }, now), value).to.equal(undefined)
+    }
+  })
+
+  const quotas: [string, Record<string, string>, ReturnType<typeof readQuota>][] = [
+    ['a structured RateLimit field', { ratelimit: '"default";r=0;t=30' }, { remaining: 0, reset: 30_000 }],
+    [
+      'the older RateLimit syntax',
+      { ratelimit: 'limit=100, remaining=0, reset=30' },
+      { limit: 100, remaining: 0, reset: 30_000 },
+    ],
+    [
+      'the policy that is exhausted',
+      { ratelimit: '"day";r=90;t=9000, "burst";r=0;t=5' },
+      { remaining: 0, reset: 5000 },
+    ],
+    [
+      'the longest of several exhausted policies',
+      { ratelimit: '"a";r=0;t=5, "b";r=0;t=50' },
+      { remaining: 0, reset: 50_000 },
+    ],
+    [
+      'separate fields',
+      { 'ratelimit-limit': '100, 100;w=3600', 'ratelimit-remaining': '7', 'ratelimit-reset': '9' },
+      { limit: 100, remaining: 7, reset: 9000 },
+    ],
+    ['X- fields in seconds from now', { 'x-ratelimit-reset': '12' }, { reset: 12_000 }],
+    ['X- fields as a Unix time', { 'x-ratelimit-reset': String(now / 1000 + 40) }, { reset: 40_000 }],
+    [
+      'X- fields as a Unix time in milliseconds',
+      { 'x-ratelimit-reset': String(now + 40_000) },
+      { reset: 40_000 },
+    ],
+    ['X- fields in milliseconds', { 'x-ratelimit-reset': '500ms' }, { reset: 500 }],
+    ['X- fields in fractions of a second', { 'x-ratelimit-reset': '1.5s' }, { reset: 1500 }],
+    ['X- fields as a duration', { 'x-ratelimit-reset': '1h6m0s' }, { reset: 3_960_000 }],
+    ['X- fields as an ISO date', { 'x-ratelimit-reset': '2026-03-01T12:00:40Z' }, { reset: 40_000 }],
+    [
+      'X- fields as an ISO date without its zone',
+      { 'x-ratelimit-reset': '2026-03-01 12:00:40' },
+      { reset: 40_000 },
+    ],
+    [
+      'X- fields as an HTTP date',
+      { 'x-ratelimit-reset': 'Sun, 01 Mar 2026 12:00:30 GMT' },
+      { reset: 30_000 },
+    ],
+    [
+      'the older RateLimit syntax with a unit',
+      { ratelimit: 'limit=100, remaining=0, reset=500ms' },
+      { limit: 100, remaining: 0, reset: 500 },
+    ],
+    [
+      'a number that other characters follow, as no quota',
+      { 'x-ratelimit-reset': '12 parsecs', 'x-ratelimit-remaining': '3x' },
+      {},
+    ],
+    ['no headers', {}, {}],
+    ['invalid headers', { ratelimit: 'plenty', 'ratelimit-reset': 'later' }, {}],
+  ]
+  for (const [what, headers, quota] of quotas) {
+    it(`is read from ${what}`, () => {
+      expect(readQuota(headers, now)).to.deep.equal(quota)
+    })
+  }
+
+  it('is read from Retry-After before any quota', () => {
+    expect(readWait({ 'retry-after': '3', ratelimit: '"x";r=0;t=30' }, now)).to.equal(3000)
+    expect(readWait({ ratelimit: '"x";r=0;t=30' }, now)).to.equal(30_000)
+    expect(readWait({}, now)).to.equal(undefined)
+  })
+
+  for (const [name, headers, policy] of [
+    [
+      'a structured RateLimit-Policy',
+      { 'ratelimit-policy': '"hour";q=100;w=3600' },
+      { limit: 100, window: 3_600_000 },
+    ],
+    ['the older RateLimit-Policy syntax', { 'ratelimit-policy': '10;w=1' }, { limit: 10, window: 1000 }],
+    [
+      'the strictest of several policies',
+      { 'ratelimit-policy': '"s";q=10;w=1, "h";q=100;w=3600;comment="x"' },
+      { limit: 100, window: 3_600_000 },
+    ],
+    ['a limit with a window', { 'ratelimit-limit': '100, 100;w=60' }, { limit: 100, window: 60_000 }],
+    ['a limit without a window', { 'x-ratelimit-limit': '100' }, undefined],
+    ['a window of zero', { 'ratelimit-policy': '100;w=0' }, undefined],
+    ['no headers', {}, undefined],
+  ] as [string, Record<string, string>, ReturnType<typeof readPolicy>][]) {
+    it(`has a policy read from ${name}`, () => expect(readPolicy(headers)).to.deep.equal(policy))
+  }
+})

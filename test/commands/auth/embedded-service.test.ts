@@ -1,0 +1,154 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { Browser } from '../../service/oauth/browser.ts'
+import { failing, json, startFaultServer } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
+import { startLogin } from '../../support/login-process.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createUser, makeKey, serveInProcess } from '../../support/run-service.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { openPage } from '../../support/sign-in-by-http.ts'
+import { until } from '../../support/until.ts'
+
+const person = { email: 'ada@example.com', password: 'correct horse battery' }
+
+describe('signing in to the embedded service', function () {
+  this.timeout(60_000)
+  const sandbox = perSuite(createSandbox)
+  const service = perSuite(
+    () => serveInProcess(sandbox),
+    (opened) => opened.stop(),
+  )
+  before(async () => {
+    await createUser(sandbox, service.url, { ...person, role: 'editor' })
+  })
+
+  /** Runs `auth login`, and does everything that the person does in the browser. */
+  async function logIn(...flags: string[]) {
+    const args = ['--base-url', service.url, '--insecure-storage', '--no-browser', ...flags]
+    const login = startLogin(sandbox, args)
+    const browser = new Browser()
+    const page = await browser.open((await login.address()).href)
+    const consent = await browser.submit(page, { ...person, decision: 'allow' })
+    await openPage((await browser.submit(consent, { decision: 'allow' })).url)
+    return login.ended
+  }
+
+  it('needs only the base URL, because the service names itself as its authorization server', async () => {
+    const run = await logIn('--profile', 'alone', '--json')
+    expect(run.exitCode, run.stderr).to.equal(0)
+    const shown = JSON.parse(run.stdout)
+    expect(shown).to.include({ profile: 'alone', kind: 'oauth', scope: 'chat:write', verified: true })
+    expect(shown.user).to.include({ email: person.email })
+    const config = await runChatctl(sandbox, ['config', 'get', 'client_id', '--profile', 'alone'])
+    expect(config.stdout).to.equal('chatctl\n')
+  })
+
+  it('works with a code in a browser on another device, without a display', async () => {
+    const allowed = Promise.withResolvers<void>()
+    const clock = { ...systemClock, sleep: () => allowed.promise }
+    const args = ['--base-url', service.url, '--insecure-storage', '--profile', 'device']
+    const login = startLogin(sandbox, args, { host: { clock, hasDisplay: false } })
+    await until(() => /^Enter this code there: .+\n/m.test(login.stderr()))
+    const [, code = ''] = /^Enter this code there: (.+)$/m.exec(login.stderr()) ?? []
+    const browser = new Browser()
+    const entry = await browser.submit(await browser.open(`${service.url}/device`), person)
+    const consent = await browser.submit(entry, { user_code: code })
+    expect(consent.text).to.include('chatctl/').and.to.include(code)
+    await browser.submit(consent, { decision: 'allow' })
+    allowed.resolve()
+    const { exitCode, stdout, stderr } = await login.ended
+    expect(exitCode, stderr).to.equal(0)
+    expect(stdout).to.include(person.email)
+    const models = await runChatctl(sandbox, ['chat', 'models', '-p', 'device'])
+    expect(models.exitCode, models.stderr).to.equal(0)
+  })
+
+  it('fails if the service is unreachable', async () => {
+    const args = ['auth', 'login', '--web', '--base-url', 'http://127.0.0.1:9', '--insecure-storage']
+    const run = await runChatctl(sandbox, args)
+    expect(run).to.include({ exitCode: 69, stdout: '' })
+    expect(run.stderr).to.include('http://127.0.0.1:9')
+  })
+
+  it('grants only the requested scope, and an error names the missing scope', async () => {
+    expect((await logIn('--profile', 'reader', '--scope', 'settings:read')).exitCode).to.equal(0)
+    const inProfile = (...args: string[]) => runChatctl(sandbox, [...args, '--profile', 'reader'])
+    expect((await inProfile('settings', 'get')).exitCode).to.equal(0)
+    const refused = await inProfile('settings', 'set', 'app_name=x')
+    expect(refused).to.include({ exitCode: 5 })
+    expect(refused.stderr).to.include('write:settings').and.include('with the scope settings:write or admin')
+  })
+
+  it('renews an access token that has expired', async () => {
+    await logIn('--profile', 'lasting')
+    const tokenNow = async () => (await runChatctl(sandbox, ['auth', 'token', '-p', 'lasting'])).stdout.trim()
+    const first = await tokenNow()
+    const store = openSqlite(join(sandbox.home, '.local/share/chatctl'))
+    await store.db
+      .updateTable('oauth_records')
+      .set({ expires_at: 1 })
+      .where('model', '=', 'AccessToken')
+      .execute()
+    await store.close()
+    const profile = await runChatctl(sandbox, ['users', 'profile', '-p', 'lasting', '--jq', '.email'])
+    expect(profile.stdout, profile.stderr).to.equal(`${person.email}\n`)
+    expect(await tokenNow()).not.to.equal(first)
+  })
+
+  it('leaves one program after three sign-ins, and none after an API key or a logout', async () => {
+    const programs = async () => {
+      const listed = await runChatctl(sandbox, ['service', 'sessions', 'list', '--json'])
+      const rows: { kind: string; scope: string }[] = JSON.parse(listed.stdout)
+      return rows.filter(({ kind, scope }) => kind === 'program' && scope === 'chat:read').length
+    }
+    const flags = ['--profile', 'again', '--scope', 'chat:read']
+    for (const _ of [1, 2, 3]) expect((await logIn(...flags)).exitCode).to.equal(0)
+    expect(await programs(), 'after three sign-ins').to.equal(1)
+    expect(await runChatctl(sandbox, ['chat', 'models', '-p', 'again'])).to.include({ exitCode: 0 })
+    const withKey = ['--with-api-key', '--profile', 'again', '--base-url', service.url, '--insecure-storage']
+    const key = await makeKey(sandbox, ['--user', person.email])
+    const stored = await runChatctl(sandbox, ['auth', 'login', ...withKey], { stdin: key })
+    expect(stored.exitCode, stored.stderr).to.equal(0)
+    expect(await programs(), 'after an API key').to.equal(0)
+    await logIn(...flags)
+    expect(await programs(), 'after another sign-in').to.equal(1)
+    await runChatctl(sandbox, ['config', 'set', 'base_url', 'https://chat.example', '-p', 'again'])
+    const logout = await runChatctl(sandbox, ['auth', 'logout', '-p', 'again', '--json'])
+    expect(logout.exitCode, logout.stderr).to.equal(0)
+    expect(await programs(), 'after a move and a logout').to.equal(0)
+  })
+
+  it('creates sessions that service sessions revoke ends', async () => {
+    await logIn('--profile', 'ended')
+    const list = await runChatctl(sandbox, ['service', 'sessions', 'list', '--json'])
+    for (const { id } of JSON.parse(list.stdout) as { id: string }[]) {
+      await runChatctl(sandbox, ['service', 'sessions', 'revoke', id, '--yes'])
+    }
+    expect(await runChatctl(sandbox, ['users', 'profile', '-p', 'ended'])).to.include({ exitCode: 4 })
+  })
+
+  for (const [what, script] of Object.entries({
+    'without metadata': failing(404, 'not_found', 'no'),
+    'with metadata of another issuer': json(200, {
+      issuer: 'https://evil.example',
+      token_endpoint: 'https://evil.example/t',
+    }),
+    'with a server error': failing(500, 'internal_error', 'no'),
+    'with the same response for every path': json(200, 'x'),
+  })) {
+    it(`needs --auth-url for a service ${what}`, async () => {
+      const server = await startFaultServer(script)
+      const args = ['--profile', 'other', '--base-url', server.url, '--insecure-storage']
+      const run = await startLogin(sandbox, args, { stdin: '' }).ended
+      expect(run).to.include({ exitCode: 3 })
+      expect(run.stderr).to.include('--auth-url')
+      expect(server.requests.map(({ path }) => path)).to.deep.equal([
+        '/.well-known/oauth-authorization-server',
+      ])
+      await server.close()
+    })
+  }
+})

@@ -1,0 +1,178 @@
+import { expect } from 'chai'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
+import { startBearerService, tokensSeen } from '../../support/bearer-service.ts'
+import {
+  changeCredential,
+  findCredentials,
+  readCredential,
+  readProfiles,
+} from '../../support/credential-files.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { answer, delayed, reset } from '../../support/fault-server.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
+import { plantSignIn } from '../../support/plant-sign-in.ts'
+import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { signIn, storeKey } from '../../support/sign-in.ts'
+import { startTokenEndpoint } from '../../support/token-endpoint.ts'
+
+describe('auth logout', () => {
+  const server = perSuite(startAuthorizationServer)
+  const service = perSuite(() => startBearerService(async (token) => keys.has(token) || server.isLive(token)))
+  const sandbox = perTest(createSandbox)
+  const keys = new Set<string>()
+  beforeEach(() => {
+    service.requests.length = 0
+    server.revoked.length = 0
+    keys.clear()
+  })
+
+  const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
+
+  it('revokes and deletes the token, and keeps the profile', async () => {
+    await signIn(sandbox, { server, service })
+    const { access_token = '', refresh_token = '' } = readCredential(sandbox)
+    expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
+    expect(server.revoked).to.include(refresh_token)
+    expect(await server.isLive(access_token)).to.equal(false)
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(readProfiles(sandbox).profiles).to.have.property('work')
+    service.requests.length = 0
+    expectFailure(await run('chat', 'models'), 4, 'chatctl auth login')
+    expect(service.requests).to.deep.equal([])
+  })
+
+  it('succeeds for a profile that is not signed in, and says so', async () => {
+    await signIn(sandbox, { server, service })
+    await run('auth', 'logout')
+    const again = await run('auth', 'logout', '-p', 'work')
+    expect(again.exitCode).to.equal(0)
+    expect(again.stderr).to.contain('Profile "work" was not signed in.')
+  })
+
+  it('fails for a profile that does not exist: exit 2', async () => {
+    expectFailure(await run('auth', 'logout', '-p', 'nowhere'), 2, 'nowhere')
+  })
+
+  it('sends no request for an API key', async () => {
+    keys.add('key-1')
+    await storeKey(sandbox, 'key-1', service)
+    service.requests.length = 0
+    expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(service.requests).to.deep.equal([])
+  })
+
+  for (const [what, behavior] of [
+    ['returns 503', answer(503)],
+    ['resets the connection', reset],
+    ['is slow', delayed(6000, answer(200))],
+  ] as const) {
+    it(`deletes the token and prints a warning if the revocation endpoint ${what}`, async () => {
+      const scripted = await startTokenEndpoint()
+      const house = await startBearerService((token) => scripted.live.has(token))
+      await signIn(sandbox, { server: scripted, service: house }, [])
+      scripted.script.revoke = behavior
+      const { exitCode, stderr } = await run('auth', 'logout', '--json', '--timeout', '1s')
+      expect(exitCode, stderr).to.equal(0)
+      const warnings = stderr.split('\n').filter((line) => line.includes('"warning"'))
+      expect(warnings).to.have.length(1)
+      expect(stderr).not.to.match(/(access|refresh)-token-\d/)
+      expect(scripted.revocations[0]?.get('token')).to.equal('refresh-token-1')
+      expect(findCredentials(sandbox)).to.deep.equal([])
+      await scripted.close()
+      await house.close()
+    })
+  }
+
+  for (const [what, behavior] of [
+    ['400 with an empty body', answer(400)],
+    ['401 with a page', answer(401, { 'content-type': 'text/html' }, '<h1>Unauthorized</h1>')],
+  ] as const) {
+    it(`names the server that refused if the revocation endpoint answers ${what}`, async () => {
+      const scripted = await startTokenEndpoint()
+      const house = await startBearerService((token) => scripted.live.has(token))
+      plantSignIn(sandbox, { server: scripted, service: house })
+      scripted.script.revoke = behavior
+      const { exitCode, stderr } = await run('auth', 'logout')
+      expect(exitCode, stderr).to.equal(0)
+      expect(stderr).to.contain(`The revocation failed: ${scripted.url}`)
+      expect(stderr).to.contain('may still be valid')
+      expect(stderr).not.to.match(/JSON|token URL/)
+      expect(findCredentials(sandbox)).to.deep.equal([])
+      await scripted.close()
+      await house.close()
+    })
+  }
+
+  it('deletes the token if the metadata name no revocation endpoint', async () => {
+    const scripted = await startTokenEndpoint()
+    const house = await startBearerService((token) => scripted.live.has(token))
+    scripted.script.metadata = (document) => ({ ...document, revocation_endpoint: undefined })
+    await signIn(sandbox, { server: scripted, service: house }, [])
+    expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    await scripted.close()
+    await house.close()
+  })
+
+  const unreadable = [{ version: 2 }, { revocation_endpoint: 'not-a-url' }]
+  for (const fields of unreadable)
+    it(`deletes a credential with ${JSON.stringify(fields)}, and warns that nothing was revoked`, async () => {
+      await signIn(sandbox, { server, service })
+      changeCredential(sandbox, fields)
+      const { exitCode, stderr } = await run('auth', 'logout', '--json')
+      expect(exitCode, stderr).to.equal(0)
+      const warnings = stderr.split('\n').filter((line) => line.includes('"warning"'))
+      expect(warnings).to.have.length(1)
+      expect(warnings[0]).to.contain('it was not revoked')
+      expect(server.revoked).to.deep.equal([])
+      expect(findCredentials(sandbox)).to.deep.equal([])
+    })
+
+  it('needs no confirmation with --all if no profile is signed in', async () => {
+    const { exitCode, stderr } = await run('auth', 'logout', '--all')
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+  })
+
+  it('requires --yes with --all if stdin is not a terminal', async () => {
+    keys.add('key-1')
+    await signIn(sandbox, { server, service })
+    await storeKey(sandbox, 'key-1', service, 'second')
+    expectFailure(await run('auth', 'logout', '--all'), 3, '--yes')
+    expect(findCredentials(sandbox)).to.have.length(2)
+    expect(server.revoked).to.deep.equal([])
+    expect(await run('auth', 'logout', '--all', '--yes')).to.include({ exitCode: 0 })
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(server.revoked.length).to.be.above(0)
+    expect(await run('auth', 'logout', '--all', '--yes')).to.include({ exitCode: 0 })
+  })
+
+  it('is not needed to replace a key with another', async () => {
+    for (const key of ['key-1', 'key-2']) keys.add(key)
+    await storeKey(sandbox, 'key-1', service)
+    await storeKey(sandbox, 'key-2', service)
+    expect(findCredentials(sandbox)).to.have.length(1)
+    expect((await run('auth', 'token')).stdout).to.equal('key-2\n')
+    await run('chat', 'models')
+    expect(tokensSeen(service)).to.deep.equal(['key-1', 'key-2', 'key-2'])
+  })
+
+  it('is not needed to replace a key with a token, or a token with a key', async () => {
+    keys.add('key-1')
+    await storeKey(sandbox, 'key-1', service)
+    await signIn(sandbox, { server, service })
+    expect(readCredential(sandbox).kind).to.equal('oauth')
+    await storeKey(sandbox, 'key-1', service)
+    expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
+  })
+
+  it('is not caused by a new key that the service refuses: the old key stays', async () => {
+    keys.add('key-1')
+    await storeKey(sandbox, 'key-1', service)
+    const flags = ['--with-api-key', '-p', 'work', '--base-url', service.url, '--insecure-storage']
+    const refused = await runChatctl(sandbox, ['auth', 'login', ...flags], { stdin: 'key-2\n' })
+    expectFailure(refused, 4)
+    expect(readCredential(sandbox).key).to.equal('key-1')
+  })
+})

@@ -1,0 +1,196 @@
+import { statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { Client } from '../../src/client/client.ts'
+import { collectHistory } from '../../src/client/history/collect-history.ts'
+import { Failure } from '../../src/contract/failure.ts'
+import type { HistoryMessage } from '../../src/contract/resources/conversation.ts'
+import { PageStore } from '../../src/history/page-store.ts'
+import { writeDocument } from '../../src/history/write-document.ts'
+import { systemClock } from '../../src/system/clock.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { hangUp, json, type Script, startFaultServer } from '../support/fault-server.ts'
+import {
+  type HistoryReading,
+  historyService,
+  plainReading,
+  type StoredMessage,
+  storedAt,
+} from '../support/history-service.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
+import { readLines } from './export-run.ts'
+
+/** Times in several notations, some of them equal, in ascending order of their numbers. */
+const times: fc.Arbitrary<unknown>[] = [
+  fc.nat(9).map((minute) => `2026-01-01T00:0${minute}:00Z`),
+  fc.nat(9).map((minute) => `2026-01-01T01:0${minute}:00+01:00`),
+  fc.nat(9).map((minute) => Date.UTC(2026, 0, 1, 0, minute)),
+  fc.constantFrom('', 'yesterday', undefined),
+]
+
+const message: fc.Arbitrary<StoredMessage> = fc.record({
+  id: fc.oneof({ weight: 20, arbitrary: fc.nat(40).map((id) => `m${id}`) }, fc.constantFrom('', undefined)),
+  content: fc.constantFrom('yes', 'no'),
+  role: fc.constantFrom('user', 'assistant'),
+  created_at: fc.oneof(
+    { weight: 20, arbitrary: times[0] as fc.Arbitrary<unknown> },
+    ...(times.slice(1) as fc.Arbitrary<unknown>[]),
+  ),
+}) as fc.Arbitrary<StoredMessage>
+
+const histories: fc.Arbitrary<StoredMessage[]> = fc.oneof(
+  fc
+    .array(fc.integer({ min: 1, max: 9 }), { maxLength: 9 })
+    .map((sizes) => storedAt(sizes.flatMap((size, minute) => Array<number>(size).fill(minute)))),
+  fc.array(message, { maxLength: 40 }),
+  fc
+    .array(message, { maxLength: 40 })
+    .map((all) => all.toSorted((one, other) => (String(one.created_at) < String(other.created_at) ? -1 : 1))),
+)
+
+const readings: fc.Arbitrary<HistoryReading> = fc.record({
+  order: fc.constantFrom('oldest', 'newest'),
+  cursor: fc.constantFrom('id', 'created_at'),
+  before: fc.constantFrom('row', 'row itself', 'time', 'time itself'),
+  unknown: fc.constantFrom<HistoryReading['unknown']>('same', 'empty', 'nothing', 400),
+  hasMore: fc.constantFrom('exact', 'when full', 'missing'),
+  largest: fc.integer({ min: 1, max: 8 }),
+  limit: fc.constantFrom('taken', 'ignored', 'refused'),
+})
+
+describe('the pages of an export', function () {
+  this.timeout(120_000)
+  const directory = perTest(makeEmptyDirectory)
+  let script: Extract<Script, { choose: unknown }>
+  const server = perSuite(() =>
+    startFaultServer({ choose: (request, index) => script.choose(request, index) }),
+  )
+
+  /** The messages of each page, and the kind of the failure. */
+  async function read(service: typeof script, pages: (client: Client) => Promise<HistoryMessage[][]>) {
+    const first = server.requests.length
+    script = { choose: (request, index) => service.choose(request, index - first) }
+    const client = new Client({ baseUrl: server.url, retries: 0 })
+    try {
+      return { pages: await pages(client), requests: server.requests.length - first }
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      return { failure: error.message, requests: server.requests.length - first }
+    } finally {
+      await client.close()
+    }
+  }
+
+  async function walk(client: Client): Promise<HistoryMessage[][]> {
+    const pages: HistoryMessage[][] = []
+    for await (const { messages } of client.history.pages({ limit: 100 })) pages.push([...messages])
+    return pages
+  }
+
+  async function collectInto(store: PageStore, client: Client): Promise<void> {
+    const complete = await collectHistory({
+      history: client.history,
+      context: undefined,
+      since: undefined,
+      store,
+      onFirstResponse: () => {},
+      onPage: () => {},
+      onAmbiguousTime: () => {},
+    })
+    expect(complete).to.equal(true)
+  }
+
+  async function collect(client: Client): Promise<HistoryMessage[][]> {
+    const store = new PageStore(directory.path, systemClock)
+    try {
+      await collectInto(store, client)
+      return store.pages.map((page) =>
+        store
+          .read(page)
+          .toString('utf8')
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line)),
+      )
+    } finally {
+      store.clear()
+      store.close()
+    }
+  }
+
+  it('contain no message twice if the first page is repeated before the second shows its order', async () => {
+    const stored = storedAt([0, 0])
+    const service = historyService(
+      { ...plainReading, unknown: 'same', hasMore: 'missing', largest: 2 },
+      stored,
+    )
+    const { pages } = await read(service, collect)
+    expect(pages?.reverse().flat()).to.deep.equal(stored)
+  })
+
+  it('are those of a walk that compares all keys, for a service of any kind', async () => {
+    await fc.assert(
+      fc.asyncProperty(readings, histories, async (reading, stored) => {
+        const service = historyService(reading, stored)
+        const expected = await read(service, walk)
+        expect(await read(service, collect)).to.deep.equal(JSON.parse(JSON.stringify(expected)))
+      }),
+    )
+  })
+
+  it('are those of a walk that compares all keys, if pages come in any order', async () => {
+    const page = fc.array(message, { maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(page, { minLength: 1, maxLength: 12 }), async (all) => {
+        const service: typeof script = {
+          choose: (_, index) => json(200, { messages: all[index] ?? [], has_more: index < all.length - 1 }),
+        }
+        const expected = await read(service, walk)
+        expect(await read(service, collect)).to.deep.equal(JSON.parse(JSON.stringify(expected)))
+      }),
+    )
+  })
+
+  it('have each message once if runs end after any request and their file is truncated anywhere', async () => {
+    const ends = fc.array(fc.record({ requests: fc.nat(6), cut: fc.nat(400), added: fc.nat(3) }), {
+      maxLength: 4,
+    })
+    await fc.assert(
+      fc.asyncProperty(readings, fc.integer({ min: 3, max: 30 }), ends, async (reading, count, all) => {
+        const stored = storedAt(Array.from({ length: count }, (_, index) => index))
+        const service = historyService({ ...reading, largest: Math.max(3, reading.largest) }, stored)
+        for (const { requests, cut, added } of all) {
+          const store = new PageStore(directory.path, systemClock)
+          const broken: typeof script = {
+            choose: (request, index) => (index < requests ? service.choose(request, index) : hangUp),
+          }
+          await read(broken, async (client) => collectInto(store, client).then(() => []))
+          store.keep()
+          const file = join(directory.path, 'pages')
+          truncateSync(file, Math.max(0, statSync(file).size - cut))
+          const next = stored.length
+          stored.push(...storedAt(Array.from({ length: next + added }, (_, index) => index)).slice(next))
+        }
+        const store = new PageStore(directory.path, systemClock)
+        const { failure } = await read(service, async (client) => collectInto(store, client).then(() => []))
+        expect(failure).to.equal(undefined)
+        const chunks: Buffer[] = []
+        await writeDocument({
+          format: 'jsonl',
+          store,
+          context: undefined,
+          since: undefined,
+          write: async (bytes) => {
+            chunks.push(Buffer.from(bytes))
+          },
+          onWritten: () => {},
+          signal: new AbortController().signal,
+        })
+        store.clear()
+        store.close()
+        expect(readLines(Buffer.concat(chunks).toString())).to.deep.equal(stored)
+      }),
+    )
+  })
+})

@@ -1,0 +1,243 @@
+import blns from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { MessageDatabase } from '../../src/history/message-database.ts'
+import { SearchQuery } from '../../src/history/search-query.ts'
+import { snippetOf } from '../../src/history/snippet.ts'
+import { thrownFailure } from '../support/thrown-failure.ts'
+import { textsFound } from './temporary-mirrors.ts'
+
+/** What people write, and the words that are found in it. */
+const writings: [text: string, words: string[]][] = [
+  ['log', ['log']],
+  ['LOG', ['log']],
+  ['lóg', ['log']],
+  ['lo\u0301g', ['log']],
+  ['Logs', ['logs']],
+  ['straße', ['strasse']],
+  ['STRASSE', ['strasse']],
+  ['ΣΟΦΌΣ', ['σοφος']],
+  ['σοφός', ['σοφος']],
+  ['İI', ['ii']],
+  ['node:sqlite', ['node', 'sqlite']],
+  ['max_tokens', ['max', 'tokens']],
+  ['数据库', ['数', '据', '库']],
+  ['数据', ['数', '据']],
+  ['データ', ['デ', 'ー', 'タ']],
+  ['ไทย', ['ไ', 'ท', 'ย']],
+  ['データ', ['デ', 'ー', 'タ']],
+  ['데이터', ['데이터']],
+  ['कि', ['कि']],
+  ['की', ['की']],
+  ['نص', ['نص']],
+  ['🎉', ['🎉']],
+  ['１２', ['12']],
+  ['--', []],
+  ["');", []],
+]
+
+const text = fc.array(fc.constantFrom(...writings), { maxLength: 8 })
+const separator = fc.constantFrom(' ', '\n', ', ', ' "', ') ')
+
+/** The beginnings of words. */
+const beginnings: typeof writings = [
+  ['lo', ['lo']],
+  ['LÓ', ['lo']],
+  ['s', ['s']],
+  ['σ', ['σ']],
+  ['node:s', ['node', 's']],
+  ['데이', ['데이']],
+  ['1', ['1']],
+]
+
+/** Phrases, each of which is quoted, one writing, or the beginning of a word. */
+const phrases = fc.array(
+  fc.oneof(
+    fc.constantFrom(...writings).map((one) => ({ writings: [one], before: '', after: '', isPrefix: false })),
+    fc
+      .constantFrom(...beginnings, ...writings.filter(([, words]) => words.length > 0))
+      .map((one) => ({ writings: [one], before: '', after: '*', isPrefix: true })),
+    fc
+      .array(fc.constantFrom(...writings), { minLength: 1, maxLength: 3 })
+      .map((some) => ({ writings: some, before: '"', after: '"', isPrefix: false })),
+  ),
+  { minLength: 1, maxLength: 3 },
+)
+
+const wordsOf = (some: readonly (typeof writings)[number][]) => some.flatMap(([, words]) => words)
+
+function contains(words: readonly string[], wanted: readonly string[], isPrefix: boolean): boolean {
+  const matches = (word: string, index: number, found = '') =>
+    isPrefix && index === wanted.length - 1 ? found.startsWith(word) : found === word
+  return words.some((_, at) => wanted.every((word, index) => matches(word, index, words[at + index])))
+}
+
+function openWith(texts: readonly string[]): MessageDatabase {
+  const store = new MessageDatabase('', '')
+  for (const [index, one] of texts.entries()) {
+    store.add({ at: null, role: 'user', contextId: null, messageId: null, text: one }, index)
+  }
+  return store
+}
+
+describe('the index of messages', () => {
+  it('finds what a scan finds, the newest first', () => {
+    fc.assert(
+      fc.property(fc.array(text, { maxLength: 6 }), separator, phrases, (texts, between, wanted) => {
+        const all = wanted.filter(({ writings: some }) => wordsOf(some).length > 0)
+        fc.pre(all.length > 0)
+        const written = texts.map((some) => some.map(([one]) => one).join(between))
+        const query = wanted
+          .map(({ writings: some, before, after }) => before + some.map(([one]) => one).join(' ') + after)
+          .join(' ')
+        const store = openWith(written)
+        const expected = texts
+          .flatMap((some, index) =>
+            all.every(({ writings: each, isPrefix }) => contains(wordsOf(some), wordsOf(each), isPrefix))
+              ? [written[index]]
+              : [],
+          )
+          .reverse()
+        expect(textsFound(store, query)).to.deep.equal(expected)
+        store.close()
+      }),
+    )
+  })
+
+  it('finds the words that begin with WORD*', () => {
+    const store = openWith(['index', 'the indexing', 'a hint', 'indexes of node:tests', '数据库'])
+    expect(textsFound(store, 'index*')).to.deep.equal(['indexes of node:tests', 'the indexing', 'index'])
+    expect(textsFound(store, 'node:te*')).to.deep.equal(['indexes of node:tests'])
+    expect(textsFound(store, '数*')).to.deep.equal(['数据库'])
+    expect(textsFound(store, 'x*')).to.deep.equal([])
+    store.close()
+  })
+
+  it('lists the words for WORD*, so that FTS5 need not merge their matches', () => {
+    const query = new SearchQuery('old node:te*')
+    const expressionWith = (words: string[] | undefined) => query.expression(() => words)
+    expect(expressionWith(['test', 'tests'])).to.equal('"old" AND ("node test" OR "node tests")')
+    for (const none of [[], undefined]) expect(expressionWith(none)).to.equal('"old" AND "node te" *')
+  })
+
+  it('finds the words that begin with WORD* after messages were replaced and removed', () => {
+    const store = openWith(['indexed', 'index', 'indexing'])
+    const [newest] = store.search(new SearchQuery('index*'), {
+      since: undefined,
+      role: undefined,
+      contextId: undefined,
+    })
+    store.remove(newest?.id ?? 0)
+    expect(textsFound(store, 'index*')).to.deep.equal(['index', 'indexed'])
+    expect(textsFound(store, 'r*')).to.deep.equal([])
+    store.close()
+  })
+
+  it('finds the words that begin with WORD*, however many there are', () => {
+    for (const count of [19, 20, 21, 200]) {
+      const words = Array.from({ length: count }, (_, index) => `word${index} more`)
+      const store = openWith(words)
+      expect(textsFound(store, 'word*')).to.deep.equal(words.toReversed())
+      expect(textsFound(store, `${'word* '.repeat(199)} mor*`)).to.have.lengthOf(count)
+      store.close()
+    }
+  })
+
+  it('takes any text as words, and never as syntax', () => {
+    const strings = blns as string[]
+    const store = openWith(strings)
+    let searched = 0
+    for (const one of [
+      ...strings,
+      'a OR b',
+      'NEAR(a b)',
+      'text : a',
+      'a NOT b',
+      '"a',
+      'a^2',
+      '{a',
+      '*',
+      '"" *',
+    ]) {
+      try {
+        const found = textsFound(store, one)
+        searched++
+        for (const each of found) expect(snippetOf(each, new SearchQuery(one)).isWellFormed()).to.equal(true)
+      } catch (error) {
+        expect(error).to.have.property('kind', 'usage')
+      }
+    }
+    expect(searched).to.be.above(400)
+    store.close()
+  })
+
+  it('finds every naughty string that is a single word', () => {
+    const store = openWith(blns as string[])
+    for (const one of blns as string[]) {
+      if (/^[\p{L}\p{N}]+$/u.test(one)) expect(textsFound(store, one), one).to.include(one)
+    }
+    store.close()
+  })
+
+  it('refuses a search without a word, and one with too many', () => {
+    expect(thrownFailure(() => new SearchQuery('++ "" *')).message).to.equal('The search has no word')
+    expect(thrownFailure(() => new SearchQuery('a '.repeat(201))).message).to.include('201 words')
+    const store = openWith(['a '.repeat(200)])
+    expect(textsFound(store, 'a '.repeat(200))).to.have.lengthOf(1)
+    store.close()
+  })
+
+  it('sorts by time whatever the order in which messages are added, and keeps those of one time', () => {
+    const store = new MessageDatabase('', '')
+    const times = [5, 3, 3, 9, 3, -1e15, 1e300, 5]
+    for (const [index, time] of times.entries()) {
+      store.add({ at: null, role: null, contextId: null, messageId: null, text: `word ${index}` }, time)
+    }
+    expect(textsFound(store, 'word')).to.deep.equal(
+      ['6', '3', '7', '0', '4', '2', '1', '5'].map((index) => `word ${index}`),
+    )
+    store.close()
+  })
+
+  it('selects by role, context, and time', () => {
+    const store = new MessageDatabase('', '')
+    const message = { at: null, messageId: null, text: 'word' }
+    const first = store.add({ ...message, role: 'user', contextId: 'c1' }, 1000)
+    const second = store.add({ ...message, role: 'assistant', contextId: 'c1' }, 2000)
+    const third = store.add({ ...message, role: 'user', contextId: null }, 3000)
+    const find = (filters: { role?: string; contextId?: string; since?: number }) => {
+      const all = { role: undefined, contextId: undefined, since: undefined, ...filters }
+      return Array.from(store.search(new SearchQuery('word'), all), ({ id }) => id)
+    }
+    expect(find({ role: 'user' })).to.deep.equal([third, first])
+    expect(find({ contextId: 'c1' })).to.deep.equal([second, first])
+    expect(find({ role: 'user', contextId: 'c1' })).to.deep.equal([first])
+    expect(find({ since: 2000 })).to.deep.equal([third, second])
+    expect(find({ role: '" OR text : word' })).to.deep.equal([])
+    store.close()
+  })
+})
+
+describe('a snippet', () => {
+  it('contains a match and at most 250 characters of other text, on one line', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constant('word')), { maxLength: 80 }),
+        (parts) => {
+          const whole = `${parts.join(' ')} word ${parts.join('')}`
+          const snippet = snippetOf(whole, new SearchQuery('word'))
+          expect(new SearchQuery('word').find(snippet)).to.not.deep.equal([])
+          expect(snippet.length).to.be.below(260)
+          expect(snippet).to.not.match(/[\n\r]/)
+          expect(snippet.isWellFormed()).to.equal(true)
+        },
+      ),
+    )
+  })
+
+  it('shows the place with the most different words', () => {
+    const filler = 'filler '.repeat(100)
+    const snippet = snippetOf(`alpha ${filler} alpha beta ${filler}`, new SearchQuery('alpha beta'))
+    expect(snippet).to.match(/^….*alpha beta.*…$/)
+  })
+})

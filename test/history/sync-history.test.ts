@@ -1,0 +1,267 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { Failure } from '../../src/contract/failure.ts'
+import { mirrorsDirectory } from '../../src/history/mirror-file.ts'
+import { tryProcessLock } from '../../src/system/files/process-lock.ts'
+import { failing, type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
+import {
+  type HistoryReading,
+  historyService,
+  plainReading,
+  type StoredMessage,
+  storedAt,
+} from '../support/history-service.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
+import { asStored, createMirrors, messagesIn, syncFrom } from './temporary-mirrors.ts'
+
+const readings: fc.Arbitrary<HistoryReading> = fc.record({
+  order: fc.constantFrom('oldest', 'newest'),
+  cursor: fc.constantFrom('id', 'created_at'),
+  before: fc.constantFrom('row', 'row itself', 'time', 'time itself'),
+  unknown: fc.constantFrom<HistoryReading['unknown']>('same', 'empty', 'nothing', 400, 422),
+  hasMore: fc.constantFrom('exact', 'when full', 'missing'),
+  largest: fc.integer({ min: 4, max: 8 }),
+  limit: fc.constantFrom('taken', 'ignored', 'refused'),
+})
+
+/** What happens, one after the other: so many messages arrive, and a sync fails after so many requests. */
+const events = fc.array(
+  fc.record({ arrive: fc.integer({ min: 0, max: 12 }), requests: fc.integer({ min: 1, max: 6 }) }),
+  { minLength: 1, maxLength: 4 },
+)
+
+describe('history sync', function () {
+  this.timeout(120_000)
+  let stored: StoredMessage[] = []
+  let reading = plainReading
+  let allowed = Number.POSITIVE_INFINITY
+  const server = perSuite(() =>
+    startFaultServer({
+      choose: (request: RecordedRequest, index) =>
+        allowed-- > 0
+          ? historyService(reading, stored).choose(request, index)
+          : failing(403, 'forbidden', 'No more'),
+    }),
+  )
+  const mirrors = perTest(createMirrors)
+  beforeEach(() => {
+    stored = []
+    reading = plainReading
+    allowed = Number.POSITIVE_INFINITY
+  })
+
+  function addMessages(count: number): void {
+    stored = storedAt(Array.from({ length: stored.length + count }, (_, minute) => minute))
+  }
+
+  const sync = (options: Parameters<typeof syncFrom>[2] = {}) =>
+    syncFrom(server.url, mirrors.directories, options)
+
+  it('has each message once, for any service, however often it is interrupted while messages arrive', async () => {
+    await fc.assert(
+      fc.asyncProperty(readings, events, async (chosen, happenings) => {
+        const own = createMirrors()
+        stored = []
+        reading = chosen
+        try {
+          for (const { arrive, requests } of happenings) {
+            addMessages(arrive)
+            allowed = requests
+            await syncFrom(server.url, own.directories).catch((error) => {
+              if (allowed > 0) throw error
+            })
+          }
+          allowed = Number.POSITIVE_INFINITY
+          const { path, facts } = await syncFrom(server.url, own.directories)
+          expect(messagesIn(path)).to.deep.equal(asStored(stored))
+          expect(facts.messages).to.equal(stored.length)
+          expect(facts.isIncomplete).to.equal(false)
+        } finally {
+          own.remove()
+        }
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('requests only the first page if there is nothing new', async () => {
+    reading = { ...plainReading, largest: 10 }
+    addMessages(60)
+    await sync()
+    const before = server.requests.length
+    addMessages(3)
+    const { added, facts } = await sync()
+    expect(added).to.equal(3)
+    expect(facts.messages).to.equal(63)
+    expect(server.requests.length - before).to.equal(1)
+  })
+
+  it('continues an interrupted sync where it stopped', async () => {
+    reading = { ...plainReading, largest: 10 }
+    addMessages(100)
+    allowed = 6
+    let kept = 0
+    await expectRejection(
+      sync({
+        onKept: (messages) => {
+          kept = messages
+        },
+      }),
+      { kind: 'forbidden' },
+    )
+    expect(kept).to.equal(55)
+    addMessages(5)
+    allowed = Number.POSITIVE_INFINITY
+    const before = server.requests.length
+    let resumed = 0
+    const { path } = await sync({
+      onResume: (messages) => {
+        resumed = messages
+      },
+    })
+    expect(resumed).to.equal(55)
+    // One for the new messages, and one for each page of nine and a repeated one.
+    expect(server.requests.length - before).to.equal(6)
+    expect(messagesIn(path)).to.deep.equal(asStored(stored))
+  })
+
+  it('fetches everything again if the service no longer knows the position', async () => {
+    reading = { ...plainReading, largest: 10 }
+    addMessages(100)
+    allowed = 3
+    await sync().catch(() => {})
+    allowed = Number.POSITIVE_INFINITY
+    stored = stored.filter(({ id }) => id !== 'm72' && id !== 'm73')
+    reading = { ...reading, unknown: 400 }
+    let restarts = 0
+    const { path } = await sync({
+      onRestart: () => {
+        restarts++
+      },
+    })
+    expect(restarts).to.equal(1)
+    // The mirror keeps what the service no longer has.
+    expect(messagesIn(path)).to.have.lengthOf(100)
+  })
+
+  it('with a full sync, updates changed messages and removes deleted ones', async () => {
+    reading = { ...plainReading, largest: 10 }
+    addMessages(40)
+    await sync()
+    stored = stored.filter(({ id }) => id !== 'm7')
+    ;(stored[3] as StoredMessage).content = 'edited'
+    let resumes = 0
+    const onResume = () => {
+      resumes++
+    }
+    const { path, removed, added } = await sync({ isFull: true, onResume })
+    expect({ added, removed, resumes }).to.deep.equal({ added: 0, removed: 1, resumes: 0 })
+    expect(messagesIn(path)).to.deep.equal(asStored(stored))
+  })
+
+  it('with a full sync, leaves no text of a changed or deleted message in the file', async () => {
+    addMessages(200)
+    for (const [index, message] of stored.entries()) message.content = `words of ${index} `.repeat(index)
+    const [first, second, last] = [stored[3], stored[90], stored[199]] as StoredMessage[]
+    for (const message of [first, second, last]) (message as StoredMessage).content += ` canary${message?.id}`
+    await sync()
+    const { path: before } = await sync()
+    expect(readFileSync(before, 'latin1').match(/canary/g)).to.have.lengthOf.at.least(4)
+    stored = stored.filter((message) => message !== second && message !== last)
+    ;(first as StoredMessage).content = 'edited'
+    const { path, removed } = await sync({ isFull: true })
+    expect(removed).to.equal(2)
+    expect(readFileSync(path, 'latin1')).not.to.include('canary')
+    expect(messagesIn(path)).to.deep.equal(asStored(stored))
+  })
+
+  it('creates private files', async () => {
+    addMessages(3)
+    const { path } = await sync()
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
+    expect(statSync(mirrorsDirectory(mirrors.directories)).mode & 0o777).to.equal(0o700)
+  })
+
+  it('refuses to run twice at once', async () => {
+    const { path } = await sync()
+    const release = tryProcessLock(path.replace(/db$/, 'lock'))
+    await expectRejection(sync(), { kind: 'conflict', message: /Another chatctl process is syncing/ })
+    release?.()
+    await sync()
+  })
+
+  it('refuses a mirror of another user', async () => {
+    addMessages(3)
+    const { path } = await sync({ findUser: async () => 'u1' })
+    const before = messagesIn(path)
+    await expectRejection(sync({ findUser: async () => 'u2' }), {
+      kind: 'conflict',
+      message: /of the user u1/,
+    })
+    expect(messagesIn(path)).to.deep.equal(before)
+    await sync({ findUser: async () => undefined })
+  })
+
+  it('refuses a mirror of another service', async () => {
+    const { path } = await sync()
+    const { path: other } = await sync({ owner: { profile: 'work', baseUrl: 'https://other.example/' } })
+    writeFileSync(other, '')
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+    const database = new DatabaseSync(path)
+    database.exec(`vacuum into '${other}'`)
+    database.close()
+    await expectRejection(sync({ owner: { profile: 'work', baseUrl: 'https://other.example/' } }), {
+      kind: 'conflict',
+      message: /is of https:\/\/chat\.example\/, not of https:\/\/other\.example\/ \(profile "work"\)/,
+    })
+  })
+
+  it('leaves a damaged mirror as it is and creates a new one', async () => {
+    addMessages(30)
+    const { path } = await sync()
+    const damage = Buffer.alloc(statSync(path).size, 'damage')
+    writeFileSync(path, damage)
+    let damaged = ''
+    const result = await sync({
+      onDamage: (found) => {
+        damaged = found
+      },
+    })
+    expect(damaged).to.equal(path)
+    expect(result.path).to.equal(path.replace(/\.db$/, '-2.db'))
+    expect(messagesIn(result.path)).to.deep.equal(asStored(stored))
+    expect(readdirSync(mirrorsDirectory(mirrors.directories))).to.include(
+      path.slice(path.lastIndexOf('/') + 1),
+    )
+    expect((await sync()).path).to.equal(result.path)
+  })
+
+  it('reports a mirror of a newer chatctl', async () => {
+    const { path } = await sync()
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+    const database = new DatabaseSync(path)
+    database.exec('pragma user_version = 99')
+    database.close()
+    await expectRejection(sync(), { kind: 'storage', message: /newer chatctl/ })
+  })
+
+  it('reports a directory that cannot be used', async () => {
+    writeFileSync(join(mirrors.home, '.local'), '')
+    await expectRejection(sync(), { kind: 'storage' })
+  })
+})
+
+async function expectRejection(
+  work: Promise<unknown>,
+  { kind, message = /./ }: { kind: string; message?: RegExp },
+): Promise<void> {
+  const failure = await work.then(
+    () => undefined,
+    (error) => error,
+  )
+  expect(failure).to.be.instanceOf(Failure)
+  expect(failure).to.have.property('kind', kind)
+  expect(failure).to.have.property('message').that.matches(message)
+}

@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from '../../src/client/client.ts'
+import type { HistoryMessage } from '../../src/contract/resources/conversation.ts'
+import { MessageDatabase } from '../../src/history/message-database.ts'
+import { SearchQuery } from '../../src/history/search-query.ts'
+import { type SyncOptions, type SyncResult, syncHistory } from '../../src/history/sync-history.ts'
+import { systemClock } from '../../src/system/clock.ts'
+import { Directories } from '../../src/system/files/directories.ts'
+
+/** A data directory for the mirrors of one test. */
+export function createMirrors() {
+  const home = mkdtempSync(join(tmpdir(), 'chatctl-mirrors-'))
+  return {
+    home,
+    directories: new Directories({ HOME: home }, 'linux'),
+    remove: () => rmSync(home, { recursive: true, force: true }),
+  }
+}
+
+/** Syncs with a service on loopback. */
+export async function syncFrom(
+  url: string,
+  directories: Directories,
+  options: Partial<SyncOptions> = {},
+): Promise<SyncResult> {
+  const client = new Client({ baseUrl: url })
+  try {
+    return await syncHistory({
+      directories,
+      owner: { profile: undefined, baseUrl: 'https://chat.example/' },
+      clock: systemClock,
+      history: client.history,
+      isFull: false,
+      findUser: async () => undefined,
+      onFirstResponse: () => {},
+      onPage: () => {},
+      onResume: () => {},
+      onRestart: () => {},
+      onDamage: () => {},
+      onKept: () => {},
+      ...options,
+    })
+  } finally {
+    await client.close()
+  }
+}
+
+/** The messages of a mirror in a comparable order, without their IDs in the database. */
+export function messagesIn(path: string): unknown[] {
+  const store = new MessageDatabase(path, '')
+  try {
+    return store
+      .prepare('select at, role, message_id, text from messages order by at, message_id, text')
+      .all()
+      .map((row) => ({ ...row }))
+  } finally {
+    store.close()
+  }
+}
+
+/** The same for the messages of a service. */
+export function asStored(messages: readonly HistoryMessage[]): unknown[] {
+  return messages
+    .map(({ created_at, role, id, content }) => ({ at: created_at, role, message_id: id, text: content }))
+    .sort((a, b) => compare(a.at, b.at) || compare(a.message_id, b.message_id))
+}
+
+function compare(a: unknown, b: unknown): number {
+  return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0
+}
+
+/** The texts that a search finds, the newest first. */
+export function textsFound(store: MessageDatabase, words: string): string[] {
+  const filters = { since: undefined, role: undefined, contextId: undefined }
+  return Array.from(store.search(new SearchQuery(words), filters), ({ text }) => text)
+}

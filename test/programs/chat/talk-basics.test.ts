@@ -1,0 +1,140 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
+import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
+
+describe('a session', () => {
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
+
+  it('begins with its service, a hint for help, and a prompt', async () => {
+    const terminal = await talk.chat()
+    const screen = await terminal.screen()
+    expect(screen).to.contain(talk.server.url)
+    expect(screen).to.contain('/help')
+    expect(talk.server.sends).to.deep.equal([])
+    const { row, column } = await terminal.cursor()
+    expect(column).to.equal(2)
+    expect(row).to.equal(screen.split('\n').length - 1)
+  })
+
+  it('shows a reply as it arrives', async () => {
+    const answer = talk.server.answerNext({ text: ['Good ', 'morning, ', 'Ada.'], held: true })
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await answer.begun
+    answer.release(1)
+    expect(await terminal.waitFor('Good')).not.to.contain('morning')
+    answer.release(1)
+    expect(await terminal.waitFor('Good morning,')).not.to.contain('Ada')
+    answer.release()
+    await waitForTurn(terminal, 'Good morning, Ada.')
+    expect(talk.server.sends).to.deep.equal([{ message: 'Hello', stream: true }])
+  })
+
+  it('keeps the conversation in one context', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'one')
+    await converse(terminal, 'two')
+    expect(talk.server.sends.map(({ context_id }) => context_id)).to.deep.equal([undefined, 'ctx_1'])
+  })
+
+  it('ends each turn with one dim line of model, tokens, and times, and the first one with the context', async () => {
+    const usage = { prompt_tokens: 11, completion_tokens: 22, total_tokens: 33 }
+    talk.server.answerNext({ text: 'With a count.', usage })
+    const terminal = await talk.chat()
+    const counted = await converse(terminal, 'one', 'With a count.')
+    expect(counted).to.match(
+      /^ {2}model-a · 11 \+ 22 tokens · first [\d.]+s · total [\d.]+s · context ctx_1$/m,
+    )
+    expect(await terminal.styledScreen()).to.match(/␛\[(0;)?2m\s*model-a · /)
+    // Tokens that the service did not count are not shown.
+    const uncounted = await converse(terminal, 'two')
+    expect(count(uncounted, 'tokens')).to.equal(1)
+    expect(uncounted).to.match(/^ {2}model-a · first [\d.]+s · total [\d.]+s$/m)
+  })
+
+  it('ends with Ctrl-D, and prints the number of turns and a command that resumes it', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'Remember the number 7')
+    await converse(terminal, 'And the number 8')
+    await terminal.key('C-d')
+    expect(await terminal.exitCode()).to.equal(0)
+    const farewell = /^2 turns\. Resume with: chatctl (chat --resume \S+)$/m.exec(await terminal.screen())
+    expect(farewell, await terminal.screen()).not.to.equal(null)
+    const resumed = await talk.start((farewell?.[1] ?? '').split(' '))
+    const screen = await resumed.waitUntil(hasPrompt, 'the prompt')
+    expect(screen).to.contain('Remember the number 7')
+    expect(screen).to.contain('You said: And the number 8')
+    await converse(resumed, 'Which numbers?')
+    expect(talk.server.sends.at(-1)).to.include({ message: 'Which numbers?', context_id: 'ctx_1' })
+  })
+
+  it('ends with the number of turns if there was one, and without it otherwise', async () => {
+    const silent = await talk.chat()
+    await silent.key('C-d')
+    expect(await silent.exitCode()).to.equal(0)
+    expect(await silent.screen()).not.to.match(/turn|Resume with/)
+    expect(await talk.json('chat', 'sessions')).to.deep.equal([])
+    const terminal = await talk.chat()
+    await converse(terminal, 'one')
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    expect(await terminal.screen()).to.match(/^1 turn\. Resume with: chatctl chat --resume \S+$/m)
+  })
+
+  it('uses the embedded service without any configuration', async () => {
+    const terminal = await talk.start(['chat'], { env: { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' } })
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.say('Hello')
+    await terminal.waitFor(/total [\d.]+s · context/)
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await terminal.key('C-d')
+    expect(await terminal.exitCode()).to.equal(0)
+    expect(talk.server.requests).to.deep.equal([])
+  })
+
+  it('stores its transcript for its owner only', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'a secret')
+    const directory = join(talk.sandbox.home, '.local/share/chatctl/sessions')
+    expect(statSync(directory).mode & 0o777).to.equal(0o700)
+    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
+    expect(statSync(join(directory, `${session?.id}.jsonl`)).mode & 0o777).to.equal(0o600)
+  })
+
+  it('restores the terminal when it ends', async () => {
+    const shell = await talk.shell()
+    await shell.say('stty -g > before')
+    await shell.say('"$NODE" "$CHATCTL" chat')
+    await shell.waitUntil(hasPrompt, 'the prompt')
+    await converse(shell, 'Hello')
+    await shell.key('C-d')
+    await shell.waitFor(/Resume with.*\n\$$/)
+    await shell.say('stty -g > after; cmp before after && echo same-modes')
+    await shell.waitFor(/^same-modes\n\$$/m)
+    // With bracketed paste still enabled, the brackets would appear in the shell.
+    await shell.paste('echo pasted-$((40+2))\n')
+    expect(await shell.waitFor('pasted-42')).not.to.contain('200~')
+  })
+
+  it('stops with Ctrl-Z, and continues with the text in the prompt', async () => {
+    const shell = await talk.shell()
+    await shell.say('"$NODE" "$CHATCTL" chat')
+    await shell.waitUntil(hasPrompt, 'the prompt')
+    await shell.type('half a sen')
+    await shell.waitFor('> half a sen')
+    await shell.key('C-z')
+    await shell.waitFor(/Stopped/)
+    await shell.say('echo in-the-shell-$((40+2)); fg')
+    await shell.waitFor(/in-the-shell-42[\s\S]*> half a sen$/)
+    await shell.settle()
+    await shell.type('tence')
+    await shell.waitFor('> half a sentence')
+    await shell.key('Enter')
+    await waitForTurn(shell, 'You said: half a sentence')
+  })
+})

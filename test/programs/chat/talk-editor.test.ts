@@ -1,0 +1,229 @@
+import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
+import type { Tmux } from '../tmux.ts'
+import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
+
+describe('the editor of a session', () => {
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
+  let terminal: Tmux
+  beforeEach(async () => {
+    terminal = await talk.chat()
+  })
+
+  const shows = (text: string) =>
+    terminal.waitUntil((screen) => promptOf(screen) === text, `the prompt to be ${JSON.stringify(text)}`)
+  /** Submits the text, and returns the message that the service received. */
+  const submitted = async () => {
+    const before = talk.server.sends.length
+    await terminal.key('Enter')
+    await terminal.waitUntil((screen) => talk.server.sends.length > before && hasPrompt(screen), 'the reply')
+    return talk.server.sends.at(-1)?.message
+  }
+
+  const shiftEnter = '\u001b[13;2u'
+  const newlines: [string, () => Promise<void>][] = [
+    ['Ctrl-J', () => terminal.key('C-j')],
+    ['Alt-Enter', () => terminal.key('M-Enter')],
+    ['Shift-Enter, if the terminal reports it', () => terminal.type(shiftEnter)],
+    ['a backslash and Enter', () => terminal.key('\\', 'Enter')],
+  ]
+  for (const [name, press] of newlines) {
+    it(`begins a new line with ${name}`, async () => {
+      await terminal.type('one')
+      await press()
+      await terminal.type('two')
+      await shows('one\ntwo')
+      expect(talk.server.sends).to.deep.equal([])
+      expect(await submitted()).to.equal('one\ntwo')
+    })
+  }
+
+  const edits: [string, (string | { type: string })[], string][] = [
+    ['goes to the beginning with Ctrl-A', [{ type: 'world' }, 'C-a', { type: 'hello ' }], 'hello world'],
+    [
+      'goes to the ends with Home and End',
+      [{ type: 'b' }, 'Home', { type: 'a' }, 'End', { type: 'c' }],
+      'abc',
+    ],
+    ['goes to the end with Ctrl-E', [{ type: 'b' }, 'C-a', 'C-e', { type: 'c' }], 'bc'],
+    [
+      'moves by a character with Ctrl-B and Ctrl-F',
+      [{ type: 'ac' }, 'C-b', { type: 'b' }, 'C-f', { type: 'd' }],
+      'abcd',
+    ],
+    [
+      'moves by a character with Left and Right',
+      [{ type: 'ac' }, 'Left', { type: 'b' }, 'Right', { type: 'd' }],
+      'abcd',
+    ],
+    ['deletes a whole emoji with Backspace', [{ type: 'a👨‍👩‍👧‍👦' }, 'BSpace', { type: 'b' }], 'ab'],
+    ['deletes forward with Delete', [{ type: 'axb' }, 'C-a', 'Right', 'DC'], 'ab'],
+    [
+      'deletes forward with Ctrl-D on text, and does not leave',
+      [{ type: 'axb' }, 'C-a', 'Right', 'C-d'],
+      'ab',
+    ],
+    ['deletes to the end with Ctrl-K', [{ type: 'keep this' }, 'Home', 'Right', 'Right', 'C-k'], 'ke'],
+    ['deletes to the beginning with Ctrl-U', [{ type: 'not this' }, 'C-u', { type: 'this' }], 'this'],
+    ['deletes a word with Ctrl-W', [{ type: 'one two three' }, 'C-w'], 'one two'],
+    ['deletes a word with Alt-Backspace', [{ type: 'one two three' }, 'M-BSpace'], 'one two'],
+    ['inserts deleted text with Ctrl-Y', [{ type: 'one two' }, 'C-w', 'C-a', 'C-y'], 'twoone'],
+    ['swaps two characters with Ctrl-T', [{ type: 'ba' }, 'C-t'], 'ab'],
+    [
+      'moves by a word with Alt-B and Alt-F',
+      [{ type: 'one two' }, 'M-b', { type: 'x' }, 'M-f', { type: 'y' }],
+      'one xtwoy',
+    ],
+    ['deletes the next word with Alt-D', [{ type: 'one two' }, 'C-a', 'M-d'], ' two'],
+    [
+      'moves by a word with Ctrl-Left and Ctrl-Right',
+      [{ type: 'one two' }, 'C-Left', { type: 'x' }, 'C-Right', { type: 'y' }],
+      'one xtwoy',
+    ],
+    [
+      'moves between lines with Up and Down',
+      [{ type: 'one' }, 'C-j', { type: 'two' }, 'Up', { type: '1' }, 'Down', { type: '2' }],
+      'one1\ntwo2',
+    ],
+    [
+      'inserts nothing for keys without a meaning',
+      [{ type: 'a' }, 'F5', 'S-F7', 'PPage', 'C-Up', { type: 'b' }],
+      'ab',
+    ],
+  ]
+  for (const [name, keys, text] of edits) {
+    it(name, async () => {
+      for (const key of keys) await (typeof key === 'string' ? terminal.key(key) : terminal.type(key.type))
+      await terminal.waitUntil((screen) => promptOf(screen).trim() === text.trim(), `"${text}" in the prompt`)
+      expect((await submitted())?.trimEnd()).to.equal(text)
+    })
+  }
+
+  it('does not submit an empty or blank text', async () => {
+    await terminal.key('Enter')
+    await terminal.say('   ')
+    await terminal.settle()
+    expect(talk.server.sends).to.deep.equal([])
+  })
+
+  it('recalls whole entries, also of an earlier session, and keeps the draft', async () => {
+    await terminal.type('first')
+    await terminal.key('C-j')
+    await terminal.type('entry')
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'entry')
+    await converse(terminal, 'second entry')
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    terminal = await talk.chat()
+    await converse(terminal, 'third entry')
+    await terminal.type('a draft')
+    await terminal.key('Up')
+    await shows('third entry')
+    await terminal.key('Up')
+    await shows('second entry')
+    await terminal.key('Up')
+    await shows('first\nentry')
+    await terminal.key('Down', 'Down', 'Down')
+    await shows('a draft')
+    await terminal.key('C-p', 'C-p', 'C-p')
+    await shows('first\nentry')
+    expect(await submitted()).to.equal('first\nentry')
+  })
+
+  it('searches earlier entries with Ctrl-R', async () => {
+    await converse(terminal, 'the old apple tree')
+    await converse(terminal, 'an apple pie')
+    await converse(terminal, 'a pear')
+    await terminal.key('C-r')
+    await terminal.type('apple')
+    await terminal.waitFor(/search: apple/)
+    await terminal.waitUntil((screen) => screen.split('\n').slice(-3).join('\n').includes('an apple pie'))
+    await terminal.key('C-r')
+    await terminal.waitUntil((screen) =>
+      screen.split('\n').slice(-3).join('\n').includes('the old apple tree'),
+    )
+    const before = talk.server.sends.length
+    await terminal.key('Enter')
+    await shows('the old apple tree')
+    expect(talk.server.sends.length).to.equal(before)
+    await terminal.key('C-u')
+    await terminal.type('draft')
+    await terminal.key('C-r')
+    await terminal.type('pear')
+    await terminal.waitFor(/search: pear/)
+    await terminal.key('C-c')
+    await shows('draft')
+  })
+
+  it('completes commands with Tab', async () => {
+    await terminal.type('/cont')
+    await terminal.key('Tab')
+    // /contexts and /continue begin with it.
+    await terminal.waitFor(/contexts +continue/)
+    await terminal.type('e')
+    await terminal.waitForNo('continue')
+    await terminal.key('Tab')
+    await terminal.waitUntil((screen) => promptOf(screen).trim() === '/contexts', 'the whole command')
+  })
+
+  it('completes models with Tab', async () => {
+    await terminal.type('/model mod')
+    await terminal.key('Tab')
+    await terminal.waitFor(/model-a\s+model-b/)
+    await terminal.type('b')
+    await terminal.key('Tab')
+    await terminal.waitUntil((screen) => promptOf(screen).trim() === '/model model-b', 'the model')
+  })
+
+  it('completes sessions and contexts with Tab', async () => {
+    await converse(terminal, 'one')
+    await terminal.say('/new')
+    await terminal.waitFor('New conversation')
+    await terminal.type('/resume ')
+    await terminal.key('Tab')
+    await terminal.waitUntil((screen) => /^\/resume s\d\S+$/.test(promptOf(screen).trim()), 'the session')
+    await terminal.key('C-u')
+    await terminal.type('/resume ctx')
+    await terminal.key('Tab')
+    await shows('/resume ctx_1')
+  })
+
+  it('opens the text in $EDITOR with Ctrl-G, and reads the result', async () => {
+    await terminal.key('C-c', 'C-d')
+    await terminal.exitCode()
+    terminal = await talk.chat([], {
+      env: talk.editor('cp "$1" seen.txt; printf "line 1\\nline 2\\n" > "$1"'),
+    })
+    await terminal.type('a draft')
+    await shows('a draft')
+    await terminal.key('C-g')
+    await shows('line 1\nline 2')
+    expect(await submitted()).to.equal('line 1\nline 2')
+    const { readFileSync } = await import('node:fs')
+    expect(readFileSync(`${talk.sandbox.home}/seen.txt`, 'utf8').trimEnd()).to.equal('a draft')
+  })
+
+  it('keeps the text if $EDITOR fails', async () => {
+    await terminal.key('C-d')
+    await terminal.exitCode()
+    terminal = await talk.chat([], { env: talk.editor('exit 1') })
+    await terminal.type('a draft')
+    await shows('a draft')
+    await terminal.key('C-g')
+    await terminal.settle(300)
+    await shows('a draft')
+  })
+
+  it('clears the screen with Ctrl-L, and keeps the text', async () => {
+    await converse(terminal, 'something')
+    await terminal.type('a draft')
+    await shows('a draft')
+    await terminal.key('C-l')
+    const screen = await terminal.waitForNo('something')
+    expect(promptOf(screen)).to.equal('a draft')
+  })
+})

@@ -1,0 +1,132 @@
+import { expect } from 'chai'
+import { limited } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
+
+describe('a session with interruptions', () => {
+  const talk = perTest(
+    () => TalkSession.begin(),
+    (opened) => opened.end(),
+  )
+
+  it('stops a reply at once with Ctrl-C, keeps its text, and stays open', async () => {
+    const answer = talk.server.answerNext({ text: ['As far as ', 'this and ', 'no further'], held: true })
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await answer.begun
+    answer.release(2)
+    await terminal.waitFor('As far as this')
+    const pressed = performance.now()
+    await terminal.key('C-c')
+    await answer.abandoned
+    // Most of this time is that of tmux.
+    expect(performance.now() - pressed).to.be.below(500)
+    await terminal.waitFor(/As far as this and[\s\S]*\[interrupted\]/)
+    await terminal.waitUntil(hasPrompt, 'the prompt')
+    await converse(terminal, 'Go on')
+    expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['Hello', 'Go on'])
+    await terminal.key('C-d')
+    const [, id] = /--resume (\S+)/.exec(await terminal.waitFor('--resume')) ?? []
+    const shown = await talk.run(['chat', 'show', id ?? ''])
+    expect(shown.stdout).to.contain('As far as this and')
+    expect(shown.stdout).to.contain('[interrupted')
+  })
+
+  it('cancels a request without a reply with Ctrl-C, and returns the message to the prompt', async () => {
+    const answer = talk.server.answerNext({ text: 'never', held: true })
+    const terminal = await talk.chat()
+    await terminal.say('Hello')
+    await answer.begun
+    await terminal.key('C-c')
+    await answer.abandoned
+    await terminal.waitUntil((screen) => promptOf(screen) === 'Hello', 'the text in the prompt')
+    await terminal.key('C-u')
+    await converse(terminal, 'Still here')
+  })
+
+  it('returns queued messages to the prompt when Ctrl-C stops a reply', async () => {
+    const answer = talk.server.answerNext({ text: ['A part ', 'and more'], held: true })
+    const terminal = await talk.chat()
+    await terminal.say('one')
+    await answer.begun
+    answer.release(1)
+    await terminal.waitFor('A part')
+    await terminal.say('two')
+    await terminal.waitFor('queued: two')
+    await terminal.key('C-c')
+    await answer.abandoned
+    await terminal.waitFor('[interrupted]')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'two', 'the text in the prompt')
+    expect(talk.server.sends).to.have.length(1)
+  })
+
+  it('clears the prompt with Ctrl-C, and restores its text with Up', async () => {
+    const terminal = await talk.chat()
+    await terminal.type('a long thought')
+    await terminal.waitFor('> a long thought')
+    await terminal.key('C-c')
+    await terminal.waitUntil(hasPrompt, 'an empty prompt')
+    await terminal.key('Up')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'a long thought', 'the text')
+    expect(talk.server.sends).to.deep.equal([])
+  })
+
+  it('shows a hint after Ctrl-C at an empty prompt, and ends after another one within 2 s', async () => {
+    const terminal = await talk.chat()
+    await converse(terminal, 'Hello')
+    await terminal.key('C-c')
+    await terminal.waitFor(/Ctrl-C again/i)
+    await terminal.key('C-c')
+    expect(await terminal.exitCode()).to.equal(0)
+    expect(await terminal.screen()).to.match(/^1 turn\. Resume with: chatctl chat --resume \S+$/m)
+  })
+
+  it('shows the hint again if the second Ctrl-C comes after more than 2 s', async () => {
+    const terminal = await talk.chat()
+    await terminal.key('C-c')
+    await terminal.waitFor(/Ctrl-C again/i)
+    await terminal.waitForNo(/Ctrl-C again/i)
+    await terminal.key('C-c')
+    await terminal.waitFor(/Ctrl-C again/i)
+    await converse(terminal, 'Still here')
+  })
+
+  it('does not end with Ctrl-D while the prompt has text', async () => {
+    const terminal = await talk.chat()
+    await terminal.type('text')
+    await terminal.key('C-d')
+    await terminal.key('C-a', 'C-d')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'ext', 'one letter less')
+  })
+
+  it('ends the countdown of a rate limit with Ctrl-C, and returns the message to the prompt', async () => {
+    talk.server.failNext(limited({ 'retry-after': '30' }))
+    const terminal = await talk.chat()
+    await terminal.say('Too much')
+    const first = await terminal.waitFor(/\b(2\d|30) s/)
+    await terminal.waitUntil((screen) => screen !== first && /\b(2\d) s/.test(screen), 'the countdown')
+    await terminal.key('C-c')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'Too much', 'the text in the prompt')
+    expect(talk.server.sends).to.have.length(1)
+    await terminal.key('Enter')
+    await waitForTurn(terminal, 'You said: Too much')
+  })
+
+  it('does not wait longer than --max-wait, and returns the message to the prompt', async () => {
+    talk.server.failNext(limited({ 'retry-after': '3600' }))
+    const terminal = await talk.chat()
+    await terminal.say('Too much')
+    await terminal.waitFor('--max-wait')
+    await terminal.waitUntil((screen) => promptOf(screen) === 'Too much', 'the text in the prompt')
+    expect(talk.server.sends).to.have.length(1)
+  })
+
+  it('sends a message again after a short rate limit, once', async () => {
+    talk.server.failNext(limited({ 'retry-after': '1' }))
+    const terminal = await talk.chat()
+    const screen = await converse(terminal, 'Hello')
+    expect(talk.server.sends).to.have.length(2)
+    expect(count(screen, 'You said: Hello')).to.equal(1)
+    expect(talk.server.history().filter(({ role }) => role === 'user')).to.have.length(1)
+  })
+})

@@ -1,0 +1,117 @@
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startBearerService } from '../../support/bearer-service.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { perSuite } from '../../support/lifetime.ts'
+import { runProgram } from '../../support/run-program.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { loginWithKey, storedKey } from '../keychain/stored-key.ts'
+import { runOnto } from './run-as.ts'
+import { fillDisk, mountSmallDisk } from './small-disk.ts'
+
+/** Needs root to mount a disk. */
+describe('a full disk', () => {
+  const sandbox = perSuite(createSandbox)
+  let disk: string
+  let unmount: () => void
+  before(() => {
+    ;({ path: disk, unmount } = mountSmallDisk(sandbox, '1m'))
+  })
+  after(() => {
+    unmount()
+  })
+
+  const run = (...args: string[]) => runProgram(sandbox, args, { env: { XDG_DATA_HOME: disk } })
+
+  it('causes an error that names the disk if no data exists yet, and creates none', async () => {
+    const free = fillDisk(disk)
+    expectFailure(await run('chat', 'send', 'hi'), 1, 'No space left on the disk of', disk, 'Hint:  ')
+    expectFailure(await run('service', 'keys', 'create', '--name', 'x'), 1, 'No space left')
+    free()
+    expect(await run('chat', 'send', 'hi')).to.include({ exitCode: 0 })
+  })
+
+  it('rejects a message that does not fit, and still allows reads and smaller messages', async () => {
+    const before = JSON.parse((await run('history', 'list', '--json')).stdout)
+    const free = fillDisk(disk, 600_000)
+    const args = ['chat', 'send', '--json']
+    const big = await runProgram(sandbox, args, {
+      env: { XDG_DATA_HOME: disk },
+      stdin: 'x'.repeat(1_000_000),
+    })
+    expect(big, big.stderr).to.include({ exitCode: 69, stdout: '' })
+    const [warning = '', error = ''] = big.stderr.split('\n')
+    expect(JSON.parse(warning).warning.message).to.contain('does not record the message and its reply')
+    expect(JSON.parse(error).error).to.include({ code: 'storage_full', status: 507 })
+    expect(JSON.parse((await run('history', 'list', '--json')).stdout)).to.deep.equal(before)
+    expect(await run('chat', 'send', 'small')).to.include({ exitCode: 0 })
+    const after = JSON.parse((await run('history', 'list', '--json')).stdout)
+    expect(after.messages).to.have.length(before.messages.length + 2)
+    free()
+  })
+
+  it('leaves the configuration file unchanged', async () => {
+    const directory = join(disk, 'config')
+    const set = (value: string) =>
+      runProgram(sandbox, ['config', 'set', 'model', value], { env: { XDG_CONFIG_HOME: directory } })
+    expect(await set('first')).to.include({ exitCode: 0 })
+    const free = fillDisk(disk)
+    expectFailure(await set('second'), 1, ': no space left on device (ENOSPC)')
+    const get = await runProgram(sandbox, ['config', 'get', 'model'], { env: { XDG_CONFIG_HOME: directory } })
+    expect(get.stdout).to.equal('first\n')
+    free()
+    expect(await set('third')).to.include({ exitCode: 0 })
+  })
+
+  it('leaves the old credential, and nothing of the new one', async () => {
+    const service = await startBearerService(() => true)
+    // No other test uses this profile.
+    const env = { XDG_DATA_HOME: disk, XDG_CONFIG_HOME: join(sandbox.home, 'of-credential') }
+    const login = (key: string) => {
+      const options = { env, flags: ['--insecure-storage'] }
+      return loginWithKey(sandbox, service, key, options)
+    }
+    const directory = join(disk, 'chatctl', 'credentials')
+    const kept = () =>
+      readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8').trim())
+    let free = () => {}
+    try {
+      expect(await login('canary-1')).to.include({ exitCode: 0 })
+      free = fillDisk(disk)
+      const { exitCode, stderr } = await login('canary-2')
+      expect(exitCode, stderr).to.equal(1)
+      expect(stderr).to.contain(': no space left on device (ENOSPC)')
+      expect(kept()).to.deep.equal([storedKey('canary-1')])
+      free()
+      expect(await login('canary-3')).to.include({ exitCode: 0 })
+      expect(kept()).to.deep.equal([storedKey('canary-3')])
+    } finally {
+      free()
+      await service.close()
+    }
+  })
+
+  for (const args of [
+    ['config', 'list'],
+    ['chat', 'send', 'hi'],
+    ['service', 'status', '--json'],
+    ['settings', 'schema'],
+  ]) {
+    it(`under stdout causes exit code 1 and an error: ${args.join(' ')}`, async () => {
+      const full = openSync('/dev/full', 'w')
+      const { exitCode, stderr } = await runOnto(args, sandbox.env, { stdout: full })
+      closeSync(full)
+      expect(exitCode).to.equal(1)
+      expect(stderr).to.contain('Cannot write to stdout').and.contain('ENOSPC')
+      expect(stderr).not.to.match(/^ {4}at |This is a bug/m)
+    })
+  }
+
+  it('under stderr does not change the exit code', async () => {
+    const full = openSync('/dev/full', 'w')
+    expect(await runOnto(['users', 'get'], sandbox.env, { stderr: full })).to.include({ exitCode: 2 })
+    expect(await runOnto(['config', 'list'], sandbox.env, { stderr: full })).to.include({ exitCode: 0 })
+    closeSync(full)
+  })
+})

@@ -1,0 +1,35 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { programForAnyUser } from '../../support/any-user.ts'
+import { binary, type Run } from '../../support/run-chatctl.ts'
+
+/** The ID of a user that owns nothing and has no account. */
+export const stranger = 54_321
+
+/** Runs the built program as another user, or a copy that this user can read. */
+export function runAs(uid: number, args: readonly string[], env: NodeJS.ProcessEnv): Run {
+  const words = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', ...programForAnyUser(), ...args]
+  const { status, stdout, stderr, error } = spawnSync('setpriv', words, { env, encoding: 'utf8', input: '' })
+  if (error) throw error
+  return { exitCode: status, stdout, stderr }
+}
+
+/** Runs the built program with stdout or stderr redirected to an open file. */
+export async function runOnto(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  target: { stdout?: number; stderr?: number },
+): Promise<Run> {
+  const child = spawn(process.execPath, [binary, ...args], {
+    env,
+    stdio: ['ignore', target.stdout ?? 'pipe', target.stderr ?? 'pipe'],
+  })
+  const run = { exitCode: null as number | null, stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk) => {
+    run.stdout += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    run.stderr += chunk
+  })
+  run.exitCode = await new Promise((resolve) => child.once('close', resolve))
+  return run
+}

@@ -1,0 +1,148 @@
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect } from 'chai'
+// @ts-expect-error: the package has no types.
+import specification from 'commonmark-spec'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { htmlDocument } from '../../src/history/html-document.ts'
+import { exportEnvironment } from '../history/export-run.ts'
+import { hostileTexts } from '../history/hostile-texts.ts'
+import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { runProgram } from '../support/run-program.ts'
+import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { findPageFaults } from './page-faults.ts'
+
+/** For a person to look at. */
+const screenshots = join(tmpdir(), 'chatctl-screenshots')
+
+const answer = `Some **bold** and \`code\`, a [link](https://example.org/) and a list:
+
+1. one
+2. two
+
+\`\`\`ts
+const wide = 'a line of code that is far wider than any phone and scrolls in itself, and not with the page'
+\`\`\`
+
+| name | value |
+|---|--:|
+| a | 1 |
+`
+
+const messages = ['How is this done?', answer, ...hostileTexts].map((content, index) => ({
+  id: `m${index}`,
+  content,
+  role: ['user', 'assistant', 'system', 'tool'][index % 4],
+  created_at: new Date(Date.UTC(2026, 0, 1, 0, index)).toISOString(),
+}))
+
+describe('an exported page in a real browser', function () {
+  this.timeout(120_000)
+  let browser: Browser
+  let server: FaultServer
+  let sandbox: Sandbox
+  let path: string
+  before(async () => {
+    mkdirSync(screenshots, { recursive: true })
+    const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    sandbox = createSandbox()
+    server = await startFaultServer(json(200, { messages, has_more: false }))
+    path = join(sandbox.home, 'history.html')
+    const run = await runProgram(sandbox, ['history', 'export', '--to', path], {
+      env: exportEnvironment(server.url),
+    })
+    expect(run.exitCode, run.stderr).to.equal(0)
+  })
+  after(async () => {
+    await browser?.close()
+    await server?.close()
+    sandbox?.remove()
+  })
+
+  async function open(width: number, colorScheme: 'light' | 'dark') {
+    const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } })
+    const page = await context.newPage()
+    const requested: string[] = []
+    const complaints: string[] = []
+    page.on('request', (request) => requested.push(request.url()))
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('dialog', (dialog) => void dialog.dismiss())
+    await page.goto(pathToFileURL(path).href)
+    await page.waitForLoadState('networkidle')
+    return { page, requested, complaints, close: () => context.close() }
+  }
+
+  const styleOf = (page: Page, selector: string, property: string) =>
+    page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).${property}`)
+
+  const count = (page: Page, selector: string) => page.locator(selector).count()
+
+  it('runs nothing and loads nothing, whatever the messages contain', async () => {
+    const { page, requested, complaints, close } = await open(1000, 'light')
+    expect(await page.title()).to.equal('Chat history')
+    expect(requested).to.deep.equal([page.url()])
+    // The policy did not have to block anything either.
+    expect(complaints).to.deep.equal([])
+    expect(await count(page, 'script, img, iframe, svg, link, form, input, object, embed, base')).to.equal(0)
+    expect(await count(page, 'main > article')).to.equal(messages.length)
+    expect(await count(page, 'article article')).to.equal(0)
+    for (const link of await page.locator('a').all())
+      expect(await link.getAttribute('href')).to.match(/^(https?|mailto):/)
+    await close()
+  })
+
+  for (const scheme of ['light', 'dark'] as const) {
+    for (const width of [360, 1000]) {
+      it(`fits ${width} pixels in ${scheme}, and long code scrolls separately`, async () => {
+        const { page, close } = await open(width, scheme)
+        const size = 'document.documentElement.scrollWidth'
+        expect(await page.evaluate(size)).to.equal(width)
+        for (const article of await page.locator('article').all()) {
+          await article.scrollIntoViewIfNeeded()
+          expect(await page.evaluate(size)).to.equal(width)
+        }
+        const code = "document.querySelector('article:nth-of-type(2) pre')"
+        if (width === 360)
+          expect(await page.evaluate(`${code}.scrollWidth > ${code}.clientWidth`)).to.equal(true)
+        await page.evaluate('scrollTo(0, 0)')
+        await page.screenshot({ path: join(screenshots, `export-${width}-${scheme}.png`) })
+        expect(await findPageFaults(page)).to.deep.equal([])
+        await close()
+      })
+    }
+  }
+
+  it('has no fault with the examples of CommonMark as messages', async () => {
+    const { tests } = specification as { tests: { markdown: string }[] }
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    const shown = tests.map(({ markdown: content }) => htmlDocument.message({ role: 'assistant', content }))
+    await page.setContent(htmlDocument.head('Conversation c1') + shown.join('') + htmlDocument.tail())
+    expect(await count(page, 'main > article')).to.equal(tests.length)
+    expect(await findPageFaults(page)).to.deep.equal([])
+    await context.close()
+  })
+
+  it('distinguishes the roles by the colors of the style sheet', async () => {
+    const { page, close } = await open(1000, 'light')
+    const kinds = ['user', 'assistant', 'system', 'other']
+    const colors = await Promise.all(kinds.map((kind) => styleOf(page, `article.${kind}`, 'borderLeftColor')))
+    expect(new Set(colors).size).to.equal(4)
+    await close()
+  })
+
+  it('is printed in black on white, with long code wrapped', async () => {
+    const { page, close } = await open(1000, 'dark')
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+    expect(await styleOf(page, 'body', 'color')).to.equal('rgb(0, 0, 0)')
+    expect(await styleOf(page, 'article:nth-of-type(2) pre', 'whiteSpace')).to.equal('pre-wrap')
+    const pdf = join(screenshots, 'export.pdf')
+    await page.pdf({ path: pdf, format: 'A4' })
+    expect(statSync(pdf).size).to.be.above(10_000)
+    expect(readFileSync(pdf).subarray(0, 5).toString()).to.equal('%PDF-')
+    await close()
+  })
+})

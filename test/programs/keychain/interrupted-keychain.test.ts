@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { startBearerService } from '../../support/bearer-service.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { startBuiltLogin } from '../../support/login-process.ts'
+import { startBuilt } from '../../support/run-chatctl.ts'
+import { runProgram } from '../../support/run-program.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { startTokenEndpoint } from '../../support/token-endpoint.ts'
+import { programsLeft, programsOf } from '../timed-run.ts'
+import { startSecretService } from './secret-service.ts'
+
+/** A second process waits for the dialog, in a separate process group, so chatctl must end it. */
+describe('a run that is ended while the keychain shows a dialog', () => {
+  const sandbox = perTest(createSandbox)
+  const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
+  const server = perTest(startTokenEndpoint)
+  const service = perTest(() => startBearerService((token) => server.live.has(token)))
+  beforeEach(async () => {
+    const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]
+    const login = startBuiltLogin(sandbox, ['-p', 'work', ...parties, '--no-browser'], { env: keyring.env })
+    await (await fetch(await login.address())).text()
+    const { exitCode, stderr } = await login.ended
+    expect(exitCode, stderr).to.equal(0)
+  })
+
+  /** Starts a command, sends the signals when the second process runs, and returns the exit code. */
+  async function end(args: readonly string[], signals: readonly NodeJS.Signals[]): Promise<number | null> {
+    const child = startBuilt(sandbox, args, { env: keyring.env })
+    child.stdout?.resume()
+    child.stderr?.resume()
+    const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
+    while (!programsOf(sandbox).some((line) => /run\.js *$/.test(line))) {
+      expect(child.exitCode, 'it waits').to.equal(null)
+      await sleep(20)
+    }
+    // Time to open the dialog.
+    await sleep(500)
+    for (const signal of signals) {
+      child.kill(signal)
+      await sleep(20)
+    }
+    const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+    const exitCode = await closed
+    clearTimeout(timer)
+    return exitCode
+  }
+
+  for (const [signals, exitCode] of [
+    [['SIGINT', 'SIGINT'], 130],
+    [['SIGHUP'], 129],
+    [['SIGTERM'], 143],
+  ] as const) {
+    it(`leaves no process of auth logout after ${signals.join(' and ')}: exit ${exitCode}`, async () => {
+      keyring.lock()
+      expect(await end(['auth', 'logout', '-p', 'work'], signals)).to.equal(exitCode)
+      expect(await programsLeft(sandbox)).to.deep.equal([])
+    })
+
+    it(`leaves no process that stores a renewed token after ${signals[0]} twice: exit ${exitCode}`, async () => {
+      server.live.clear()
+      const good = server.tokens()
+      server.script.token = [
+        (...all) => {
+          keyring.lock()
+          return good(...all)
+        },
+      ]
+      expect(await end(['chat', 'models', '-p', 'work'], [signals[0], signals[0]])).to.equal(exitCode)
+      expect(server.refreshes()).to.have.length(1)
+      expect(await programsLeft(sandbox)).to.deep.equal([])
+    })
+  }
+
+  it('is visible to this test as long as it waits', async () => {
+    keyring.lock()
+    const logout = runProgram(sandbox, ['auth', 'logout', '-p', 'work'], { env: keyring.env, timeout: 3000 })
+    expect(await programsLeft(sandbox)).not.to.deep.equal([])
+    await logout
+  })
+})

@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'chai'
+import { localAuditContext } from '../../../src/service/domain/audit.ts'
+import { updateSettings } from '../../../src/service/domain/settings.ts'
+import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
+import type { Store } from '../../../src/service/store/store.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { plantKey } from '../../service/domain/plant-key.ts'
+import { withPlace } from '../../service/temporary-service.ts'
+import { sharedPostgres, type TemporaryPostgres } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
+
+/** The changes that the generation counts, without those for each second. */
+const changesOf = (store: Store) => store.generation() - Math.floor(performance.now() / 1000)
+
+describe('the change feed on PostgreSQL', () => {
+  let postgres: TemporaryPostgres
+  before(async () => {
+    postgres = await sharedPostgres()
+  })
+
+  const listeners = (url: string) =>
+    postgres.query(
+      `select pid from pg_stat_activity where query = 'listen chatctl' and datname = '${new URL(url).pathname.slice(1)}'`,
+    )
+
+  const withTwo = (use: (one: Store, other: Store, url: string) => Promise<void>) =>
+    withPlace('postgres', async ({ database = '' }) => {
+      const one = await openPostgres(database)
+      const other = await openPostgres(database)
+      try {
+        one.generation()
+        other.generation()
+        await until(async () => (await listeners(database)).length === 2, 3_000)
+        await pause(50)
+        await use(one, other, database)
+      } finally {
+        await Promise.all([one.close(), other.close()])
+      }
+    })
+
+  it('notifies the writer before its response, and other processes at once', () =>
+    withTwo(async (one, other) => {
+      const before = [changesOf(one), changesOf(other)]
+      await updateSettings(one.db, { app_name: 'New' }, localAuditContext(systemClock))
+      expect(changesOf(one)).to.be.above(before[0] ?? 0)
+      await until(() => changesOf(other) > (before[1] ?? 0), 500)
+      const between = changesOf(one)
+      await plantKey(one.db)
+      expect(changesOf(one)).to.be.above(between)
+    }))
+
+  it('includes changes of other programs, but not the last use of a key', () =>
+    withTwo(async (one, _, url) => {
+      const { id } = await plantKey(one.db)
+      await pause(200)
+      const before = changesOf(one)
+      await one.db.updateTable('api_keys').set({ last_used_at: 'now' }).where('id', '=', id).execute()
+      await postgres.query("update api_keys set last_used_at = 'then'", url)
+      await postgres.query("insert into contexts values ('ctx_1', 'usr_admin', 'now')", url)
+      await pause(200)
+      expect(changesOf(one)).to.equal(before)
+      for (const sql of [
+        "update api_keys set revoked_at = 'now'",
+        'delete from api_keys',
+        "update users set role = 'member'",
+        `update settings set document = '{"app_name":"x"}'`,
+        `update api_configuration set document = '{"version":"x"}'`,
+      ]) {
+        const earlier = changesOf(one)
+        await postgres.query(sql, url)
+        await until(() => changesOf(one) > earlier, 500)
+      }
+    }))
+
+  it('counts each second as a change, and reconnects after a lost connection', () =>
+    withTwo(async (one, other, url) => {
+      const [cut] = await listeners(url)
+      const before = one.generation() + other.generation()
+      await postgres.query(`select pg_terminate_backend(${cut?.['pid']})`)
+      await postgres.query(`update settings set document = '{"app_name":"unheard"}'`, url)
+      await until(() => one.generation() + other.generation() >= before + 3, 2_000)
+      await until(async () => (await listeners(url)).length === 2, 2_000)
+      await pause(50)
+      const again = [changesOf(one), changesOf(other)]
+      await postgres.query(`update settings set document = '{"app_name":"heard"}'`, url)
+      await until(() => changesOf(one) > (again[0] ?? 0) && changesOf(other) > (again[1] ?? 0), 500)
+    }))
+
+  it('does not listen before it is read', () =>
+    withPlace('postgres', async ({ database = '' }) => {
+      const store = await openPostgres(database)
+      await updateSettings(store.db, { app_name: 'New' }, localAuditContext(systemClock))
+      expect(await listeners(database)).to.deep.equal([])
+      await store.close()
+    }))
+})

@@ -1,0 +1,127 @@
+import { expect } from 'chai'
+import { startBearerService } from '../../support/bearer-service.ts'
+import type { FaultServer } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { type SecretService, startSecretService } from '../keychain/secret-service.ts'
+import { startSilentBus } from '../keychain/session-bus.ts'
+import { attributesOf, expectCode, linesOf, storedKey } from '../keychain/stored-key.ts'
+import { programsLeft, runTimed } from '../timed-run.ts'
+
+/** One way in which a keychain makes its caller wait. */
+interface Wait {
+  title: string
+  /** @returns the environment of a program that waits, and a function that ends the wait */
+  begin(sandbox: Sandbox, service: FaultServer): Promise<{ env: NodeJS.ProcessEnv; end(): Promise<void> }>
+  /** Whether it lasts until the test ends it: some calls of the module stop after 2 s with a stopped daemon. */
+  endless: boolean
+}
+
+const withItem = async (sandbox: Sandbox, service: FaultServer, dialog?: 'unanswered') => {
+  const keyring = await startSecretService(sandbox, dialog)
+  keyring.secretTool(['store', '--label=of a test', ...attributesOf(service)], storedKey('canary-1'))
+  return keyring
+}
+
+const waits: Wait[] = [
+  {
+    title: 'a dialog that is not answered',
+    endless: true,
+    begin: async (sandbox, service) => {
+      const keyring = await withItem(sandbox, service, 'unanswered')
+      keyring.lock()
+      return { env: keyring.env, end: () => keyring.close() }
+    },
+  },
+  {
+    title: 'a daemon that is stopped',
+    endless: false,
+    begin: async (sandbox, service) => {
+      const keyring: SecretService = await withItem(sandbox, service)
+      keyring.stop()
+      return { env: keyring.env, end: () => keyring.close() }
+    },
+  },
+  {
+    title: 'a bus that never responds',
+    endless: true,
+    begin: async () => {
+      const bus = await startSilentBus()
+      return { env: bus.env, end: () => bus.close() }
+    },
+  },
+]
+
+for (const { title, begin, endless } of waits) {
+  describe(`waiting for a keychain with ${title}`, () => {
+    const sandbox = perSuite(createSandbox)
+    const service = perSuite(() => startBearerService(() => true))
+    let env: NodeJS.ProcessEnv
+    let end: () => Promise<void>
+    before(async () => {
+      ;({ env, end } = await begin(sandbox, service))
+      const set = await timed(['config', 'set', 'base_url', service.url, '-p', 'work'])
+      expect(set.exitCode, set.stderr).to.equal(0)
+    })
+    after(async () => {
+      await end()
+    })
+
+    afterEach(async () => {
+      expect(await programsLeft(sandbox), 'processes that are left').to.deep.equal([])
+    })
+
+    const models = ['chat', 'models', '-p', 'work', '--json']
+
+    const timed = (args: readonly string[], interrupt?: 'when it says that it waits' | number) =>
+      runTimed(sandbox, args, { env, ...(interrupt !== undefined && { interrupt }) })
+
+    const commands = {
+      'a request': models,
+      'auth status': ['auth', 'status', '-p', 'work', '--json'],
+      'auth logout': ['auth', 'logout', '-p', 'work', '--json'],
+      'a login': ['auth', 'login', '--with-api-key', '-p', 'work', '--json'],
+    }
+
+    it('ends with a notice and a timeout for every command', async () => {
+      const runs = Object.entries(commands).map(async ([name, args]) => [name, await timed(args)] as const)
+      for (const [name, run] of await Promise.all(runs)) {
+        expectCode(run, 'keychain_timeout')
+        expect(run.stderr, name).not.to.contain('canary')
+        expect(run.endedAfter, name).to.be.below(14_000)
+        if (!endless) continue
+        const notices = linesOf(run).flatMap(({ notice }) => notice?.message ?? [])
+        expect(notices, name).to.deep.equal(['Waiting for the keychain. It may show a prompt to unlock it…'])
+        expect(run.waitingAfter, name).to.be.within(1_900, 6_000)
+        expect(run.endedAfter, name).to.be.above(9_900)
+      }
+    })
+
+    for (const [name, args] of Object.entries(commands)) {
+      it(`ends at once after Ctrl-C: ${name}`, async () => {
+        const run = await timed(args, endless ? 'when it says that it waits' : 1_200)
+        expect(run.exitCode, run.stderr).to.equal(130)
+        expect(run.endedAfter).to.be.below(1_000)
+        expect(run.stderr).not.to.match(/"error"|Error/)
+      })
+    }
+
+    it('ends at once after Ctrl-C before the notice', async () => {
+      const run = await timed(models, 1_200)
+      expect(run.exitCode, run.stderr).to.equal(130)
+      expect(run.endedAfter).to.be.below(1_000)
+    })
+
+    it('is not necessary with a key in the environment', async () => {
+      const run = await runTimed(sandbox, models, { env: { ...env, CHATCTL_API_KEY: 'canary-3' } })
+      expect(run.exitCode, run.stderr).to.equal(0)
+      expect(run.endedAfter).to.be.below(1_900)
+    })
+
+    it('sends no credential to the service', () => {
+      expect(
+        service.requests.filter(({ headers }) => headers.authorization?.includes('canary-1')),
+      ).to.deep.equal([])
+    })
+  })
+}

@@ -1,0 +1,179 @@
+import { mkdirSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { type AuthorizationServer, startAuthorizationServer } from '../../support/authorization-server.ts'
+import { startBearerService } from '../../support/bearer-service.ts'
+import { expectNothingStored, readCredential } from '../../support/credential-files.ts'
+import type { FaultServer } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { createFakeBrowser, type Login, startBuiltLogin } from '../../support/login-process.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { loginFlags } from '../../support/sign-in.ts'
+
+/** For a person to look at. */
+const screenshots = join(tmpdir(), 'chatctl-screenshots')
+
+const schemes = ['light', 'dark'] as const
+
+describe('signing in with a real browser', () => {
+  let browser: Browser
+  let server: AuthorizationServer
+  let service: FaultServer
+  const sandbox = perTest(createSandbox)
+  before(async () => {
+    mkdirSync(screenshots, { recursive: true })
+    const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    server = await startAuthorizationServer()
+    service = await startBearerService((token) => server.isLive(token))
+  })
+  after(async () => {
+    await browser?.close()
+    await server?.close()
+    await service?.close()
+  })
+
+  for (const colorScheme of schemes) {
+    it(`shows a page of success if the person logs in and agrees, in ${colorScheme}`, async () => {
+      const { login, tab } = await open(colorScheme)
+      await logIn(tab.page)
+      await tab.page.getByRole('button', { name: 'Go on' }).click()
+      await expectPage(tab, 'Signed in', 'You can close this tab and return to the terminal.')
+      await take(tab.page, `signed-in-${colorScheme}`)
+      const { exitCode, stderr } = await login.ended
+      expect(exitCode, stderr).to.equal(0)
+      expect(await server.isLive(readCredential(sandbox).access_token ?? '')).to.equal(true)
+      await tab.page.context().close()
+    })
+
+    it(`shows a page of failure if the person declines, in ${colorScheme}`, async () => {
+      const { login, tab } = await open(colorScheme)
+      await logIn(tab.page)
+      await tab.page.getByRole('button', { name: 'Deny' }).click()
+      await expectPage(tab, 'Not signed in', 'The terminal shows the reason.')
+      await take(tab.page, `not-signed-in-${colorScheme}`)
+      expect(await login.ended).to.include({ exitCode: 4, stdout: '' })
+      expectNothingStored(sandbox)
+      await tab.page.context().close()
+    })
+  }
+
+  it('shows a page for an unexpected callback, and still accepts the right one', async () => {
+    const { login, tab } = await open('light')
+    const redirectUri = (await login.address()).href.replace(/\/[^/]+$/, '')
+    const other = await openTab(browser, 'light')
+    await other.page.goto(`${redirectUri}?code=stolen&state=guessed`)
+    expect(await other.page.title()).to.equal('Unexpected request · chatctl')
+    await take(other.page, 'not-expected-light')
+    await other.page.context().close()
+    await complete({ login, tab })
+  })
+
+  it('ignores the callback of another browser, and accepts that of the browser that opened the sign-in', async () => {
+    const { login, tab } = await open('light')
+    const other = await openTab(browser, 'light')
+    await other.page.goto(authorizationUrlOf(tab))
+    await logIn(other.page)
+    await other.page.getByRole('button', { name: 'Go on' }).click()
+    await other.page.getByRole('heading', { name: 'Unexpected request' }).waitFor()
+    await other.page.context().close()
+    await complete({ login, tab })
+  })
+
+  it('continues if the same browser opens the start page again, and ends if another one does', async () => {
+    const { login, tab } = await open('light')
+    const { href } = await login.address()
+    await tab.page.goto(href)
+    expect(await tab.page.title()).to.equal('Log in')
+    const other = await openTab(browser, 'light')
+    await other.page.goto(href)
+    await other.page.getByRole('heading', { name: 'Not signed in' }).waitFor()
+    const { exitCode, stderr } = await login.ended
+    expect(exitCode).to.equal(4)
+    expect(stderr).to.contain('Two browsers opened the sign-in page')
+    await other.page.context().close()
+    await tab.page.context().close()
+  })
+
+  /** Starts the sign-in, and opens the URL that it passes to the program in BROWSER. */
+  async function open(colorScheme: (typeof schemes)[number]): Promise<{ login: Login; tab: Tab }> {
+    const program = createFakeBrowser(sandbox)
+    const flags = [...loginFlags({ server, service }), '--scope', 'chat:write']
+    const login = startBuiltLogin(sandbox, flags, { stdin: '', env: program.env, timeout: 60_000 })
+    const tab = await openTab(browser, colorScheme)
+    await tab.page.goto(await program.opened())
+    return { login, tab }
+  }
+})
+
+/** A tab with a separate profile, and everything that happened in it. */
+interface Tab {
+  page: Page
+  /** Errors and warnings of the console, for example about what a policy blocked. */
+  complaints: string[]
+  /** Requested URLs. */
+  requested: string[]
+}
+
+async function openTab(browser: Browser, colorScheme: (typeof schemes)[number]): Promise<Tab> {
+  const context = await browser.newContext({ colorScheme, viewport: { width: 1000, height: 700 } })
+  const page = await context.newPage()
+  const tab: Tab = { page, complaints: [], requested: [] }
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) tab.complaints.push(message.text())
+  })
+  page.on('pageerror', ({ message }) => tab.complaints.push(message))
+  page.on('request', (request) => tab.requested.push(request.url()))
+  return tab
+}
+
+/** The authorization URL to which the start page led. */
+function authorizationUrlOf({ requested }: Tab): string {
+  const url = requested.find((one) => new URL(one).searchParams.has('code_challenge'))
+  if (url === undefined) throw new Error(`it was led nowhere: ${requested}`)
+  return url
+}
+
+/** Logs in and agrees, and expects the page of success. */
+async function complete({ login, tab }: { login: Login; tab: Tab }): Promise<void> {
+  await logIn(tab.page)
+  await tab.page.getByRole('button', { name: 'Go on' }).click()
+  await expectPage(tab, 'Signed in', 'You can close this tab')
+  expect(await login.ended).to.include({ exitCode: 0 })
+  await tab.page.context().close()
+}
+
+async function logIn(page: Page): Promise<void> {
+  expect(await page.title()).to.equal('Log in')
+  await page.getByLabel('Name').fill('ada')
+  await page.getByLabel('Password').fill('secret')
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('heading', { name: 'Consent' }).waitFor()
+}
+
+/** Expects one of our pages, complete, with nothing else loaded for it. */
+async function expectPage({ page, complaints, requested }: Tab, title: string, words: string): Promise<void> {
+  await page.getByRole('heading', { name: title, exact: true }).waitFor()
+  expect(await page.title()).to.equal(`${title} · chatctl`)
+  expect(await page.locator('main').textContent()).to.contain(words)
+  // Shows that the policy allows the style.
+  expect(await page.evaluate('getComputedStyle(document.querySelector("main")).textAlign')).to.equal('center')
+  await page.waitForLoadState('networkidle')
+  expect(complaints).to.deep.equal([])
+  const { origin } = new URL(page.url())
+  const { pathname } = new URL(page.url())
+  const [start, ...others] = requested.filter((url) => url.startsWith(origin))
+  expect(start).to.match(new RegExp(`^${origin}${pathname}/[\\w-]{43}$`))
+  expect(others).to.deep.equal([page.url()])
+  expect(requested.at(-1)).to.equal(page.url())
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  // The page is drawn within half a second.
+  await page.waitForTimeout(800)
+  const path = join(screenshots, `${name}.png`)
+  await page.screenshot({ path })
+  expect(statSync(path).size).to.be.above(2000)
+}

@@ -1,0 +1,261 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { expect } from 'chai'
+import { Failure } from '../../../src/contract/failure.ts'
+import {
+  type Administration,
+  openAdministration,
+} from '../../../src/service/administration/administration.ts'
+import { type DataLocation, openStore } from '../../../src/service/store/open-store.ts'
+import { type Clock, systemClock } from '../../../src/system/clock.ts'
+import { sharedPostgres } from '../../support/postgres.ts'
+import { runChatctl, startBuilt, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
+import { until } from '../../support/until.ts'
+import { caller, onEachEngine, withPlace, withService } from '../temporary-service.ts'
+
+async function withAdministration<T>(
+  place: DataLocation,
+  use: (administration: Administration) => Promise<T>,
+  clock: Clock = systemClock,
+) {
+  const administration = await openAdministration(place, clock)
+  try {
+    return await use(administration)
+  } finally {
+    await administration.close()
+  }
+}
+
+/** Where the status says that the database is, without the password. */
+function locationOf({ dataDir, database }: DataLocation): string {
+  if (database === undefined) return join(dataDir, 'chatctl.db')
+  const { host, pathname } = new URL(database)
+  return `postgres://${host}${pathname}`
+}
+
+onEachEngine('administration of the embedded service', (withService, engine) => {
+  it('creates keys that work at once on a running service, and revokes them at once', () =>
+    withService(({ url, place }) =>
+      withAdministration(place, async (administration) => {
+        const { key, id, ...rest } = await administration.createKey({ name: 'ci', tier: 'pro' })
+        expect(key).to.match(/^ck_[A-Za-z0-9_-]{43}$/)
+        expect(rest).to.include({ name: 'ci', tier: 'pro', limit: 1000 })
+        const call = caller(url, key)
+        const profile = await call('GET', '/api/user/profile')
+        expect(profile.body.id).to.equal('usr_admin')
+        const [listed] = await administration.listKeys()
+        expect(listed).to.include({ id, prefix: key.slice(0, 9), revoked_at: null })
+        // Written after the response.
+        await until(async () => typeof (await administration.listKeys())[0]?.last_used_at === 'string')
+        const revoked = await administration.revokeKey(id)
+        expect(revoked.revoked_at).to.be.a('string')
+        expect((await call('GET', '/api/user/profile')).status).to.equal(401)
+        expect(await administration.revokeKey(id)).to.deep.equal(revoked)
+      }),
+    ))
+
+  it('stores only the digest of a key', () =>
+    withPlace(engine, async (place) => {
+      const { key } = await withAdministration(place, (one) => one.createKey({ name: 'ci', tier: 'free' }))
+      for (const file of readdirSync(place.dataDir)) {
+        expect(readFileSync(join(place.dataDir, file), 'latin1')).not.to.include(key.slice(0, 20))
+      }
+      const store = await openStore(place)
+      expect(JSON.stringify(await store.db.selectFrom('api_keys').selectAll().execute())).not.to.include(key)
+      await store.close()
+      const listed = await withAdministration(place, (one) => one.listKeys())
+      expect(JSON.stringify(listed)).not.to.include(key.slice(9))
+    }))
+
+  it('gives each tier its limit, and accepts another limit for enterprise only', () =>
+    withPlace(engine, (place) =>
+      withAdministration(place, async (administration) => {
+        const resolveHourlyLimit = async (tier: 'free' | 'pro' | 'enterprise', limit?: number) =>
+          (await administration.createKey({ name: 'x', tier, limit })).limit
+        expect(await resolveHourlyLimit('free')).to.equal(100)
+        expect(await resolveHourlyLimit('pro')).to.equal(1000)
+        expect(await resolveHourlyLimit('enterprise')).to.equal(null)
+        expect(await resolveHourlyLimit('enterprise', 5000)).to.equal(5000)
+        for (const [tier, limit] of [
+          ['free', 5],
+          ['enterprise', 0],
+          ['enterprise', 1.5],
+        ] as const) {
+          const failure = await administration.createKey({ name: 'x', tier, limit }).catch((error) => error)
+          expect(failure).to.be.instanceOf(Failure).and.include({ kind: 'usage' })
+        }
+        const nameless = await administration.createKey({ name: ' ', tier: 'free' }).catch((error) => error)
+        expect(nameless).to.include({ kind: 'usage' })
+        expect(await administration.listKeys()).to.have.length(4)
+      }),
+    ))
+
+  it('reports that the key to revoke does not exist', () =>
+    withPlace(engine, async (place) => {
+      const revoke = () =>
+        withAdministration(place, (one) => one.revokeKey('key_nope')).catch((error) => error)
+      expect(await revoke()).to.include({ kind: 'not_found' })
+      await withAdministration(place, (one) => one.createKey({ name: 'x', tier: 'free' }))
+      expect(await revoke()).to.include({ kind: 'not_found' })
+    }))
+
+  it('lists keys and shows the status without creating the data directory', () =>
+    withPlace(engine, async ({ dataDir, database }) => {
+      const data = join(dataDir, 'none')
+      await withAdministration({ dataDir: data, database }, async (administration) => {
+        expect(await administration.listKeys()).to.deep.equal([])
+        expect(await administration.status()).to.deep.equal({
+          data,
+          database: locationOf({ dataDir: data, database }),
+          schema_version: 0,
+          users: 0,
+          contexts: 0,
+          messages: 0,
+          keys: 0,
+          running: null,
+          also_running: [],
+        })
+      })
+      expect(existsSync(data)).to.equal(false)
+      if (database !== undefined) {
+        expect(
+          await (await sharedPostgres()).query(
+            "select * from pg_tables where schemaname = 'public'",
+            database,
+          ),
+        ).to.deep.equal([])
+      }
+    }))
+
+  it('counts the stored data, and finds the service that announced itself', () => {
+    const clock = new SteppedClock()
+    return withService(
+      async ({ call, url, adminUrl, dataDir, place, close }) => {
+        await call('POST', '/api/chat/send', { message: 'hello' })
+        await withAdministration(
+          place,
+          async (administration) => {
+            await administration.createKey({ name: 'x', tier: 'free' })
+            const { running, ...rest } = await administration.status()
+            expect(rest).to.deep.equal({
+              data: dataDir,
+              database: locationOf(place),
+              schema_version: 3,
+              users: 1,
+              contexts: 1,
+              messages: 2,
+              keys: 1,
+              also_running: [],
+            })
+            const { started_at, uptime_seconds, ...where } = running ?? {}
+            expect(where).to.deep.equal({
+              url,
+              pid: process.pid,
+              health: 'ready',
+              admin_url: adminUrl,
+              version: '1.2.3',
+            })
+            expect([started_at, uptime_seconds]).to.deep.equal(['2026-03-01T12:00:00.000Z', 0])
+            clock.pass(90_500)
+            expect((await administration.status()).running?.uptime_seconds).to.equal(90)
+            await close()
+            expect((await administration.status()).running).to.equal(null)
+          },
+          clock,
+        )
+        expect(readdirSync(dataDir).filter((name) => name.startsWith('running'))).to.deep.equal([])
+      },
+      { announce: {}, admin: { port: 0 }, version: '1.2.3', clock },
+    )
+  })
+
+  it('finds the remaining one of two services on the same data', () =>
+    withPlace(engine, async ({ database }) => {
+      const sandbox = createSandbox()
+      if (database !== undefined) sandbox.env['CHATCTL_DATABASE'] = database
+      const start = () =>
+        startBuilt(sandbox, ['service', 'run', '--port', '0', '--json', '--log-level', 'silent'])
+      const ready = async (child: ChildProcess) =>
+        JSON.parse(String((await once(child.stdout as Readable, 'data'))[0])).pid as number
+      const first = start()
+      const second = start()
+      try {
+        const [pid] = await Promise.all([ready(first), ready(second)])
+        second.kill('SIGTERM')
+        await once(second, 'exit')
+        const { stdout } = await runChatctl(sandbox, ['service', 'status', '--jq', '.running.pid'])
+        expect(stdout.trim()).to.equal(String(pid))
+      } finally {
+        first.kill('SIGTERM')
+        await once(first, 'exit')
+        sandbox.remove()
+      }
+    }))
+
+  it('ignores a service that did not announce itself, and one that died', () =>
+    withService(async ({ url, dataDir, place }) => {
+      const running = () => withAdministration(place, async (one) => (await one.status()).running)
+      expect(await running()).to.equal(null)
+      const record = join(dataDir, 'running-1.json')
+      for (const stale of [
+        { url, pid: 2 ** 30, place: locationOf(place) },
+        { url: 'http://127.0.0.1:9', pid: process.pid, place: locationOf(place) },
+        { url: 'x', pid: process.pid, place: locationOf(place) },
+        { url, pid: process.pid, place: 'elsewhere' },
+        'x',
+      ]) {
+        writeFileSync(record, JSON.stringify(stale))
+        expect(await running(), JSON.stringify(stale)).to.equal(null)
+      }
+      writeFileSync(record, JSON.stringify({ url, pid: process.pid, place: locationOf(place) }))
+      expect(await running()).to.include({ url, pid: process.pid })
+      writeFileSync(record, '{')
+      expect(await running()).to.equal(null)
+    }))
+})
+
+describe('a data directory that is named by a symbolic link', () => {
+  it('is recognized as in use, and is not replaced by restore', () =>
+    withService(
+      async ({ call, dataDir, url }) => {
+        await call('PATCH', '/v1/settings', { app_name: 'Before' })
+        const [other, backup] = [`${dataDir}-link`, `${dataDir}-backup.db`]
+        symlinkSync(dataDir, other)
+        try {
+          await withAdministration({ dataDir: other }, async (administration) => {
+            expect((await administration.status()).running).to.include({ url })
+            await administration.backUp(backup)
+            await call('PATCH', '/v1/settings', { app_name: 'After' })
+            const error = await administration.restore(backup).catch((reason) => reason)
+            expect(error).to.be.instanceOf(Failure).and.to.include({ kind: 'conflict' })
+            expect((await call('GET', '/v1/settings')).body.app_name).to.equal('After')
+          })
+        } finally {
+          rmSync(other, { force: true })
+          rmSync(backup, { force: true })
+        }
+      },
+      { announce: {} },
+    ))
+})
+
+describe('service run without a reader of stdout', () => {
+  it('removes its announcement when it ends', async () => {
+    const sandbox = createSandbox()
+    try {
+      const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
+      running.stdout.destroy()
+      await running.ended
+      const files = readdirSync(join(sandbox.home, '.local/share/chatctl'))
+      expect(files).to.include('chatctl.db')
+      expect(files.filter((name) => name.startsWith('running'))).to.deep.equal([])
+    } finally {
+      sandbox.remove()
+    }
+  })
+})

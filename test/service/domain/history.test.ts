@@ -1,0 +1,208 @@
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { adminId } from '../../../src/service/domain/access/permissions.ts'
+import { localAuditContext } from '../../../src/service/domain/audit.ts'
+import { storeExchange } from '../../../src/service/domain/chat/contexts.ts'
+import { listHistory } from '../../../src/service/domain/chat/history.ts'
+import { createId } from '../../../src/service/domain/identifiers.ts'
+import { createUser } from '../../../src/service/domain/users.ts'
+import { openStore } from '../../../src/service/store/open-store.ts'
+import type { Database } from '../../../src/service/store/tables.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { onEachTransport, type TemporaryService, withPlace } from '../temporary-service.ts'
+
+async function readBackwards(
+  call: TemporaryService['call'],
+  limit: number,
+  context?: string,
+): Promise<string[]> {
+  const ids: string[] = []
+  let before = ''
+  for (;;) {
+    const query = new URLSearchParams({ limit: String(limit) })
+    if (before) query.set('before', before)
+    if (context) query.set('context_id', context)
+    const { status, body, text } = await call('GET', `/api/chat/history?${query}`)
+    expect(status, text).to.equal(200)
+    expect(body.messages.length).to.be.at.most(limit)
+    ids.unshift(...body.messages.map(({ id }: { id: string }) => id))
+    if (!body.has_more) return ids
+    expect(body.messages).to.have.length(limit)
+    before = body.messages[0].id
+  }
+}
+
+onEachTransport('the history of the embedded service', (withService, engine) => {
+  it('is read backwards to its beginning, each message once and in order, with any page size', () =>
+    withService(async ({ call }) => {
+      const contexts: string[] = []
+      const sent: { id: string; context: string }[] = []
+      for (let index = 0; index < 24; index++) {
+        const context_id = contexts.length < 3 ? undefined : contexts[index % 3]
+        const { body } = await call('POST', '/api/chat/send', { message: `message ${index}`, context_id })
+        if (context_id === undefined) contexts.push(body.context_id)
+        sent.push({ id: body.id, context: body.context_id })
+      }
+      const all = await readBackwards(call, 100)
+      expect(all).to.have.length(48)
+      // The id in the response to a send is that of the assistant's message.
+      expect(all.filter((_, index) => index % 2 === 1)).to.deep.equal(sent.map(({ id }) => id))
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 1, max: 100 }),
+          fc.option(fc.constantFrom(...contexts), { nil: undefined }),
+          async (limit, context) => {
+            const ids = await readBackwards(call, limit, context)
+            const answers = ids.filter((_, index) => index % 2 === 1)
+            const expected = sent.filter((one) => context === undefined || one.context === context)
+            expect(answers).to.deep.equal(expected.map(({ id }) => id))
+            expect(new Set(ids).size).to.equal(expected.length * 2)
+          },
+        ),
+        { numRuns: 40 },
+      )
+    }))
+
+  it('has the oldest message of a page first, and the user before the assistant', () =>
+    withService(async ({ call }) => {
+      const { body: first } = await call('POST', '/api/chat/send', { message: 'one' })
+      await call('POST', '/api/chat/send', { message: 'two', context_id: first.context_id })
+      const { body } = await call('GET', `/api/chat/history?context_id=${first.context_id}&limit=3`)
+      expect(body.has_more).to.equal(true)
+      expect(body.messages.map(({ role }: { role: string }) => role)).to.deep.equal([
+        'assistant',
+        'user',
+        'assistant',
+      ])
+      expect(body.messages[1].content).to.equal('two')
+      expect(Object.keys(body.messages[1])).to.have.members(['id', 'content', 'role', 'created_at'])
+    }))
+
+  it('has pages of at most 8 MiB of JSON, in which a control character takes six bytes', () =>
+    withService(async ({ call }) => {
+      for (let count = 0; count < 5; count++)
+        expect((await call('POST', '/api/chat/send', { message: '\u0001'.repeat(600_000) })).status).to.equal(
+          200,
+        )
+      const seen: string[] = []
+      for (let before = ''; ; ) {
+        const { body, text } = await call('GET', `/api/chat/history?limit=100${before}`)
+        expect(text.length).to.be.within(1, 8 * 1024 * 1024 + 10_000)
+        seen.unshift(...body.messages.map(({ content }: { content: string }) => content.slice(0, 4)))
+        if (!body.has_more) break
+        before = `&before=${body.messages[0].id}`
+      }
+      expect(seen.join(' ')).to.equal(Array(5).fill('\u0001\u0001\u0001\u0001 This').join(' '))
+    }))
+
+  it('has pages of at most 4 MiB or a single long message, and contains every message once', () =>
+    withPlace(engine, async (place) => {
+      const store = await openStore(place)
+      const lengths = [
+        10, 3_000_000, 1_000_000, 200_000, 6_000_000, 5, 5, 4_194_304, 1, 4_194_303, 7, 2_000_000,
+      ]
+      const stored: string[] = []
+      for (const length of lengths) {
+        const { messageId, replyId } = await exchangeOf(store.db, adminId, 'é'.repeat(length / 2))
+        stored.push(messageId, replyId)
+      }
+      const pages: number[] = []
+      const found: string[] = []
+      for (let before: string | undefined; ; ) {
+        let held = 0
+        const query = { limit: 100, ...(before !== undefined && { before }) }
+        const page = await listHistory(store.db, adminId, query, async (bytes) => {
+          held += bytes
+        })
+        const messages = page.messages ?? []
+        const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content ?? ''), 0)
+        expect(held).to.equal(bytes)
+        if (messages.length > 1) expect(bytes).to.be.at.most(4 * 1024 * 1024)
+        pages.unshift(messages.length)
+        found.unshift(...messages.map(({ id }) => id ?? ''))
+        if (!page.has_more) break
+        before = messages[0]?.id ?? undefined
+      }
+      expect(found).to.deep.equal(stored)
+      expect(pages.length).to.be.within(5, 12)
+      await store.close()
+    }))
+
+  it('is empty on a new service', () =>
+    withService(async ({ call }) => {
+      const { body } = await call('GET', '/api/chat/history')
+      expect(body).to.deep.equal({ messages: [], has_more: false })
+    }))
+
+  it('rejects an unknown context with 404 and an unknown or foreign `before` with 400', () =>
+    withService(async ({ call }) => {
+      const { body: one } = await call('POST', '/api/chat/send', { message: 'one' })
+      const { body: two } = await call('POST', '/api/chat/send', { message: 'two' })
+      const unknown = await call('GET', '/api/chat/history?context_id=ctx_nope')
+      expect(unknown.status).to.equal(404)
+      expect(unknown.body.error.code).to.equal('context_not_found')
+      for (const before of ['msg_nope', two.id, '']) {
+        const path = `/api/chat/history?context_id=${one.context_id}&before=${before}`
+        const answer = await call('GET', path)
+        expect(answer.status, path).to.equal(400)
+        expect(answer.body.error.details.faults[0].path).to.equal('before')
+      }
+    }))
+
+  it('accepts only an integer from 1 to 100 as limit', () =>
+    withService(async ({ call }) => {
+      for (const limit of ['0', '101', '-1', '1.5', 'x', '', '1e2', ' 1', '9'.repeat(400)]) {
+        const answer = await call('GET', `/api/chat/history?limit=${limit}`)
+        expect(answer.status, limit).to.equal(400)
+        expect(answer.body.error.details.faults[0].path).to.equal('limit')
+      }
+      expect((await call('GET', '/api/chat/history?limit=1&limit=2')).status).to.equal(400)
+      expect((await call('GET', '/api/chat/history?limit=100')).status).to.equal(200)
+    }))
+
+  it("does not show another user's contexts and messages", () =>
+    withPlace(engine, async (place) => {
+      const store = await openStore(place)
+      const other = await createUser(
+        store.db,
+        { email: 'other@example.com', password: 'long enough' },
+        localAuditContext(systemClock),
+      )
+      const theirs = await exchangeOf(store.db, String(other.id))
+      const ours = await exchangeOf(store.db, adminId)
+      const page = await listHistory(store.db, adminId, {}, async () => {})
+      expect(page.messages?.map(({ id }) => id)).to.deep.equal([ours.messageId, ours.replyId])
+      const refusal = await listHistory(
+        store.db,
+        adminId,
+        { context_id: theirs.contextId },
+        async () => {},
+      ).catch((e) => e)
+      expect(refusal.code).to.equal('context_not_found')
+      const foreign = await listHistory(store.db, adminId, { before: theirs.replyId }, async () => {}).catch(
+        (e) => e,
+      )
+      expect(foreign.code).to.equal('invalid_request')
+      await store.close()
+    }))
+})
+
+async function exchangeOf(db: Database, userId: string, answer = 'hello to you') {
+  const now = new Date().toISOString()
+  const exchange = {
+    userId,
+    contextId: createId('ctx'),
+    isNewContext: true,
+    messageId: createId('msg'),
+    replyId: createId('msg'),
+    message: 'hello',
+    reply: answer,
+    incomplete: false,
+    model: 'm1',
+    finishReason: 'stop',
+    sentAt: now,
+    createdAt: now,
+  }
+  await storeExchange(db, exchange)
+  return exchange
+}

@@ -1,0 +1,350 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Failure } from '../../../src/contract/failure.ts'
+import { readUpstream } from '../../../src/contract/upstream-address.ts'
+import { startService } from '../../../src/service/start-service.ts'
+import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import type { ReplyPart, Upstream } from '../../../src/service/upstream/upstream.ts'
+import { startFaultServer } from '../../support/fault-server.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
+import { until } from '../../support/until.ts'
+import { withDirectory, withService } from '../temporary-service.ts'
+import { sendDelta, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
+
+const messages = [{ role: 'user' as const, content: 'hello' }]
+const never = new AbortController().signal
+
+async function pieces(upstream: Upstream): Promise<ReplyPart[]> {
+  const all: ReplyPart[] = []
+  for await (const piece of upstream.stream({ model: 'm1', messages }, never)) all.push(piece)
+  return all
+}
+
+describe('a model server behind the embedded service', () => {
+  it('receives the documented fields, its own key, and nothing of the caller', () =>
+    withDirectory(async (directory) => {
+      const keyFile = join(directory, 'key')
+      writeFileSync(keyFile, 'sk-upstream\n', { mode: 0o600 })
+      await withUpstream(
+        (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
+        ({ url, requests }) =>
+          withService(
+            async ({ call, key }) => {
+              const asked = { model: 'm9', messages, temperature: 0.5, max_tokens: 9 }
+              const { status } = await call('POST', '/v1/chat/completions', asked, { 'x-secret': 'mine' })
+              expect(status).to.equal(200)
+              const [request] = requests
+              expect(request?.path).to.equal('/v1/chat/completions')
+              expect(request?.headers.authorization).to.equal('Bearer sk-upstream')
+              expect(JSON.parse(request?.body ?? '')).to.deep.equal({ ...asked, stream: false })
+              expect(JSON.stringify(request)).not.to.include(key).and.not.to.include('mine')
+            },
+            { upstream: { url, keyFile } },
+          ),
+      )
+    }))
+
+  it('may omit fields, which are filled in, and return several choices, which are passed on', () =>
+    withUpstream(
+      (response) =>
+        sendJson(response, {
+          id: 'theirs',
+          usage: { prompt_tokens: 3, completion_tokens: 4 },
+          secret: 'x',
+          choices: [{ message: { content: 'a' } }, { message: { content: null }, finish_reason: 'length' }],
+        }),
+      ({ url }) =>
+        withService(
+          async ({ call }) => {
+            const { body } = await call('POST', '/v1/chat/completions', { messages })
+            expect(body.id).to.match(/^chatcmpl_/)
+            expect(body.object).to.equal('chat.completion')
+            expect(body.created).to.equal(Date.parse('2026-03-01T12:00:00Z') / 1000)
+            expect(body.model).to.equal('m1')
+            expect(body.usage).to.deep.equal({ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 })
+            expect(body.choices).to.deep.equal([
+              { index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' },
+              { index: 1, message: { role: 'assistant', content: '' }, finish_reason: 'length' },
+            ])
+            expect(body).not.to.have.property('secret')
+          },
+          { upstream: { url }, clock: new SteppedClock() },
+        ),
+    ))
+
+  it('may send unusual values outside the reply itself', () =>
+    withUpstream(
+      (response) =>
+        sendJson(response, {
+          created: 1_700_000_000.75,
+          usage: 'none',
+          choices: [{ index: '0', finish_reason: 5, message: { role: null, content: 'a' } }],
+        }),
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        const { created, choices } = await upstream.complete({ model: 'm1', messages }, never)
+        expect(created).to.equal(1_700_000_000)
+        expect(choices[0]).to.deep.equal({
+          index: 0,
+          message: { role: 'assistant', content: 'a' },
+          finish_reason: 'stop',
+        })
+        await upstream.close()
+      },
+    ))
+
+  it('lists its models, and its first one is the default', () =>
+    withUpstream(
+      (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
+      ({ url, requests }) =>
+        withService(
+          async ({ call }) => {
+            const { body } = await call('GET', '/v1/chat/models')
+            expect(body.data).to.deep.equal([{ id: 'm1', created: 7, object: 'model', owned_by: 'me' }])
+            await call('POST', '/v1/chat/completions', { messages })
+            expect(JSON.parse(requests.at(-1)?.body ?? '').model).to.equal('m1')
+          },
+          { upstream: { url } },
+        ),
+    ))
+
+  for (const [what, answer, status, code] of [
+    ['does not know the model', { status: 404, body: '{"error":"model not found"}' }, 404, 'model_not_found'],
+    ['refuses the request', { status: 400, body: '{"error":{"message":"no"}}' }, 400, 'invalid_request'],
+    ['cannot process the request', { status: 422, body: '{"detail":"no"}' }, 400, 'invalid_request'],
+    ['is overloaded', { status: 429, body: '' }, 503, 'upstream_overloaded'],
+    ['sends a page of HTML', { status: 200, body: '<html>' }, 502, 'upstream_error'],
+    ['sends JSON of another type', { status: 200, body: '{"choices":"x"}' }, 502, 'upstream_error'],
+    ['sends no choices', { status: 200, body: '{"choices":[]}' }, 502, 'upstream_error'],
+    ['redirects', { status: 302, body: '' }, 502, 'upstream_error'],
+  ] as const) {
+    it(`that ${what} results in ${status} ${code}`, () =>
+      withUpstream(
+        (response) => response.writeHead(answer.status, { location: 'http://127.0.0.1:1/' }).end(answer.body),
+        ({ url }) =>
+          withService(
+            async ({ call }) => {
+              for (const [path, body] of [
+                ['/v1/chat/completions', { messages, model: 'm9' }],
+                ['/api/chat/send', { message: 'x', model: 'm9' }],
+                ['/api/chat/send', { message: 'x', model: 'm9', stream: true }],
+              ] as const) {
+                const reply = await call('POST', path, body)
+                expect(reply.status, path).to.equal(status)
+                expect(reply.body.error.code).to.equal(code)
+              }
+              expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
+            },
+            { upstream: { url } },
+          ),
+      ))
+  }
+
+  it('that refuses to list its models results in 502, because the caller sent nothing wrong', async () => {
+    const server = await startFaultServer((_, response) => {
+      response.writeHead(400).end('no')
+    })
+    try {
+      await withService(
+        async ({ call }) => {
+          for (const reply of [
+            await call('GET', '/v1/chat/models'),
+            await call('POST', '/api/chat/send', { message: 'x' }),
+          ]) {
+            expect(reply.status).to.equal(502)
+            expect(reply.body.error).to.deep.include({ code: 'upstream_error' })
+            expect(reply.body.error.details).to.include({ upstream_status: 400, upstream_message: 'no' })
+          }
+        },
+        { upstream: { url: `${server.url}/v1` } },
+      )
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('that does not run results in 502, without its address', () =>
+    withService(
+      async ({ call }) => {
+        const { status, body } = await call('POST', '/v1/chat/completions', { messages })
+        expect(status).to.equal(502)
+        expect(body.error.code).to.equal('upstream_unreachable')
+        expect(body.error.message).to.include('connection refused').and.not.include('127.0.0.1')
+      },
+      { upstream: { url: 'http://127.0.0.1:9/v1' } },
+    ))
+
+  it('that is silent results in a timeout, before its first byte and in the middle', async () => {
+    const timeouts = { connect: 500, firstByte: 100, whole: 100, idle: 100 }
+    await withUpstream(
+      () => {},
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url }, timeouts)
+        const refusals = await Promise.all([
+          upstream.complete({ model: 'm1', messages }, never).catch((error) => error),
+          pieces(upstream).catch((error) => error),
+        ])
+        expect(refusals.map(({ code }) => code)).to.deep.equal(['upstream_timeout', 'upstream_timeout'])
+        await upstream.close()
+      },
+    )
+    await withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'half')
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url }, timeouts)
+        const refusal = await pieces(upstream).catch((error) => error)
+        expect(refusal.code).to.equal('upstream_timeout')
+        await upstream.close()
+      },
+    )
+  })
+
+  it('that never ends its error response is not waited for', () =>
+    withUpstream(
+      (response) => {
+        response.writeHead(500)
+        response.write('{')
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        const refusal = await upstream.complete({ model: 'm1', messages }, never).catch((error) => error)
+        expect(refusal.details).to.deep.equal({ upstream_status: 500 })
+        await upstream.close()
+      },
+    )).timeout(5_000)
+
+  it('that does not speak HTTP results in upstream_error', async () => {
+    const server = createServer((socket) => socket.end('invalid\r\n\r\n'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as import('node:net').AddressInfo
+    const upstream = await createOpenAiCompatible({ url: `http://127.0.0.1:${port}` })
+    const refusal = await upstream.listModels(never).catch((error) => error)
+    expect(refusal.code).to.equal('upstream_error')
+    await upstream.close()
+    server.close()
+  })
+
+  it('may send a stream at once, omit [DONE], and split characters between packets', async () => {
+    const { choices } = { choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }] }
+    await withUpstream(
+      (response) => sendJson(response, { choices }),
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        expect((await pieces(upstream)).map(({ kind }) => kind)).to.deep.equal(['delta', 'finish'])
+        await upstream.close()
+      },
+    )
+    await withUpstream(
+      async (response) => {
+        startEvents(response)
+        const bytes = Buffer.from(
+          `data: ${JSON.stringify({ choices: [{ delta: { content: 'ü漢👍' } }] })}\n\n`,
+        )
+        for (const byte of bytes) {
+          response.write(Buffer.of(byte))
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        sendDelta(response, '', 'length')
+        response.end()
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        expect(await pieces(upstream)).to.deep.equal([
+          { kind: 'delta', text: 'ü漢👍', model: 'm1' },
+          { kind: 'finish', reason: 'length', model: 'm1-7b', usage: undefined },
+        ])
+        await upstream.close()
+      },
+    )
+  })
+
+  it('is disconnected if a stream is left early', async () => {
+    let left = false
+    await withUpstream(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'one')
+        response.once('close', () => {
+          left = true
+        })
+      },
+      async ({ url }) => {
+        const upstream = await createOpenAiCompatible({ url })
+        for await (const piece of upstream.stream({ model: 'm1', messages }, never)) {
+          expect(piece.kind).to.equal('delta')
+          break
+        }
+        await until(() => left)
+        await upstream.close()
+      },
+    )
+  })
+
+  it('is refused at the start if its URL or its key is invalid', () =>
+    withDirectory(async (directory) => {
+      const keyFile = join(directory, 'key')
+      writeFileSync(keyFile, 'two\nlines', { mode: 0o600 })
+      for (const [upstream, kind] of [
+        [{ url: 'not a url' }, 'config'],
+        [{ url: 'ftp://127.0.0.1/v1' }, 'config'],
+        [{ url: 'http://user:secret@127.0.0.1/v1' }, 'config'],
+        [{ url: 'http://127.0.0.1/v1', keyFile: join(directory, 'nope') }, 'config'],
+        [{ url: 'http://127.0.0.1/v1', keyFile }, 'config'],
+        [{ url: 'http://models.example.com/v1', key: 'sk-1' }, 'refused'],
+      ] as const) {
+        const failure = await startService({ dataDir: directory, upstream }).catch((error) => error)
+        expect(failure, upstream.url).to.be.instanceOf(Failure)
+        expect(failure.kind).to.equal(kind)
+        expect(failure.message).not.to.include('secret')
+      }
+    }))
+
+  it('can be named by a preset', () => {
+    expect(readUpstream('ollama').href).to.equal('http://127.0.0.1:11434/v1')
+    expect(readUpstream('https://models.example.com/v1').href).to.equal('https://models.example.com/v1')
+    expect(() => readUpstream('toString')).to.throw('must be an http:// or https:// URL')
+  })
+
+  it('can be named by a preset when the service starts', () =>
+    withService(({ url }) => expect(url).to.be.a('string'), { upstream: { url: 'lm-studio' } }))
+})
+
+describe('the built-in model', () => {
+  it('says that it is not an AI, counts words as tokens, and respects max_tokens', () =>
+    withService(async ({ call }) => {
+      const { body } = await call('POST', '/v1/chat/completions', {
+        model: 'offline',
+        messages: [
+          { role: 'system', content: 'be brief' },
+          { role: 'user', content: 'hello' },
+        ],
+      })
+      expect(body.choices[0].message.content).to.include('not an AI').and.include('1 word and 5 characters')
+      expect(body.choices[0].finish_reason).to.equal('stop')
+      expect(body.usage.prompt_tokens).to.equal(3)
+      expect(body.usage.completion_tokens).to.equal(body.choices[0].message.content.split(' ').length)
+      const { body: short } = await call('POST', '/v1/chat/completions', { messages, max_tokens: 2 })
+      expect(short.choices[0]).to.deep.include({ finish_reason: 'length' })
+      expect(short.usage.completion_tokens).to.equal(2)
+    }))
+
+  it('is the only model without a model server', () =>
+    withService(async ({ call }) => {
+      const { body } = await call('GET', '/v1/chat/models')
+      expect(body.data.map(({ id }: { id: string }) => id)).to.deep.equal(['offline'])
+      for (const [path, request] of [
+        ['/v1/chat/completions', { messages, model: 'gpt-4' }],
+        ['/api/chat/send', { message: 'x', model: 'gpt-4' }],
+        ['/api/chat/send', { message: 'x', model: 'gpt-4', stream: true }],
+      ] as const) {
+        const answer = await call('POST', path, request)
+        expect(answer.status).to.equal(404)
+        expect(answer.body.error.code).to.equal('model_not_found')
+      }
+    }))
+})

@@ -1,0 +1,703 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { hintOf } from '../../src/cli/errors/hints.ts'
+import { Client } from '../../src/client/client.ts'
+import type { ClientOptions } from '../../src/client/client-options.ts'
+import type { Failure } from '../../src/contract/failure.ts'
+import type { SettingsPatch } from '../../src/contract/resources/settings.ts'
+import type { SettingsFile } from '../../src/contract/resources/settings-file.ts'
+import { applyPlan, assertCurrent } from '../../src/settings/apply/apply-plan.ts'
+import { readSent } from '../../src/settings/apply/sent-configuration.ts'
+import { changeAndVerify } from '../../src/settings/apply/verify-settings.ts'
+import { type Change, changesOf, makePlan } from '../../src/settings/plan.ts'
+import { systemClock } from '../../src/system/clock.ts'
+import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
+import {
+  answer,
+  type Behavior,
+  type FaultServer,
+  failing,
+  hangUp,
+  html502,
+  json,
+  reset,
+  resetMidBody,
+  silent,
+  startFaultServer,
+} from '../support/fault-server.ts'
+import { lay, SettingsService } from '../support/settings-service.ts'
+import { thrownFailure } from '../support/thrown-failure.ts'
+import { anyPatch, anySettings, someSettings } from './any-settings.ts'
+import { useStateDirectory } from './state-directory.ts'
+
+const dark = { theme: { mode: 'dark' } }
+const two = { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
+const elsewhere = answer(302, { location: 'https://elsewhere.example/' })
+/** Overrides of the normal behavior of the service. */
+type Manners = Partial<SettingsService>
+
+const ignored: Manners = { patched: (before) => before }
+
+/** Responses to the readings, by their number. */
+function reading(answered: (index: number) => Behavior | undefined): Manners {
+  return { otherwise: (method, index) => (method === 'GET' ? answered(index) : undefined) }
+}
+
+/** The callbacks that were called. */
+interface Told {
+  failedRequests: Failure[]
+  sideEffects: Change[]
+  warnings: string[]
+  taken: number
+  pauses: number[]
+}
+
+describe('applying a settings plan', () => {
+  const state = useStateDirectory()
+  let service: SettingsService
+  let server: FaultServer
+  let client: Client
+  let abort: AbortController
+  let told: Told
+
+  async function begin(manners: Manners = {}, first = someSettings, options: Partial<ClientOptions> = {}) {
+    await end()
+    service = Object.assign(new SettingsService(), { settings: first }, manners)
+    server = await startFaultServer(service.script)
+    abort = new AbortController()
+    told = { failedRequests: [], sideEffects: [], warnings: [], taken: 0, pauses: [] }
+    client = new Client({
+      baseUrl: server.url,
+      clock: hurriedClock(),
+      timeout: 2_000,
+      signal: abort.signal,
+      ...options,
+    })
+  }
+
+  async function end() {
+    await client?.close()
+    await server?.close()
+  }
+  after(end)
+
+  /** The requests in their order, such as `PATCH {"a":1}` and `GET`. */
+  const seen = () => server.requests.map(({ method, body }) => `${method} ${body}`.trim())
+
+  const applying = () => ({
+    directories: state.directories,
+    settings: client.settings,
+    service: server.url,
+    signal: abort.signal,
+    check: 'chatctl settings get theme.mode',
+    clock: {
+      ...systemClock,
+      sleep: async (ms: number) => {
+        told.pauses.push(ms)
+      },
+    },
+    onFailedRequest: (failure: Failure) => {
+      told.failedRequests.push(failure)
+    },
+    onSideEffect: (changes: Change[]) => {
+      told.sideEffects.push(...changes)
+    },
+    onWarning: (words: string) => {
+      told.warnings.push(words)
+    },
+    onChanged: () => {
+      told.taken++
+    },
+  })
+
+  function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = service.settings) {
+    const plan = makePlan(
+      server.url,
+      { settings, api },
+      before,
+      readSent(state.directories, server.url),
+      systemClock,
+    )
+    return applyPlan(plan, applying(), before)
+  }
+
+  /** Makes the change like `settings set`, without a reading before. */
+  function set(settings: SettingsPatch) {
+    return changeAndVerify(settings, applying())
+  }
+
+  it('sends only the keys that differ, and verifies them with one reading', async () => {
+    await begin()
+    await apply({ ...two, app_name: 'Chat' })
+    expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, 'GET'])
+    expect(service.settings).to.deep.equal(lay(someSettings, two))
+    expect(told).to.deep.equal({ failedRequests: [], sideEffects: [], warnings: [], taken: 1, pauses: [] })
+  })
+
+  it('sends nothing if nothing differs', async () => {
+    await begin()
+    await apply({ app_name: 'Chat', theme: { primary_color: '#3366ff' } })
+    expect(seen()).to.deep.equal([])
+    expect(told.taken).to.equal(0)
+  })
+
+  it('leaves no difference for any settings and any plan', async () => {
+    await fc.assert(
+      fc.asyncProperty(anySettings, anyPatch, async (first, wanted) => {
+        await begin({}, first)
+        await apply(wanted)
+        const plan = makePlan(
+          server.url,
+          { settings: wanted, api: {} },
+          service.settings,
+          undefined,
+          systemClock,
+        )
+        expect(changesOf(plan)).to.deep.equal([])
+        expect(told.sideEffects).to.deep.equal([])
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('trusts a reading more than a response without a usable body', async () => {
+    for (const said of [answer(204), answer(202), answer(200, {}, 'done'), json(201, { theme: 'x' })]) {
+      await begin({ answerPatch: said })
+      await apply(dark)
+      expect(told.taken).to.equal(1)
+    }
+  })
+
+  it('accepts a color that the service writes in lowercase', async () => {
+    const patched: Manners['patched'] = (before, patch) =>
+      JSON.parse(JSON.stringify(lay(before, patch)).replace(/#[0-9A-F]{6}/g, (color) => color.toLowerCase()))
+    await begin({ patched })
+    await apply({ theme: { primary_color: '#ABCDEF' } })
+    expect(service.settings.theme?.primary_color).to.equal('#abcdef')
+  })
+
+  describe('when a key did not take effect', () => {
+    for (const [status, said] of [
+      [200, json(200, lay(someSettings, two))],
+      [204, answer(204)],
+    ] as const) {
+      it(`reports a conflict although the response was ${status}`, async () => {
+        await begin({ ...ignored, answerPatch: said })
+        for (const act of [apply, set]) {
+          const failure = await failureOf(act(two))
+          expect(failure.kind).to.equal('conflict')
+          expect(failure.message).to.equal(
+            'theme.mode did not take effect: expected "dark", found "light"; ' +
+              `limits.max_tokens did not take effect: expected 12, found 4096 (the PATCH returned ${status})`,
+          )
+          expect(failure.details).to.deep.equal({
+            keys: [
+              { path: 'theme.mode', expected: 'dark', found: 'light' },
+              { path: 'limits.max_tokens', expected: 12, found: 4096 },
+            ],
+            status,
+          })
+        }
+        expect(told.pauses).to.deep.equal([300, 1_000, 300, 1_000])
+        expect(seen().filter((line) => line !== 'GET')).to.have.length(2)
+      })
+    }
+
+    it('names only the keys that did not take effect', async () => {
+      await begin({ patched: (before) => lay(before, dark) })
+      const failure = await failureOf(apply(two))
+      expect(failure.message).to.equal(
+        'limits.max_tokens did not take effect: expected 12, found 4096 (the PATCH returned 200)',
+      )
+    })
+
+    it('reports a key that the service does not know as missing', async () => {
+      await begin(ignored, { app_name: 'Chat', theme: null })
+      const failure = await failureOf(apply(dark))
+      expect(failure.message).to.contain('theme.mode did not take effect: expected "dark", found not set')
+    })
+
+    it('names managed keys that the service removed by replacing nested objects', async () => {
+      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
+      const failure = await failureOf(apply({ theme: { mode: 'dark', primary_color: '#3366FF' } }))
+      expect(failure.message).to.contain(
+        'theme.primary_color did not take effect: expected "#3366FF", found not set',
+      )
+      expect(failure.message).not.to.contain('theme.mode')
+    })
+  })
+
+  describe('when the outcome is unknown', () => {
+    const lost: [string, Behavior][] = [
+      ['a reset', reset],
+      ['a closed connection', hangUp],
+      ['a truncated response', resetMidBody()],
+      ['500', failing(500, 'oops', 'Broken')],
+      ['502', html502],
+      ['504', failing(504, 'late', 'Gateway timeout')],
+      ['a redirect to another origin', elsewhere],
+    ]
+    for (const [what, said] of lost) {
+      it(`reports an unknown outcome after ${what} if the old value is still found`, async () => {
+        for (const act of [apply, set]) {
+          await begin({ ...ignored, answerPatch: said })
+          const failure = await failureOf(act(two))
+          expect(failure).to.include({
+            kind: 'unknown_outcome',
+            code: 'unknown_outcome',
+            isOutcomeUnknown: true,
+          })
+          expect(failure.message)
+            .to.match(/^The outcome of the change is unknown: (?!the outcome).+/)
+            .and.to.contain(
+              act === apply
+                ? 'theme.mode is still "light", limits.max_tokens is still 4096'
+                : 'theme.mode is "light", not "dark", limits.max_tokens is 4096, not 12',
+            )
+            .and.not.to.contain('did not take')
+          expect(hintOf(failure)).to.contain('chatctl settings get theme.mode')
+          expect(failure.details).to.deep.include({
+            keys: [
+              { path: 'theme.mode', expected: 'dark', found: 'light' },
+              { path: 'limits.max_tokens', expected: 12, found: 4096 },
+            ],
+          })
+          expect(told).to.include({ taken: 1 })
+          expect(told.failedRequests).to.deep.equal([])
+          expect(seen().filter((line) => line !== 'GET')).to.have.length(1)
+        }
+      })
+    }
+
+    it('reports an unknown outcome after a timeout if the old value is still found', async () => {
+      await begin({ ...ignored, answerPatch: silent }, undefined, { timeout: 60 })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message).to.contain('within 60 ms')
+    })
+
+    it('reports an unknown outcome after 202, because the service has only accepted the change', async () => {
+      await begin({ ...ignored, answerPatch: answer(202) })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.details).to.have.property('status', 202)
+      expect(failure.message).to.equal(
+        'The outcome of the change is unknown: the PATCH returned 202; theme.mode is still "light"',
+      )
+    })
+
+    it('reads the settings back for five seconds', async () => {
+      await begin({ ...ignored, answerPatch: reset })
+      await failureOf(apply(dark))
+      expect(told.pauses.reduce((sum, ms) => sum + ms, 0)).to.equal(5_000)
+    })
+
+    it('succeeds if any reading finds the late change', async () => {
+      for (const lag of [0, 1, 2, 3, 4]) {
+        await begin({ lag, answerPatch: reset })
+        await apply(two)
+        expect(told.pauses).to.have.length(lag)
+        expect(told.failedRequests).to.have.length(1)
+      }
+    })
+
+    it('names the keys that changed and those that did not', async () => {
+      for (const said of [failing(500, 'oops', 'Broken'), reset]) {
+        await begin({ patched: (before) => lay(before, dark), answerPatch: said })
+        const failure = await failureOf(apply(two))
+        expect(failure.kind).to.equal('unknown_outcome')
+        expect(failure.message)
+          .to.contain('limits.max_tokens is still 4096')
+          .and.to.contain('; already changed: theme.mode')
+        expect(told.taken).to.equal(1)
+      }
+    })
+
+    it('reports a conflict for a value that is neither the old nor the new one', async () => {
+      await begin({ patched: (before) => lay(before, { theme: { mode: 'contrast' } }), answerPatch: reset })
+      const failure = await failureOf(apply(two))
+      expect(failure.kind).to.equal('conflict')
+      expect(failure.message)
+        .to.contain('theme.mode is "contrast", neither the old value "light" nor the new value "dark"')
+        .and.to.contain('limits.max_tokens is still 4096')
+      expect(failure.details).to.deep.include({
+        keys: [{ path: 'theme.mode', expected: 'dark', found: 'contrast' }],
+      })
+    })
+
+    it('reports an unknown outcome if the earlier value is not known', async () => {
+      await begin({ patched: (before) => lay(before, { theme: { mode: 'contrast' } }), answerPatch: reset })
+      const failure = await failureOf(set(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message).to.contain('theme.mode is "contrast", not "dark"')
+    })
+
+    it('reports an unknown outcome if the settings cannot be read back', async () => {
+      const broken = reading(() => failing(403, 'no', 'You may not read'))
+      await begin({ ...ignored, answerPatch: reset, ...broken })
+      const failure = await failureOf(set(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message)
+        .to.match(/^The outcome of the change is unknown: no response from /)
+        .and.to.contain('The settings could not be read back: You may not read')
+    })
+  })
+
+  describe('when a change has side effects', () => {
+    it('names the changed keys that the plan does not contain', async () => {
+      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
+      await apply(dark)
+      expect(told.sideEffects).to.deep.equal([{ path: 'theme.primary_color', from: '#3366FF', to: null }])
+    })
+
+    it('ignores fields that the interface does not define', async () => {
+      await begin({ patched: (before, patch) => ({ ...lay(before, patch), updated_at: 'now' }) })
+      await apply(dark)
+      expect(told.sideEffects).to.deep.equal([])
+    })
+
+    it('reports side effects even if a key did not take effect', async () => {
+      await begin({ patched: (before) => ({ ...before, app_name: 'other' }) })
+      await failureOf(apply(dark))
+      expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'other' }])
+    })
+
+    it('reports no side effects if the earlier values are not known', async () => {
+      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
+      await set(dark)
+      expect(told.sideEffects).to.deep.equal([])
+    })
+  })
+
+  describe('when a change took effect despite an error response', () => {
+    for (const [what, said] of [
+      ['500', failing(500, 'oops', 'Broken')],
+      ['503', failing(503, 'busy', 'Busy')],
+      ['403', failing(403, 'forbidden', 'No')],
+      ['422', failing(422, 'invalid', 'Bad')],
+      ['a reset', reset],
+      ['an interrupted response', resetMidBody()],
+    ] as const) {
+      it(`succeeds and reports the failed request after ${what}`, async () => {
+        // Without a reading before, chatctl accepts a refusal and does not read back.
+        const isRefusal = what === '403' || what === '422'
+        for (const act of isRefusal ? [apply] : [apply, set]) {
+          await begin({ answerPatch: said })
+          await act(dark)
+          expect(service.settings.theme?.mode).to.equal('dark')
+          expect(told.failedRequests).to.have.length(1)
+          expect(told.taken).to.equal(1)
+          expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(dark)}`, 'GET'])
+        }
+      })
+    }
+
+    it('names only the keys that did not take effect after a refusal', async () => {
+      await begin({
+        patched: (before) => lay(before, dark),
+        answerPatch: failing(403, 'forbidden', 'No'),
+      })
+      const failure = await failureOf(apply(two))
+      expect(failure.kind).to.equal('conflict')
+      expect(failure.message).to.contain('limits.max_tokens did not take')
+      expect(failure.message).not.to.contain('theme.mode')
+      expect(told.taken).to.equal(1)
+    })
+  })
+
+  describe('when the service refuses the change', () => {
+    for (const [status, kind] of [
+      [400, 'rejected'],
+      [401, 'unauthorized'],
+      [403, 'forbidden'],
+      [404, 'not_found'],
+      [409, 'conflict'],
+      [422, 'rejected'],
+      [429, 'rate_limited'],
+    ] as const) {
+      it(`fails with status ${status} if no reading finds a change`, async () => {
+        for (const act of [apply, set]) {
+          await begin({ ...ignored, answerPatch: failing(status, 'no', 'It may not be') }, undefined, {
+            maxWait: 0,
+          })
+          const failure = await failureOf(act(two))
+          expect(failure.message).to.equal('It may not be')
+          expect(failure.kind).to.equal(kind)
+          expect(failure.status).to.equal(status)
+          const looks = act === apply && status !== 401 && status !== 429
+          expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, ...(looks ? ['GET'] : [])])
+          expect(told).to.include({ taken: 0 })
+          expect(told.pauses).to.deep.equal([])
+        }
+      })
+    }
+
+    it('fails if a response with status 200 contains a failure', async () => {
+      const no = { success: false, message: 'It may not be' }
+      await begin({ ...ignored, answerPatch: json(200, no) })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('rejected')
+      expect(failure.message).to.equal('It may not be')
+    })
+
+    it('reports the refusal even if the settings cannot be read back', async () => {
+      const no = failing(403, 'forbidden', 'You may not write')
+      await begin({ ...ignored, answerPatch: no, ...reading(() => failing(401, 'who', 'Who are you')) })
+      expect((await failureOf(apply(dark))).message).to.equal('You may not write')
+      await begin(
+        { ...ignored, answerPatch: reset, ...reading(() => failing(500, 'oops', 'Broken')) },
+        undefined,
+        {
+          retries: 0,
+        },
+      )
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(told.taken).to.equal(1)
+    })
+
+    it('does not read back a change that was never sent', async () => {
+      await begin()
+      const { url } = server
+      await server.close()
+      const failure = await failureOf(set(dark))
+      expect(failure.message).to.contain(`Cannot reach ${url}`)
+      expect(told.taken).to.equal(0)
+    })
+  })
+
+  describe('when readings lag behind the change', () => {
+    for (const lag of [1, 2]) {
+      it(`reads again after ${lag} outdated ${lag === 1 ? 'reading' : 'readings'}`, async () => {
+        await begin({ lag })
+        await apply(dark)
+        expect(told.pauses).to.deep.equal([300, 1_000].slice(0, lag))
+        expect(told.sideEffects).to.deep.equal([])
+      })
+    }
+
+    it('reads again after a 500 that took effect', async () => {
+      await begin({ lag: 2, answerPatch: failing(500, 'oops', 'Broken') })
+      await apply(dark)
+      expect(told.failedRequests).to.have.length(1)
+    })
+
+    it('relies on the last reading that succeeded', async () => {
+      await begin({ ...ignored, ...reading((index) => (index > 0 ? failing(403, 'no', 'No') : undefined)) })
+      const failure = await failureOf(apply(dark))
+      expect(failure.message).to.contain('theme.mode did not take')
+    })
+
+    it('reports a conflict if the readings stay outdated for too long', async () => {
+      await begin({ lag: 3 })
+      expect((await failureOf(apply(dark))).kind).to.equal('conflict')
+    })
+  })
+
+  it('reports that a change was sent and could not be read back, which is not a refusal', async () => {
+    const limit = failing(429, 'limit', 'Too many', { 'retry-after': '3000' })
+    for (const said of [failing(403, 'no', 'You may not read'), limit]) {
+      await begin({ answerPatch: answer(204), ...reading(() => said) })
+      const failure = await failureOf(apply(dark))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message).to.match(
+        /^The PATCH returned 204, but the settings could not be read back: (You may not read|Too many)$/,
+      )
+      expect(hintOf(failure)).to.contain('chatctl settings get theme.mode')
+      expect(told.taken).to.equal(1)
+    }
+  })
+
+  it('passes on the error of the gate, and reads nothing', async () => {
+    const held = new Error('held back')
+    const gate = ({ method }: { method: string }) => {
+      if (method !== 'GET') throw held
+    }
+    await begin({}, undefined, { gate })
+    expect(await reasonOf(apply(dark, { version: '2' }))).to.equal(held)
+    expect(await reasonOf(apply({}, { version: '2' }))).to.equal(held)
+    expect(seen()).to.deep.equal([])
+    expect(told.taken).to.equal(0)
+  })
+
+  it('stops on an interruption, and records that the change may have taken effect', async () => {
+    await begin({
+      answerPatch: () => {
+        abort.abort(new Error('ended'))
+      },
+    })
+    expect(await reasonOf(apply(dark))).to.equal(abort.signal.reason)
+    expect(told.taken).to.equal(1)
+    expect(seen()).to.have.length(1)
+  })
+
+  it('stops on an interruption while it waits to read again', async () => {
+    await begin(ignored)
+    setTimeout(() => abort.abort(new Error('ended')), 50)
+    const reason = await reasonOf(changeAndVerify(dark, { ...applying(), clock: systemClock }))
+    expect(reason).to.equal(abort.signal.reason)
+  })
+
+  it('returns the response to the PATCH and the settings that were read back', async () => {
+    await begin({ answerPatch: json(200, { odd: 1 }) })
+    const { response, read } = await set(dark)
+    expect(response?.body).to.deep.equal({ odd: 1 })
+    expect(read).to.deep.equal(lay(someSettings, dark))
+    await begin({ answerPatch: failing(500, 'oops', 'Broken') })
+    expect(await set(dark)).to.deep.equal({ read: lay(someSettings, dark) })
+  })
+
+  describe('with the API configuration', () => {
+    it('sends all managed keys of the API configuration after the settings are verified', async () => {
+      await begin()
+      await apply(dark, { version: '2', cors: { allowed_methods: [] } })
+      expect(seen()).to.deep.equal([
+        `PATCH ${JSON.stringify(dark)}`,
+        'GET',
+        'POST {"version":"2","cors":{"allowed_methods":[]}}',
+        'GET',
+      ])
+      expect(told.taken).to.equal(1)
+      expect(readSent(state.directories, server.url)?.configuration).to.deep.equal({
+        version: '2',
+        cors: { allowed_methods: [] },
+      })
+      await apply(dark, { version: '2', cors: { allowed_methods: [] } })
+      expect(server.requests).to.have.length(4)
+      await apply({}, { version: '2', cors: { allowed_methods: ['GET'] } })
+      expect(seen().at(-1)).to.equal('POST {"version":"2","cors":{"allowed_methods":["GET"]}}')
+    })
+
+    it('sends no API configuration if a setting did not take effect', async () => {
+      await begin(ignored)
+      await failureOf(apply(dark, { version: '2' }))
+      expect(seen().join()).not.to.contain('POST')
+    })
+
+    it('detects settings that the API configuration changed', async () => {
+      await begin({ posted: (before) => lay(before, { theme: { mode: 'x' }, app_name: 'y' }) })
+      const failure = await failureOf(apply(dark, { version: '2' }))
+      expect(failure.message).to.equal(
+        'theme.mode did not take effect: expected "dark", found "x" (the POST returned 200)',
+      )
+      expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'y' }])
+    })
+
+    it('reports side effects of the settings once', async () => {
+      await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
+      await apply(dark, { version: '2' })
+      expect(told.sideEffects).to.deep.equal([{ path: 'theme.primary_color', from: '#3366FF', to: null }])
+    })
+
+    it('stops on an interruption, and records that the change may have taken effect', async () => {
+      await begin({
+        answerPost: () => {
+          abort.abort(new Error('ended'))
+        },
+      })
+      expect(await reasonOf(apply({}, { version: '2' }))).to.equal(abort.signal.reason)
+      expect(told.taken).to.equal(1)
+    })
+
+    it('reports the verified settings if setting the API configuration fails', async () => {
+      await begin({ answerPost: failing(403, 'no', 'You may not') })
+      const failure = await failureOf(apply(dark, { version: '2' }))
+      expect(failure.kind).to.equal('forbidden')
+      expect(failure.status).to.equal(403)
+      expect(failure.message).to.equal(
+        'The settings were changed and verified; setting the API configuration failed: You may not',
+      )
+      expect(readSent(state.directories, server.url)).to.equal(undefined)
+      const alone = await failureOf(apply({}, { version: '2' }))
+      expect(alone.message).to.equal('You may not')
+    })
+
+    it('reports an unknown outcome after a lost response, because it cannot be read back', async () => {
+      await begin({ answerPost: failing(500, 'oops', 'Broken') })
+      const failure = await failureOf(apply({}, { version: '2' }))
+      expect(failure.kind).to.equal('unknown_outcome')
+      expect(failure.message).to.equal('The outcome of the change is unknown: Broken')
+      expect(hintOf(failure)).to.contain('cannot be read back')
+      expect(told.taken).to.equal(1)
+      expect(readSent(state.directories, server.url)).to.equal(undefined)
+      const both = await failureOf(apply(dark, { version: '2' }))
+      expect(both.kind).to.equal('unknown_outcome')
+      expect(both.message).to.equal(
+        'The settings were changed and verified; the outcome of setting the API configuration is unknown: Broken',
+      )
+    })
+
+    it('states once that the outcome of a redirected request is unknown', async () => {
+      await begin({ answerPost: elsewhere })
+      const failure = await failureOf(apply(dark, { version: '2' }))
+      expect(failure.message).to.match(
+        /^The settings were changed and verified; the outcome of setting the API configuration is unknown: http.* redirects to /,
+      )
+    })
+
+    it('warns if the record of the sent configuration cannot be written', async () => {
+      await begin()
+      const { mkdirSync, writeFileSync } = await import('node:fs')
+      mkdirSync(state.path(), { recursive: true })
+      writeFileSync(`${state.path()}/api-configuration`, '')
+      await apply({}, { version: '2' })
+      expect(told.warnings).to.have.length(1)
+    })
+  })
+})
+
+describe('a plan that is applied later', () => {
+  const file = { settings: two, api: { version: '2', rate_limiting: { enabled: true } } }
+  const sent = { sentAt: '2026-01-02T03:04:05.000Z', configuration: { version: '1' } }
+  const later = new Date(Date.now() + 60_000).toISOString()
+  const plan = makePlan('local', file, someSettings, sent, systemClock)
+
+  it('is current while no managed key has changed', () => {
+    const now = lay(someSettings, { app_name: 'other', theme: { primary_color: '#000000' } })
+    assertCurrent(plan, now, { sentAt: later, configuration: { version: '1', cors: {} } })
+  })
+
+  it('is current on a machine that has sent nothing since the plan was made', () => {
+    assertCurrent(plan, someSettings, undefined)
+    assertCurrent(plan, someSettings, { sentAt: sent.sentAt, configuration: { version: '9' } })
+    const unsent = makePlan('local', file, someSettings, undefined, systemClock)
+    assertCurrent(unsent, someSettings, sent)
+  })
+
+  it('is outdated if managed keys have changed, and names each of them', () => {
+    const now = lay(someSettings, { theme: { mode: 'other' }, limits: { max_tokens: 5 } })
+    const resent = { sentAt: later, configuration: { version: '9' } }
+    const failure = thrownFailure(() => assertCurrent(plan, now, resent, 'Do this'))
+    expect(failure.kind).to.equal('conflict')
+    expect(failure.message).to.equal(
+      'The settings have changed since the plan was made: theme.mode was "light" and is now "other"; limits.max_tokens was 4096 and is now 5; ' +
+        `api.version was sent from this machine as "9" at ${later}`,
+    )
+    expect(failure.hint).to.equal('Do this')
+    expect(failure.details).to.deep.equal({
+      keys: [
+        { path: 'theme.mode', was: 'light', is: 'other' },
+        { path: 'limits.max_tokens', was: 4096, is: 5 },
+        { path: 'api.version', was: '1', is: '9' },
+      ],
+    })
+  })
+
+  it('is outdated even if a key already has the planned value', () => {
+    expect(thrownFailure(() => assertCurrent(plan, lay(someSettings, dark), sent)).kind).to.equal('conflict')
+  })
+
+  it('is outdated exactly if a managed key has changed', () => {
+    fc.assert(
+      fc.property(anySettings, anyPatch, anySettings, (before, settings, after) => {
+        const made = makePlan('local', { settings, api: {} }, before, undefined, systemClock)
+        const again = makePlan('local', { settings, api: {} }, after, undefined, systemClock)
+        const same =
+          JSON.stringify(made.settings).toLowerCase() === JSON.stringify(again.settings).toLowerCase()
+        fc.pre(same === (JSON.stringify(made) === JSON.stringify(again)))
+        if (same) assertCurrent(made, after, undefined)
+        else expect(thrownFailure(() => assertCurrent(made, after, undefined)).kind).to.equal('conflict')
+      }),
+    )
+  })
+})

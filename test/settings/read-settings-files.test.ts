@@ -1,0 +1,410 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: settings files have such references
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { stringify } from 'yaml'
+import { hintOf } from '../../src/cli/errors/hints.ts'
+import { type FileFault, readSettingsFiles } from '../../src/settings/file/read-settings-files.ts'
+import { lay } from '../support/settings-service.ts'
+import { thrownFailure } from '../support/thrown-failure.ts'
+import { anyConfiguration, anyPatch, anySubset } from './any-settings.ts'
+
+function read(text: string, env?: NodeJS.ProcessEnv, name = 'settings.yaml') {
+  return readSettingsFiles([{ name, text }], { env })
+}
+
+/** The faults as line:column, path, and message. */
+function faultsIn(text: string, env?: NodeJS.ProcessEnv, name?: string): string[] {
+  const failure = thrownFailure(() => read(text, env, name))
+  expect(failure.kind).to.equal('refused')
+  const { faults } = failure.details as { faults: FileFault[] }
+  const lines = faults.map(
+    ({ line, column, path, message }) => `${line}:${column} ${path ? `${path} ` : ''}${message}`,
+  )
+  for (const { line, column } of faults) expect(failure.message).to.contain(`:${line}:${column}: `)
+  return lines
+}
+
+describe('a settings file', () => {
+  it('is read from any YAML or JSON that represents settings', () => {
+    fc.assert(
+      fc.property(anyPatch, (settings) => {
+        const expected = { settings, api: {} }
+        expect(read(stringify(settings)), 'YAML').to.deep.equal(expected)
+        expect(read(JSON.stringify(settings, null, '\t'), undefined, 'a.json'), 'JSON').to.deep.equal(
+          expected,
+        )
+        expect(read(JSON.stringify(settings)), 'JSON as YAML').to.deep.equal(expected)
+      }),
+    )
+  })
+
+  it('can contain both settings and the API configuration, each below its name', () => {
+    fc.assert(
+      fc.property(anyPatch, anySubset(anyConfiguration), (settings, api) => {
+        expect(read(stringify({ $schema: './x.json', api, settings }))).to.deep.equal({ settings, api })
+        expect(read(stringify({ api }))).to.deep.equal({ settings: {}, api })
+        expect(read(JSON.stringify({ settings }), undefined, 'a.JSON')).to.deep.equal({ settings, api: {} })
+      }),
+    )
+  })
+
+  it('overrides the files before it, key by key', () => {
+    fc.assert(
+      fc.property(fc.array(anyPatch, { minLength: 1, maxLength: 4 }), (layers) => {
+        const sources = layers.map((layer, index) => ({
+          name: index % 2 ? 'a.json' : 'a.yaml',
+          text: JSON.stringify(index % 3 ? { settings: layer } : layer),
+        }))
+        const { settings } = readSettingsFiles(sources)
+        expect(settings).to.deep.equal(layers.reduce((all, layer) => lay(all, layer)))
+      }),
+    )
+  })
+
+  it('replaces lists of the files before it as a whole', () => {
+    const layer = (methods: string) => ({
+      name: 'x',
+      text: `api: {cors: {allowed_methods: ${methods}}}`,
+    })
+    expect(
+      readSettingsFiles([layer('[GET, POST]'), layer('[PUT]'), { name: 'y', text: '' }]).api,
+    ).to.deep.equal({
+      cors: { allowed_methods: ['PUT'] },
+    })
+    expect(readSettingsFiles([layer('[GET]'), layer('[]')]).api).to.deep.equal({
+      cors: { allowed_methods: [] },
+    })
+  })
+
+  it('can be empty if another file names a key', () => {
+    for (const text of [
+      '',
+      '# nothing\n',
+      '---\n',
+      '{}',
+      'theme: {}',
+      '$schema: x',
+      'settings: {}\napi: {}',
+    ]) {
+      expect(
+        readSettingsFiles([
+          { name: 'a', text },
+          { name: 'b', text: 'app_name: x' },
+        ]).settings,
+      ).to.deep.equal({
+        app_name: 'x',
+      })
+      const failure = thrownFailure(() => read(text))
+      expect(failure.message, text).to.equal('No settings in settings.yaml')
+    }
+    expect(thrownFailure(() => read('', undefined, 'a.json')).message).to.equal('No settings in a.json')
+  })
+
+  it('supports anchors, aliases, and <<', () => {
+    const text = 'app_name: &a dark\ntheme: {mode: *a}\n<<: [{app_name: 1}, {features: {chat: true}}]\n'
+    expect(read(text).settings).to.deep.equal({
+      app_name: 'dark',
+      theme: { mode: 'dark' },
+      features: { chat: true },
+    })
+  })
+
+  it('prefers its keys to those of <<, and the first of several sources of <<', () => {
+    const sources = '[{app_name: a, theme: {mode: x}}, {app_name: b, features: {chat: true}}]'
+    expect(read(`<<: ${sources}`).settings).to.deep.equal({
+      app_name: 'a',
+      theme: { mode: 'x' },
+      features: { chat: true },
+    })
+    expect(read(`app_name: c\n<<: ${sources}\n`).settings).to.include({ app_name: 'c' })
+  })
+
+  it('is rejected with the location and the correction of every fault', () => {
+    const text = `theme:
+  mode: 5
+  moed: x
+features:
+  chat: on
+limits:
+  max_tokens: "12"
+  max_requests_per_min: 1.5
+them: {}
+`
+    expect(faultsIn(text)).to.deep.equal([
+      '2:9 theme.mode must be a string: put it in quotes',
+      '3:3 theme.moed is an unknown key; did you mean theme.mode?',
+      '5:9 features.chat must be a boolean: write true or false',
+      '7:15 limits.max_tokens must be an integer: remove the quotes',
+      '8:25 limits.max_requests_per_min must be an integer',
+      '9:1 them is an unknown key; did you mean theme?',
+    ])
+  })
+
+  it('is rejected with its faults in the order of their locations', () => {
+    expect(
+      faultsIn('settings:\n  x: 1\napp_name: a\napi: {cors: {allowed_origins: [5, null]}}'),
+    ).to.deep.equal([
+      '2:3 x is an unknown key',
+      '3:1 app_name is next to settings and api; move it below settings',
+      '4:32 api.cors.allowed_origins.0 must be a string: put it in quotes',
+      '4:35 api.cors.allowed_origins.1 has no value',
+    ])
+  })
+
+  it('is rejected with the file name of each fault', () => {
+    const sources = ['theme: 5', 'app_name: true'].map((text, index) => ({ name: `${index}.yaml`, text }))
+    const failure = thrownFailure(() => readSettingsFiles(sources))
+    expect(failure.message).to.equal(
+      '2 errors; nothing was sent:\n0.yaml:1:8: theme must be an object\n1.yaml:1:11: app_name must be a string: put it in quotes',
+    )
+  })
+
+  it('is rejected with the right location for any white space', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('\n', '\r\n', '# a comment\n', '  \n'), { maxLength: 5 }),
+        fc.nat(4),
+        fc.boolean(),
+        (above, spaces, json) => {
+          const before = json ? above.filter((line) => !line.startsWith('#')) : above
+          const gap = ' '.repeat(spaces)
+          const text = `${before.join('')}{${gap}"theme":\n {"mode":${gap} 5 } }`
+          const expected = `${before.length + 2}:${11 + spaces} theme.mode must be a string: put it in quotes`
+          expect(faultsIn(text, undefined, json ? 'a.json' : 'a.yaml')).to.deep.equal([expected])
+        },
+      ),
+    )
+  })
+
+  it('is rejected if a key has no value, with a hint that # begins a comment', () => {
+    expect(faultsIn('theme:\n  mode:\napp_name: ~\nlimits:\n')).to.deep.equal([
+      '2:3 theme.mode has no value',
+      '3:11 app_name has no value',
+      '4:1 limits has no value',
+    ])
+    expect(faultsIn('api:\n  cors: {allowed_methods: [GET, null, "a b", 5]}')).to.deep.equal([
+      '2:33 api.cors.allowed_methods.1 has no value',
+      '2:39 api.cors.allowed_methods.2 must be an HTTP method name',
+      '2:46 api.cors.allowed_methods.3 must be a string: put it in quotes',
+    ])
+    const color = 'theme:\n  primary_color: #3366FF\n'
+    expect(faultsIn(color)).to.deep.equal(['2:18 theme.primary_color has no value'])
+    expect(hintOf(thrownFailure(() => read(color)))).to.contain('A # begins a comment')
+    expect(hintOf(thrownFailure(() => read('theme:\n  primary_color:\n')))).to.equal(undefined)
+    const list = 'api:\n  cors:\n    allowed_origins:\n      - #x\n      -\n'
+    expect(faultsIn(list)).to.deep.equal([
+      '4:9 api.cors.allowed_origins.0 has no value',
+      '5:8 api.cors.allowed_origins.1 has no value',
+    ])
+    expect(hintOf(thrownFailure(() => read(list)))).to.contain('A # begins a comment')
+    expect(faultsIn('{"app_name": null}', undefined, 'a.json')).to.deep.equal(['1:14 app_name has no value'])
+  })
+
+  it('is rejected if it mixes its two layouts', () => {
+    expect(faultsIn('settings: {app_name: x}\ntheme: {mode: dark}\napi: {}\nfoo: 1')).to.deep.equal([
+      '2:1 theme is next to settings and api; move it below settings',
+      '4:1 foo is an unknown key',
+    ])
+    expect(faultsIn('cors: {}\nversion: "1"')).to.deep.equal([
+      '1:1 cors is part of the API configuration; move it below api',
+      '2:1 version is part of the API configuration; move it below api',
+    ])
+    expect(faultsIn('theme.mode: dark')).to.deep.equal([
+      '1:1 theme.mode must be nested: move mode below theme',
+    ])
+    expect(faultsIn('$schema: 5\napp_name: x')).to.deep.equal(['1:10 $schema must be a string'])
+  })
+
+  it('is rejected if its YAML is ambiguous', () => {
+    expect(faultsIn('app_name: a\ntheme: {mode: x, mode: y}\napp_name: b')).to.deep.equal([
+      '2:18 duplicate key mode',
+      '3:1 duplicate key app_name',
+    ])
+    expect(faultsIn('app_name: a\n---\napp_name: b')).to.deep.equal([
+      '2:1 unexpected second document: the file must contain only one',
+    ])
+    expect(faultsIn('%YAML 1.1\n---\nfeatures: {chat: yes}')).to.deep.equal([
+      '1:1 the file is YAML 1.1; only YAML 1.2 is supported',
+    ])
+    expect(faultsIn('app_name: !x a')).to.deep.equal(['1:11 Unresolved tag: !x'])
+    expect(faultsIn('app_name: *a')).to.deep.equal(['1:11 unknown alias: no anchor &a before it'])
+    expect(faultsIn('<<: 5')).to.deep.equal([
+      '1:5 the value of << must be a map, an alias of a map, or a list of these',
+    ])
+    expect(faultsIn('theme:\n\tmode: x')).to.deep.equal(['2:1 Tabs are not allowed as indentation'])
+    expect(faultsIn('- a')).to.deep.equal(['1:1 the file must contain an object of settings'])
+    expect(faultsIn('null')).to.deep.equal(['1:1 the file must contain an object of settings'])
+  })
+
+  it('is rejected with the location if its name ends in .json and it is not JSON', () => {
+    const faults: Record<string, string> = {
+      '{"app_name": "a",\n"app_name": "b"}': '2:1 duplicate key app_name',
+      '{"app_name": "a",}': '1:18 expected a key in double quotes',
+      '{"app_name":\n tru}': '2:2 expected a JSON value',
+      '{"app_name": 01}': '1:14 expected a JSON value',
+      [`{"app_name": ${'1'.repeat(1_001)}}`]: '1:14 a number must not have more than 1,000 characters',
+      '{"app_name" "a"}': '1:13 expected a colon',
+      '{"app_name": "a\nb"}': '1:14 not a JSON string',
+      '{"app_name": "a"': '1:17 expected a comma or }',
+      '{"api": {"cors": {"allowed_methods": ["GET"}}}': '1:44 expected a comma or ]',
+      '{} {}': '1:4 unexpected text after the end of the JSON value',
+      'app_name: a': '1:1 expected a JSON value',
+    }
+    for (const [text, fault] of Object.entries(faults))
+      expect(faultsIn(text, undefined, 'a.json'), text).to.deep.equal([fault])
+  })
+
+  it('is accepted as JSON exactly if JSON.parse accepts it', () => {
+    const parts = fc.constantFrom(
+      ...[
+        '{',
+        '}',
+        '[',
+        ']',
+        ':',
+        ',',
+        '"app_name"',
+        '"x\\n"',
+        '"\\u00e4"',
+        '"\\x"',
+        '1',
+        '-',
+        '0',
+        '.5',
+        'e3',
+      ],
+      ...['true', 'null', ' ', '\n', '\t', '\u00a0', "'"],
+    )
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.array(parts, { maxLength: 8 }).map((all) => all.join('')),
+          fc.json({ maxDepth: 3 }),
+        ),
+        (text) => {
+          fc.pre(text.trim() !== '')
+          const failure = failureOf(text)
+          const isSyntax = /JSON|expected|duplicate key/.test(failure ?? '')
+          expect(isSyntax && !failure?.includes('duplicate key'), failure).to.equal(!isJson(text))
+        },
+      ),
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
+    )
+  })
+
+  it('is rejected if it is nested too deep or has too many values', () => {
+    const bomb = Array.from({ length: 9 }, (_, index) => {
+      const below = `*a${index - 1}`
+      return `a${index}: &a${index} [${Array(9).fill(index === 0 ? '1' : below)}]`
+    }).join('\n')
+    expect(faultsIn(bomb)).to.have.length(1)
+    expect(faultsIn('theme: &x {<<: *x}')).to.deep.equal(['1:16 nested too deeply'])
+    for (const name of ['a.json', 'a.yaml']) {
+      expect(faultsIn('['.repeat(100_000), undefined, name)[0]).to.match(/nested too deeply$/)
+      const wide = `{"app_name": [${Array(20_000).fill('1')}]}`
+      expect(faultsIn(wide, undefined, name)[0]).to.match(/the file has more than 10000 values$/)
+    }
+  })
+
+  it('can contain a text of any length', () => {
+    const name = `"${'x'.repeat(20_000_000)}\n`
+    const { settings } = read(JSON.stringify({ app_name: name }), undefined, 'a.json')
+    expect(settings.app_name === name).to.equal(true)
+  })
+
+  it('is rejected with keys such as __proto__ and constructor', () => {
+    const text = '{"__proto__": {"app_name": "x"}, "constructor": 1, "theme": {"__proto__": 5}}'
+    for (const name of ['a.json', 'a.yaml']) {
+      expect(faultsIn(text, undefined, name)).to.deep.equal([
+        '1:2 __proto__ is an unknown key',
+        '1:34 constructor is an unknown key',
+        '1:62 theme.__proto__ is an unknown key; known keys: theme.primary_color, theme.mode',
+      ])
+    }
+  })
+})
+
+describe('references to the environment in a settings file', () => {
+  it('are plain text unless replacement is requested', () => {
+    expect(read('app_name: ${A} $${B}').settings).to.deep.equal({ app_name: '${A} $${B}' })
+    expect(faultsIn('limits: {max_tokens: "${N}"}')).to.deep.equal([
+      '1:22 limits.max_tokens must be an integer; ${NAME} is not expanded',
+    ])
+  })
+
+  it('are replaced in texts, and converted to the type of the key', () => {
+    const text = `app_name: \${A}-$\${A}
+theme: {mode: "\${B}"}
+features: {chat: "\${B}"}
+limits: {max_tokens: "\${N}"}
+`
+    expect(read(text, { A: 'x: #y', B: 'on', N: '012' }).settings).to.deep.equal({
+      app_name: 'x: #y-${A}',
+      theme: { mode: 'on' },
+      features: { chat: true },
+      limits: { max_tokens: 12 },
+    })
+  })
+
+  it('do not convert a text without a reference', () => {
+    expect(faultsIn('limits: {max_tokens: "12"}\nfeatures: {chat: "on"}', {})).to.have.length(2)
+  })
+
+  it('are replaced once, and not again inside the value', () => {
+    expect(read('app_name: ${A}', { A: '${B}', B: 'x' }).settings).to.deep.equal({ app_name: '${B}' })
+  })
+
+  it('leave every other text unchanged', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (value) => {
+        fc.pre(!value.includes('${'))
+        expect(read(JSON.stringify({ app_name: value }), {}, 'a.json').settings).to.deep.equal({
+          app_name: value,
+        })
+      }),
+    )
+  })
+
+  it('to variables that are not set are faults with their locations', () => {
+    const text = 'app_name: |\n  a ${Q}\n  ${R}${Q}\ntheme:\n  mode: ${constructor}\n'
+    expect(faultsIn(text, { A: '' })).to.deep.equal([
+      '2:5 app_name needs Q, which is not set',
+      '3:3 app_name needs R, which is not set',
+      '3:7 app_name needs Q, which is not set',
+      '5:9 theme.mode needs constructor, which is not set',
+    ])
+  })
+
+  it('with invalid syntax are faults', () => {
+    expect(faultsIn('app_name: "${A-b} ${"\ntheme: {mode: "${}"}', { A: 'x' })).to.deep.equal([
+      '1:12 app_name contains ${A-b}, which is not a valid reference; write $${ for a literal ${',
+      '1:19 app_name contains ${, which is not a valid reference; write $${ for a literal ${',
+      '2:16 theme.mode contains ${}, which is not a valid reference; write $${ for a literal ${',
+    ])
+  })
+
+  it('do not show the value of the variable in a fault', () => {
+    const failure = thrownFailure(() => read('limits: {max_tokens: "${N}"}', { N: 'canary' }))
+    expect(failure.message).to.contain('limits.max_tokens must be an integer')
+    expect(JSON.stringify([failure.message, failure.details, hintOf(failure)])).not.to.contain('canary')
+  })
+})
+
+function failureOf(text: string): string | undefined {
+  try {
+    read(text, undefined, 'a.json')
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,116 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Client } from '../../src/client/client.ts'
+import { Failure } from '../../src/contract/failure.ts'
+import { type ConfirmAndApplyOptions, confirmAndApply } from '../../src/settings/apply/confirm-and-apply.ts'
+import { withSettingsLock } from '../../src/settings/apply/settings-lock.ts'
+import { makePlan } from '../../src/settings/plan.ts'
+import { systemClock } from '../../src/system/clock.ts'
+import { hurriedClock, reasonOf } from '../client/capture.ts'
+import { barrier } from '../support/barrier.ts'
+import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
+import { lay, SettingsService } from '../support/settings-service.ts'
+import { someSettings } from './any-settings.ts'
+import { useStateDirectory } from './state-directory.ts'
+
+describe('two concurrent changes of the settings of one service', () => {
+  const state = useStateDirectory()
+  let service: SettingsService
+  let server: FaultServer
+  let client: Client
+  let told: string[]
+  beforeEach(async () => {
+    service = Object.assign(new SettingsService(), { settings: someSettings })
+    server = await startFaultServer(service.script)
+    client = new Client({ baseUrl: server.url, clock: hurriedClock() })
+    told = []
+  })
+  afterEach(async () => {
+    await client.close()
+    await server.close()
+  })
+
+  const signal = new AbortController().signal
+  const locking = {
+    directories: state.directories,
+    signal,
+    onWait: () => void told.push('waits'),
+    warn: async (words: string) => void told.push(words),
+  }
+  const planOf = (mode: string) =>
+    makePlan(server.url, { settings: { theme: { mode } }, api: {} }, someSettings, undefined, systemClock)
+  const carry = (mode: string, confirm: () => Promise<void>, more: Partial<ConfirmAndApplyOptions> = {}) =>
+    confirmAndApply(planOf(mode), {
+      ...{
+        settings: client.settings,
+        clock: systemClock,
+        check: 'chatctl settings get',
+        confirm,
+        ...locking,
+      },
+      ...more,
+    })
+  const patches = () => server.requests.filter(({ method }) => method === 'PATCH').map(({ body }) => body)
+
+  it('run one after the other, so that the second is refused if its keys have changed', async () => {
+    const confirm = barrier(2)
+    const outcomes = await Promise.allSettled([carry('dark', confirm), carry('contrast', confirm)])
+    const [refusal, ...others] = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    expect(others).to.deep.equal([])
+    expect(refusal).to.be.instanceOf(Failure)
+    expect((refusal as Failure).kind).to.equal('conflict')
+    expect((refusal as Failure).message).to.match(
+      /^The settings have changed since the plan was made: theme\.mode was "light"/,
+    )
+    expect(patches()).to.have.length(1)
+    expect(told).to.deep.equal(['waits'])
+  })
+
+  it('both succeed if the second can make a new plan', async () => {
+    const confirm = barrier(2)
+    const replan: ConfirmAndApplyOptions['replan'] = async (now) =>
+      makePlan(server.url, { settings: { theme: { mode: 'x' } }, api: {} }, now, undefined, systemClock)
+    await Promise.all([carry('x', confirm, { replan }), carry('dark', confirm, { replan })])
+    expect(service.settings).to.deep.equal(lay(someSettings, { theme: { mode: 'x' } }))
+  })
+
+  it('wait for each other even after a failure, but not for another service', async () => {
+    const order: string[] = []
+    const hold = (name: string, to: string, work: () => Promise<void>) =>
+      withSettingsLock(to, locking, async () => {
+        order.push(`${name} begins`)
+        await work()
+        order.push(`${name} ends`)
+      })
+    let fail = (): void => {}
+    const failed = new Promise<void>((_, reject) => {
+      fail = () => reject(new Error('broken'))
+    })
+    const first = hold('first', 'a', () => failed)
+    const second = hold('second', 'a', async () => {})
+    await hold('other', 'b', async () => {})
+    expect(order).to.deep.equal(['first begins', 'other begins', 'other ends'])
+    fail()
+    expect(await reasonOf(first)).to.have.property('message', 'broken')
+    await second
+    expect(order.slice(3)).to.deep.equal(['second begins', 'second ends'])
+  })
+
+  it('stop on an interruption while one waits for the other', async () => {
+    const abort = new AbortController()
+    const reason = await withSettingsLock('a', locking, () => {
+      const waiting = withSettingsLock('a', { ...locking, signal: abort.signal }, async () => {})
+      setImmediate(() => abort.abort(new Error('ended')))
+      return reasonOf(waiting)
+    })
+    expect(reason).to.equal(abort.signal.reason)
+  })
+
+  it('run with a warning if the lock cannot be created', async () => {
+    mkdirSync(join(state.home(), '.local'), { recursive: true })
+    writeFileSync(join(state.home(), '.local', 'state'), 'in the way')
+    expect(await withSettingsLock('a', locking, async () => 'done')).to.equal('done')
+    expect(told.join()).to.match(/^Cannot lock the settings, .+: .+ \(ENOTDIR\)$/)
+  })
+})

@@ -1,0 +1,25 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { sampleSeed, takeSample, takesAll } from '../../support/take-sample.ts'
+
+/**
+ * Runs the properties of `npm test` with other values. The seed is random, and fast-check prints it with a
+ * failure. A sample takes some of the files, with as many runs as `npm test` and its own seed.
+ */
+
+const tests = resolve(import.meta.dirname, '../..')
+const files = globSync('**/*.test.ts', { cwd: tests })
+  .filter((file) => !/^(slow|system|soak|e2e)\b/.test(file))
+  .filter((file) => /from 'fast-check'/.test(readFileSync(join(tests, file), 'utf8')))
+  .sort()
+
+fc.configureGlobal(takesAll ? { numRuns: 2_000 } : { seed: sampleSeed })
+const { sample, words } = takeSample(files, 8)
+describe('property tests with random seeds', () => {
+  it(`include at least one file (files: ${words})`, () => {
+    expect(sample).to.have.length.above(0)
+  })
+})
+for (const file of sample) await import(join(tests, file))

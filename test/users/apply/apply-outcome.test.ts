@@ -1,0 +1,253 @@
+import { expect } from 'chai'
+import { Failure } from '../../../src/contract/failure.ts'
+import type { UserOutcome } from '../../../src/users/apply/user-outcome.ts'
+import { hashOfField, type WantedUser } from '../../../src/users/managed-fields.ts'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { failing } from '../../system/failing.ts'
+import { ApplyTrial } from './apply-trial.ts'
+
+const email = 'ada@example.com'
+const ada: WantedUser = { email, name: 'Ada', role: 'admin' }
+
+describe('the outcome of applying a user', () => {
+  const directory = perTest(makeEmptyDirectory)
+  const trial = perTest(
+    () => new ApplyTrial(directory.path, () => 0),
+    () => {},
+  )
+
+  /** Calls `act` once, instead of the response to a request. */
+  const instead = (request: string, act: () => void) => {
+    let isDone = false
+    trial.service.onRequest = (found) => {
+      if (found !== request || isDone) return
+      isDone = true
+      act()
+    }
+  }
+  const fail =
+    (status: number | undefined, isOutcomeUnknown = false) =>
+    (): never => {
+      const kind = status === 403 ? 'forbidden' : status === 401 ? 'unauthorized' : 'server_error'
+      throw new Failure(kind, 'It failed', { isOutcomeUnknown, ...(status !== undefined && { status }) })
+    }
+  const applied = async (wanted: WantedUser = ada, ...rest: WantedUser[]): Promise<UserOutcome> => {
+    const { outcomes } = await trial.run([wanted, ...rest], { concurrency: 1 })
+    return outcomes[0] as UserOutcome
+  }
+  const entry = async () => (await trial.entries())[0]
+
+  it('is created, or changed', async () => {
+    expect(await applied()).to.deep.include({ status: 'created', isCreated: true, sent: ['role'] })
+    expect(await applied({ ...ada, name: 'Ada L.' })).to.deep.include({ status: 'changed', sent: [] })
+    expect(Object.keys((await entry())?.hashes ?? {}).sort()).to.deep.equal(['name', 'role'])
+  })
+
+  it('is a conflict, and nothing is sent, if a field was changed after the plan', async () => {
+    await applied()
+    const between = () => {
+      for (const user of trial.service.users.values()) user.name = 'Eve'
+    }
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
+    expect(outcomes[0]).to.deep.include({
+      status: 'conflict',
+      mismatches: [{ path: 'name', expected: 'Ada', found: 'Eve' }],
+    })
+    expect(trial.service.requests).not.to.include(`PATCH ${email}`)
+  })
+
+  it('is a conflict without a read before the plan, if the value is not the one that was last sent', async () => {
+    await applied()
+    for (const user of trial.service.users.values()) user.name = 'Eve'
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { refresh: false })
+    expect(outcomes[0]).to.deep.include({
+      status: 'conflict',
+      mismatches: [{ path: 'name', expected: undefined, found: 'Eve' }],
+    })
+  })
+
+  it('is no conflict if someone else made the same change', async () => {
+    await applied()
+    const between = () => {
+      for (const user of trial.service.users.values()) user.name = 'Ada L.'
+    }
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
+    expect(outcomes[0]?.status).to.equal('unchanged')
+    expect(trial.service.requests).not.to.include(`PATCH ${email}`)
+  })
+
+  it('is unchanged, and nothing is sent, if only the first reading shows that it has the wanted values', async () => {
+    const { id } = trial.service.add({ email, name: 'Ada', settings: { theme: 'light' } })
+    const state = await trial.openState()
+    state.note({ email, id, hashes: {}, found: { name: 'drifted-abc' } })
+    await state.close()
+    const run = (wanted: WantedUser) => trial.run([wanted], { refresh: false })
+    expect((await run({ email, name: 'Ada' })).outcomes[0]?.status).to.equal('unchanged')
+    expect(trial.service.requests).to.deep.equal([`GET ${email}`])
+    expect(await entry()).to.deep.equal({ email, id, hashes: { name: hashOfField('name', 'Ada') } })
+    trial.service.onRequest = (request) => expect(request).not.to.contain('ASSIGN')
+    expect((await run({ email, name: 'Ada', settings: { theme: 'dark' } })).outcomes[0]?.status).to.equal(
+      'changed',
+    )
+    expect(trial.service.users.get(id)?.settings).to.deep.equal({ theme: 'dark' })
+  })
+
+  it('is a conflict, and nothing is sent, if the ID belongs to a user with another email', async () => {
+    await applied()
+    const between = () => {
+      for (const user of trial.service.users.values()) user.email = 'eve@example.com'
+    }
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between, refresh: false })
+    expect(outcomes[0]?.failure?.message).to.contain('has the email "eve@example.com" on the service')
+    expect(outcomes[0]?.status).to.equal('conflict')
+    expect(trial.service.requests.join()).not.to.contain('PATCH')
+  })
+
+  it('is nameless if the response to the create has the ID of another user', async () => {
+    trial.service.nextId = 'usr_1'
+    const { outcomes } = await trial.run([ada, { email: 'bob@example.com', role: 'member' }], {
+      concurrency: 1,
+    })
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['created', 'nameless'])
+    expect(outcomes[1]?.failure?.message).to.equal(`The response has the ID "usr_1" of ${email}`)
+    expect((await trial.entries()).map(({ id, creation }) => id ?? creation)).to.deep.equal([
+      'usr_1',
+      'nameless',
+    ])
+    expect(trial.service.requests).not.to.include('ASSIGN bob@example.com')
+    expect((await trial.run([ada, { email: 'carl@example.com' }])).outcomes[0]?.status).to.equal('nameless')
+  })
+
+  it('is nameless if the response to the create has the email of another user', async () => {
+    trial.service.created = { email: 'eve@example.com' }
+    const outcome = await applied({ email, role: 'member' })
+    expect(outcome).to.include({ status: 'nameless', isCreated: true, id: undefined })
+    expect(outcome?.failure?.message).to.contain('has the email "eve@example.com"')
+    expect(await entry()).to.deep.include({ creation: 'nameless' })
+    expect(trial.service.requests).to.deep.equal([`CREATE ${email}`])
+  })
+
+  it('is created if its ID was that of a user who is created again', async () => {
+    const bob = { email: 'bob@example.com' }
+    trial.service.nextId = 'usr_1'
+    await applied(bob)
+    trial.service.users.clear()
+    const { outcomes } = await trial.run([ada, bob], { recreates: true, concurrency: 1 })
+    // The next run creates the other user.
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['created', 'conflict'])
+  })
+
+  it('is not applied if the response to the assignment shows another role, which is sent again', async () => {
+    trial.service.assigned = { role: 'viewer' }
+    const outcome = await applied()
+    expect(outcome).to.include({ status: 'not_applied', isCreated: true })
+    expect(outcome.failure?.message).to.contain('expected "admin", found "viewer"')
+    expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['name'])
+    trial.service.assigned = { role: 'admin', permissions: ['x:y'] }
+    expect(await applied()).to.deep.include({ status: 'changed', sent: ['role'] })
+  })
+
+  it('is a conflict if the user was removed after the plan', async () => {
+    await applied()
+    const between = () => trial.service.users.clear()
+    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
+    expect(outcomes[0]?.failure?.message).to.equal('The user "usr_1" no longer exists')
+    expect(outcomes[0]?.status).to.equal('conflict')
+  })
+
+  it('is not applied if the service keeps another value, which is not recorded as sent', async () => {
+    await applied()
+    let reads = 0
+    trial.service.onRequest = (request) => {
+      if (request !== `GET ${email}` || ++reads === 1) return
+      for (const user of trial.service.users.values()) user.name = 'ADA'
+    }
+    expect(await applied({ ...ada, name: 'Ada L.' })).to.deep.include({
+      status: 'not_applied',
+      mismatches: [{ path: 'name', expected: 'Ada L.', found: 'ADA' }],
+    })
+    expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['role'])
+  })
+
+  it('is failed if the email is taken, with the ID that the service names', async () => {
+    trial.service.add({ email })
+    const { status, failure } = await applied()
+    expect(status).to.equal('failed')
+    expect(failure?.advice).to.deep.equal([{ code: 'adopt_existing', email, id: 'usr_1' }])
+    expect(await entry()).to.equal(undefined)
+  })
+
+  it('is unknown if the response to the create is lost, and the create is not sent again', async () => {
+    instead(`CREATE ${email}`, fail(undefined, true))
+    expect(await applied()).to.include({ status: 'unknown', id: undefined })
+    expect(await entry()).to.deep.equal({ email, creation: 'unknown', hashes: {} })
+    const { planned } = await trial.run([ada])
+    expect(planned).to.deep.equal([])
+    const { outcomes } = await trial.run([ada], { retries: () => true })
+    expect(outcomes[0]?.status).to.equal('created')
+  })
+
+  it('is pending, and nothing is sent, if the intent cannot be written to disk', async () => {
+    const { outcomes, ended } = await failing.call('writeSync', () => trial.run([ada]))
+    expect(outcomes[0]?.status).to.equal('pending')
+    expect(ended).to.include({ kind: 'storage' })
+    expect(trial.service.requests).to.deep.equal([])
+    expect(await trial.entries()).to.deep.equal([])
+    await applied()
+    await failing.call('writeSync', () => trial.run([{ ...ada, name: 'Ada L.', role: 'editor' }]))
+    expect(Object.keys((await entry())?.hashes ?? {}).sort()).to.deep.equal(['name', 'role'])
+  })
+
+  it('is nameless if the response to the create has no ID', async () => {
+    trial.service.faults = ['nameless']
+    expect(await applied()).to.deep.include({ status: 'nameless', isCreated: true })
+    expect(await entry()).to.deep.include({ creation: 'nameless' })
+    trial.service.faults = []
+    expect((await trial.run([ada], { retries: () => true })).planned).to.deep.equal([])
+  })
+
+  it('is changed if the response to a PATCH is lost, but the values are read back', async () => {
+    await applied()
+    trial.service.onRequest = (request) => {
+      if (request !== `PATCH ${email}`) return
+      for (const user of trial.service.users.values()) user.name = 'Ada L.'
+      fail(undefined, true)()
+    }
+    expect(await applied({ ...ada, name: 'Ada L.' })).to.include({ status: 'changed' })
+    expect((await entry())?.hashes).to.have.property('name')
+  })
+
+  it('is unknown if the response to an assignment is lost, and the next run sends it again', async () => {
+    await applied()
+    instead(`ASSIGN ${email}`, fail(500, true))
+    expect(await applied({ ...ada, role: 'member' })).to.include({ status: 'unknown', id: 'usr_1' })
+    expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['name'])
+    expect(await applied({ ...ada, role: 'member' })).to.include({ status: 'changed' })
+  })
+
+  it('is failed after 403, and the others continue', async () => {
+    instead(`CREATE ${email}`, fail(403))
+    const { outcomes, ended } = await trial.run([ada, { email: 'bob@example.com' }])
+    expect(ended).to.equal(undefined)
+    expect(outcomes.map(({ status }) => status).sort()).to.deep.equal(['created', 'failed'])
+    expect(await trial.entries()).to.have.length(1)
+  })
+
+  it('is pending if 401 ends the run, and the state has no trace of the create', async () => {
+    instead(`CREATE ${email}`, fail(401))
+    const { outcomes, ended } = await trial.run([ada, { email: 'bob@example.com' }], { concurrency: 1 })
+    expect([outcomes[0]?.status, outcomes.length]).to.deep.equal(['pending', 1])
+    expect(ended).to.include({ kind: 'unauthorized' })
+    expect(await trial.entries()).to.deep.equal([])
+  })
+
+  it('does not show a password that the service quotes', async () => {
+    instead(`CREATE ${email}`, () => {
+      throw new Failure('rejected', `Bad password "password of ${email}"`, { status: 422 })
+    })
+    expect((await applied()).failure?.message).to.equal(
+      'The response is not shown because it contains the password',
+    )
+  })
+})

@@ -1,0 +1,243 @@
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
+import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
+
+describe('importing a file of users again after it has changed', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: UsersServer
+  let path: string
+
+  async function begin(options: UsersServerOptions = {}): Promise<void> {
+    sandbox = createSandbox()
+    // Duplicates are allowed, so that the test notices a user that is created twice.
+    server = await UsersServer.start({ allowsDuplicates: true, ...options })
+    path = join(sandbox.home, 'users.csv')
+  }
+  afterEach(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  const run = (...args: string[]): Promise<Run> =>
+    runChatctl(sandbox, ['users', ...args], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+      timeout: 50_000,
+    })
+  const importing = (...flags: string[]) => run('import', path, '--yes', '--json', ...flags)
+  const errorOf = (run: Run, exitCode: number) => {
+    expect([run.exitCode, run.stdout], run.stderr).to.deep.equal([exitCode, ''])
+    return JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '').error
+  }
+  const counts = ({ stdout }: Run) => JSON.parse(stdout)
+  const write = (...lines: string[]) => writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
+  const emails = () => [...server.report().creates].flatMap(([email, { ids }]) => ids.map(() => email)).sort()
+
+  it('creates only the new rows, at any position', async () => {
+    await begin()
+    write('email,name', 'a@x.org,A', 'c@x.org,C')
+    await importing()
+    write('email,name', 'a@x.org,A', 'c@x.org,C', 'd@x.org,D')
+    const dry = await importing('--dry-run')
+    expect(counts(dry)).to.include({ rows: 3, already_done: 2, creates: 1 })
+    const appended = await importing()
+    expect(appended.exitCode, appended.stderr).to.equal(0)
+    expect(counts(appended)).to.include({ created: 1, already_done: 2 })
+    // Another order of columns and other quoting make no difference.
+    write('name,email', 'D,d@x.org', 'B,b@x.org', '"C",c@x.org', 'A,a@x.org')
+    expect(counts(await importing())).to.include({ created: 1, already_done: 3 })
+    expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org', 'd@x.org'])
+    expect(counts(await importing())).to.include({ created: 0, already_done: 4 })
+  })
+
+  it('works with JSON and YAML', async () => {
+    await begin()
+    const users = [{ email: 'a@x.org', metadata: { b: 1, a: [true] } }, { email: 'b@x.org' }]
+    for (const [name, texts] of Object.entries({
+      'users.json': [JSON.stringify(users.slice(0, 1)), JSON.stringify(users, undefined, 2)],
+      'users.yaml': ['- email: c@x.org\n', '# more\n- email: c@x.org\n\n- email: d@x.org\n'],
+    })) {
+      path = join(sandbox.home, name)
+      for (const text of texts) {
+        writeFileSync(path, text)
+        expect(counts(await importing())).to.include({ created: 1 })
+      }
+    }
+    expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org', 'd@x.org'])
+  })
+
+  it('fails if a row was removed, also if others were added', async () => {
+    await begin()
+    write('email', 'a@x.org', 'b@x.org')
+    await importing()
+    write('email', 'b@x.org', 'c@x.org')
+    for (const flags of [[], ['--dry-run']]) {
+      const refused = await importing(...flags)
+      expect(errorOf(refused, 7).message).to.contain(
+        'was edited or removed (row 1 of the earlier file, user usr_',
+      )
+      expect(errorOf(refused, 7).details).to.deep.equal({ rows: [1], count: 1 })
+    }
+    write('email', 'c@x.org', 'b@x.org', 'a@x.org')
+    expect(counts(await importing())).to.include({ created: 1, already_done: 2 })
+  })
+
+  it('fails if a row was removed whose user was created and whose assignment failed', async () => {
+    await begin()
+    write('email,role', 'a@x.org,admin')
+    server.onRequest = ({ path }) => {
+      // The user is deleted before the assignment arrives.
+      if (path.endsWith('/permissions')) (server.report().users as Map<string, unknown>).clear()
+    }
+    expect(counts(await importing())).to.include({ failed: 1 })
+    server.onRequest = undefined
+    write('email,role', 'a@x.org,editor')
+    expect(errorOf(await importing(), 7).message).to.contain(
+      'was edited or removed (row 1 of the earlier file, user usr_',
+    )
+    expect(emails()).to.deep.equal(['a@x.org'])
+  })
+
+  it('accepts a failed row that was fixed in place', async () => {
+    await begin({ rejects: (email) => email.startsWith('bad') })
+    write('email', 'a@x.org', 'bad@x.org')
+    expect((await importing()).exitCode).to.equal(9)
+    write('email', 'a@x.org', 'good@x.org')
+    expect(counts(await importing())).to.include({ created: 1, already_done: 1 })
+    expect(existsSync(join(sandbox.home, 'users.failed.csv'))).to.equal(false)
+  })
+
+  it('keeps the rows whose outcome is unknown', async () => {
+    await begin({ fates: { lost: 1 } })
+    write('email', 'a@x.org')
+    expect(counts(await importing())).to.include({ unknown: 1 })
+    const { url } = server
+    await server.close()
+    server = await UsersServer.start({}, Number(new URL(url).port))
+    write('email', 'b@x.org', 'a@x.org')
+    const grown = await importing()
+    expect(counts(grown)).to.include({ created: 1, unknown: 1 })
+    expect(grown.stderr).to.contain('--line 3')
+    expect(emails()).to.deep.equal(['b@x.org'])
+  })
+
+  it('keeps the generated passwords of earlier rows, and fails if those rows have moved', async () => {
+    await begin()
+    const to = join(sandbox.home, 'results.csv')
+    const flags = ['--generate-passwords', '--results', to]
+    write('email', 'a@x.org', 'b@x.org')
+    await importing(...flags)
+    const before = readFileSync(to, 'utf8').trim()
+    write('email', 'a@x.org', 'b@x.org', 'c@x.org')
+    const grown = await importing(...flags)
+    expect(grown.exitCode, grown.stderr).to.equal(0)
+    expect(readFileSync(to, 'utf8')).to.satisfy((text: string) => text.startsWith(before))
+    write('email', 'd@x.org', 'a@x.org', 'b@x.org', 'c@x.org')
+    expect(errorOf(await importing(...flags), 7).hint).to.equal('Append new rows at the end of the file.')
+    expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org'])
+  })
+
+  it('leaves no partial journal if it fails', async () => {
+    await begin()
+    write('email', 'a@x.org', 'b@x.org')
+    await importing()
+    write('email', 'b@x.org')
+    expect((await importing()).exitCode).to.equal(7)
+    const directory = join(sandbox.home, '.local/state/chatctl/state/imports')
+    const journals = globSync(join(directory, '*')).filter((name) => !name.endsWith('.lock'))
+    expect(journals).to.have.length(1)
+  })
+})
+
+describe('updates and assignments in a file', function () {
+  this.timeout(60_000)
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => UsersServer.start())
+
+  const run = (...args: string[]): Promise<Run> =>
+    runChatctl(sandbox, ['users', ...args, '--yes', '--json'], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+      timeout: 50_000,
+    })
+  const file = (name: string, text: string): string => {
+    const path = join(sandbox.home, name)
+    writeFileSync(path, text)
+    return path
+  }
+  const journals = () => globSync(join(sandbox.home, '.local/state/chatctl/state/imports/*.jsonl'))
+
+  it('are sent again by every run after a finished one, and the journal does not grow', async () => {
+    const ids = ['a@x.org', 'b@x.org'].map((email) => server.add({ email }))
+    const path = file('roles.csv', `id,role\n${ids.map((id) => `${id},editor\n`).join('')}gone,editor\n`)
+    let lineCount = 0
+    for (const night of [1, 2, 3]) {
+      const done = await run('permissions', 'assign', '--file', path)
+      expect(done.exitCode, done.stderr).to.equal(9)
+      expect(JSON.parse(done.stdout)).to.include({ updated: 2, already_done: 0, failed: 1, requests: 3 })
+      expect(server.report().assignments.get(ids[0] ?? '')).to.have.length(night)
+      const [journal = ''] = journals()
+      expect(journals()).to.have.length(1)
+      // From the second night on, the journal names the file of failed rows.
+      const lines = readFileSync(journal, 'utf8').split('\n')
+      if (night === 3) expect(lines).to.have.length(lineCount)
+      lineCount = lines.length
+    }
+  })
+
+  it('use one file of failed rows, also if the file changes every day', async () => {
+    const id = server.add({ email: 'a@x.org' })
+    for (const role of ['editor', 'admin', 'member']) {
+      const path = file('roles.csv', `id,role\n${id},${role}\ngone,${role}\n`)
+      const done = JSON.parse((await run('permissions', 'assign', '--file', path)).stdout)
+      expect(done).to.include({ updated: 1, failed: 1, failed_rows: join(sandbox.home, 'roles.failed.csv') })
+    }
+    expect(journals()).to.have.length(1)
+    const path = file('roles.csv', `id,role\n${id},editor\n`)
+    expect((await run('permissions', 'assign', '--file', path)).exitCode).to.equal(0)
+    expect(existsSync(join(sandbox.home, 'roles.failed.csv'))).to.equal(false)
+  })
+
+  it('are resumed after an interrupted run', async () => {
+    const ids = ['a@x.org', 'b@x.org', 'c@x.org'].map((email) => server.add({ email }))
+    const path = file('roles.csv', `id,role\n${ids.map((id) => `${id},editor\n`).join('')}`)
+    expect((await run('permissions', 'assign', '--file', path, '--quota', '2/h')).exitCode).to.equal(75)
+    const rest = await run('permissions', 'assign', '--file', path)
+    expect(JSON.parse(rest.stdout)).to.include({ updated: 1, already_done: 2, requests: 1 })
+    expect(rest.stderr).to.contain('2 rows were done by earlier runs')
+    const next = await run('permissions', 'assign', '--file', path)
+    expect(JSON.parse(next.stdout)).to.include({ updated: 3, already_done: 0, requests: 3 })
+  })
+
+  it('are sent again if the file also has new users, who are not created again', async () => {
+    const id = server.add({ email: 'old@x.org' })
+    const path = file('users.csv', `id,email,role\n${id},,editor\n,new@x.org,editor\n`)
+    expect(JSON.parse((await run('import', path)).stdout)).to.include({ created: 1, updated: 1 })
+    const again = await run('import', path)
+    expect(JSON.parse(again.stdout)).to.include({ created: 0, updated: 1, already_done: 1, requests: 1 })
+    // A new role is sent, because the last run has finished.
+    file('users.csv', `id,email,role\n${id},,admin\n,new@x.org,editor\n`)
+    const edited = await run('import', path)
+    expect(JSON.parse(edited.stdout)).to.include({ updated: 1, already_done: 1, requests: 1 })
+    expect(server.report().creates.get('new@x.org')?.ids).to.have.length(1)
+  })
+
+  it('are unfinished for doctor and --close if a later run was interrupted', async () => {
+    const ids = ['a@x.org', 'b@x.org'].map((email) => server.add({ email }))
+    const path = file(
+      'users.csv',
+      `id,email,role\n${ids.map((id) => `${id},,editor\n`).join('')},new@x.org,\n`,
+    )
+    expect((await run('import', path)).exitCode).to.equal(0)
+    // The first run has used three of the four requests.
+    expect((await run('import', path, '--quota', '4/h')).exitCode).to.equal(75)
+    const closed = await runChatctl(sandbox, ['users', 'import', path, '--close', '--json'], {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+    })
+    expect(closed.exitCode, closed.stderr).to.equal(0)
+    expect(JSON.parse(closed.stdout)[0]).to.include({ file: path, rows: 3, sent: 2, unknown: 0 })
+  })
+})

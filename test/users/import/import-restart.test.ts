@@ -1,0 +1,81 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
+
+describe('users import --restart', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let server: UsersServer
+  let path: string
+
+  async function begin(options: UsersServerOptions): Promise<void> {
+    sandbox = createSandbox()
+    server = await UsersServer.start({ allowsDuplicates: true, ...options })
+    path = join(sandbox.home, 'users.csv')
+    writeFileSync(path, 'email\na@example.com\nb@example.com\n')
+  }
+  afterEach(async () => {
+    await server.close()
+    sandbox.remove()
+  })
+
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
+    runChatctl(sandbox, args, {
+      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key', ...env },
+      timeout: 50_000,
+    })
+  const importing = (...flags: string[]) => run(['users', 'import', path, ...flags])
+
+  it('keeps the journal until something is sent', async () => {
+    await begin({})
+    expect((await importing('--yes')).exitCode).to.equal(0)
+    expect((await importing('--restart', '--dry-run')).exitCode).to.equal(0)
+    expect((await importing('--restart')).exitCode).to.equal(3)
+    await server.close()
+    expect((await importing('--restart', '--yes')).exitCode).to.equal(69)
+    await server.open()
+    expect((await importing('--yes')).exitCode).to.equal(0)
+    expect(server.report().users.size).to.equal(2)
+    writeFileSync(path, 'email\na@example.com\nc@example.com\n')
+    expect((await importing('--restart', '--dry-run')).exitCode).to.equal(0)
+    expect((await importing('--yes')).exitCode).to.equal(7)
+    expect((await importing('--restart', '--yes')).exitCode).to.equal(0)
+    expect((await importing('--yes')).exitCode).to.equal(0)
+    expect(server.report().users.size).to.equal(4)
+  })
+
+  it('reports a journal that cannot be locked, also for --dry-run and --close', async () => {
+    await begin({ fates: { lost: 1 } })
+    expect((await importing('--yes')).exitCode).to.equal(9)
+    const imports = join(sandbox.home, '.local/state/chatctl/state/imports')
+    const [journal = ''] = readdirSync(imports).filter((name) => name.endsWith('.jsonl'))
+    mkdirSync(join(imports, `${journal}.lock`))
+    for (const flag of ['--yes', '--dry-run', '--close'])
+      expectFailure(
+        await importing(flag),
+        1,
+        `Cannot use the directory ${imports}: unable to open database file`,
+      )
+  })
+
+  it('is not part of the suggested command that resolves a row', async () => {
+    await begin({ fates: { lost: 1 } })
+    const done = await importing('--restart', '--yes')
+    const [, command = ''] = /^ {2}(chatctl users import .*--on-unknown skip.*)$/m.exec(done.stderr) ?? []
+    expect(command).to.contain(path).and.not.to.contain('--restart')
+    expect((await run(command.split(' ').slice(1))).exitCode).to.equal(9)
+    expect((await importing('--yes', '--restart', '--on-unknown', 'skip')).exitCode).to.equal(2)
+    expect(server.report().users.size).to.equal(2)
+  })
+
+  it('is resumed without --restart', async () => {
+    await begin({ quota: { requests: 1, window: 60_000, headers: 'Retry-After' } })
+    const done = await importing('--restart', '--yes', '--max-wait', '1s', '--quota', '100/h')
+    expect(done.exitCode).to.equal(75)
+    expect(done.stderr).to.contain('To resume, run the same command without --restart.')
+  })
+})

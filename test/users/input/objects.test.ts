@@ -1,0 +1,299 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import yaml from 'yaml'
+import type { InputFormat } from '../../../src/users/input/input-format.ts'
+import type { ImportedUser } from '../../../src/users/rows/imported-user.ts'
+import { failureOf, faultsOf, outcomeOf, rowsOf, textInput } from './text-input.ts'
+
+const text = fc.string({ unit: fc.constantFrom(...'ab-#:"\'[]{},\\\n\t é😀&*!') })
+const word = fc.string({ unit: fc.constantFrom(...'abc'), minLength: 1 })
+const metadata = fc.dictionary(
+  text.filter((key) => key !== '__proto__'),
+  fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(text)),
+)
+const row = fc.record(
+  {
+    email: word.map((name) => `${name}@example.com`),
+    name: text,
+    metadata,
+    settings: fc.record({ theme: text, notifications_enabled: fc.boolean() }),
+    permissions: fc.array(word.map((name) => `read:${name}`)),
+    role: text.map((role) => `r${role.trim()}`),
+  },
+  { requiredKeys: ['email'], noNullPrototype: true },
+)
+const rows = fc.array(row, { minLength: 1, maxLength: 6 })
+/** A block scalar of only white space, as yaml writes it, is read as another text. */
+const plain = { aliasDuplicateObjects: false, blockQuote: false }
+const chunk = fc.integer({ min: 1, max: 40 })
+
+const writers: [string, InputFormat, (rows: readonly ImportedUser[]) => string][] = [
+  ['JSONL', 'jsonl', (all) => all.map((one) => JSON.stringify(one)).join('\r\n')],
+  ['JSON', 'json', (all) => JSON.stringify(all)],
+  ['indented JSON', 'json', (all) => JSON.stringify(all, undefined, 2)],
+  ['JSON in an object', 'json', (all) => `\ufeff${JSON.stringify({ users: all })}\n`],
+  ['a YAML list', 'yaml', (all) => yaml.stringify(all, plain)],
+  ['YAML in a map', 'yaml', (all) => `# all\n${yaml.stringify({ users: all }, plain)}`],
+  ['YAML documents', 'yaml', (all) => all.map((one) => `---\n${yaml.stringify(one, plain)}`).join('')],
+  ['YAML flow mappings', 'yaml', (all) => all.map((one) => `- ${JSON.stringify(one)}\n`).join('')],
+]
+
+describe('a file of rows', () => {
+  for (const [name, format, write] of writers) {
+    it(`is read as it was written: ${name}`, async () => {
+      await fc.assert(
+        fc.asyncProperty(rows, chunk, async (given, size) => {
+          const read = await rowsOf(textInput(format, write(given), size))
+          expect(read.map(({ row }) => row)).to.deep.equal(given)
+          expect(read.flatMap(({ faults }) => faults)).to.deep.equal([])
+          expect(read.map(({ index }) => index)).to.deep.equal(given.map((_, index) => index))
+        }),
+      )
+    })
+  }
+
+  for (const [format, text] of [
+    ['jsonl', '{"email":" A@x\\t","name":" A ","role":" admin"}'],
+    ['yaml', '- email: " A@x\\t"\n  name: " A "\n  role: "admin "\n'],
+  ] as const) {
+    it(`has email addresses and roles without the spaces around them: ${format}`, async () => {
+      const [read] = await rowsOf(textInput(format, text))
+      expect(read?.row).to.deep.equal({ email: 'A@x', name: ' A ', role: 'admin' })
+    })
+  }
+
+  for (const format of ['csv', 'jsonl', 'json', 'yaml'] as const) {
+    it(`of ${format} is read the same in any chunks, valid or not`, async () => {
+      const write = writers.find(([, written]) => written === format)?.[2]
+      const written = write ? rows.map(write) : fc.constant('email,name\na@x,"b\nc"\nb@x,é😀\n"c@x","d"\n')
+      const slip = fc.record({
+        at: fc.double({ min: 0, max: 1, noNaN: true }),
+        text: fc.constantFrom(
+          '"',
+          ',',
+          '\n',
+          '{',
+          '}',
+          '[',
+          ']',
+          ':',
+          '- ',
+          '\n- ',
+          '\n---\n',
+          'x',
+          '\\',
+          '',
+        ),
+        removes: fc.integer({ min: 0, max: 3 }),
+      })
+      await fc.assert(
+        fc.asyncProperty(written, fc.array(slip, { maxLength: 3 }), chunk, async (whole, slips, size) => {
+          const mangled = slips.reduce((all, { at, text, removes }) => {
+            const offset = Math.floor(at * all.length)
+            return all.slice(0, offset) + text + all.slice(offset + removes)
+          }, whole.toWellFormed())
+          const expected = await outcomeOf(textInput(format, mangled))
+          expect(await outcomeOf(textInput(format, mangled, size))).to.deep.equal(expected)
+        }),
+        // YAML takes ten times as long as the other formats.
+        { numRuns: (format === 'yaml' ? 0.4 : 1) * (fc.readConfigureGlobal().numRuns ?? 100) },
+      )
+    })
+  }
+
+  it('has the position of each invalid field', async () => {
+    const wrong =
+      '{"email": "é😀@x", "nmae": 1, "metadata": {"a": [1, {"__proto__": 2}]}, "permissions": ["a:b", "c"]}'
+    const messages = [
+      'unknown field "nmae", did you mean "name"?',
+      'the key "__proto__" is not allowed',
+      'permission "c" must have the form <action>:<resource>, such as read:chat',
+    ]
+    const at = (line: number, column: number): string[] =>
+      [19, 53, 95].map((offset, index) => `${line}:${column + offset - 1} ${messages[index]}`)
+    expect(await faultsOf('jsonl', `{"email":"a@x"}\n\n${wrong}`)).to.deep.equal(at(3, 1))
+    expect(await faultsOf('json', `[{"email":"😀@x"}, ${wrong}]`)).to.deep.equal(at(1, 19))
+    expect(await faultsOf('yaml', `# users\n- email: a@x\n- ${wrong}`)).to.deep.equal(at(3, 3))
+  })
+
+  it('has a message for each wrong type', async () => {
+    const lines: [object, string][] = [
+      [{ email: 5 }, '1:2 email must be a string'],
+      [{ email: null }, '1:2 email must be a string'],
+      [{ email: '\ud800@x' }, '1:2 "\\ud800@x" is not a valid email address'],
+      [{ email: 'a@x', permissions: 'a:b' }, '1:16 permissions must be a list of strings'],
+      [{ email: 'a@x', permissions: ['a:b', 1] }, '1:37 a permission must be a string'],
+      [{ email: 'a@x', metadata: [] }, '1:16 metadata must be an object'],
+      [{ email: 'a@x', settings: true }, '1:16 settings must be an object'],
+      [{ email: 'a@x', settings: { theme: 1 } }, '1:28 settings.theme must be a string'],
+      [
+        { email: 'a@x', settings: { notifications_enabled: 'on' } },
+        '1:28 settings.notifications_enabled must be true or false',
+      ],
+      [{ email: 'a@x', settings: { tehme: 'x' } }, '1:28 unknown field "tehme", did you mean "theme"?'],
+      [{ email: 'a@x', password: '' }, '1:16 password must not be empty'],
+      [{ email: 'a@x', role: '' }, '1:16 role must not be empty'],
+      [{ id: 'x', settings: {} }, '1:1 the row has only an id'],
+      [{ id: '', name: 'x' }, '1:2 the id must not be empty'],
+      [['a@x'], '1:1 a row must be an object'],
+    ]
+    for (const [row, fault] of lines) {
+      expect(await faultsOf('jsonl', JSON.stringify(row)), JSON.stringify(row)).to.deep.equal([fault])
+    }
+    const deep = `{"email":"a@x","metadata":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_001)}`
+    const [fault] = await faultsOf('jsonl', deep)
+    expect(fault).to.match(/metadata is nested deeper than 100 levels$/)
+  })
+
+  it('has the position of invalid JSON, which the message does not quote', async () => {
+    const texts: [string, string][] = [
+      ['{"a" "b"}', '1:6 invalid JSON: expected a colon'],
+      ['{"a": hunter2}', '1:7 invalid JSON: not a JSON value'],
+      ['{"a": 1 "b"}', '1:9 invalid JSON: expected a comma or the end of the object'],
+      ['{"a": 1,}', '1:9 invalid JSON: expected a key in double quotes'],
+      ["{'a': 1}", '1:2 invalid JSON: expected a key in double quotes or the end of the object'],
+      ['{"a": [1,]}', '1:10 invalid JSON: expected a value'],
+      ['{"a": [1}', '1:9 invalid JSON: expected a comma or the end of the list'],
+      ['{"a": "\\x"}', '1:7 invalid JSON: not a JSON value'],
+      ['{"a": "b', '1:7 invalid JSON: not a JSON value'],
+      ['{"a": {', '1:8 invalid JSON: expected a key in double quotes or the end of the object'],
+      ['{"a": 1} x', '1:10 invalid JSON: unexpected text after the value'],
+    ]
+    for (const [line, fault] of texts) expect(await faultsOf('jsonl', line), line).to.deep.equal([fault])
+  })
+
+  it('has each name as it was written after a similar one with a backslash', async () => {
+    const pairs = [
+      ['\\', '"'],
+      ['x\\', 'x\n'],
+      [`\\n${'a'.repeat(19)}`, `\n${'a'.repeat(21)}`],
+    ]
+    for (const [index, pair] of pairs.entries()) {
+      const given = pair.map((key) => ({
+        email: `${pair.indexOf(key)}@x`,
+        metadata: { [`pair ${index}`]: 0, [key]: 1 },
+      }))
+      const read = await rowsOf(textInput('jsonl', given.map((one) => JSON.stringify(one)).join('\n')))
+      expect(read.map(({ row }) => row)).to.deep.equal(given)
+    }
+  })
+
+  it('is refused at the second one of two equal names in an object', async () => {
+    const texts: [string, string[]][] = [
+      [
+        `{"email":"a@x","metadata":{"a":1${'0'.repeat(1_000)}}}`,
+        ['1:32 invalid JSON: a number must not have more than 1,000 characters'],
+      ],
+      ['{"email":"a@x","metadata":{"a":1},"metadata":{"a":2}}', ['1:35 duplicate key "metadata"']],
+      ['{"email":"a@x","metadata":{"a":[{"b":1, "\\u0062":2}]}}', ['1:41 duplicate key "b"']],
+      ['{"email":"a@x","metadata":{"a":{"email":1},"b":["a","a"],"c":"\\"email\\":{"}}', []],
+    ]
+    for (const [text, faults] of texts) {
+      expect(await faultsOf('jsonl', text), text).to.deep.equal(faults)
+      const inList = faults.map((fault) => fault.replace(/:(\d+)/, (_, column) => `:${Number(column) + 1}`))
+      expect(await faultsOf('json', `[${text}]`), text).to.deep.equal(inList)
+    }
+  })
+
+  it('is refused if an object repeats a name, and only then', async () => {
+    interface Generated {
+      text: string
+      repeats: boolean
+    }
+    const name = fc.constantFrom('a', 'b', '"', '\\', '{', ':', '')
+    const { object } = fc.letrec<{ value: Generated; object: Generated; list: Generated }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        fc
+          .constantFrom('1', '1.0', 'null', '"a"', '"\\""', '"\\":"', '"{"', '"a:"', '":"')
+          .map((text) => ({ text, repeats: false })),
+        tie('object'),
+        tie('list'),
+      ),
+      object: fc.array(fc.tuple(name, tie('value')), { maxLength: 3 }).map((pairs) => ({
+        text: `{${pairs.map(([key, { text }]) => `${JSON.stringify(key)} : ${text}`).join(', ')}}`,
+        repeats:
+          new Set(pairs.map(([key]) => key)).size < pairs.length || pairs.some(([, { repeats }]) => repeats),
+      })),
+      list: fc.array(tie('value'), { maxLength: 3 }).map((items) => ({
+        text: `[${items.map(({ text }) => text).join()}]`,
+        repeats: items.some(({ repeats }) => repeats),
+      })),
+    }))
+    await fc.assert(
+      fc.asyncProperty(object, async ({ text, repeats }) => {
+        const faults = await faultsOf('jsonl', `{"email":"a@x","metadata":${text}}`)
+        expect(/duplicate key /.test(faults.join()), text).to.equal(repeats)
+      }),
+    )
+  })
+
+  it('has one fault for each invalid item of YAML, which the message does not quote', async () => {
+    const items = [
+      '- email: a@x\n  email: b@x',
+      '- password: !hunter2 x',
+      '- password: *hunter2',
+      '- email: &one a@x',
+      '- email: *one',
+      '- name: "open',
+      '- email: c@x\n  metadata: {a: .inf}',
+      '- - email: a@x',
+      '- email: d@x',
+    ]
+    expect(await faultsOf('yaml', items.join('\n'))).to.deep.equal([
+      '2:3 invalid YAML: duplicate key',
+      '3:13 invalid YAML: tag resolve failed',
+      '4:13 unknown alias: its anchor is in another row or does not exist',
+      '6:10 unknown alias: its anchor is in another row or does not exist',
+      '7:14 invalid YAML: missing char',
+      '9:14 a number must be finite',
+      '10:3 a row must be an object',
+    ])
+  })
+
+  it('can mix YAML documents and lists', async () => {
+    const whole =
+      '%YAML 1.2\n---\n# one\nemail: a@x\nname: |\n  - A\n  B\npermissions:\n- a:b\n---\n- email: b@x\n-\n  email: c@x\n...\n--- {email: d@x} # four\n---\n'
+    const read = await rowsOf(textInput('yaml', whole))
+    expect(read.map(({ row, line }) => [line, row?.email])).to.deep.equal([
+      [4, 'a@x'],
+      [11, 'b@x'],
+      [12, 'c@x'],
+      [15, 'd@x'],
+    ])
+    expect(read[0]?.row).to.deep.equal({ email: 'a@x', name: '- A\nB\n', permissions: ['a:b'] })
+  })
+
+  const refused: [InputFormat, string, string][] = [
+    ['jsonl', '\n\n', 'rows contains no users'],
+    ['json', '  ', 'rows contains no users'],
+    ['json', '[]', 'rows contains no users'],
+    ['json', '{"users": []}', 'rows contains no users'],
+    ['json', '{"email":"a@x"}', 'rows:1:1: expected a list of objects or {"users": [...]}'],
+    ['json', '\n 5', 'rows:2:2: expected a list of objects or {"users": [...]}'],
+    ['json', '[\n{"email":"a@x"},\n{"email":', 'rows:3:1: unexpected end of file: the list is not closed'],
+    ['json', '{"users":[{"email":"a@x"}]', 'rows:1:27: unexpected end of file: the list is not closed'],
+    ['json', '[{"email":"a@x"} {}]', 'rows:1:18: expected a comma or end of the list'],
+    ['json', '[{"email":"a@x"},]', 'rows:1:18: expected a row of the list'],
+    ['json', '[{"email":"a@x"}] x', 'rows:1:19: unexpected text after the list'],
+    ['json', '{"users":[],"a":1}', 'rows:1:12: unexpected key: the object may contain only "users"'],
+    ['yaml', '# nothing\n---\n', 'rows contains no users'],
+    ['yaml', '%YAML 1.1\n---\n- email: a@x\n', 'rows:1:1: the file is YAML 1.1; only YAML 1.2 is supported'],
+    [
+      'yaml',
+      '- email: a@x\n...\n%YAML 1.1 # old\n---\nemail: b@x\nmetadata: {a: yes, b: 010}\n',
+      'rows:3:1: the file is YAML 1.1; only YAML 1.2 is supported',
+    ],
+    ['yaml', 'users:\n  email: a@x', 'rows:2:3: expected a list of users'],
+    ['yaml', '- email: a@x\n---\nhello', 'rows:3:1: expected a list of users'],
+    ['jsonl', `{"email":"${'a'.repeat(2_000_000)}"}`, 'rows:1: the row is longer than 1 MiB'],
+    ['json', `[\n{"email":"${'a'.repeat(2_000_000)}"}]`, 'rows:2: the row is longer than 1 MiB'],
+    ['yaml', `- email: x\n${'  # a\n'.repeat(300_000)}`, 'rows:1: the row is longer than 1 MiB'],
+  ]
+  for (const [format, given, message] of refused) {
+    it(`is refused as a whole: ${format} ${JSON.stringify(given.slice(0, 40))}`, async () => {
+      const failure = await failureOf(() => rowsOf(textInput(format, given)))
+      expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
+    })
+  }
+})

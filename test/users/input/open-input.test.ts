@@ -1,0 +1,261 @@
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { expect } from 'chai'
+import { type Input, openInput } from '../../../src/users/input/input.ts'
+import type { InputFormat } from '../../../src/users/input/input-format.ts'
+import { decodeChunks } from '../../../src/users/input/text/decode-chunks.ts'
+import { failureOf, textInput } from './text-input.ts'
+
+describe('opening a file of rows', () => {
+  let directory: string
+  const opened: Input[] = []
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'chatctl-input-'))
+  })
+  afterEach(() => {
+    for (const input of opened.splice(0)) input.close()
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  async function open(
+    path: string,
+    options: { format?: InputFormat; signal?: AbortSignal; stdin?: AsyncIterable<Uint8Array> } = {},
+  ): Promise<Input> {
+    const input = await openInput(path, {
+      signal: new AbortController().signal,
+      spoolDirectory: join(directory, 'state', 'spool'),
+      stdin: new PassThrough(),
+      untilEnded: () => () => {},
+      resolvePath: String,
+      ...options,
+    })
+    opened.push(input)
+    return input
+  }
+
+  function file(name: string, text: string | Uint8Array): string {
+    const path = join(directory, name)
+    writeFileSync(path, text)
+    return path
+  }
+
+  it('reads the whole file, as often as required', async () => {
+    const text = 'email\n'.repeat(100_000)
+    const path = file('users.csv', text)
+    const link = join(directory, 'link.csv')
+    symlinkSync(path, link)
+    const input = await open(link)
+    expect([input.name, input.path]).to.deep.equal([link, await realpath(path)])
+    expect(await textOf(input)).to.equal(text)
+    expect(await textOf(input)).to.equal(text)
+  })
+
+  const formats: [string, string, InputFormat | undefined, InputFormat][] = [
+    ['a.csv', '[', undefined, 'csv'],
+    ['a.JSONL', '', undefined, 'jsonl'],
+    ['a.ndjson', '', undefined, 'jsonl'],
+    ['a.json', '', undefined, 'json'],
+    ['a.yaml', '', undefined, 'yaml'],
+    ['a.yml', '', undefined, 'yaml'],
+    ['a.yml', '', 'json', 'json'],
+    ['a.txt', '[', 'yaml', 'yaml'],
+    ['a.txt', '\ufeff \n[{}]', undefined, 'json'],
+    ['a', '{"email":1}', undefined, 'jsonl'],
+    ['a', '- email: x', undefined, 'yaml'],
+    ['a', '---\nemail: x', undefined, 'yaml'],
+    ['a', '-x,email', undefined, 'csv'],
+    ['a', '', undefined, 'csv'],
+  ]
+  for (const [name, text, format, expected] of formats) {
+    it(`reads ${name} with ${JSON.stringify(text)}${format ? ` and --format ${format}` : ''} as ${expected}`, async () => {
+      const input = await open(file(name, text), format ? { format } : {})
+      expect(input.format).to.equal(expected)
+    })
+  }
+
+  it('stores stdin in an unlinked file that only its owner can read', async function () {
+    if (process.platform === 'win32') this.skip()
+    const stdin = new PassThrough()
+    stdin.write('[{"email":')
+    const opening = open('-', { stdin })
+    await waitUntil(() => readable(join(directory, 'state', 'spool')))
+    expect(statSync(join(directory, 'state', 'spool')).mode & 0o777).to.equal(0o700)
+    expect(readdirSync(join(directory, 'state', 'spool'))).to.deep.equal([])
+    stdin.end('"a@x"}]')
+    const input = await opening
+    expect([input.name, input.path, input.format]).to.deep.equal(['stdin', undefined, 'json'])
+    expect(await textOf(input)).to.equal('[{"email":"a@x"}]')
+    expect(await textOf(input)).to.equal('[{"email":"a@x"}]')
+  })
+
+  it('stores a named pipe like stdin', async function () {
+    if (process.platform === 'win32') this.skip()
+    const path = join(directory, 'pipe.csv')
+    execFileSync('mkfifo', [path])
+    const opening = open(path)
+    setTimeout(() => writeFileSync(path, 'email\na@x\n'), 50)
+    const input = await opening
+    expect([input.name, input.path, input.format]).to.deep.equal([path, undefined, 'csv'])
+    expect(await textOf(input)).to.equal('email\na@x\n')
+    expect(await textOf(input)).to.equal('email\na@x\n')
+  })
+
+  it('stops waiting for a pipe without data when it is aborted', async function () {
+    if (process.platform === 'win32') this.skip()
+    const path = join(directory, 'pipe')
+    execFileSync('mkfifo', [path])
+    for (const silent of ['-', path]) {
+      const controller = new AbortController()
+      const reason = new Error('enough')
+      setTimeout(() => controller.abort(reason), 50)
+      let thrown: unknown
+      await open(silent, { signal: controller.signal }).catch((error) => {
+        thrown = error
+      })
+      expect(thrown).to.equal(reason)
+    }
+    expect(readdirSync(join(directory, 'state', 'spool'))).to.deep.equal([])
+    // Ends the thread that waits for the other end.
+    writeFileSync(path, '')
+    if (process.platform !== 'linux') return
+    while (!openFiles().includes(path)) {
+      // A busy loop, so that this thread does nothing before the other one has opened the pipe.
+    }
+    await expectClosed(path)
+  })
+
+  it('closes a pipe with data when it is aborted', async function () {
+    // Open files are listed in /proc.
+    if (process.platform !== 'linux') this.skip()
+    const path = join(directory, 'pipe')
+    execFileSync('mkfifo', [path])
+    const writer = openSync(path, 'r+')
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 50)
+    await open(path, { signal: controller.signal }).catch(() => {})
+    // The thread that reads ends with the next byte.
+    writeSync(writer, 'x')
+    closeSync(writer)
+    await expectClosed(path)
+  })
+
+  it('detects that the file changes while it is read, and between two readings', async () => {
+    const path = file('users.csv', 'email\n'.repeat(200_000))
+    const input = await open(path)
+    const failure = await failureOf(async () => {
+      for await (const _ of input.read()) appendFileSync(path, 'x')
+    })
+    expect([failure.kind, failure.message]).to.deep.equal([
+      'conflict',
+      `${path} was changed while chatctl was reading it`,
+    ])
+    const again = await open(path)
+    await textOf(again)
+    appendFileSync(path, 'x')
+    expect((await failureOf(() => textOf(again))).kind).to.equal('conflict')
+  })
+
+  it('refuses a directory, a missing file, an empty name, and stdin that cannot be stored', async () => {
+    mkdirSync(join(directory, 'a.csv'))
+    const failures = [
+      [join(directory, 'a.csv'), `${join(directory, 'a.csv')} is a directory, not a file`],
+      [
+        join(directory, 'none.csv'),
+        `Cannot read ${join(directory, 'none.csv')}: no such file or directory (ENOENT)`,
+      ],
+      ['', 'Cannot read the file: its name is empty: no such file or directory (ENOENT)'],
+    ]
+    for (const [path = '', message] of failures) {
+      const failure = await failureOf(() => open(path))
+      expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
+    }
+    const blocked = file('blocked', '')
+    const failure = await failureOf(() =>
+      openInput('-', {
+        signal: new AbortController().signal,
+        spoolDirectory: join(blocked, 'spool'),
+        stdin: new PassThrough().end('x'),
+        untilEnded: () => () => {},
+        resolvePath: String,
+      }),
+    )
+    expect(failure.kind).to.equal('storage')
+  })
+
+  it('refuses what is not text, with its line, in any chunks', async () => {
+    const texts: [number[], string][] = [
+      [[0x61, 10, 0xc3, 0xa9, 10, 0x62, 0xe9, 0x62, 10], 'rows is not UTF-8 text at line 3'],
+      [[0x61, 10, 0xf0, 0x9f, 0x98], 'rows is not UTF-8 text at line 2'],
+      [[0xff, 0xfe, 0x61, 0], 'rows is UTF-16 text, not UTF-8 at line 1'],
+      [[0x61, 10, 10, 0x62, 0], 'rows is not text: NUL character on line 3'],
+    ]
+    for (const [bytes, message] of texts) {
+      for (const chunk of [1, 2, 3, 100]) {
+        const failure = await failureOf(() => textOf(textInput('csv', Buffer.from(bytes), chunk)))
+        expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
+      }
+    }
+  })
+
+  it('joins characters that are split over chunks, and removes a byte order mark', async () => {
+    const text = 'aé\u4e16😀\ufeff\n'
+    for (const chunk of [1, 2, 3, 4, 5, 100]) {
+      expect(await textOf(textInput('csv', `\ufeff${text}`, chunk))).to.equal(text)
+    }
+  })
+})
+
+async function textOf(input: Input): Promise<string> {
+  let text = ''
+  for await (const piece of decodeChunks(input)) text += piece
+  return text
+}
+
+/** The targets of the file descriptors of this process. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(join('/proc/self/fd', descriptor))
+    } catch {
+      // The descriptor that read the directory.
+      return ''
+    }
+  })
+}
+
+function readable(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+/** Waits until this process has closed a file. Node warns if it has to close a forgotten file itself. */
+async function expectClosed(path: string): Promise<void> {
+  const warnings: string[] = []
+  const listener = ({ message }: Error) => void warnings.push(message)
+  process.on('warning', listener)
+  await waitUntil(() => !openFiles().includes(path))
+  process.off('warning', listener)
+  expect(warnings).to.deep.equal([])
+}
+
+async function waitUntil(done: () => boolean): Promise<void> {
+  while (!done()) await new Promise((resolve) => setTimeout(resolve, 5))
+  // Also waits for what follows immediately.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+}

@@ -1,0 +1,62 @@
+import { Failure } from '../../../src/contract/failure.ts'
+import type { Input } from '../../../src/users/input/input.ts'
+import type { InputFormat } from '../../../src/users/input/input-format.ts'
+import type { InputRow, RowFault } from '../../../src/users/input/input-row.ts'
+import { readRows } from '../../../src/users/input/read-rows.ts'
+import type { RowKind } from '../../../src/users/rows/imported-user.ts'
+
+/** An input with this text, read in chunks of `chunk` bytes. */
+export function textInput(format: InputFormat, text: string | Uint8Array, chunk = 64 * 1024): Input {
+  const bytes = Buffer.from(text as string)
+  return {
+    name: 'rows',
+    path: undefined,
+    format,
+    async *read() {
+      for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk)
+    },
+    close() {},
+  }
+}
+
+/** All rows of an input. */
+export async function rowsOf(input: Input, kind: RowKind = 'users'): Promise<InputRow[]> {
+  const rows: InputRow[] = []
+  for await (const batch of readRows(input, kind)) for (const row of batch) rows.push(row)
+  return rows
+}
+
+/** Each fault as `line:column message`. */
+export async function faultsOf(
+  format: InputFormat,
+  text: string,
+  kind: RowKind = 'users',
+): Promise<string[]> {
+  const rows = await rowsOf(textInput(format, text), kind)
+  return rows.flatMap(({ faults }) => faults.map(describeFault))
+}
+
+export function describeFault({ line, column, message }: RowFault): string {
+  return `${line}:${column} ${message}`
+}
+
+/** The failure of `act`. Any other outcome throws. */
+export async function failureOf(act: () => Promise<unknown>): Promise<Failure> {
+  try {
+    await act()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('it did not fail')
+}
+
+/** The rows or the failure of an input, in a form that can be compared. */
+export async function outcomeOf(input: Input): Promise<unknown> {
+  try {
+    return await rowsOf(input)
+  } catch (error) {
+    if (error instanceof Failure) return `${error.kind}: ${error.message}`
+    throw error
+  }
+}

@@ -1,0 +1,424 @@
+import { expect } from 'chai'
+import { hintOf } from '../../../src/cli/errors/hints.ts'
+import { Failure } from '../../../src/contract/failure.ts'
+import { runRows } from '../../../src/users/send/run-rows.ts'
+import { type Pause, Throttle, type ThrottleOptions } from '../../../src/users/send/throttle.ts'
+import { failureOf, reasonOf } from '../../client/capture.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
+import {
+  LimitedService,
+  type LimitedServiceOptions,
+  rateLimitHeaders,
+  retryAfter,
+} from './limited-service.ts'
+
+const hour = 3_600_000
+
+interface Scene {
+  limit?: number
+  window?: number
+  headers?: LimitedServiceOptions['headers']
+  latency?: () => number
+  random?: () => number
+  throttle?: Partial<ThrottleOptions>
+}
+
+/** The throttle of a resumed import: 10 requests in 5 s, some of which an earlier run has used. */
+function resumed(clock: SteppedClock, spent: ThrottleOptions['spent']): Throttle {
+  return new Throttle({
+    clock,
+    maxWait: 0,
+    signal: new AbortController().signal,
+    quota: { requests: 10, window: 5000 },
+    spent,
+  })
+}
+
+function stage({ limit = 100, window = hour, headers, latency, random, throttle: options }: Scene) {
+  const clock = new SteppedClock(random)
+  const pauses: Pause[] = []
+  const goes: number[] = []
+  const throttle: Throttle = new Throttle({
+    clock,
+    maxWait: Number.POSITIVE_INFINITY,
+    signal: new AbortController().signal,
+    onPause: (pause) => pauses.push(pause),
+    onResume: () => goes.push(clock.now()),
+    ...options,
+  })
+  const service = new LimitedService({
+    clock,
+    limit,
+    window,
+    ...(headers ? { headers } : {}),
+    ...(latency ? { latency } : {}),
+    observe: (event) => throttle.observe(event),
+  })
+  /** Sends this many requests by 8 workers, or as many as given. */
+  const send = (requests: number, workers = 8) =>
+    clock.run(
+      runRows(
+        batchesOf(requests),
+        workers,
+        () => throttle.through(service.request),
+        () => false,
+      ),
+    )
+  return { clock, throttle, service, pauses, goes, send }
+}
+
+async function* batchesOf(count: number): AsyncIterable<number[]> {
+  for (let from = 0; from < count; from += 64)
+    yield Array.from({ length: Math.min(64, count - from) }, (_, i) => from + i)
+}
+
+describe('the throttle of an import', () => {
+  describe('for a service with a window of an hour', () => {
+    it('causes no 429 if responses have the remaining quota', async () => {
+      const { service, pauses, send } = stage({ headers: rateLimitHeaders })
+      await send(450)
+      expect(service).to.include({ taken: 450, refused: 0 })
+      expect(service.elapsed).to.be.within(4 * hour, 4 * hour + 20_000)
+      expect(pauses.map(({ why }) => why)).to.deep.equal(['quota', 'quota', 'quota', 'quota'])
+    })
+
+    it('causes at most one 429 per worker and window if only a 429 has the wait', async () => {
+      const { service, pauses, goes, send } = stage({ headers: retryAfter })
+      await send(450)
+      expect(service.taken).to.equal(450)
+      expect(service.refused).to.be.at.most(4 * 8)
+      expect(service.elapsed).to.be.within(4 * hour, 4 * hour + 20_000)
+      expect(pauses).to.have.length(4)
+      expect(goes).to.have.length(4)
+    })
+
+    it('sends one request at a time, with exponential delay, if no response has the wait', async () => {
+      const { service, send } = stage({})
+      await send(250)
+      expect(service.taken).to.equal(250)
+      // Two windows: in each, 8 requests at once, and then about one request in 22.5 s.
+      expect(service.refused).to.be.within(2 * 150, 2 * 180)
+      expect(service.elapsed).to.be.within(2 * hour, 2 * hour + 60_000)
+      const waits = service.arrivals.slice(108, 116).map((at, index, all) => at - (all[index - 1] ?? at))
+      expect(waits.slice(1)).to.deep.equal(
+        [1500, 3000, 6000, 12000, 22500, 22500, 22500].map((ms) => ms + 20),
+      )
+    })
+
+    it('sends all requests if responses arrive in another order', async () => {
+      let seed = 1
+      const random = () => {
+        seed = (seed * 16_807) % 2_147_483_647
+        return seed / 2_147_483_647
+      }
+      const { service, send } = stage({ headers: rateLimitHeaders, latency: () => 5 + 300 * random() })
+      await send(330, 16)
+      expect(service).to.include({ taken: 330, refused: 0 })
+    })
+  })
+
+  it('uses the whole quota that responses report', async () => {
+    const { service, send } = stage({ headers: rateLimitHeaders })
+    await send(100)
+    expect(service).to.include({ taken: 100, mostAtOnce: 8 })
+    expect(service.elapsed).to.be.below(2000)
+  })
+
+  it('sends one request first after a pause, and the others when it is answered', async () => {
+    const { service, send } = stage({ limit: 8, window: 10_000, headers: retryAfter })
+    await send(16)
+    const second = service.arrivals.filter((at) => at >= 10_000)
+    expect(second.filter((at) => at === second[0])).to.have.length(1)
+    expect(second.filter((at) => at === (second[0] ?? 0) + 20)).to.have.length(7)
+  })
+
+  it('sends another request first if the first one got no response', async () => {
+    const { clock, throttle } = stage({})
+    const broken = new Failure('unreachable', 'gone')
+    await clock.run(throttle.through(answers(limited, undefined)))
+    const outcomes = [throttle.through(answers(limited, broken)), throttle.through(answers(undefined))]
+    const settled = await clock.run(Promise.allSettled(outcomes))
+    expect(settled.map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled'])
+  })
+
+  it('does not end a pause because of a response to an earlier request', async () => {
+    const { clock, throttle } = stage({})
+    let [atOnce, most] = [0, 0]
+    const counted = async () => {
+      most = Math.max(most, ++atOnce)
+      await clock.sleep(50)
+      atOnce--
+    }
+    const early = throttle.through(() => clock.sleep(300))
+    await Promise.resolve()
+    answered(throttle, 429, {})
+    await clock.run(early)
+    const late = [throttle.through(counted), throttle.through(counted)]
+    await clock.run(Promise.race(late))
+    expect(most).to.equal(1)
+    await clock.run(Promise.all(late))
+  })
+
+  it('extends a pause if another response says so, and reports that', async () => {
+    const { clock, throttle, pauses } = stage({})
+    const begin = clock.now()
+    answered(throttle, 429, { 'retry-after': '5' })
+    answered(throttle, 429, { 'retry-after': '30' })
+    answered(throttle, 429, {})
+    answered(throttle, 429, { 'retry-after': '10' })
+    await clock.run(throttle.through(answers(undefined)))
+    expect(clock.now() - begin).to.equal(30_000)
+    expect(pauses.map(({ until }) => until - begin)).to.deep.equal([5000, 30_000])
+  })
+
+  it('reports each 429 before it sends the request again', async () => {
+    const { clock, throttle } = stage({})
+    const steps: string[] = []
+    const attempt = answers(limited, limited, undefined)
+    const sent = async () => {
+      steps.push('sent')
+      await attempt()
+    }
+    await clock.run(throttle.through(sent, () => void steps.push('limited')))
+    expect(steps).to.deep.equal(['sent', 'limited', 'sent', 'limited', 'sent'])
+  })
+
+  it('rethrows any other failure', async () => {
+    const { throttle } = stage({})
+    const failure = new Failure('conflict', 'there is one', { status: 409 })
+    expect(await failureOf(throttle.through(answers(failure)))).to.equal(failure)
+  })
+
+  describe('with --max-wait', () => {
+    it('fails if a pause would be longer, and suggests a sufficient value', async () => {
+      const { service, send } = stage({ headers: retryAfter, throttle: { maxWait: 60_000 } })
+      const failure = await failureOf(send(150))
+      expect(failure).to.include({ kind: 'rate_limited', status: 429, message: 'Rate limit exceeded' })
+      expect(hintOf(failure)).to.match(
+        /^Try again in 1 h \(at 2026-03-01T13:00:00Z\), or wait for it with: --max-wait 1h$/,
+      )
+      expect(service.taken).to.equal(100)
+      expect(service.elapsed).to.be.below(1000)
+    })
+
+    it('adds up the waits between two successful responses', async () => {
+      const { service, send } = stage({ throttle: { maxWait: 60_000 } })
+      const failure = await failureOf(send(150))
+      // In addition to the 8 at once: 0.75, 1.5, 3, 6, 12, and 22.5 s are less than a minute; another 22.5 s is not.
+      expect(service.refused).to.equal(8 + 6)
+      expect(hintOf(failure)).to.match(/--max-wait 69s/)
+    })
+
+    it('starts a new sum after each successful response', async () => {
+      const { service, send } = stage({
+        limit: 10,
+        window: 50_000,
+        headers: retryAfter,
+        throttle: { maxWait: 60_000 },
+      })
+      await send(100)
+      expect(service.taken).to.equal(100)
+    })
+
+    it('limits a pause for the quota too', async () => {
+      const { service, send } = stage({
+        throttle: { maxWait: 60_000, quota: { requests: 20, window: hour } },
+      })
+      const failure = await failureOf(send(21))
+      expect(failure).to.include({ kind: 'rate_limited', message: 'the quota is used up' })
+      expect(hintOf(failure)).to.match(/--max-wait 1h/)
+      expect(service.taken).to.equal(20)
+    })
+  })
+
+  describe('with --quota', () => {
+    it('counts windows from their first request', async () => {
+      const { service, send } = stage({
+        limit: 1000,
+        window: 1000,
+        throttle: { quota: { requests: 50, window: 60_000 } },
+      })
+      await send(220)
+      expect(service).to.include({ taken: 220, refused: 0 })
+      for (let index = 50; index < service.arrivals.length; index++) {
+        const [first = 0, later = 0] = [
+          service.arrivals[Math.floor(index / 50) * 50 - 50],
+          service.arrivals[index],
+        ]
+        expect(later - first).to.be.at.least(60_000)
+      }
+      expect(service.elapsed).to.be.within(4 * 60_000, 4 * 60_000 + 5000)
+    })
+
+    it('counts the requests of an earlier run and the retries of the client', async () => {
+      const clock = new SteppedClock()
+      const throttle = resumed(clock, { since: clock.now() - 1000, requests: 6 })
+      expect(throttle.known).to.deep.equal({ limit: 10, remaining: 4, reset: 4000, window: 5000 })
+      await throttle.through(answers(undefined))
+      throttle.observe({
+        type: 'request',
+        method: 'GET',
+        url: 'https://chat.example/',
+        attempt: 2,
+      })
+      expect(throttle.known).to.include({ remaining: 2 })
+    })
+
+    it('follows the window that the service reports', async () => {
+      // The window of the service began 50 minutes before the import.
+      const headers: LimitedServiceOptions['headers'] = ({ remaining, reset }) => ({
+        'ratelimit-policy': '"hour";q=100;w=3600, "minute";q=1000;w=60',
+        ratelimit: `"hour";r=${remaining};t=${Math.ceil(reset / 1000)}, "minute";r=900;t=7`,
+      })
+      const { clock, throttle, service, pauses, send } = stage({
+        headers,
+        throttle: { quota: { requests: 50, window: hour } },
+      })
+      await clock.run(clock.sleep(50 * 60_000))
+      const begin = clock.now()
+      await send(120)
+      expect(service).to.include({ taken: 120, refused: 0 })
+      expect(pauses.map(({ until }) => Math.round((until - begin) / 60_000))).to.deep.equal([10, 70])
+      expect(throttle.known).to.include({ limit: 50, window: hour, remaining: 30 })
+    })
+
+    it('does not start a new window because of a window of another length or a late response', async () => {
+      const { clock, throttle } = stage({ throttle: { quota: { requests: 10, window: hour } } })
+      await throttle.through(answers(undefined))
+      const minute = { 'ratelimit-policy': '"m";q=60;w=60', ratelimit: '"m";r=59;t=30' }
+      for (const headers of [
+        minute,
+        { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '30' },
+        { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': '9999' },
+        { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': '1' },
+      ]) {
+        answered(throttle, 200, headers)
+        await clock.run(clock.sleep(40_000))
+      }
+      expect(throttle.known).to.include({ limit: 10, remaining: 9, reset: hour - 160_000 })
+    })
+
+    it('never has more requests than its limit, whatever the service reports', async () => {
+      const { clock, throttle } = stage({ throttle: { quota: { requests: 10, window: hour } } })
+      await throttle.through(answers(undefined))
+      await clock.run(clock.sleep(60_000))
+      answered(throttle, 200, { 'ratelimit-policy': '"hour";q=10;w=3600', ratelimit: '"hour";r=25;t=3600' })
+      expect(throttle.known).to.include({ limit: 10, remaining: 10 })
+    })
+
+    it('uses the headers if they leave fewer requests', async () => {
+      const { clock, throttle } = stage({ throttle: { quota: { requests: 1000, window: hour } } })
+      await throttle.through(answers(undefined))
+      answered(throttle, 200, {
+        'ratelimit-policy': '"hour";q=100;w=3600',
+        ratelimit: '"hour";r=37;t=600',
+      })
+      expect(throttle.known).to.deep.equal({ limit: 100, window: hour, remaining: 37, reset: 600_000 })
+      await clock.run(clock.sleep(600_000))
+      expect(throttle.known).to.include({ limit: 100 })
+    })
+
+    it('is not used up by a window that has ended', () => {
+      const clock = new SteppedClock()
+      const throttle = resumed(clock, { since: clock.now() - 5000, requests: 10 })
+      expect(throttle.known).to.deep.equal({ limit: 10, remaining: 10, window: 5000 })
+    })
+  })
+
+  it('knows the quota in headers until its window ends', async () => {
+    const { clock, throttle } = stage({})
+    expect(throttle.known).to.equal(undefined)
+    const headers = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': '30' }
+    answered(throttle, 200, headers)
+    await clock.run(clock.sleep(10_000))
+    expect(throttle.known).to.deep.equal({ limit: 100, remaining: 7, reset: 20_000 })
+    await clock.run(clock.sleep(20_000))
+    expect(throttle.known).to.deep.equal({ limit: 100 })
+    answered(throttle, 200, { 'ratelimit-policy': '"hour";q=50;w=3600' })
+    expect(throttle.known).to.deep.equal({ limit: 50, window: hour })
+  })
+
+  it('does not wait if the last response leaves no requests, and none follows', async () => {
+    const { service, pauses, send } = stage({ limit: 5, headers: rateLimitHeaders })
+    await send(5)
+    expect(service.elapsed).to.be.below(1000)
+    expect(pauses).to.deep.equal([])
+  })
+
+  describe('for a service that is down and says until when', () => {
+    const down = new Failure('server_error', 'closed for repair', { status: 503 })
+    const tell = (throttle: Throttle) => {
+      answered(throttle, 503, { 'retry-after': '20' })
+      return down
+    }
+
+    it('sends the request again after that time', async () => {
+      const { clock, throttle } = stage({ throttle: { maxWait: 60_000 } })
+      const begin = clock.now()
+      await clock.run(
+        throttle.through(
+          answers(
+            () => tell(throttle),
+            () => tell(throttle),
+            undefined,
+          ),
+        ),
+      )
+      expect(clock.now() - begin).to.equal(40_000)
+    })
+
+    it('does not exceed --max-wait', async () => {
+      const { clock, throttle } = stage({ throttle: { maxWait: 60_000 } })
+      expect(await failureOf(clock.run(throttle.through(answers(() => tell(throttle)))))).to.equal(down)
+    })
+
+    it('does not send a request again whose outcome is unknown', async () => {
+      const { throttle } = stage({})
+      const unknown = new Failure('server_error', 'closed', { status: 503, isOutcomeUnknown: true })
+      const attempt = answers(() => {
+        tell(throttle)
+        return unknown
+      }, undefined)
+      expect(await failureOf(throttle.through(attempt))).to.equal(unknown)
+    })
+  })
+
+  it('ends every wait with the reason of an abort', async () => {
+    const controller = new AbortController()
+    const { clock, throttle } = stage({ throttle: { signal: controller.signal } })
+    const all = Promise.all([1, 2, 3].map(() => reasonOf(throttle.through(answers(limited)))))
+    const ended = clock.sleep(500).then(() => controller.abort('enough'))
+    expect(await clock.run(all)).to.deep.equal(['enough', 'enough', 'enough'])
+    await ended
+    expect(await reasonOf(throttle.through(answers(undefined)))).to.equal('enough')
+  })
+
+  it('ends the wait for the first request after a pause with the reason of an abort', async () => {
+    const controller = new AbortController()
+    const { clock, throttle } = stage({ throttle: { signal: controller.signal } })
+    await clock.run(throttle.through(answers(limited, new Failure('timeout', 'slow'))).catch(() => {}))
+    const first = throttle.through(() => new Promise<void>((_, reject) => setTimeout(reject, 50, 'over')))
+    const second = throttle.through(answers(undefined))
+    const ended = Promise.all([reasonOf(first), reasonOf(second)])
+    setTimeout(() => controller.abort('enough'), 20)
+    expect(await ended).to.deep.equal(['over', 'enough'])
+  })
+})
+
+const limited = new Failure('rate_limited', 'Rate limit exceeded', { status: 429 })
+
+/** A function with one outcome for each call, and the last one for all further calls: a failure to throw, or none. */
+function answers(...outcomes: (Failure | undefined | (() => Failure))[]): () => Promise<void> {
+  let index = 0
+  return async () => {
+    const outcome = outcomes[Math.min(index++, outcomes.length - 1)]
+    const failure = typeof outcome === 'function' ? outcome() : outcome
+    if (failure) throw failure
+  }
+}
+
+/** Reports a response, as the client does. */
+function answered(throttle: Throttle, status: number, headers: Record<string, string>): void {
+  const about = { method: 'GET', url: 'https://chat.example/', attempt: 1, statusText: '', elapsed: 1 }
+  throttle.observe({ ...about, type: 'response', status, limits: headers })
+}

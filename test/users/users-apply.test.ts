@@ -1,0 +1,451 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { tryProcessLock } from '../../src/system/files/process-lock.ts'
+import { UsersState } from '../../src/users/state/users-state.ts'
+import { expectFailure } from '../support/expect-failure.ts'
+import { failing, json, startFaultServer } from '../support/fault-server.ts'
+import { perTest } from '../support/lifetime.ts'
+import { type HostOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { UsersServer } from '../support/users-server.ts'
+
+type Row = Record<string, unknown> & { email: string }
+
+const ada = { email: 'ada@example.com', name: 'Ada', metadata: { company: 'Acme' } }
+const bob = { email: 'bob@example.com', name: 'Bob', role: 'admin', permissions: ['read:chat'] }
+
+describe('users apply', function () {
+  this.timeout(30_000)
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => UsersServer.start())
+  let requests: string[]
+
+  beforeEach(() => {
+    requests = []
+    server.onRequest = ({ method, path }) => void requests.push(`${method} ${path.replace(/usr_\w+/, 'ID')}`)
+  })
+
+  const path = (name: string) => join(sandbox.home, name)
+  const read = (name: string) => readFileSync(path(name), 'utf8')
+  const write = (...rows: Row[]) => writeFileSync(path('users.json'), JSON.stringify(rows, null, 1))
+  const options = (more: HostOptions = {}): HostOptions => ({
+    ...more,
+    env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key', ...more.env },
+  })
+  const apply = async (...flags: string[]) => {
+    requests.length = 0
+    return runChatctl(sandbox, ['users', 'apply', 'users.json', '--yes', ...flags], options())
+  }
+  const created = () => apply('--no-password')
+  const entries = (): { email: string; id?: string }[] => JSON.parse(read('users.state.json')).users
+  const idOf = (email: string) => entries().find((entry) => entry.email === email)?.id ?? ''
+  const serverUser = (email: string) => server.report().users.get(idOf(email))
+  const requestsBut = (...reads: string[]) => requests.filter((request) => !reads.includes(request))
+  const changes = () => requestsBut('GET /v1/users/ID')
+
+  it('creates users with everything that the file has, and records them in the state file', async () => {
+    write(ada, { ...bob, settings: { theme: 'dark' } })
+    const run = await created()
+    expect(run, run.stderr).to.include({ exitCode: 0 })
+    expect(run.stdout).to.equal(
+      'Done: created 2 users.\nRole and permissions of 1 user were sent. They cannot be read back.\n',
+    )
+    expect(serverUser('ada@example.com')).to.deep.include(ada)
+    expect(serverUser('bob@example.com')).to.deep.include({ name: 'Bob', settings: { theme: 'dark' } })
+    expect(server.report().assignments.get(idOf('bob@example.com'))).to.deep.equal([
+      { permissions: ['read:chat'], role: 'admin' },
+    ])
+    expect(statSync(path('users.state.json')).mode & 0o777).to.equal(0o600)
+  })
+
+  it('makes only reads in a second run, and does not write the state file', async () => {
+    write(ada, bob)
+    await created()
+    const before = statSync(path('users.state.json'), { bigint: true })
+    const run = await apply()
+    expect(run).to.include({ exitCode: 0, stdout: 'No changes.\n' })
+    expect(requests).to.deep.equal(['GET /v1/users/ID', 'GET /v1/users/ID'])
+    const { ino, mtimeNs } = statSync(path('users.state.json'), { bigint: true })
+    expect({ ino, mtimeNs }).to.deep.equal({ ino: before.ino, mtimeNs: before.mtimeNs })
+  })
+
+  it('creates one user for a new row, and sends one PATCH for a new name', async () => {
+    write(ada)
+    await created()
+    write(ada, bob)
+    expect((await created()).exitCode).to.equal(0)
+    expect(changes()).to.deep.equal(['POST /v1/users', 'POST /v1/users/ID/permissions'])
+    write({ ...ada, name: 'Ada Lovelace' }, bob)
+    expect((await apply()).stdout).to.equal('Done: changed 1 user.\n')
+    expect(changes()).to.deep.equal(['PATCH /v1/users/ID'])
+    expect(server.report().updates.get(idOf('ada@example.com'))).to.deep.equal([{ name: 'Ada Lovelace' }])
+  })
+
+  it('sends all managed keys of the metadata if one differs', async () => {
+    write({ ...ada, metadata: { company: 'Acme', seats: 5 } })
+    await created()
+    write({ ...ada, metadata: { company: 'Acme', seats: 6 } })
+    await apply()
+    expect(server.report().updates.get(idOf('ada@example.com'))).to.deep.equal([
+      { metadata: { company: 'Acme', seats: 6 } },
+    ])
+  })
+
+  it('reads nothing with --no-refresh if the files have no change, and only changed users otherwise', async () => {
+    write(ada, bob)
+    await created()
+    const run = await apply('--no-refresh')
+    expect(run.stdout).to.equal('No changes since the last run. The users were not read.\n')
+    expect(requests).to.deep.equal([])
+    write({ ...ada, name: 'Ada Lovelace' }, bob)
+    expect((await apply('--no-refresh')).exitCode).to.equal(0)
+    expect(requests).to.deep.equal(['GET /v1/users/ID', 'PATCH /v1/users/ID', 'GET /v1/users/ID'])
+  })
+
+  it('corrects what someone else has changed, except with --no-refresh', async () => {
+    write(ada)
+    await created()
+    const user = serverUser('ada@example.com')
+    if (user) user.name = 'Eve'
+    expect((await apply('--no-refresh')).stdout).to.contain('No changes')
+    const run = await apply('--json')
+    expect(JSON.parse(run.stdout).users[0]).to.deep.include({
+      action: 'change',
+      outcome: 'changed',
+      changes: [{ path: 'name', from: 'Eve', to: 'Ada', drifted: true }],
+    })
+    expect(serverUser('ada@example.com')?.name).to.equal('Ada')
+  })
+
+  it('removes the drift that users diff --limit-reads found when it reads the user without drift', async () => {
+    write(ada)
+    await created()
+    const diff = (...flags: string[]) =>
+      runChatctl(sandbox, ['users', 'diff', 'users.json', '--exit-code', ...flags], options())
+    const user = serverUser('ada@example.com')
+    if (user) user.name = 'Eve'
+    expect((await diff('--limit-reads', '1')).exitCode).to.equal(10)
+    if (user) user.name = 'Ada'
+    expect((await diff('--no-refresh')).exitCode).to.equal(10)
+    expect((await apply()).stdout).to.equal('No changes.\n')
+    expect((await diff('--no-refresh')).exitCode).to.equal(0)
+  })
+
+  it('refuses a user that was changed after the plan was made, and exits 7', async () => {
+    write(ada, bob)
+    await created()
+    write({ ...ada, name: 'Ada Lovelace' }, { ...bob, name: 'Robert' })
+    const id = idOf('ada@example.com')
+    let reads = 0
+    server.onRequest = ({ path }) => {
+      const user = server.report().users.get(id)
+      if (path.endsWith(id) && ++reads === 2 && user) user.name = 'Eve'
+    }
+    const run = await apply()
+    expect(run.exitCode).to.equal(7)
+    expect(run.stderr).to.contain(
+      'users.json:2: ada@example.com: changed since the plan was made: name was "Ada" and is now "Eve"',
+    )
+    expect(run.stderr).to.contain('Error: 1 user changed since the plan was made')
+    expect([serverUser('ada@example.com')?.name, serverUser('bob@example.com')?.name]).to.deep.equal([
+      'Eve',
+      'Robert',
+    ])
+  })
+
+  it('reports a missing user with exit code 9, and creates it again only with --recreate-missing', async () => {
+    write(ada)
+    await created()
+    const old = idOf('ada@example.com')
+    server.remove(old)
+    const run = await apply()
+    expect(run.exitCode).to.equal(9)
+    expect(run.stderr).to.contain('users.json:2: ada@example.com: the service no longer has this user (404)')
+    expect(changes()).to.deep.equal([])
+    expect((await apply('--recreate-missing', '--no-password')).stdout).to.equal('Done: created 1 user.\n')
+    expect(changes()).to.deep.equal(['POST /v1/users'])
+    expect(idOf('ada@example.com')).not.to.equal(old)
+    expect(entries()).to.have.length(1)
+  })
+
+  it('ends before anything is sent if new users need a password', async () => {
+    write(ada, bob)
+    const run = await apply()
+    expectFailure(
+      run,
+      2,
+      'The 2 new users need passwords. Nothing was sent',
+      '--results FILE',
+      '--password-command',
+      '--no-password',
+    )
+    expect(requests).to.deep.equal([])
+    expect(existsSync(path('users.state.json'))).to.equal(false)
+  })
+
+  it('writes generated passwords before the first create, and keeps those of earlier runs', async () => {
+    write(ada)
+    let before = ''
+    server.onRequest = ({ method }) => {
+      if (method === 'POST') before ||= read('new.csv')
+    }
+    expect((await apply('--results', 'new.csv')).exitCode).to.equal(0)
+    expect(before).to.match(/^2,ada@example.com,,skipped,not sent yet,\S{20,}$/m)
+    const [, password = ''] = /,created,,(\S+)$/m.exec(read('new.csv')) ?? []
+    expect(before).to.contain(password)
+    expect(serverUser('ada@example.com')?.password).to.equal(password)
+    write(ada, bob)
+    await apply('--results', 'new.csv')
+    expect(read('new.csv')).to.contain(password)
+    expect(read('new.csv').split('\n')).to.have.length(4)
+    expect(statSync(path('new.csv')).mode & 0o777).to.equal(0o600)
+  })
+
+  it('keeps other processes from writing the results file', async () => {
+    const lock = () => tryProcessLock(`${path('new.csv')}.lock`)
+    const free: boolean[] = []
+    server.onRequest = () => void free.push(lock() !== undefined)
+    write(ada)
+    expect((await apply('--results', 'new.csv')).exitCode).to.equal(0)
+    expect(free).to.deep.equal([false, false])
+    const release = lock()
+    write(ada, bob)
+    const refused = await apply('--results', 'new.csv')
+    release?.()
+    expectFailure(refused, 7, `Another chatctl process is writing ${path('new.csv')}`)
+    expect(existsSync(path('new.csv.lock'))).to.equal(false)
+  })
+
+  it('does not replace a file that is not a results file', async () => {
+    write(ada)
+    writeFileSync(path('new.csv'), 'email,name\nada@example.com,Ada\n')
+    expectFailure(await apply('--results', 'new.csv'), 2, 'new.csv exists and is not a results file')
+    expect(requests).to.deep.equal([])
+    expect(read('new.csv')).to.contain('email,name')
+  })
+
+  it('gets passwords from a command that knows the email', async () => {
+    write(ada, bob)
+    const program = JSON.stringify(process.execPath)
+    const run = await apply(
+      '--password-command',
+      `${program} -e 'console.log("secret " + process.env.CHATCTL_EMAIL)'`,
+    )
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(serverUser('bob@example.com')?.password).to.equal('secret bob@example.com')
+    write(ada, bob, { email: 'eve@example.com' })
+    const failed = await apply('--password-command', 'false')
+    expect(failed.stderr).to.contain('The password command for "eve@example.com" exited with code 1')
+    expect(changes()).to.deep.equal([])
+    expect(entries()).to.have.length(2)
+  })
+
+  it('needs a confirmation, and holds the lock of the state file', async () => {
+    write(ada)
+    const command = ['users', 'apply', 'users.json', '--no-password']
+    expectFailure(await runChatctl(sandbox, command, options()), 3, '--yes')
+    const state = await UsersState.open(path('users.state.json'), {
+      service: server.url,
+      signal: new AbortController().signal,
+      access: 'write',
+    })
+    expectFailure(await apply('--no-password'), 7, 'Another chatctl process is using users.state.json')
+    await state.close()
+    expect((await created()).exitCode).to.equal(0)
+    expect(entries()).to.have.length(1)
+  })
+
+  it('sends nothing and writes nothing with --dry-run', async () => {
+    write(ada)
+    const run = await apply('--dry-run', '--json', '--no-password')
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(JSON.parse(run.stdout)).to.deep.include({ applied: false })
+    expect(JSON.parse(run.stdout).users[0]).to.deep.include({ action: 'create', email: 'ada@example.com' })
+    expect(requests).to.deep.equal([])
+    expect(existsSync(path('users.state.json'))).to.equal(false)
+  })
+
+  it('counts the requests of a dry run, and shows the first ones without passwords', async () => {
+    write(ada)
+    await created()
+    write(
+      { ...ada, name: 'Ada Lovelace' },
+      { ...bob, settings: { theme: 'dark' } },
+      { email: 'eve@example.com' },
+    )
+    const id = idOf('ada@example.com')
+    const shown = JSON.parse((await apply('--dry-run', '--json', '--results', 'new.csv')).stdout)
+    expect(shown).to.deep.include({ requests: 5 })
+    expect(shown.first_requests).to.deep.equal([
+      {
+        file: 'users.json',
+        line: 2,
+        method: 'PATCH',
+        url: `${server.url}/v1/users/${id}`,
+        body: { name: 'Ada Lovelace' },
+      },
+      {
+        file: 'users.json',
+        line: 9,
+        method: 'POST',
+        url: `${server.url}/v1/users`,
+        body: { email: 'bob@example.com', name: 'Bob', password: '<generated>' },
+      },
+      {
+        file: 'users.json',
+        line: 9,
+        method: 'PATCH',
+        url: `${server.url}/v1/users/{id}`,
+        body: { settings: { theme: 'dark' } },
+      },
+    ])
+    const { stdout, stderr } = await apply('--dry-run')
+    expect(stdout).not.to.contain('PATCH')
+    expect(stderr).to.match(/The first 3 of 5 requests:\n+PATCH .+ \(users\.json:2\)\n/)
+    expect(existsSync(path('new.csv'))).to.equal(false)
+  })
+
+  it('exits 9 if a dry run cannot read a user', async () => {
+    write(ada)
+    await created()
+    await server.close()
+    const broken = { choose: () => failing(500, 'internal', 'Broken') }
+    const scripted = await startFaultServer(broken, Number(new URL(server.url).port))
+    try {
+      const run = await apply('--dry-run', '--retries', '0')
+      expect(run.exitCode).to.equal(9)
+      expect(run.stderr).to.contain('Error: 1 user could not be compared')
+    } finally {
+      await scripted.close()
+    }
+  })
+
+  it('says which users are new without a state file, and that --no-refresh sees no other changes', async () => {
+    write(ada)
+    const words = 'There is no state file users.state.json yet, so every user is new that was not created'
+    expect((await created()).stderr).to.contain(words)
+    expect((await apply()).stderr).to.equal('')
+    expect((await apply('--no-refresh')).stderr).to.contain('Compared with users.state.json alone')
+  })
+
+  it('warns of an email in another case, also if nothing differs', async () => {
+    write(ada)
+    await created()
+    write({ ...ada, email: 'Ada@Example.com' })
+    const run = await apply()
+    expect(run.stdout).to.equal('No changes.\n')
+    expect(run.stderr).to.contain('Warning: 1 email has another case in the files than in users.state.json.')
+  })
+
+  it('warns of column names that are not spelled exactly', async () => {
+    writeFileSync(path('users.csv'), 'Email,Name\nada@example.com,Ada\n')
+    const command = ['users', 'apply', 'users.csv', '--no-password', '--yes']
+    const run = await runChatctl(sandbox, command, options())
+    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(run.stderr).to.match(/Warning: .*users\.csv/)
+  })
+
+  it('does not suggest another create for a user who exists without a known ID', async () => {
+    const nameless = await UsersServer.start({ idIn: ['nowhere'] })
+    const env = { CHATCTL_BASE_URL: nameless.url }
+    const command = ['users', 'apply', 'users.json', '--no-password', '--yes']
+    try {
+      write(ada)
+      const first = await runChatctl(sandbox, command, options({ env }))
+      expect(first.exitCode).to.equal(9)
+      expect(first.stderr).to.contain('ada@example.com: created, but the response has no ID')
+      const next = await runChatctl(sandbox, command, options({ env }))
+      expect(next.stderr).to.contain('ada@example.com: the user exists, but its ID is not known')
+      expect(next.stderr).to.contain('chatctl users adopt ada@example.com=ID')
+      expect(next.stderr).not.to.contain('--retry-unknown')
+      const diff = await runChatctl(sandbox, ['users', 'diff', 'users.json'], options({ env }))
+      expect(diff.stdout).to.contain('the user exists, but its ID is not known')
+    } finally {
+      await nameless.close()
+    }
+  })
+
+  it('says that a user was created whose other changes failed', async () => {
+    const broken = await startFaultServer({
+      choose: ({ path }) =>
+        path === '/v1/users' ? json(201, { id: 7 }) : failing(500, 'internal', 'Broken'),
+    })
+    try {
+      write({ email: 'bob@example.com', role: 'admin' })
+      const command = ['users', 'apply', 'users.json', '--results', 'new.csv', '--yes']
+      const run = await runChatctl(sandbox, command, options({ env: { CHATCTL_BASE_URL: broken.url } }))
+      expect([run.exitCode, run.stdout]).to.deep.equal([9, 'Done: created 1 user.\n'])
+      expect(run.stderr).to.contain(
+        'users.json:2: bob@example.com: created, but the outcome of a change is unknown: 500: Broken',
+      )
+      expect(read('new.csv')).to.match(/^2,bob@example.com,7,created,.*Broken.*,\S{20,}$/m)
+      expect(entries()).to.deep.equal([{ email: 'bob@example.com', id: '7', hashes: {} }])
+    } finally {
+      await broken.close()
+    }
+  })
+
+  it('does not create a user again whose row was removed and added again', async () => {
+    write(ada, bob)
+    await created()
+    write(ada)
+    const run = await apply('--json')
+    expect(JSON.parse(run.stdout).unmanaged).to.deep.equal([
+      { email: 'bob@example.com', id: idOf('bob@example.com') },
+    ])
+    write(ada, bob)
+    expect((await apply()).stdout).to.equal('No changes.\n')
+    expect(changes()).to.deep.equal([])
+  })
+
+  it('stays within --quota, exits 75 if the wait is too long, and resumes', async () => {
+    writeFileSync(path('users.txt'), 'email\nada@example.com\nbob@example.com\neve@example.com\n')
+    const command = ['users', 'apply', 'users.txt', '--format', 'csv', '--no-password', '--yes']
+    const limited = ['--quota', '3/h', '--max-wait', '0s', '--concurrency', '1']
+    const run = await runChatctl(sandbox, [...command, ...limited], options())
+    expect(run.exitCode, run.stderr).to.equal(75)
+    expect(requests).to.have.length(3)
+    expect((await runChatctl(sandbox, command, options())).exitCode).to.equal(0)
+    expect(server.report().users.size).to.equal(3)
+  })
+
+  it('counts the requests of all runs in --quota', async () => {
+    write(ada, bob)
+    await created()
+    requests.length = 0
+    const limited = ['--quota', '7/h', '--max-wait', '0s', '--concurrency', '1']
+    const run = (...words: string[]) => runChatctl(sandbox, [...words, ...limited], options())
+    const codes: (number | null)[] = []
+    for (const command of ['diff', 'diff', 'apply', 'diff']) {
+      const yes = command === 'apply' ? ['--yes'] : []
+      codes.push((await run('users', command, 'users.json', ...yes)).exitCode)
+    }
+    expect({ codes, requests: requests.length }).to.deep.equal({ codes: [0, 0, 0, 75], requests: 7 })
+    writeFileSync(path('more.csv'), 'email\neve@example.com\n')
+    expect((await run('users', 'import', 'more.csv', '--yes')).exitCode).to.equal(75)
+    expect(requests).to.have.length(7)
+  })
+
+  it('exits 130 after Ctrl-C, records the users that were created, and resumes', async () => {
+    const rows = Array.from({ length: 30 }, (_, index) => ({ email: `u${index}@example.com` }))
+    write(...rows)
+    const running = startChatctl(
+      sandbox,
+      ['users', 'apply', 'users.json', '--yes', '--no-password'],
+      options(),
+    )
+    running.stdin.end()
+    server.onRequest = () => {
+      if (server.report().users.size >= 10) running.interrupt()
+    }
+    const run = await running.ended
+    expect(run.exitCode, run.stderr).to.equal(130)
+    expect(run.stderr).to.match(/\d+ created, 0 changed, \d+ left\. To resume, run the same command\./)
+    const { size } = server.report().users
+    expect(size).to.be.within(10, 29)
+    expect(entries().filter(({ id }) => id !== undefined)).to.have.length(size)
+    server.onRequest = undefined
+    expect((await created()).stdout).to.equal(`Done: created ${30 - size} users.\n`)
+  })
+})
