@@ -75,7 +75,7 @@ export function renderCallbackPage(name: PageName): HtmlPage {
 
 /** A response without a page, for requests such as that for an icon. */
 export function renderNothing(status: 404 | 405): HtmlPage {
-  const allow = status === 405 ? { allow: 'GET' } : {}
+  const allow: Record<string, string> = status === 405 ? { allow: 'GET' } : {}
   return { status, headers: { ...privateHeaders, ...closing, ...allow, 'content-length': '0' }, body: '' }
 }
 

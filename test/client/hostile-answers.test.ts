@@ -61,7 +61,7 @@ describe('a hostile response', () => {
       { 'retry-after': '9'.repeat(400) },
       { 'x-ratelimit-reset': '9'.repeat(30) },
       { ratelimit: `"x";r=0;t=${'9'.repeat(20)}` },
-    ]) {
+    ] as Record<string, string>[]) {
       it(`is a rate limit: ${JSON.stringify(headers).slice(0, 50)}`, async () => {
         await start(limited(headers))
         const failure = await failureOf(client.settings.get())

@@ -132,7 +132,7 @@ describe('files that describe users', () => {
     for (const files of [
       { 'a.csv': 'email,id\nada@example.com,usr_1\n' },
       { 'a.json': '[{"email": "ada@example.com", "id": "usr_1"}]' },
-    ]) {
+    ] as Record<string, string>[]) {
       const { message, advice } = await failureFor(files)
       expect(message).to.match(/^a\.\w+:1:\d+: id is not allowed: the state file has the ids$/)
       expect(advice).to.deep.equal([{ code: 'ids_in_state' }])
@@ -140,7 +140,7 @@ describe('files that describe users', () => {
     for (const files of [
       { 'a.csv': 'email,password\nada@example.com,hunter2\n' },
       { 'a.yaml': '- { email: ada@example.com, password: hunter2 }' },
-    ]) {
+    ] as Record<string, string>[]) {
       const { message, advice } = await failureFor(files)
       expect(message).to.match(
         /^a\.\w+:1:\d+: password is not allowed: a file of managed users contains no sec/,

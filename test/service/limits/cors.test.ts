@@ -169,7 +169,7 @@ describe('CORS', () => {
         for (const client of ['chatctl', 'other']) {
           const body = new URLSearchParams({ client_id: client, token: 'x', grant_type: 'refresh_token' })
           const seen = async (origin: string | undefined) => {
-            const headers = origin === undefined ? {} : { origin }
+            const headers: Record<string, string> = origin === undefined ? {} : { origin }
             const answer = await fetch(url + path, { method: 'POST', body, headers })
             return answer.headers.get('access-control-allow-origin')
           }

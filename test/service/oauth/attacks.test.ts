@@ -107,7 +107,7 @@ onEachEngine('an authorization code of the embedded service', (withService, engi
         { code_verifier: '' },
         { redirect_uri: 'http://127.0.0.1:53124/callback' },
         { client_id: 'another' },
-      ]) {
+      ] as Record<string, string>[]) {
         const { status, body } = await askForToken(service.url, await fields(changes))
         expect(status, JSON.stringify(changes)).to.be.within(400, 401)
         expect(body).not.to.have.property('access_token')

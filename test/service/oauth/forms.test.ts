@@ -78,8 +78,8 @@ describe('the forms of the sign-in', () => {
           { origin: url.replace('127.0.0.1', 'localhost') },
           { 'sec-fetch-site': 'cross-site' },
           { 'sec-fetch-site': 'same-site' },
-        ]) {
-          expect((await send({}, headers as Record<string, string>)).status).to.equal(403)
+        ] as Record<string, string>[]) {
+          expect((await send({}, headers)).status).to.equal(403)
         }
         const text = { 'content-type': 'text/plain', origin: url }
         expect((await send({}, text)).status).to.equal(415)

@@ -46,7 +46,10 @@ onEachTransport('a completion requested as a stream', (withService) => {
 
   it('is one JSON body for every client that does not name the format', () =>
     withService(async ({ call }) => {
-      for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
+      for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<
+        string,
+        string
+      >[]) {
         const { body } = await call('POST', '/v1/chat/completions', { messages }, headers)
         expect(body.object).to.equal('chat.completion')
       }

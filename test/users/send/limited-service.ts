@@ -69,4 +69,4 @@ export const rateLimitHeaders: NonNullable<LimitedServiceOptions['headers']> = (
 })
 
 export const retryAfter: NonNullable<LimitedServiceOptions['headers']> = ({ limited, reset }) =>
-  limited ? { 'retry-after': String(Math.ceil(reset / 1000)) } : {}
+  (limited ? { 'retry-after': String(Math.ceil(reset / 1000)) } : {}) as Record<string, string>

@@ -279,7 +279,7 @@ onEachEngine('the second factor', (withService, engine) => {
       await createPerson({ call })
       const browser = new Browser()
       const page = await openAccount(url, browser)
-      for (const fields of [{}, { password: 'wrong horse' }]) {
+      for (const fields of [{}, { password: 'wrong horse' }] as Record<string, string>[]) {
         const refused = await browser.submit(page, { do: 'factor-begin', ...fields })
         expect(refused.status).to.equal(400)
         expect(refused.text).not.to.include('<svg')
