@@ -36,6 +36,8 @@ export interface SessionOptions {
   isRecorded: boolean
   /** The service and profile that the conversations belong to. */
   owner: ContextOwner
+  /** The name of the profile in use. */
+  profile?: string | undefined
   /** Display name of the service. */
   serviceName: string
   model: string | undefined

@@ -15,6 +15,7 @@ import { loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { linkerFor } from '../cli/output/link.ts'
 import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
 import { unexpectedAfterChat } from '../cli/unknown-command/unknown-command.ts'
+import { profileNameOf } from '../config/configuration-file.ts'
 import { type ContextOwner, rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeUpstream } from '../contract/upstream-address.ts'
@@ -104,6 +105,7 @@ export default class Chat extends BaseCommand {
       system: await readSystem(flags.system, context),
       isRecorded,
       owner,
+      profile: context.options.profile.value ?? owner.profile,
       serviceName: name,
       firstModelReplies: hasUpstream,
       model: context.options.model.value,
@@ -202,7 +204,8 @@ async function describeService(context: Context): Promise<{ name: string; hasUps
 }
 
 /** @param profile profile of the session, if it is not the one in use */
-function resumeCommand(id: string, { options }: Context, profile?: string): string {
+function resumeCommand(id: string, { configuration, options }: Context, profileId?: string): string {
+  const profile = profileId && profileNameOf(configuration, profileId)
   const { profile: inUse, base_url: baseUrl } = options
   const named = profile ?? (inUse.source === 'flag' ? inUse.value : undefined)
   const words = ['chat', '--resume', id]

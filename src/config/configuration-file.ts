@@ -21,7 +21,7 @@ export const signInKeys = [
   'redirect_path',
 ] as const
 
-/** The keys that users set. Other commands change `storage`, `credentials`, and `renamed_from`. */
+/** The keys that users set. Other commands change `id`, `storage`, and `credential`. */
 export const profileKeys = [
   'base_url',
   ...signInKeys,
@@ -46,11 +46,10 @@ function makeSchema() {
     ...texts(profileKeys),
     aliases: z.optional(z.record(z.string(), z.string())),
     storage: z.optional(z.literal('file')),
-    /** The former name, until a rename is complete. */
-    renamed_from: z.optional(z.string()),
-    credentials: z.optional(
-      z.array(z.strictObject({ origin: z.string(), storage: z.enum(['keychain', 'file']) })),
-    ),
+    /** What credentials and files on this machine belong to, if that is not the name. A rename keeps it. */
+    id: z.optional(z.string()),
+    /** Where the profile has a credential. */
+    credential: z.optional(z.strictObject({ origin: z.string(), storage: z.enum(['keychain', 'file']) })),
   })
   return z.strictObject({
     ...texts(globalKeys),
@@ -177,6 +176,29 @@ export function demandConfigurationDirectory(directories: Directories): void {
 
 export function isProfileName(name: string): boolean {
   return name.length <= 64 && /^[\w.@][\w.@-]*$/.test(name) && name !== '__proto__'
+}
+
+/** The ID of a profile, which never changes: the name with which it was created, unless that is another's ID. */
+export function profileId({ profiles = {} }: Configuration, name: string): string {
+  if (Object.hasOwn(profiles, name)) return profiles[name]?.id ?? name
+  // The keychain of Windows ignores case.
+  const known = Object.entries(profiles).map(([other, { id = other }]) => id.toLowerCase())
+  let id = name
+  for (let count = 2; known.includes(id.toLowerCase()); count++) id = `${name}-${count}`
+  return id
+}
+
+/** The name of the profile with an ID; the ID itself if the profile was removed. */
+export function profileNameOf({ profiles = {} }: Configuration, id: string): string {
+  return Object.keys(profiles).find((name) => (profiles[name]?.id ?? name) === id) ?? id
+}
+
+/** The configuration with a profile, which keeps its ID. */
+export function withProfile(configuration: Configuration, name: string, profile: Profile): Configuration {
+  const id = profileId(configuration, name)
+  const { id: _, ...rest } = profile
+  const stored: Profile = id === name ? rest : { ...rest, id }
+  return { ...configuration, profiles: { ...configuration.profiles, [name]: stored } }
 }
 
 /** What to do about the name of a profile that is not among those that are known. */

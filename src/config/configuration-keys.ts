@@ -13,6 +13,7 @@ import {
   type ProfileKey,
   profileKeys,
   signInKeys,
+  withProfile,
 } from './configuration-file.ts'
 import { aliasOf, withAlias } from './model-aliases.ts'
 import { defaultFormats, readOutputFormat } from './output-formats.ts'
@@ -91,7 +92,7 @@ export function withValue(
     alias === undefined ? { [known]: value } : { aliases: withAlias(held?.aliases ?? {}, alias, value) }
   const stored: Profile = { ...(known === 'base_url' ? forOrigin(value, held ?? {}) : held), ...change }
   if (known === 'credential_command' && stored.base_url === undefined) throw withoutAddress(profile)
-  return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
+  return withProfile(configuration, profile, stored)
 }
 
 /** The configuration without the value of a key in a profile. */
@@ -116,10 +117,10 @@ export function withoutValue(
   const alias = aliasOf(key)
   if (alias !== undefined) {
     const { [alias]: _, ...aliases } = held.aliases ?? {}
-    return { ...configuration, profiles: { ...configuration.profiles, [profile]: { ...held, aliases } } }
+    return withProfile(configuration, profile, { ...held, aliases })
   }
   const { [key as ProfileKey]: _, ...stored } = key === 'base_url' ? forOrigin(undefined, held) : held
-  return { ...configuration, profiles: { ...configuration.profiles, [profile]: stored } }
+  return withProfile(configuration, profile, stored)
 }
 
 function withoutAddress(profile: string): Failure {

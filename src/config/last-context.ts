@@ -10,6 +10,7 @@ const pathIn = ({ state }: Directories): string => join(state, 'last-contexts.js
 
 /** `--continue` resumes the last conversation of this profile and base URL. */
 export interface ContextOwner {
+  /** The ID of the profile. */
   profile: string | undefined
   /** Origin and path of the service; undefined for the embedded one. */
   baseUrl: string | undefined
@@ -39,27 +40,6 @@ export function lastContextTime(directories: Directories): number {
   return statSync(pathIn(directories), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-/** Gives the last conversations of a profile to another profile. @throws Error as `rememberLastContext` */
-export async function reassignLastContexts(
-  directories: Directories,
-  from: string,
-  to: string,
-): Promise<void> {
-  const path = pathIn(directories)
-  const start = `${from} `
-  if (!Object.keys(readContexts(directories)).some((key) => key.startsWith(start))) return
-  await withFileLock(path, () => {
-    const contexts = Object.entries(readContexts(directories)).map(([key, id]) =>
-      key.startsWith(start) ? [`${to} ${key.slice(start.length)}`, id] : [key, id],
-    )
-    writeContexts(path, Object.fromEntries(contexts))
-  })
-}
-
-function writeContexts(path: string, contexts: Record<string, unknown>): void {
-  replaceFile(path, `${JSON.stringify(contexts, undefined, '\t')}\n`, { flush: false })
-}
-
 /** @throws Error if the state directory is not writable; the service still has the conversation */
 export async function rememberLastContext(
   directories: Directories,
@@ -69,6 +49,7 @@ export async function rememberLastContext(
   const path = pathIn(directories)
   makePrivateDirectory(directories.state)
   await withFileLock(path, () => {
-    writeContexts(path, { ...readContexts(directories), [keyOf(owner)]: contextId })
+    const contexts = { ...readContexts(directories), [keyOf(owner)]: contextId }
+    replaceFile(path, `${JSON.stringify(contexts, undefined, '\t')}\n`, { flush: false })
   })
 }

@@ -1,12 +1,12 @@
 import { Failure } from '../contract/failure.ts'
 import { nearest } from '../contract/nearest-word.ts'
-import type { Configuration } from './configuration-file.ts'
+import { type Configuration, type Profile, profileId } from './configuration-file.ts'
 import { demandProfileName } from './configuration-keys.ts'
 import { localProfile, profileNames } from './resolve-options.ts'
 
 /**
  * The configuration with another name for a profile, which is also changed where other keys name it. The profile
- * has its former name as `renamed_from`, until `withoutFormerName`.
+ * keeps its ID.
  *
  * @throws Failure `usage`
  */
@@ -16,35 +16,23 @@ export function withRenamedProfile(configuration: Configuration, from: string, t
     throw new Failure('usage', `Profile "${to}" already exists`, { hint: 'Choose another name.' })
   }
   demandProfileName(to, configuration)
-  const { profiles = {}, directories, default_profile: standard } = configuration
+  const { profiles = {}, directories = {}, default_profile: standard } = configuration
+  const id = profileId(configuration, from)
+  const { id: _, ...renamed } = profiles[from] ?? {}
   const named = (name: string) => (name === from ? to : name)
+  const rename = ([name, profile]: [string, Profile]) =>
+    name === from ? [to, id === to ? renamed : { ...renamed, id }] : [name, profile]
   return {
     ...configuration,
     ...(standard !== undefined && { default_profile: named(standard) }),
-    ...(directories && { directories: mapValues(directories, named) }),
-    // In its former place, because lists are in this order.
-    profiles: Object.fromEntries(
-      Object.entries(profiles).map(([name, profile]) =>
-        name === from ? [to, { ...profile, renamed_from: from }] : [name, profile],
+    ...(configuration.directories && {
+      directories: Object.fromEntries(
+        Object.entries(directories).map(([directory, name]) => [directory, named(name)]),
       ),
-    ),
+    }),
+    // In its former place, because lists are in this order.
+    profiles: Object.fromEntries(Object.entries(profiles).map(rename)),
   }
-}
-
-/** The configuration after everything of a renamed profile has its new name. */
-export function withoutFormerName(configuration: Configuration, name: string): Configuration {
-  const { profiles = {} } = configuration
-  if (!Object.hasOwn(profiles, name)) return configuration
-  const { renamed_from: _, ...profile } = profiles[name] ?? {}
-  return { ...configuration, profiles: { ...profiles, [name]: profile } }
-}
-
-/**
- * The former name of a profile whose rename was interrupted. Undefined if another profile has that name now.
- */
-export function formerNameOf({ profiles = {} }: Configuration, name: string): string | undefined {
-  const former = Object.hasOwn(profiles, name) ? profiles[name]?.renamed_from : undefined
-  return former === undefined || Object.hasOwn(profiles, former) ? undefined : former
 }
 
 /**
@@ -77,8 +65,4 @@ function demandOwnProfile({ profiles = {} }: Configuration, name: string): void 
     hint: meant === undefined ? undefined : `Did you mean ${meant}?`,
     advice: [{ code: 'list_profiles' }],
   })
-}
-
-function mapValues<T>(record: Readonly<Record<string, T>>, change: (value: T) => T): Record<string, T> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
 }

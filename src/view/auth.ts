@@ -51,7 +51,7 @@ export const logoutView: View = {
 
 export const renamedProfileView: View = {
   layout: 'pairs',
-  columns: plain('profile', 'former_name', 'credentials', 'sessions', 'mirrors'),
+  columns: plain('profile', 'former_name'),
   isForTerminal: true,
   text: (body) => `Profile ${valueAt(body, 'former_name')} is now ${valueAt(body, 'profile')}.`,
 }

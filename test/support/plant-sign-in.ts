@@ -30,7 +30,7 @@ export function plantSignIn(
     auth_url: server.url,
     client_id: server.clientId,
     storage: 'file',
-    credentials: [{ origin: service.url, storage: 'file' }],
+    credential: { origin: service.url, storage: 'file' },
   }
   const name = createHash('sha256').update(`chatctl:${service.url}\0work`).digest('hex')
   write(join(home, '.local', 'share', 'chatctl', 'credentials'), `${name}.json`, credential)

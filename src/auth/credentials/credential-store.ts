@@ -9,7 +9,10 @@ import type { StoredCredential } from './stored-credential.ts'
 export interface CredentialOwner {
   /** Origin of the base URL, as `https://chat.example`. */
   origin: string
+  /** The name, for messages. */
   profile: string
+  /** The ID of the profile. */
+  id: string
 }
 
 export type Storage = 'keychain' | 'file'
@@ -41,7 +44,7 @@ export function digestOf(owner: CredentialOwner): string {
   // Loaded on demand: node:crypto slows down the startup, and few commands need it.
   const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256')
-    .update(`${serviceAttributeOf(owner)}\0${owner.profile}`)
+    .update(`${serviceAttributeOf(owner)}\0${owner.id}`)
     .digest('hex')
 }
 

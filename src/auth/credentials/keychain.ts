@@ -81,7 +81,7 @@ export class Keychain implements CredentialStore {
       throw failure
     })
     if (!found) return this.#get(owner, signal)
-    const values = found.filter(({ account }) => account === owner.profile).map(({ password }) => password)
+    const values = found.filter(({ account }) => account === owner.id).map(({ password }) => password)
     if (values.length > 1) {
       throw keychainFailure(new Error(`matched by ${values.length} credentials`), itemOf(owner))
     }
@@ -137,7 +137,7 @@ export class Keychain implements CredentialStore {
 }
 
 function itemOf(owner: CredentialOwner): KeychainItem {
-  return { service: serviceAttributeOf(owner), account: owner.profile }
+  return { service: serviceAttributeOf(owner), account: owner.id }
 }
 
 /** After this time, in ms, the user is told what chatctl waits for. */

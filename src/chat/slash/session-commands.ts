@@ -91,7 +91,7 @@ function showInfo(session: Session): void {
   const storedHere = `stored on this machine${session.streamsCompletions === false ? ', not streamed' : ''}`
   const facts: [string, string | number | undefined][] = [
     ['service', options.serviceName],
-    ['profile', options.owner.profile],
+    ['profile', options.profile],
     ['session', recorder.id],
     ['turns', countTurns(recorder)],
     ['conversation', conversation.mode === 'context' ? 'stored by the service' : storedHere],

@@ -116,7 +116,7 @@ async function storedSecret(
   const store = isInFile
     ? new InsecureFile(new Directories(host.env))
     : host.openKeychain({ timeout, onWait: () => {}, mayAsk: false })
-  const stored = await store.read(ownerOf(profile, baseUrl))
+  const stored = await store.read(ownerOf(configuration(), profile, baseUrl))
   if (!stored || (stored.kind === 'oauth' && !isFresh(stored, host.clock.now()))) return undefined
   return secretOf(stored)
 }

@@ -1,6 +1,6 @@
 import type { Client } from '../../client/client.ts'
 import type { ClientOptions } from '../../client/client-options.ts'
-import { changeConfiguration } from '../../config/configuration-file.ts'
+import { changeConfiguration, profileId } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
 import { defaultFormats } from '../../config/output-formats.ts'
 import { localProfile } from '../../config/resolve-options.ts'
@@ -70,7 +70,8 @@ export function createContext(invocation: Invocation): Context {
   const recording = new ChangeRecording({
     load: async () => (await import('../../activity/change-recorder.ts')).ChangeRecorder,
     run: () => {
-      const { profile = null, baseUrl: service = 'local' } = context.contextOwner()
+      const { baseUrl: service = 'local' } = context.contextOwner()
+      const profile = service === 'local' ? localProfile : (options.profile.value ?? null)
       return { profile, service, command: invocation.command }
     },
     directories,
@@ -218,7 +219,9 @@ export function createContext(invocation: Invocation): Context {
     contextOwner: () => {
       const to = target()
       if (to.kind === 'local') return { profile: localProfile, baseUrl: undefined }
-      return { profile: options.profile.value, baseUrl: readBaseUrl(to.baseUrl).href }
+      const { value: name } = options.profile
+      const profile = name === undefined ? undefined : profileId(configuration(), name)
+      return { profile, baseUrl: readBaseUrl(to.baseUrl).href }
     },
     connect: (overrides) => {
       connected ??= connectOnce(overrides)

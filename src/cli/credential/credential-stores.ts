@@ -1,6 +1,6 @@
 import type { CredentialOwner, CredentialStore, Storage } from '../../auth/credentials/credential-store.ts'
 import { InsecureFile } from '../../auth/credentials/insecure-file.ts'
-import type { Configuration, Profile } from '../../config/configuration-file.ts'
+import { type Configuration, type Profile, profileId } from '../../config/configuration-file.ts'
 import { originOf, readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Directories } from '../../system/files/directories.ts'
@@ -10,10 +10,10 @@ import type { Output } from '../output/output.ts'
 /** Maximum wait for the keychain in ms. A user needs time for the dialog that unlocks it. */
 const timeouts = { withPerson: 30_000, alone: 10_000 }
 
-/** Where a profile has a credential, or may have one. */
+/** Where a profile has a credential. */
 export interface CredentialPlace {
   profile: string
-  /** An address of the service, as the profile has it; of a former one the origin. */
+  /** Of the service that the credential is for, or only its origin. */
   baseUrl: string
   /** `command` for the credential command of the profile. */
   storage: Storage | 'command'
@@ -45,21 +45,16 @@ export class CredentialStores {
     return this.of(this.#profile(profile).storage ?? 'keychain')
   }
 
-  /** The place of a profile's own address, then those where it was signed in before that changed. */
-  placesOf(profile: string): CredentialPlace[] {
-    const { base_url: baseUrl, credential_command: command } = this.#profile(profile)
-    const storage = command === undefined ? this.ofProfile(profile).storage : ('command' as const)
-    if (baseUrl === undefined) return this.formerPlaces(profile, undefined)
-    const own: CredentialPlace = { profile, baseUrl, storage }
-    return [own, ...this.formerPlaces(profile, own)]
+  /** Where a profile has its credential; undefined if it is not signed in. */
+  placeOf(profile: string): CredentialPlace | undefined {
+    const { base_url: baseUrl, credential_command: command, credential } = this.#profile(profile)
+    if (command !== undefined && baseUrl !== undefined) return { profile, baseUrl, storage: 'command' }
+    return credential && { profile, baseUrl: credential.origin, storage: credential.storage }
   }
 
-  /** Where a profile was signed in, but for one place. */
-  formerPlaces(profile: string, own: CredentialPlace | undefined): CredentialPlace[] {
-    const { credentials = [] } = this.#profile(profile)
-    return credentials
-      .map(({ origin, storage }) => ({ profile, baseUrl: origin, storage }))
-      .filter((place) => own === undefined || !isSamePlace(place, own))
+  /** @throws Failure `refused` if the base URL is invalid */
+  ownerOf(profile: string, baseUrl: string): CredentialOwner {
+    return ownerOf(this.#configuration(), profile, baseUrl)
   }
 
   #profile(name: string): Profile {
@@ -79,7 +74,8 @@ export function isSamePlace(one: Place, other: Place): boolean {
   return one.storage === other.storage && originOf(one.baseUrl) === originOf(other.baseUrl)
 }
 
-/** @throws Failure `refused` where the profile's address is none */
-export function ownerOf(profile: string, baseUrl: string): CredentialOwner {
-  return { profile, origin: readBaseUrl(baseUrl, `base URL of profile "${profile}"`).origin }
+/** @throws Failure `refused` if the base URL is invalid */
+export function ownerOf(configuration: Configuration, profile: string, baseUrl: string): CredentialOwner {
+  const { origin } = readBaseUrl(baseUrl, `base URL of profile "${profile}"`)
+  return { profile, origin, id: profileId(configuration, profile) }
 }

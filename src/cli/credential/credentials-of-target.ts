@@ -8,7 +8,6 @@ import type { Context } from '../context/context.ts'
 import type { Target } from '../context/target.ts'
 import type { Output } from '../output/output.ts'
 import { noCredential } from './credential-in-use.ts'
-import { ownerOf } from './credential-stores.ts'
 import { obtainFromCommand } from './obtain-from-command.ts'
 
 /** The credential that this run obtains from the CI or from a command; undefined if the target has another one. */
@@ -53,7 +52,7 @@ export function renewingCredentialOf(context: Context): RenewingCredential | und
   const to = context.target()
   if (to.kind === 'local' || to.profile === undefined || isOtherInUse(to)) return undefined
   const store = stores.ofProfile(to.profile)
-  const owner = ownerOf(to.profile, to.baseUrl)
+  const owner = stores.ownerOf(to.profile, to.baseUrl)
   const onUnsaved = warnOfUnsaved(output, to.profile)
   return new RenewingCredential({
     owner,

@@ -6,7 +6,6 @@ import {
 } from '../../auth/credentials/stored-credential.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { ownerOf } from '../../cli/credential/credential-stores.ts'
 import { Failure } from '../../contract/failure.ts'
 
 /** Milliseconds for a revocation that the user did not request. */
@@ -66,13 +65,14 @@ async function readSignIns(
   clientId: string,
 ): Promise<TokenSet[]> {
   const found: TokenSet[] = []
-  const places = Object.entries(configuration.profiles ?? {})
+  const names = Object.entries(configuration.profiles ?? {})
     .filter(([, profile]) => profile.client_id === clientId)
-    .flatMap(([name]) => stores.placesOf(name))
-  for (const { profile, baseUrl, storage } of places) {
-    if (storage === 'command') continue
+    .map(([name]) => name)
+  for (const profile of names) {
+    const { baseUrl, storage = 'command' } = stores.placeOf(profile) ?? {}
+    if (baseUrl === undefined || storage === 'command') continue
     try {
-      const owner = ownerOf(profile, baseUrl)
+      const owner = stores.ownerOf(profile, baseUrl)
       const stored = await stores.of(storage).read(owner, signal.aborted ? undefined : signal)
       if (stored?.kind === 'oauth') found.push(stored)
     } catch (error) {

@@ -2,7 +2,7 @@ import type { Storage } from '../../auth/credentials/credential-store.ts'
 import { isOfWholeKeychain } from '../../auth/credentials/keychain-failure.ts'
 import type { StoredCredential } from '../../auth/credentials/stored-credential.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { ownerOf } from '../../cli/credential/credential-stores.ts'
+import { isSamePlace } from '../../cli/credential/credential-stores.ts'
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 
@@ -48,11 +48,11 @@ async function readRow(context: Context, profile: string, isKeychainGone: boolea
   const row = emptyRow(context, profile)
   const baseUrl = addressOf(context, profile)
   if (baseUrl === undefined) return row
-  if (context.configuration.profiles?.[profile]?.credential_command !== undefined) {
-    return { ...row, storage: 'command' }
-  }
-  const owner = ownerOf(profile, baseUrl)
-  const store = context.stores.ofProfile(profile)
+  const place = context.stores.placeOf(profile)
+  if (!place || !isSamePlace(place, { ...place, baseUrl })) return row
+  if (place.storage === 'command') return { ...row, storage: 'command' }
+  const owner = context.stores.ownerOf(profile, baseUrl)
+  const store = context.stores.of(place.storage)
   const isLost = isKeychainGone && store.storage === 'keychain'
   const stored = isLost ? undefined : await store.read(owner, context.signal)
   if (!stored) return row

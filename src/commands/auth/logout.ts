@@ -2,18 +2,16 @@ import * as Flags from '@oclif/core/flags'
 import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { noticeCredentialPrecedence } from '../../cli/credential/credential-in-use.ts'
-import type { CredentialPlace } from '../../cli/credential/credential-stores.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { logoutView } from '../../view/auth.ts'
-import { forgetPlaces } from './sign-in/store-login.ts'
-import { chooseSignOuts, type SignOutRow, signOutProfile } from './sign-out-profile.ts'
+import { chooseSignOuts, forgetPlace, type SignOutRow, signOutProfile } from './sign-out-profile.ts'
 
 export default class AuthLogout extends BaseCommand {
   static override summary = 'Sign out and delete the credential'
   static override description =
-    'The token is revoked if the authorization server supports it; an API key stays valid. The profile keeps its address and defaults, but no credential command. Credentials for earlier addresses of the profile are deleted too; with --base-url, only the one for that address is deleted.'
+    'The token is revoked if the authorization server supports it; an API key stays valid. The profile keeps its address and defaults, but no credential command. The credential is also deleted if it is for an earlier address of the profile; with --base-url, only one for that address is deleted.'
   static override requests = {
     ...calls(),
     note: 'none to the service; a token is revoked at its authorization server.',
@@ -48,26 +46,21 @@ export default class AuthLogout extends BaseCommand {
     }
     const { revokeTokens } = await import('../../auth/token-endpoint.ts')
     const rows: SignOutRow[] = []
-    const done: CredentialPlace[] = []
     const revoke = (tokens: TokenSet) => revokeTokens(tokens, context.transport)
     let failure: Failure | undefined
     for (const place of places) {
       try {
         rows.push(await signOutProfile(context, place, revoke))
-        done.push(place)
+        await forgetPlace(context, place)
       } catch (error) {
         if (!(error instanceof Failure)) throw error
         // Continue with the others.
         failure ??= error
       }
     }
-    for (const [profile, own] of Map.groupBy(rows, (row) => row.profile)) {
-      const isKnown = own.length === places.filter((place) => place.profile === profile).length
-      const wasSignedIn = own.some((row) => row.signed_out)
-      if (isKnown && !wasSignedIn) context.output.notice(`Profile "${profile}" was not signed in.`)
-    }
+    for (const row of rows)
+      if (!row.signed_out) context.output.notice(`Profile "${row.profile}" was not signed in.`)
     if (rows.length > 0 || !failure) await context.output.show(logoutView, rows)
-    await forgetPlaces(context, done)
     if (failure) throw failure
     noticeCredentialPrecedence(context)
   }

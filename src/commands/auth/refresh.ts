@@ -4,7 +4,6 @@ import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import type { Target } from '../../cli/context/target.ts'
 import { noCredential } from '../../cli/credential/credential-in-use.ts'
-import { ownerOf } from '../../cli/credential/credential-stores.ts'
 import { warnOfUnsaved } from '../../cli/credential/credentials-of-target.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
@@ -77,7 +76,7 @@ async function readTokens({ stores, signal, ...context }: Context) {
   }
   const { profile } = target
   if (profile === undefined) throw noCredential(target)
-  const tokens = await stores.ofProfile(profile).read(ownerOf(profile, target.baseUrl), signal)
+  const tokens = await stores.ofProfile(profile).read(stores.ownerOf(profile, target.baseUrl), signal)
   if (!tokens) throw noCredential(target)
   if (tokens.kind === 'api_key') {
     throw new Failure('usage', `Profile "${profile}" has an API key, which cannot be refreshed`, {
@@ -118,7 +117,7 @@ async function renew(
   let unsaved: Failure | undefined
   const renewed = await renewTokens({
     directories,
-    owner: ownerOf(profile, baseUrl),
+    owner: stores.ownerOf(profile, baseUrl),
     store: stores.ofProfile(profile),
     held: tokens,
     rejected: tokens.access_token,

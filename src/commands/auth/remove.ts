@@ -1,8 +1,12 @@
 import * as Args from '@oclif/core/args'
+import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
+import { changeConfiguration } from '../../config/configuration-file.ts'
+import { withoutProfile } from '../../config/profile-changes.ts'
 import { removedProfileView } from '../../view/auth.ts'
+import { type SignOutRow, signOutProfile } from './sign-out-profile.ts'
 
 export default class AuthRemove extends BaseCommand {
   static override summary = 'Remove a profile and its credentials'
@@ -28,20 +32,28 @@ export default class AuthRemove extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(AuthRemove)
     const { profile } = args
-    const { planRemoval, removeProfile } = await import('./remove-profile.ts')
-    const removal = planRemoval(context, profile)
-    const { places, isDefault, directories } = removal
+    const { configuration, directories, output, stores } = context
+    withoutProfile(configuration, profile)
+    const place = stores.placeOf(profile)
+    const isDefault = configuration.default_profile === profile
+    const named = Object.entries(configuration.directories ?? {}).filter(([, name]) => name === profile)
+    const about = { default: isDefault, directories: named.map(([directory]) => directory) }
     if (context.dryRun) {
-      const signOut = places.map(({ baseUrl }) => baseUrl)
-      return this.showLocalChange({ remove: profile, sign_out: signOut, default: isDefault, directories })
+      return this.showLocalChange({ remove: profile, sign_out: place ? [place.baseUrl] : [], ...about })
     }
     if (!flags.yes) await context.prompter.confirm(`Remove the profile "${profile}" and its credentials?`)
-    const { revokeTokens } = await import('../../auth/token-endpoint.ts')
-    const signOuts = await removeProfile(context, profile, removal, revokeTokens)
-    const body = { profile, default: isDefault, directories, sign_outs: signOuts }
-    await context.output.show(removedProfileView, body)
+    const signOuts: SignOutRow[] = []
+    if (place) {
+      const { revokeTokens } = await import('../../auth/token-endpoint.ts')
+      const revoke = (tokens: TokenSet) => revokeTokens(tokens, context.transport)
+      // Throws if the credential cannot be deleted. The profile, which knows it, then remains.
+      const row = await signOutProfile(context, place, revoke)
+      if (row.signed_out) signOuts.push(row)
+    }
+    await changeConfiguration(directories, (now) => withoutProfile(now, profile))
+    await output.show(removedProfileView, { profile, ...about, sign_outs: signOuts })
     if (isDefault) {
-      context.output.notice(
+      output.notice(
         'There is no default profile now, so commands use the embedded service. Choose another with: chatctl auth use NAME',
       )
     }

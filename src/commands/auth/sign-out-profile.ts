@@ -2,8 +2,9 @@ import { withCredentialLock } from '../../auth/credentials/credential-store.ts'
 import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { type CredentialPlace, isSamePlace, ownerOf } from '../../cli/credential/credential-stores.ts'
+import { type CredentialPlace, isSamePlace } from '../../cli/credential/credential-stores.ts'
 import type { Output } from '../../cli/output/output.ts'
+import { changeConfiguration, withProfile } from '../../config/configuration-file.ts'
 import { forOrigin, localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 
@@ -20,17 +21,12 @@ export interface SignOutRow {
 }
 
 /**
- * What to sign out of: of a profile, or of all, at every address where it was signed in. With an
- * address that was named for this run, at that one alone.
+ * What to sign out of: of a profile, or of all. With an address that was named for this run, at that one alone.
  *
- * @throws Failure `usage` where none is meant, or one that has nothing to sign out of
+ * @throws Failure `usage` if none is meant, or one that has nothing to sign out of
  */
 export function chooseSignOuts({ configuration, options, stores }: Context, all: boolean): CredentialPlace[] {
-  if (all) {
-    return Object.keys(configuration.profiles ?? {}).flatMap((profile) =>
-      profile === localProfile ? [] : stores.placesOf(profile),
-    )
-  }
+  if (all) return Object.keys(configuration.profiles ?? {}).flatMap((name) => stores.placeOf(name) ?? [])
   const profile = options.profile.value
   if (profile === localProfile) throw new Failure('usage', 'The embedded service has no sign-in')
   if (profile === undefined) {
@@ -39,13 +35,14 @@ export function chooseSignOuts({ configuration, options, stores }: Context, all:
     })
   }
   const { value: baseUrl, source } = options.base_url
-  const places = stores.placesOf(profile)
-  if (baseUrl !== undefined && source !== 'profile') {
-    const named = places.filter((place) => isSamePlace(place, { ...place, baseUrl }))
-    return named.length > 0 ? named : [{ profile, baseUrl, storage: stores.ofProfile(profile).storage }]
-  }
-  if (places.length === 0) throw new Failure('usage', `Profile "${profile}" has no base URL`)
-  return places
+  const place = stores.placeOf(profile)
+  if (
+    place &&
+    (source !== 'profile' && baseUrl !== undefined ? isSamePlace(place, { ...place, baseUrl }) : true)
+  )
+    return [place]
+  if (baseUrl === undefined) throw new Failure('usage', `Profile "${profile}" has no base URL`)
+  return [{ profile, baseUrl, storage: stores.ofProfile(profile).storage }]
 }
 
 /**
@@ -59,7 +56,7 @@ export async function signOutProfile(
   { profile, baseUrl, storage }: CredentialPlace,
   revoke: (tokens: TokenSet) => Promise<void>,
 ): Promise<SignOutRow> {
-  const owner = ownerOf(profile, baseUrl)
+  const owner = stores.ownerOf(profile, baseUrl)
   if (storage === 'command') {
     const { credential_command: command = '' } = configuration.profiles?.[profile] ?? {}
     return { profile, origin: owner.origin, signed_out: true, revoked: false, credential_command: command }
@@ -97,8 +94,23 @@ async function tryToRevoke(
   }
 }
 
+/** Removes from a profile where its credential was. */
+export async function forgetPlace(
+  { directories }: Context,
+  { profile, baseUrl, storage }: CredentialPlace,
+): Promise<void> {
+  await changeConfiguration(directories, (now) => {
+    const { credential_command: command, credential, ...rest } = now.profiles?.[profile] ?? {}
+    if (storage === 'command')
+      return command === undefined ? now : withProfile(now, profile, { ...rest, credential })
+    const isIt =
+      credential && isSamePlace({ ...credential, baseUrl: credential.origin }, { baseUrl, storage })
+    return isIt ? withProfile(now, profile, { ...rest, credential_command: command }) : now
+  })
+}
+
 /**
- * Says what a change of the base URL of a profile means for its credentials: how to sign out at former addresses, and
+ * Says what a change of the base URL of a profile means for its credential: how to sign out at the former address, or
  * that its credential command is removed.
  */
 export function adviseSignOut(
@@ -106,19 +118,16 @@ export function adviseSignOut(
   profile: string,
   baseUrl: string | undefined,
 ): void {
-  const before = configuration.profiles?.[profile]?.credential_command
-  if (
-    before !== undefined &&
-    forOrigin(baseUrl, configuration.profiles?.[profile] ?? {}).credential_command === undefined
+  const known = configuration.profiles?.[profile] ?? {}
+  const { credential_command: command } = known
+  if (command !== undefined && forOrigin(baseUrl, known).credential_command === undefined)
+    output.notice(
+      `The credential command of profile "${profile}" is removed, because it was for another base URL: ${command}`,
+    )
+  const place = stores.placeOf(profile)
+  if (!place || place.storage === 'command') return
+  if (baseUrl !== undefined && isSamePlace(place, { ...place, baseUrl })) return
+  output.notice(
+    `Profile "${profile}" may still have a credential for ${place.baseUrl}. Sign out there with: ${commandLine('auth', 'logout', '--profile', profile, '--base-url', place.baseUrl)}`,
   )
-    output.notice(
-      `The credential command of profile "${profile}" is removed, because it was for another base URL: ${before}`,
-    )
-  const { storage } = stores.ofProfile(profile)
-  const own = baseUrl === undefined ? undefined : { profile, baseUrl, storage }
-  for (const place of stores.formerPlaces(profile, own)) {
-    output.notice(
-      `Profile "${profile}" may still have a credential for ${place.baseUrl}. Sign out there with: ${commandLine('auth', 'logout', '--profile', profile, '--base-url', place.baseUrl)}`,
-    )
-  }
 }

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { profileNameOf } from '../../config/configuration-file.ts'
 import { chatSessionsView } from '../../view/chat/chat.ts'
 
 export default class ChatSessions extends BaseCommand {
@@ -41,7 +42,14 @@ export default class ChatSessions extends BaseCommand {
         return words.every((word) => text.includes(word))
       },
     })
-    await context.output.show(chatSessionsView, found.slice(0, flags.limit).map(describeSummary))
+    const rows = found.slice(0, flags.limit).map((summary) => {
+      const { profile } = summary
+      return {
+        ...describeSummary(summary),
+        profile: profile && profileNameOf(context.configuration, profile),
+      }
+    })
+    await context.output.show(chatSessionsView, rows)
     if (found.length > flags.limit) {
       context.output.progress(`There are more sessions. Show them with: --limit ${2 * flags.limit}`)
     }

@@ -8,11 +8,9 @@ import {
   profileKeys,
 } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
-import { formerNameOf } from '../../config/profile-changes.ts'
 import { directoryKey } from '../../config/profile-directories.ts'
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
-import { renameCommand } from '../auth/rename-profile.ts'
 import type { DoctorContext } from './doctor-context.ts'
 import { type Examined, ok, warning } from './finding.ts'
 
@@ -22,10 +20,9 @@ export function examineConfiguration({ context }: DoctorContext): Examined[] {
   if (configurationFailure) throw configurationFailure
   const path = configurationPath(context.directories)
   if (!existsSync(path)) return [ok('configuration', `${path} does not exist yet, and is not needed`)]
-  const faults = Object.entries(configuration.profiles ?? {}).flatMap(([name, profile]) => [
-    ...faultsOf(name, profile),
-    ...incompleteRename(configuration, name),
-  ])
+  const faults = Object.entries(configuration.profiles ?? {}).flatMap(([name, profile]) =>
+    faultsOf(name, profile),
+  )
   const names = profileNames(configuration)
   const standard = configuration.default_profile
   if (standard !== undefined && !names.includes(standard)) {
@@ -48,13 +45,6 @@ export function examineConfiguration({ context }: DoctorContext): Examined[] {
   return [
     ok('configuration', `${path}: profiles ${names.join(', ')}${standard ? `; default: ${standard}` : ''}`),
   ]
-}
-
-function incompleteRename(configuration: Configuration, name: string): Examined[] {
-  const former = formerNameOf(configuration, name)
-  if (former === undefined) return []
-  const message = `Profile "${former}" is not completely renamed to "${name}" yet`
-  return [warning('configuration', message, `Complete that with: ${renameCommand(former, name)}`)]
 }
 
 function faultsOf(name: string, profile: Profile): Examined[] {

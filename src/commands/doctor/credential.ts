@@ -31,7 +31,7 @@ export async function examineKeychain({ context, bound }: DoctorContext): Promis
     // On macOS, every access counts as a prompt, but a missing item shows none.
     const mayAsk = process.platform === 'darwin'
     const keychain = context.host.openKeychain({ timeout: bound, onWait: () => {}, mayAsk })
-    const owner = { origin: 'https://doctor.invalid', profile: 'doctor' }
+    const owner = { origin: 'https://doctor.invalid', profile: 'doctor', id: 'doctor' }
     await keychain.read(owner, context.signal)
     await keychain.demandPlace?.(owner)
     return [ok('keychain', `available${isNeeded ? '' : ', but not in use'}`)]

@@ -4,6 +4,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { describeFaults } from '../../cli/errors/response-warnings.ts'
 import { ExportProgress } from '../../cli/output/export-progress.ts'
 import type { Client } from '../../client/client.ts'
+import { profileNameOf } from '../../config/configuration-file.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/format/count.ts'
 import { syncedHistoryView } from '../../view/history.ts'
@@ -70,7 +71,7 @@ export default class HistorySync extends BaseCommand {
         added,
         removed,
         as_of: facts.asOf === null ? null : new Date(facts.asOf).toISOString(),
-        profile: facts.profile,
+        profile: facts.profile && profileNameOf(context.configuration, facts.profile),
         base_url: facts.baseUrl,
         user_id: facts.userId,
         file: path,

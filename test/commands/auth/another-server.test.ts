@@ -39,7 +39,7 @@ describe('signing in at another authorization server than the one in the profile
       auth_url: other.url,
       client_id: other.clientId,
       storage: 'file',
-      credentials: [{ origin: service.url, storage: 'file' }],
+      credential: { origin: service.url, storage: 'file' },
     })
   })
 

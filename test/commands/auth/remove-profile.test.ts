@@ -1,5 +1,3 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { editProfile, findCredentials, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
@@ -43,7 +41,7 @@ describe('auth remove', () => {
   it('keeps the profile if its credential could not be deleted', async () => {
     editProfile(sandbox, 'work', {
       storage: undefined,
-      credentials: [{ origin: service.url, storage: 'keychain' }],
+      credential: { origin: service.url, storage: 'keychain' },
     })
     expectFailure(await run('auth', 'remove', 'work', '--yes'), 4, 'keychain')
     expect(readProfiles(sandbox).profiles).to.have.property('work')
@@ -53,26 +51,6 @@ describe('auth remove', () => {
     await run('config', 'set', 'base_url', 'https://chat.example', '--profile', 'other')
     expect(await run('auth', 'remove', 'other', '--yes')).to.include({ exitCode: 0 })
     expect(readProfiles(sandbox).profiles).not.to.have.property('other')
-  })
-
-  it('keeps a profile whose sign-in an earlier version did not record if its credential cannot be locked', async () => {
-    editProfile(sandbox, 'work', { credentials: undefined })
-    const state = join(sandbox.home, '.local', 'state')
-    mkdirSync(state, { recursive: true })
-    writeFileSync(join(state, 'chatctl'), 'not a directory')
-    expectFailure(await run('auth', 'remove', 'work', '--yes'), 1, state)
-    expect(readProfiles(sandbox).profiles).to.have.property('work')
-    expect(findCredentials(sandbox)).to.have.length(1)
-  })
-
-  it('deletes what an interrupted rename has left', async () => {
-    const [old = ''] = findCredentials(sandbox)
-    const credential = readFileSync(old)
-    await run('auth', 'rename', 'work', 'acme')
-    writeFileSync(old, credential, { mode: 0o600 })
-    editProfile(sandbox, 'acme', { renamed_from: 'work' })
-    expect(await run('auth', 'remove', 'acme', '--yes')).to.include({ exitCode: 0 })
-    expect(findCredentials(sandbox)).to.deep.equal([])
   })
 
   it('changes nothing with --dry-run, and exits 3 without confirmation', async () => {

@@ -100,20 +100,14 @@ describe('doctor on the local machine', () => {
     expect(faults[1]?.hint).to.contain('auth login --profile empty')
   })
 
-  it('warns about a directory with an unknown profile, and about an incomplete rename', async () => {
+  it('warns about a directory with an unknown profile', async () => {
     configure({
       directories: { '~/my work': 'gone' },
-      profiles: { work: { base_url: 'https://chat.example', renamed_from: 'old' } },
+      profiles: { work: { base_url: 'https://chat.example' } },
     })
     const { exitCode, all } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
     expect(all.filter(({ check }) => check === 'configuration')).to.deep.equal([
-      {
-        check: 'configuration',
-        status: 'warning',
-        message: 'Profile "old" is not completely renamed to "work" yet',
-        hint: 'Complete that with: chatctl auth rename old work',
-      },
       {
         check: 'configuration',
         status: 'warning',

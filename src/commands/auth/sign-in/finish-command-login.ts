@@ -5,7 +5,7 @@ import { demandConfigurationDirectory } from '../../../config/configuration-file
 import type { Revoke } from '../end-dropped-sign-in.ts'
 import { endReplaced, type Login } from './finish-login.ts'
 import type { LoginPlan } from './plan-login.ts'
-import { deleteFormerCredentials, storeCommand } from './store-login.ts'
+import { deleteFormerCredential, storeCommand } from './store-login.ts'
 
 /**
  * Asks the service whether it accepts the credential that a command prints, then stores the command, and ends the
@@ -26,7 +26,7 @@ export async function finishCommandLogin(
   const account = obtained && (await fetchAccount(await context.connectTo(profile, baseUrl, obtained.secret)))
   await storeCommand(context, plan, command)
   const storage = 'command'
-  for (const old of await deleteFormerCredentials(context, { ...plan, storage })) {
+  for (const old of await deleteFormerCredential(context, { ...plan, storage })) {
     await endReplaced(context, profile, old, revoke, obtained?.secret)
   }
   return {

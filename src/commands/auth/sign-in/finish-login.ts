@@ -2,12 +2,12 @@ import { type StoredCredential, secretOf } from '../../../auth/credentials/store
 import { commandLine } from '../../../cli/command-line.ts'
 import type { Context } from '../../../cli/context/context.ts'
 import { fetchAccount, type SignedInAccount } from '../../../cli/credential/credential-in-use.ts'
-import { type CredentialPlace, ownerOf } from '../../../cli/credential/credential-stores.ts'
+import type { CredentialPlace } from '../../../cli/credential/credential-stores.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { stripControls } from '../../../terminal/strip-controls.ts'
 import { endDroppedSignIn, type Revoke } from '../end-dropped-sign-in.ts'
 import type { LoginPlan } from './plan-login.ts'
-import { deleteFormerCredentials, type Replaced, storeLogin } from './store-login.ts'
+import { deleteFormerCredential, type Replaced, storeLogin } from './store-login.ts'
 
 /** A finished sign-in, as it is shown. */
 export interface Login {
@@ -50,7 +50,7 @@ export async function finishLogin(
     }
     throw error
   }
-  const former = await deleteFormerCredentials(context, plan)
+  const former = await deleteFormerCredential(context, plan)
   for (const old of [...replaced, ...former]) {
     await endReplaced(context, profile, old, revoke, secretOf(credential), credential)
   }
@@ -121,7 +121,7 @@ async function confirmOwner(
   if (kind === 'api_key' || !owner || isUnattended) return
   const earlier = await stores
     .ofProfile(profile)
-    .read(ownerOf(profile, baseUrl), signal)
+    .read(stores.ownerOf(profile, baseUrl), signal)
     .catch((error: unknown) => {
       // An unreadable credential names no user.
       if (error instanceof Failure) return undefined

@@ -1,6 +1,6 @@
 import { type Storage, withCredentialLock } from '../../../auth/credentials/credential-store.ts'
 import type { Context } from '../../../cli/context/context.ts'
-import { ignoreUnreadable, ownerOf } from '../../../cli/credential/credential-stores.ts'
+import { ignoreUnreadable } from '../../../cli/credential/credential-stores.ts'
 import {
   type Configuration,
   demandConfigurationDirectory,
@@ -44,7 +44,7 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
  */
 export async function checkStorage({ directories, stores, signal }: Context, plan: LoginPlan): Promise<void> {
   const { profile, baseUrl } = plan.connection
-  const owner = ownerOf(profile, baseUrl)
+  const owner = stores.ownerOf(profile, baseUrl)
   // The keychain first, so that a missing keychain leaves no new directory.
   const store = stores.of(plan.storage)
   await store.read(owner, signal).catch(ignoreUnreadable)
