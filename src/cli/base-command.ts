@@ -6,8 +6,7 @@ import { dryRunChangeView, dryRunRequestView } from '../view/dry-run.ts'
 import type { View } from '../view/format/view.ts'
 import { commandFor } from './command-line.ts'
 import type { ValueKind } from './completion/typed-line.ts'
-import type { Context } from './context/context.ts'
-import { createContext } from './context/create-context.ts'
+import { type Context, createContext } from './context/context.ts'
 import { HeldRequest } from './context/held-request.ts'
 import { Interruption } from './context/interruption.ts'
 import type { InterruptedChange } from './context/sent-changes.ts'
@@ -117,12 +116,14 @@ export abstract class BaseCommand extends HostedCommand {
         ...outputFormat(flags, parsed.raw),
         ...(flags['no-save'] === true && { save: 'off' }),
       },
-      fields: text(flags['fields']),
-      jq: text(flags['jq']),
-      quiet: flags['quiet'] === true,
+      output: {
+        fields: text(flags['fields']),
+        jq: text(flags['jq']),
+        quiet: flags['quiet'] === true,
+        noColor: flags['no-color'] === true,
+      },
       debug: flags['debug'] === true,
       noInput: flags['no-input'] === true,
-      noColor: flags['no-color'] === true,
       dryRun: flags['dry-run'] === true ? (this.holdsEverything ? 'all' : 'changes') : undefined,
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,

@@ -194,8 +194,8 @@ async function describeService(context: Context): Promise<{ name: string; hasUps
     const { baseUrl, profile } = target
     return { name: profile === undefined ? baseUrl : `${baseUrl} (profile ${profile})`, hasUpstream: false }
   }
-  const running = await context.findRunningService()
-  const upstream = running ? running.upstream : (context.upstream().server?.url ?? null)
+  const running = await context.embedded.findRunningService()
+  const upstream = running ? running.upstream : (context.embedded.upstream().server?.url ?? null)
   const place = running ? ` at ${running.url}` : ''
   return {
     name: `the embedded service${place}, ${upstream === null ? 'built-in test program' : describeUpstream(upstream)}`,

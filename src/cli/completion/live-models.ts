@@ -11,7 +11,7 @@ import { isOursAlone, makePrivateDirectory } from '../../system/files/private-di
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { replaceFile } from '../../system/files/replace-file.ts'
 import { once } from '../../system/once.ts'
-import { chooseTarget, environmentReader, type Target } from '../context/target.ts'
+import { chooseTarget, type Target } from '../context/target.ts'
 import { ownerOf } from '../credential/credential-stores.ts'
 import { type Host, resolvePath } from '../host.ts'
 
@@ -57,10 +57,7 @@ export async function findModels(
     takesProfileOfAddress: false,
     workingDirectory: resolvePath(host, '.'),
   })
-  const target = chooseTarget(
-    options,
-    environmentReader(env, (name) => resolvePath(host, name), 0),
-  )
+  const target = chooseTarget(options, { env, resolvePath: (name) => resolvePath(host, name), maxWait: 0 })
   const upstream = target.kind === 'local' ? chosenUpstream(host, configuration()) : undefined
   if (target.kind === 'local' && !upstream) return []
   const cache = directories.cache

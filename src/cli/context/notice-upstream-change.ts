@@ -1,8 +1,8 @@
 import type { Configuration } from '../../config/configuration-file.ts'
 import { isLoopback } from '../../contract/base-url.ts'
 import { noUpstream, readUpstream, upstreamNames } from '../../contract/upstream-address.ts'
+import { describeReplies } from './connection.ts'
 import type { Context } from './context.ts'
-import { describeReplies } from './describe-local-service.ts'
 
 /**
  * Says that the key of the previous upstream was removed, that the new one does not answer, and that a running
@@ -20,7 +20,7 @@ export async function noticeUpstreamChange(context: Context, after: Configuratio
   const { upstream = noUpstream } = after
   const url = upstream === noUpstream ? null : readUpstream(upstream).href
   if (url !== null) await noticeSilentServer(context, upstream, url)
-  const running = await context.findRunningService()
+  const running = await context.embedded.findRunningService()
   if (!running || running.upstream === url) return
   const replies = describeReplies(running.upstream)
   output.notice(
@@ -34,7 +34,7 @@ async function noticeSilentServer(context: Context, upstream: string, address: s
   const isNear = !upstreamNames.includes(upstream) && isLoopback(new URL(address).hostname)
   if (!known && !isNear) return
   const url = known?.url ?? address.replace(/\/$/, '')
-  if ((await context.detectModelServers([{ upstream, name: upstream, url }])).length > 0) return
+  if ((await context.embedded.detectModelServers([{ upstream, name: upstream, url }])).length > 0) return
   context.output.notice(
     `No model server has answered at ${url} with a list of models. Start it if it does not run, and check it with: chatctl doctor`,
   )

@@ -1,92 +1,116 @@
-import type { ClientEvent } from '../../client/client-event.ts'
-import type { FailedRequest } from '../../contract/failure.ts'
+import type { ChangeRecorder } from '../../activity/change-recorder.ts'
+import type { OutgoingRequest } from '../../client/outgoing-request.ts'
+import type { FailedRequest, RequestOutcome } from '../../contract/failure.ts'
+import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
+import { hideSecretParameters } from '../../contract/secret-fields.ts'
+import { once } from '../../system/once.ts'
 import { outcomeHint } from '../errors/outcome-hint.ts'
 import type { Interruption } from './interruption.ts'
-import { changesService } from './target.ts'
+import { changesService, isChange } from './target.ts'
 
-/** What is told of the changes of a run that a signal ended. */
+/** What is reported of the changes of a run that a signal ended. */
 export interface InterruptedChange {
   message: string
   hint?: string
   request?: FailedRequest
 }
 
+interface SentChange {
+  method: string
+  path: string
+  /** Of the service that received it. */
+  baseUrl: () => string
+  /** As the client reports it; undefined before. */
+  outcome: RequestOutcome['outcome'] | undefined
+}
+
 /**
- * Follows the requests of a run that change settings or users, so that a run that is interrupted can say
- * what is known of them. Requests to the same URL are sent one after another; an import, which sends
- * many at once, has its journal for this.
+ * The changes of a run. Each is recorded for `chatctl activity`. Those of settings and users are remembered, so that a
+ * run that is interrupted can say what is known of them. An import, which sends many at once, has its journal for this.
  */
 export class SentChanges {
-  /** Sent, and not answered, or answered in a way that leaves the outcome open; by method and URL. */
-  readonly #unknown = new Map<string, FailedRequest>()
-  readonly #confirmed: FailedRequest[] = []
-  #isFollowing = false
-  #isAsked = false
+  readonly #openRecorder: () => Promise<ChangeRecorder>
+  #recorder: Promise<ChangeRecorder> | undefined
+  readonly #remembered: SentChange[] = []
+  #isRemembering = false
 
-  /** @returns what a client is to tell its events, which `observe` is told as well */
-  follow(observe: ((event: ClientEvent) => void) | undefined): (event: ClientEvent) => void {
-    this.#isFollowing = true
-    return (event) => {
-      this.#note(event)
-      observe?.(event)
+  /** @param openRecorder called for the first change */
+  constructor(openRecorder: () => Promise<ChangeRecorder>) {
+    this.#openRecorder = once(openRecorder)
+  }
+
+  /** From now on, changes are remembered. */
+  remember(): void {
+    this.#isRemembering = true
+  }
+
+  /** Resolves when the change is recorded. @returns records its outcome */
+  async begin(
+    request: OutgoingRequest,
+    baseUrl: () => string,
+  ): Promise<((outcome: RequestOutcome) => void) | undefined> {
+    if (!isChange(request)) return undefined
+    this.#recorder = this.#openRecorder()
+    const record = await (await this.#recorder).begin(request)
+    const { method, query } = request
+    const path = hideSecretParameters(query ? `${request.path}?${new URLSearchParams(query)}` : request.path)
+    const change: SentChange = { method, path, baseUrl, outcome: undefined }
+    if (this.#isRemembering && changesService(request)) this.#remembered.push(change)
+    return (outcome) => {
+      change.outcome = outcome.outcome
+      record(outcome)
     }
   }
 
-  #note(event: ClientEvent): void {
-    const { type, method, url } = event
-    if (method === 'GET') return
-    if (!changesService({ method, path: new URL(url).pathname })) return
-    this.#isAsked = true
-    const key = `${method} ${url}`
-    if (type === 'sent') this.#unknown.set(key, { method, url })
-    if (type === 'redirect') this.#unknown.delete(key)
-    if (type !== 'response') return
-    const { status } = event
-    if (status < 300) this.#confirmed.push({ method, url })
-    // A redirect or a server error does not say whether the change was made.
-    if (status < 300 || (status >= 400 && status < 500)) this.#unknown.delete(key)
+  async close(): Promise<void> {
+    ;(await this.#recorder)?.close()
   }
 
   /** Whether a change was sent whose outcome is unknown. */
   get isUnknown(): boolean {
-    return this.#unknown.size > 0
+    return this.#remembered.some(hasUnknownOutcome)
   }
 
   /**
    * What is known when the run is interrupted.
    *
-   * @param isToChange whether the command sends changes, whatever it was told to do
+   * @param isToChange whether the command sends changes
    * @param command a command line for the same service
-   * @returns undefined where there was nothing to change
+   * @returns undefined if there was nothing to change
    */
   describe(
     { hint: more }: Interruption,
     isToChange: boolean,
     command: (...words: string[]) => string,
   ): InterruptedChange | undefined {
-    if (!this.#isAsked && !(this.#isFollowing && isToChange)) return undefined
-    const [unknown] = this.#unknown.values()
-    const confirmed = this.#confirmed.map(inWords).join(' and ')
-    const hintOf = (first: string | undefined) => {
-      const hint = [first, more].filter(Boolean).join(' ')
-      return hint === '' ? {} : { hint }
-    }
+    const changes = this.#remembered
+    if (changes.length === 0 && !(this.#isRemembering && isToChange)) return undefined
+    const unknown = changes.find(hasUnknownOutcome)
+    const done = changes.filter(({ outcome }) => outcome === 'done').map(requestOf)
+    const confirmed = done.map(inWords).join(' and ')
+    const withHint = (of: FailedRequest | undefined) =>
+      [of && outcomeHint(of, command), more].filter(Boolean).join(' ') || undefined
     if (unknown) {
+      const request = requestOf(unknown)
       const before = confirmed === '' ? '' : `. The service confirmed ${confirmed}`
-      return {
-        message: `Interrupted. The outcome of the change is unknown: ${inWords(unknown)} was sent and not confirmed${before}`,
-        request: unknown,
-        ...hintOf(outcomeHint(unknown, command)),
-      }
+      const message = `Interrupted. The outcome of the change is unknown: ${inWords(request)} was sent and not confirmed${before}`
+      return { message, request, hint: withHint(request) }
     }
     if (confirmed !== '') {
-      return {
-        message: `Interrupted after the service confirmed ${confirmed}. The remaining steps were not done`,
-        ...hintOf(outcomeHint(this.#confirmed.at(-1), command)),
-      }
+      const message = `Interrupted after the service confirmed ${confirmed}. The remaining steps were not done`
+      return { message, hint: withHint(done.at(-1)) }
     }
-    return { message: 'Interrupted. No change was sent to the service', ...hintOf(undefined) }
+    return { message: 'Interrupted. No change was sent to the service', hint: withHint(undefined) }
   }
+}
+
+/** A change without an outcome may have been sent. */
+function hasUnknownOutcome({ outcome = 'unknown' }: SentChange): boolean {
+  return outcome === 'unknown'
+}
+
+function requestOf({ method, path, baseUrl }: SentChange): FailedRequest {
+  return { method, url: withoutTrailing(baseUrl(), '/') + path }
 }
 
 function inWords({ method, url }: FailedRequest): string {

@@ -23,29 +23,23 @@ export type Target =
   /** `named` where the profile said so, rather than nothing saying anything. */
   | { kind: 'local'; named: boolean }
 
-/** The credentials that the environment names. Both may throw. */
-export interface EnvironmentReader {
-  credential(): Credential | undefined
-  identity(): IdentitySource | undefined
-}
-
-/** @param resolvePath resolves the name of a file */
-export function environmentReader(
-  env: NodeJS.ProcessEnv,
-  resolvePath: (name: string) => string,
-  timeout: number,
-): EnvironmentReader {
-  return {
-    credential: () => readEnvironmentCredential(env, resolvePath, timeout),
-    identity: () => readIdentitySource(env),
-  }
+/** Where the environment names credentials. */
+interface Environment {
+  env: NodeJS.ProcessEnv
+  resolvePath(name: string): string
+  /** In ms, for a file that is a pipe. */
+  maxWait: number
 }
 
 /**
  * A base URL from a flag, the environment, or a profile selects a remote service. Without one it is the
  * embedded service, unless an API key shows that another was meant.
+ *
+ * @throws Failure `usage`, or as `readEnvironmentCredential`
  */
-export function chooseTarget(options: Options, read: EnvironmentReader): Target {
+export function chooseTarget(options: Options, environment: Environment): Target {
+  const { env, resolvePath, maxWait } = environment
+  const readCredential = () => readEnvironmentCredential(env, resolvePath, maxWait)
   const baseUrl = options.base_url.value
   const profile = options.profile.value
   if (profile === localProfile) {
@@ -60,8 +54,8 @@ export function chooseTarget(options: Options, read: EnvironmentReader): Target 
   }
   if (baseUrl) {
     const isOfProfile = options.base_url.source === 'profile'
-    const fromEnvironment = read.credential()
-    const identity = fromEnvironment ? undefined : read.identity()
+    const fromEnvironment = readCredential()
+    const identity = fromEnvironment ? undefined : readIdentitySource(env)
     const command = fromEnvironment || identity ? undefined : options.credential_command.value
     return { kind: 'remote', baseUrl, profile, isOfProfile, fromEnvironment, identity, command }
   }
@@ -70,7 +64,7 @@ export function chooseTarget(options: Options, read: EnvironmentReader): Target 
       hint: `Set it with: chatctl auth login --profile ${quoteWord(profile)} --base-url https://HOST`,
     })
   }
-  const source = read.credential()?.source ?? (read.identity() && 'CHATCTL_OIDC')
+  const source = readCredential()?.source ?? (readIdentitySource(env) && 'CHATCTL_OIDC')
   if (source !== undefined) {
     throw new Failure('usage', `${source} is set, but no service is selected`, {
       hint: 'Select it with --base-url URL or --profile NAME. The embedded service is --profile local.',
@@ -99,15 +93,6 @@ export function isChange({ method, path }: Pick<OutgoingRequest, 'method' | 'pat
 /**
  * In a non-interactive run, changes reach the embedded service only if it was selected: a CI job that
  * forgot its base URL must fail, instead of changing a local copy.
- *
- * @throws Failure `usage`
- */
-export function guardLocalChange(streams: Streams, target: Target, request: OutgoingRequest): void {
-  if (changesService(request)) demandNamedService(streams, target)
-}
-
-/**
- * The same, for many changes before the first of them.
  *
  * @throws Failure `usage`
  */

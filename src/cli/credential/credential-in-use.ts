@@ -3,10 +3,13 @@ import type { StoredCredential } from '../../auth/credentials/stored-credential.
 import type { HeldCredential } from '../../auth/held-credential.ts'
 import type { RenewingCredential } from '../../auth/renewing-credential.ts'
 import type { Client } from '../../client/client.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
 import type { CredentialSource } from '../../client/client-options.ts'
 import type { Options } from '../../config/resolve-options.ts'
+import { roundDuration } from '../../config/units.ts'
 import { credentialExpiryOf } from '../../contract/credential-expiry.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { Clock } from '../../system/clock.ts'
 import { commandLine, quoteWord } from '../command-line.ts'
 import type { Connection } from '../context/connection.ts'
 import type { Target } from '../context/target.ts'
@@ -164,4 +167,46 @@ export async function fetchAccount(
   const { body, headers } = await client.users.profile()
   const user = { id: body?.id ?? null, email: body?.email ?? null, name: body?.name ?? null }
   return { user, expiresAt: credentialExpiryOf(headers) }
+}
+
+/** A week, in ms. */
+const notice = 7 * 86_400_000
+
+interface Sources {
+  signedIn: RenewingCredential | undefined
+  held: HeldCredential | undefined
+}
+
+/** Warns once in a run that its API key ends soon, if the service tells it. Tokens are renewed instead. */
+export class ExpiryWarning {
+  readonly #clock: Clock
+  #expiresAt: string | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** @returns what a client is to tell its events, which `observe` is told as well */
+  follow(observe: ((event: ClientEvent) => void) | undefined): (event: ClientEvent) => void {
+    return (event) => {
+      if (event.type === 'response') this.#expiresAt = event.credentialExpiresAt ?? this.#expiresAt
+      observe?.(event)
+    }
+  }
+
+  /** After the last request, so that the warning does not interrupt a reply. */
+  async warn(output: Output, target: Target, sources: Sources): Promise<void> {
+    const left = this.#expiresAt === undefined ? Infinity : Date.parse(this.#expiresAt) - this.#clock.now()
+    if (left <= 0 || left > notice || !(await isApiKey(target, sources))) return
+    await output.warn(`The API key expires in ${roundDuration(left)}, at ${this.#expiresAt}.`)
+  }
+}
+
+async function isApiKey(target: Target, { signedIn, held }: Sources): Promise<boolean> {
+  if (target.kind === 'local') return false
+  if (target.fromEnvironment) return true
+  // A credential command that prints access tokens can say so.
+  if (held) return held.current?.kind !== 'oauth'
+  const stored = await signedIn?.stored().catch(() => undefined)
+  return stored?.kind === 'api_key'
 }

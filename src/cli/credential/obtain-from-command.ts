@@ -1,14 +1,14 @@
 import type { TemporaryCredential } from '../../auth/credentials/credential-command.ts'
 import { Failure } from '../../contract/failure.ts'
 import { ControlStripper } from '../../terminal/strip-controls.ts'
-import type { Context } from '../context/context.ts'
+import type { BaseContext } from '../context/base-context.ts'
 
 /** After this time, in ms, the user is told what chatctl waits for. */
 const silence = 2_000
 
 /** @throws Failure `unauthorized` if the command fails */
 export async function obtainFromCommand(
-  { host, output, signal }: Context,
+  { host, output, signal }: BaseContext,
   line: string,
   profile: string,
 ): Promise<TemporaryCredential> {

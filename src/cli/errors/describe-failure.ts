@@ -1,8 +1,12 @@
 import type { Failure } from '../../contract/failure.ts'
 import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
 import { assignment, quoteWord } from '../command-line.ts'
-import { type Connection, commandForConnection } from '../context/connection.ts'
-import { hintOfModelServer, nameModelServer } from '../context/describe-local-service.ts'
+import {
+  type Connection,
+  commandForConnection,
+  hintOfModelServer,
+  nameModelServer,
+} from '../context/connection.ts'
 import { hintOf } from './hints.ts'
 
 /** What a person is told of a failure: the same in text and JSON. */

@@ -61,7 +61,7 @@ export async function endDroppedSignIn(
 
 /** The sign-ins that are stored for profiles of one client. What cannot be read cannot be used either. */
 async function readSignIns(
-  { configuration, stores, signal }: Context,
+  { configuration, credentials: { stores }, signal }: Context,
   clientId: string,
 ): Promise<TokenSet[]> {
   const found: TokenSet[] = []

@@ -48,11 +48,11 @@ async function readRow(context: Context, profile: string, isKeychainGone: boolea
   const row = emptyRow(context, profile)
   const baseUrl = addressOf(context, profile)
   if (baseUrl === undefined) return row
-  const place = context.stores.placeOf(profile)
+  const place = context.credentials.stores.placeOf(profile)
   if (!place || !isSamePlace(place, { ...place, baseUrl })) return row
   if (place.storage === 'command') return { ...row, storage: 'command' }
-  const owner = context.stores.ownerOf(profile, baseUrl)
-  const store = context.stores.of(place.storage)
+  const owner = context.credentials.stores.ownerOf(profile, baseUrl)
+  const store = context.credentials.stores.of(place.storage)
   const isLost = isKeychainGone && store.storage === 'keychain'
   const stored = isLost ? undefined : await store.read(owner, context.signal)
   if (!stored) return row

@@ -2,9 +2,9 @@ import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
+import { warnOfUnsaved } from '../../cli/context/credentials.ts'
 import type { Target } from '../../cli/context/target.ts'
 import { noCredential } from '../../cli/credential/credential-in-use.ts'
-import { warnOfUnsaved } from '../../cli/credential/credentials-of-target.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
@@ -59,7 +59,8 @@ export default class AuthRefresh extends BaseCommand {
 }
 
 /** @throws Failure `usage` for a credential that cannot be renewed, `unauthorized` without one */
-async function readTokens({ stores, signal, ...context }: Context) {
+async function readTokens(context: Context) {
+  const { credentials, signal } = context
   const target = context.target()
   if (target.kind === 'local') throw new Failure('usage', 'The embedded service needs no sign-in')
   if (target.fromEnvironment) {
@@ -76,7 +77,9 @@ async function readTokens({ stores, signal, ...context }: Context) {
   }
   const { profile } = target
   if (profile === undefined) throw noCredential(target)
-  const tokens = await stores.ofProfile(profile).read(stores.ownerOf(profile, target.baseUrl), signal)
+  const tokens = await credentials.stores
+    .ofProfile(profile)
+    .read(credentials.stores.ownerOf(profile, target.baseUrl), signal)
   if (!tokens) throw noCredential(target)
   if (tokens.kind === 'api_key') {
     throw new Failure('usage', `Profile "${profile}" has an API key, which cannot be refreshed`, {
@@ -108,7 +111,7 @@ function scopesIn(scope: string | null): string[] {
 }
 
 async function renew(
-  { directories, stores, transport, output }: Context,
+  { directories, credentials: { stores }, transport, output }: Context,
   { profile, baseUrl }: Remote & { profile: string },
   tokens: TokenSet,
   scope: string | undefined,

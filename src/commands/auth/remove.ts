@@ -32,7 +32,12 @@ export default class AuthRemove extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(AuthRemove)
     const { profile } = args
-    const { configuration, directories, output, stores } = context
+    const {
+      configuration,
+      directories,
+      output,
+      credentials: { stores },
+    } = context
     withoutProfile(configuration, profile)
     const place = stores.placeOf(profile)
     const isDefault = configuration.default_profile === profile

@@ -25,7 +25,10 @@ export interface SignOutRow {
  *
  * @throws Failure `usage` if none is meant, or one that has nothing to sign out of
  */
-export function chooseSignOuts({ configuration, options, stores }: Context, all: boolean): CredentialPlace[] {
+export function chooseSignOuts(
+  { configuration, options, credentials: { stores } }: Context,
+  all: boolean,
+): CredentialPlace[] {
   if (all) return Object.keys(configuration.profiles ?? {}).flatMap((name) => stores.placeOf(name) ?? [])
   const profile = options.profile.value
   if (profile === localProfile) throw new Failure('usage', 'The embedded service has no sign-in')
@@ -52,7 +55,7 @@ export function chooseSignOuts({ configuration, options, stores }: Context, all:
  * @throws Failure where it could not be deleted
  */
 export async function signOutProfile(
-  { configuration, directories, stores, output, signal }: Context,
+  { configuration, directories, credentials: { stores }, output, signal }: Context,
   { profile, baseUrl, storage }: CredentialPlace,
   revoke: (tokens: TokenSet) => Promise<void>,
 ): Promise<SignOutRow> {
@@ -114,7 +117,7 @@ export async function forgetPlace(
  * that its credential command is removed.
  */
 export function adviseSignOut(
-  { configuration, stores, output }: Context,
+  { configuration, credentials: { stores }, output }: Context,
   profile: string,
   baseUrl: string | undefined,
 ): void {

@@ -30,7 +30,7 @@ export default class AuthStatus extends BaseCommand {
       profile_from: profileFrom(context.options.profile),
       base_url: target.kind === 'local' ? null : target.baseUrl,
       service: target.kind === 'local' ? 'embedded' : 'remote',
-      ...(await credentialInUse(target, context.signedIn(), context.held())),
+      ...(await credentialInUse(target, context.credentials.signedIn(), context.credentials.held())),
     })
     const status = await describe()
     if (!flags.verify) return context.output.show(authStatusView, { ...status, verified: false })

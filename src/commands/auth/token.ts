@@ -35,12 +35,12 @@ export default class AuthToken extends BaseCommand {
       const { secret } = fromEnvironment
       return context.output.show(tokenView, { token: secret, kind: 'api_key', expires_at: null })
     }
-    const held = await context.held()?.usable()
+    const held = await context.credentials.held()?.usable()
     if (held) {
       const { secret, kind, expires_at = null } = held
       return context.output.show(tokenView, { token: secret, kind, expires_at })
     }
-    const credential = await context.signedIn()?.usable()
+    const credential = await context.credentials.signedIn()?.usable()
     if (!credential) throw noCredential(target)
     const { kind, expires_at = null } = credential
     const shown = { token: secretOf(credential), kind, expires_at }

@@ -3,7 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import { noUpstream } from '../../contract/upstream-address.ts'
 import { countOf } from '../../view/format/count.ts'
 
-type DetectedModelServer = Awaited<ReturnType<Context['detectModelServers']>>[number]
+type DetectedModelServer = Awaited<ReturnType<Context['embedded']['detectModelServers']>>[number]
 
 /**
  * Offers once to use a model server that runs on this machine, and remembers the choice. Does nothing in a
@@ -13,12 +13,13 @@ export async function offerModelServer(context: Context): Promise<void> {
   const { output, prompter, host } = context
   if (context.target().kind !== 'local' || context.dryRun) return
   if (!prompter.canAsk || output.isJson || output.isQuiet || host.modelServers.length === 0) return
-  if (context.upstream().source !== 'default' || (await context.findRunningService())) return
-  const [first, ...others] = await context.detectModelServers()
+  if (context.embedded.upstream().source !== 'default' || (await context.embedded.findRunningService()))
+    return
+  const [first, ...others] = await context.embedded.detectModelServers()
   if (!first) return
   const chosen = await choose(context, first, others)
   try {
-    await context.rememberUpstream(chosen)
+    await context.embedded.rememberUpstream(chosen)
   } catch (error) {
     // The choice applies to this run at least.
     if (!(error instanceof Failure)) throw error

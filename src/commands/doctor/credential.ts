@@ -7,8 +7,8 @@ import { type Examined, ok, skipped, warning } from './finding.ts'
 /** Which credential is in use, without the secret. @throws Failure `unauthorized` without a credential */
 export async function examineCredential({ context }: DoctorContext): Promise<Examined[]> {
   const target = context.target()
-  const signedIn = context.signedIn()
-  const used = await credentialInUse(target, signedIn, context.held())
+  const signedIn = context.credentials.signedIn()
+  const used = await credentialInUse(target, signedIn, context.credentials.held())
   const kind = used.kind === 'oauth' ? 'OAuth' : 'API key'
   const end = used.expires_at === null ? '' : `, expires ${used.expires_at}`
   const isPlain = target.kind === 'local' || used.kind === null
@@ -26,7 +26,7 @@ export async function examineCredential({ context }: DoctorContext): Promise<Exa
 
 /** Whether there is a keychain. It never prompts to unlock the keychain: only a command that needs it may. */
 export async function examineKeychain({ context, bound }: DoctorContext): Promise<Examined[]> {
-  const isNeeded = context.signedIn()?.storage === 'keychain'
+  const isNeeded = context.credentials.signedIn()?.storage === 'keychain'
   try {
     // On macOS, every access counts as a prompt, but a missing item shows none.
     const mayAsk = process.platform === 'darwin'

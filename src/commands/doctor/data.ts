@@ -2,7 +2,6 @@ import { existsSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandFor, commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import type { OnOtherService } from '../../cli/context/open-data.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/format/count.ts'
 import { describeBytes } from '../../view/format/describe-bytes.ts'
@@ -42,10 +41,7 @@ export async function examineData({ context }: DoctorContext): Promise<Examined[
   const size = describeBytes(statSync(path).size)
   if (context.target().kind === 'remote')
     return judge(`${path} (${size}), of the embedded service, which is not selected`)
-  let other: Parameters<OnOtherService>[0] | undefined
-  const administration = await context.openOwnToInspect((found) => {
-    other = found
-  })
+  const { administration, other } = await context.administration.openOwnToRead()
   const { users, messages, running } = await administration.status()
   const words = `${path} (${size}): ${countOf(users, 'user')}, ${countOf(messages, 'message')}`
   if (other) {

@@ -1,8 +1,4 @@
-import {
-  describeReplies,
-  hintOfModelServer,
-  nameModelServer,
-} from '../../cli/context/describe-local-service.ts'
+import { describeReplies, hintOfModelServer, nameModelServer } from '../../cli/context/connection.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeUpstream } from '../../contract/upstream-address.ts'
 import { countOf } from '../../view/format/count.ts'
@@ -14,9 +10,9 @@ export async function examineUpstream({ context }: DoctorContext): Promise<Exami
   if (context.target().kind === 'remote') {
     return [skipped('upstream', 'only the embedded service, which is not selected, has one')]
   }
-  const choice = context.upstream()
+  const choice = context.embedded.upstream()
   const { server, source, from } = choice
-  const running = await context.findRunningService()
+  const running = await context.embedded.findRunningService()
   if (running) {
     const words = `the service at ${running.url}, pid ${running.pid}, replies with ${describeReplies(running.upstream)}`
     if (source === 'default' || (server?.url ?? null) === running.upstream) return [ok('upstream', words)]
@@ -30,7 +26,7 @@ export async function examineUpstream({ context }: DoctorContext): Promise<Exami
   }
   const place = `${describeUpstream(server.url)}, from ${from}`
   try {
-    const models = await context.countUpstreamModels(server)
+    const models = await context.embedded.countUpstreamModels(server)
     if (models > 0) return [ok('upstream', `${place}, has ${countOf(models, 'model')}`)]
     return [warning('upstream', `${place}, has no models`, 'Add a model to the model server.')]
   } catch (error) {

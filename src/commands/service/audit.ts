@@ -50,7 +50,7 @@ export default class ServiceAudit extends BaseCommand {
     const { since, until, actor, action, target } = flags
     const limit = flags.limit ?? (since === undefined ? 50 : maxEntries)
     const query = { since, until, actor, action, target, limit }
-    const administration = await context.openToInspect(flags)
+    const administration = await context.administration.openToRead(flags)
     const changes = await administration.listChanges(query)
     const entries = changes.map((entry) => ({ ...entry, change: describeChange(entry.before, entry.after) }))
     await context.output.show(auditView, entries)

@@ -40,7 +40,7 @@ export default class ServiceBackup extends BaseCommand {
         },
       )
     }
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     if (context.dryRun) return this.showLocalChange({ back_up_to: flags.to })
     await context.output.show(
       backupView,

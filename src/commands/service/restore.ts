@@ -30,7 +30,7 @@ export default class ServiceRestore extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceRestore)
     const file = context.resolvePath(args.file)
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     const plan = await administration.planRestore(file)
     if (context.dryRun) return this.showLocalChange(plan)
     if (!flags.yes) await context.prompter.confirm(`Replace ${plan.replace} with ${plan.restore}?`)

@@ -103,12 +103,12 @@ export default class ServiceRun extends BaseCommand {
     const { flags, context } = await this.start(ServiceRun)
     const { output } = context
     const { drain = 30_000 } = flags
-    const database = context.databaseOf(flags.database)
+    const database = context.administration.databaseOf(flags.database)
     const upstream = chooseUpstream(context, flags.upstream, flags['upstream-key-file'])
     // In a terminal, messages for people replace the log unless --log-level is given.
     const isForPeople = flags['log-level'] === undefined && context.streams.isWatched && !output.isJson
     const level = flags['log-level'] ?? (flags.quiet ? 'error' : isForPeople ? 'warn' : 'info')
-    const service = await context.startService({
+    const service = await context.administration.startService({
       dataDir: flags.data,
       database,
       host: flags.host,
@@ -154,7 +154,13 @@ export default class ServiceRun extends BaseCommand {
 
 /** The message in a terminal, instead of a log. */
 function describe(
-  { url, publicUrl, adminUrl, dataDir, created }: Awaited<ReturnType<Context['startService']>>,
+  {
+    url,
+    publicUrl,
+    adminUrl,
+    dataDir,
+    created,
+  }: Awaited<ReturnType<Context['administration']['startService']>>,
   { data, database }: { data: string | undefined; database: string | undefined },
   { server, from }: UpstreamChoice,
 ): string {
@@ -183,7 +189,7 @@ function tlsFiles({ resolvePath }: Context, certFile: string | undefined, keyFil
 
 /** @throws Failure `usage` for a key without an upstream; `config` for an invalid upstream */
 function chooseUpstream(context: Context, upstream: string | undefined, keyFile: string | undefined) {
-  const choice = context.upstream({ upstream, keyFile, name: '--upstream' })
+  const choice = context.embedded.upstream({ upstream, keyFile, name: '--upstream' })
   if (keyFile === undefined || choice.server) return choice
   throw new Failure('usage', '--upstream-key-file requires an upstream', {
     hint: 'Add --upstream URL, or run: chatctl config set upstream=URL',

@@ -25,13 +25,13 @@ export default class ServiceStatus extends BaseCommand {
     const { flags, context } = await this.start(ServiceStatus)
     if (flags.ready) {
       // Without a look into the database, which the service has checked.
-      const { findReady } = await context.openToFindService(flags)
+      const { findReady } = await context.administration.openToFindService(flags)
       return context.output.show(
         serviceUrlView,
         await findReady(flags.data !== undefined || flags.database !== undefined),
       )
     }
-    const administration = await context.openToInspect(flags)
+    const administration = await context.administration.openToRead(flags)
     await context.output.show(serviceStatusView, await administration.status())
   }
 }

@@ -4,11 +4,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { describeLocalService } from '../../../src/cli/context/describe-local-service.ts'
-import { LocalServices } from '../../../src/cli/context/local-service.ts'
+import type { BaseContext } from '../../../src/cli/context/base-context.ts'
+import { EmbeddedService } from '../../../src/cli/context/embedded-service.ts'
 import { findJoinableService } from '../../../src/service/find-joinable-service.ts'
 import { challengeHeader, proofHeader, proveRun } from '../../../src/service/run-proof.ts'
 import { startService } from '../../../src/service/start-service.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { Directories } from '../../../src/system/files/directories.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -184,21 +186,24 @@ describe('a service that runs on the data of local', () => {
 
   it('that ends between two requests of a run is replaced by one in this process', async () => {
     const service = await startService({ dataDir: data(), announce: {} })
-    const told: string[] = []
-    const handle = () => Promise.reject(new Error('not asked'))
-    const local = new LocalServices({
-      find: () => findJoinableService(data()),
-      open: async () => ({ key: 'own', handle }),
-      chooseUpstream: () => ({ server: undefined, source: 'default', from: '' }),
-      onAnswering: (answeringService) => told.push(describeLocalService(answeringService)),
-    })
-    expect((await local.next()).url).to.equal(service.url)
-    expect((await local.next()).url).to.equal(service.url)
+    const atEnd: (() => unknown)[] = []
+    const base = {
+      directories: new Directories(sandbox.env),
+      configuration: {},
+      env: {},
+      resolvePath: (name: string) => name,
+      host: { env: {}, clock: systemClock },
+      output: { notice: () => {} },
+      onClose: (work: () => unknown) => atEnd.push(work),
+    }
+    const embedded = new EmbeddedService(base as unknown as BaseContext)
+    expect((await embedded.next()).url).to.equal(service.url)
+    expect((await embedded.next()).url).to.equal(service.url)
     await service.close()
-    expect((await local.next()).handle).to.equal(handle)
-    expect(local.answering?.key).to.equal('own')
-    expect(told).to.have.lengthOf(2)
-    expect(told[1]).to.include('runs in this process')
+    const own = await embedded.next()
+    expect([own.running, typeof own.handle]).to.deep.equal([undefined, 'function'])
+    expect(embedded.answering).to.equal(own)
+    for (const work of atEnd) await work()
   })
 
   it('is named by config set, because it must be restarted to use another upstream', async () => {

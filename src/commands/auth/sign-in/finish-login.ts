@@ -113,7 +113,7 @@ export async function endReplaced(
  * @throws Failure `declined`; `input_needed` in a non-interactive run, with the command that helps
  */
 async function confirmOwner(
-  { stores, prompter, signal }: Context,
+  { credentials: { stores }, prompter, signal }: Context,
   { connection: { profile, baseUrl }, isUnattended }: LoginPlan,
   { kind }: StoredCredential,
   owner: SignedInAccount | undefined,

@@ -29,7 +29,10 @@ export interface LoginPlan {
  */
 export async function planLogin(context: Context, insecure: boolean | undefined): Promise<LoginPlan> {
   const connection = await chooseConnection(context)
-  const { stores, options } = context
+  const {
+    credentials: { stores },
+    options,
+  } = context
   const storage =
     insecure === undefined ? stores.ofProfile(connection.profile).storage : insecure ? 'file' : 'keychain'
   const said = signInKeys.filter((key) => ['flag', 'environment'].includes(options[key].source))
@@ -42,7 +45,10 @@ export async function planLogin(context: Context, insecure: boolean | undefined)
  *
  * @throws Failure `unauthorized` if it cannot be stored
  */
-export async function checkStorage({ directories, stores, signal }: Context, plan: LoginPlan): Promise<void> {
+export async function checkStorage(
+  { directories, credentials: { stores }, signal }: Context,
+  plan: LoginPlan,
+): Promise<void> {
   const { profile, baseUrl } = plan.connection
   const owner = stores.ownerOf(profile, baseUrl)
   // The keychain first, so that a missing keychain leaves no new directory.

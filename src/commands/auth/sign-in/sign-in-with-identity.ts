@@ -24,7 +24,7 @@ export async function signInWithIdentity(
   verify: boolean,
   revoke: Revoke,
 ): Promise<Login> {
-  const tokens = await context.exchangeIdentity(source, plan.connection.baseUrl)
+  const tokens = await context.credentials.exchangeIdentity(source, plan.connection.baseUrl)
   return finishLogin(context, { ...plan, isUnattended: true }, tokens, verify, revoke)
 }
 

@@ -31,7 +31,7 @@ export interface Replaced {
  * @throws Failure if either cannot be stored; then neither is stored
  */
 export async function storeLogin(
-  { directories, stores, output, signal }: Context,
+  { directories, credentials: { stores }, output, signal }: Context,
   plan: LoginPlan,
   credential: StoredCredential,
 ): Promise<Replaced[]> {
@@ -113,7 +113,7 @@ async function changeProfile(
  * @returns the deleted credential
  */
 export async function deleteFormerCredential(
-  { directories, stores, output, signal }: Context,
+  { directories, credentials: { stores }, output, signal }: Context,
   { connection, storage }: Pick<LoginPlan, 'connection'> & Pick<CredentialPlace, 'storage'>,
 ): Promise<Replaced[]> {
   const { profile } = connection

@@ -42,7 +42,7 @@ export default class ServiceAdminCreate extends BaseCommand {
     const { args, flags, context } = await this.start(ServiceAdminCreate)
     const { name = '' } = flags
     const { email } = args
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     // Before the password prompt, so that a conflict fails first.
     await administration.checkAdmin({ email, name })
     if (context.dryRun) return this.showLocalChange({ create: { email, name, role: 'admin' } })

@@ -59,7 +59,7 @@ export default class ServiceKeysCreate extends BaseCommand {
       permissions: keyPermissions(flags.permission) ?? undefined,
       expiresAt: expires?.at ?? undefined,
     }
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     if (context.dryRun) return this.showLocalChange({ create: await administration.planKey(request) })
     const created = await administration.createKey(request)
     await context.output.showOnce(newKeyView, created, { name: 'key', value: created.key })

@@ -18,7 +18,7 @@ export default class ServiceKeysList extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceKeysList)
-    const administration = await context.openToInspect(flags)
+    const administration = await context.administration.openToRead(flags)
     await context.output.show(keyView, await administration.listKeys())
   }
 }

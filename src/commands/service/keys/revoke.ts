@@ -22,7 +22,7 @@ export default class ServiceKeysRevoke extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceKeysRevoke)
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     const { id, name } = await administration.findKey(args.key)
     if (context.dryRun) return this.showLocalChange({ revoke: id })
     if (!flags.yes) await context.prompter.confirm(`Revoke the key ${id} (${name}) for good?`)

@@ -53,7 +53,7 @@ export default class ServiceKeysRotate extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceKeysRotate)
     const rotation = { overlap: flags.overlap ?? defaultOverlap, expiresAt: flags.expires?.at }
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     if (context.dryRun) {
       const { old, wanted, ending } = await administration.planRotation(args.key, rotation)
       const after = ending ? { update: old.id, ...ending } : { revoke: old.id }

@@ -56,7 +56,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
         hint: 'See: chatctl service keys update --help',
       })
     }
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     const { id } = await administration.findKey(args.key)
     if (context.dryRun)
       return this.showLocalChange({ update: id, ...(await administration.planKeyChange(id, change)) })

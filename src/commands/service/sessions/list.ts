@@ -18,7 +18,7 @@ export default class ServiceSessionsList extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceSessionsList)
-    const administration = await context.openToInspect(flags)
+    const administration = await context.administration.openToRead(flags)
     await context.output.show(signInSessionsView, await administration.listSessions())
   }
 }

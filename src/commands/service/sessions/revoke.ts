@@ -26,7 +26,7 @@ export default class ServiceSessionsRevoke extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceSessionsRevoke)
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     const { id } = await administration.findSession(args.id)
     if (context.dryRun) return this.showLocalChange({ revoke: id })
     if (!flags.yes) await context.prompter.confirm(`End the session ${id}?`)

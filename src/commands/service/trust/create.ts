@@ -85,7 +85,7 @@ export default class ServiceTrustCreate extends BaseCommand {
       limit,
       user,
     }
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     if (context.dryRun) return this.showLocalChange({ create: await administration.planTrust(request) })
     await context.output.show(trustView, await administration.createTrust(request))
   }

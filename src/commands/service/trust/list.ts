@@ -18,7 +18,7 @@ export default class ServiceTrustList extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceTrustList)
-    const administration = await context.openToInspect(flags)
+    const administration = await context.administration.openToRead(flags)
     await context.output.show(trustView, await administration.listTrusts())
   }
 }

@@ -26,7 +26,7 @@ export default class ServiceTrustRevoke extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceTrustRevoke)
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     const { name } = await administration.findTrust(args.name)
     if (context.dryRun) return this.showLocalChange({ revoke: name })
     if (!flags.yes) await context.prompter.confirm(`Revoke the trust ${name} and its access tokens?`)

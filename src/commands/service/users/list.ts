@@ -16,7 +16,7 @@ export default class ServiceUsersList extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceUsersList)
-    const administration = await context.openToInspect(flags)
+    const administration = await context.administration.openToRead(flags)
     await context.output.show(userListView, await administration.listAccounts())
   }
 }

@@ -40,7 +40,7 @@ export default class ServiceUsersReset extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceUsersReset)
-    const administration = await context.openAdministration(flags)
+    const administration = await context.administration.openToChange(flags)
     // Before the password prompt, so that an unknown user fails first.
     const { id, email } = await administration.findAccount(args.user)
     if (context.dryRun) return this.showLocalChange({ reset: { id, email } })

@@ -1,0 +1,100 @@
+import type { IdentitySource } from '../../auth/credentials/identity-source.ts'
+import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
+import { HeldCredential } from '../../auth/held-credential.ts'
+import { RenewingCredential } from '../../auth/renewing-credential.ts'
+import type { TransportOptions } from '../../auth/transport.ts'
+import { readBaseUrl } from '../../contract/base-url.ts'
+import type { Failure } from '../../contract/failure.ts'
+import { once } from '../../system/once.ts'
+import { commandLine } from '../command-line.ts'
+import { noCredential } from '../credential/credential-in-use.ts'
+import { CredentialStores } from '../credential/credential-stores.ts'
+import { obtainFromCommand } from '../credential/obtain-from-command.ts'
+import type { Output } from '../output/output.ts'
+import type { BaseContext } from './base-context.ts'
+import type { Target } from './target.ts'
+
+type Transport = TransportOptions & { signal: AbortSignal }
+
+/** The credentials of a run, and of the profiles. */
+export class Credentials {
+  /** Where the credentials of the profiles are stored. */
+  readonly stores: CredentialStores
+  readonly #base: BaseContext
+  readonly #target: () => Target
+  readonly #transport: Transport
+
+  constructor(base: BaseContext, target: () => Target, transport: Transport) {
+    this.#base = base
+    this.#target = target
+    this.#transport = transport
+    this.stores = new CredentialStores(() => base.configuration, base.directories, base.output)
+  }
+
+  /** The stored credential of the profile; undefined if none or another credential is used. */
+  readonly signedIn = once((): RenewingCredential | undefined => {
+    const to = this.#target()
+    if (to.kind === 'local' || to.profile === undefined) return undefined
+    if (to.fromEnvironment || to.identity || to.command !== undefined) return undefined
+    const { directories, output, signal } = this.#base
+    const transport = this.#transport
+    const store = this.stores.ofProfile(to.profile)
+    const owner = this.stores.ownerOf(to.profile, to.baseUrl)
+    const onUnsaved = warnOfUnsaved(output, to.profile)
+    return new RenewingCredential({
+      owner,
+      store,
+      signal,
+      clock: transport.clock,
+      missing: () => noCredential(to),
+      renew: async (held, rejected) => {
+        const { renewTokens } = await import('../../auth/renew-tokens.ts')
+        return renewTokens({ directories, owner, store, held, rejected, transport, onUnsaved })
+      },
+    })
+  })
+
+  /** The credential that this run obtains from a command or the CI; undefined if another one is used. */
+  readonly held = once((): HeldCredential | undefined => {
+    const to = this.#target()
+    if (to.kind === 'local') return undefined
+    const { identity, command, baseUrl, profile = '' } = to
+    const { clock } = this.#base.host
+    if (identity) {
+      return new HeldCredential(async () => {
+        const tokens = await this.exchangeIdentity(identity, baseUrl)
+        return { ...tokens, secret: tokens.access_token }
+      }, clock)
+    }
+    if (command === undefined) return undefined
+    return new HeldCredential(() => obtainFromCommand(this.#base, command, profile), clock)
+  })
+
+  /** Exchanges the identity token of the CI job for an access token, which is stored nowhere. */
+  async exchangeIdentity(source: IdentitySource, baseUrl: string): Promise<TokenSet> {
+    const { env, options, resolvePath } = this.#base
+    const { exchangeIdentity } = await import('../../auth/exchange-identity.ts')
+    return exchangeIdentity({
+      source,
+      baseUrl,
+      audience: env['CHATCTL_OIDC_AUDIENCE'] || readBaseUrl(baseUrl).origin,
+      env,
+      resolvePath,
+      transport: this.#transport,
+      authUrl: options.auth_url.value,
+      tokenUrl: options.token_url.value,
+      clientId: options.client_id.value,
+      scope: options.scope.value,
+    })
+  }
+}
+
+/** Says what renewed tokens that cannot be stored mean for the next command; this one has them. */
+export function warnOfUnsaved(output: Output, profile: string | undefined) {
+  return ({ message }: Failure, isSpent: boolean): Promise<void> =>
+    output.warn(
+      isSpent
+        ? `The renewed sign-in could not be stored: ${message}. It may stay valid at the server until it expires. Sign in again with: ${commandLine('auth', 'login', '--profile', profile ?? '')}`
+        : `The renewed token could not be stored: ${message}. The next command renews it again`,
+    )
+}

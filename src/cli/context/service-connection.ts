@@ -1,0 +1,209 @@
+import type { TransportOptions } from '../../auth/transport.ts'
+import type { Client } from '../../client/client.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
+import type { ClientOptions } from '../../client/client-options.ts'
+import type { OutgoingRequest } from '../../client/outgoing-request.ts'
+import { profileId } from '../../config/configuration-file.ts'
+import type { ContextOwner } from '../../config/last-context.ts'
+import { localProfile } from '../../config/resolve-options.ts'
+import { roundDuration } from '../../config/units.ts'
+import { readBaseUrl } from '../../contract/base-url.ts'
+import { endpoints } from '../../contract/endpoints.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { once } from '../../system/once.ts'
+import {
+  adviseOnRefusal,
+  connectionTo,
+  credentialOf,
+  ExpiryWarning,
+} from '../credential/credential-in-use.ts'
+import type { Output } from '../output/output.ts'
+import type { BaseContext, Invocation } from './base-context.ts'
+import { type Connection, describeLocalService } from './connection.ts'
+import { Credentials } from './credentials.ts'
+import { type EmbeddedService, ownUrl } from './embedded-service.ts'
+import { HeldRequest } from './held-request.ts'
+import { SentChanges } from './sent-changes.ts'
+import { changesService, chooseTarget, demandNamedService, type Target } from './target.ts'
+
+/** Options of a client that a command may choose. `observe` replaces the lines on stderr. */
+type Overrides = Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>
+
+interface Parts {
+  base: BaseContext
+  invocation: Invocation
+  embedded: EmbeddedService
+  /** Opens the data of the embedded service, if no service on this machine uses another database. */
+  demandOwnDatabase(): Promise<unknown>
+}
+
+/** The connection of a run to the service that it has selected. */
+export class ServiceConnection {
+  readonly credentials: Credentials
+  /** Options of requests to an authorization server. */
+  readonly transport: TransportOptions & { signal: AbortSignal }
+  readonly sentChanges: SentChanges
+  /** The service that requests go to, and the credential from the environment. */
+  readonly target: () => Target
+  readonly #parts: Parts
+  readonly #demandOwnDatabase: () => Promise<unknown>
+  #connection: Connection | undefined
+  #connected: Promise<Client> | undefined
+
+  constructor(parts: Parts) {
+    const { base, invocation } = parts
+    const { env, options, resolvePath } = base
+    this.#parts = parts
+    this.#demandOwnDatabase = once(parts.demandOwnDatabase)
+    this.target = once(() => chooseTarget(options, { env, resolvePath, maxWait: options.timeout.value }))
+    this.transport = transportOf(base, invocation)
+    this.credentials = new Credentials(base, this.target, this.transport)
+    this.sentChanges = new SentChanges(() => this.#openRecorder())
+    // Registered first and so closed last, because closing the client may decide the outcome of a change.
+    base.onClose(() => this.sentChanges.close())
+  }
+
+  /** @throws Failure `usage` if a non-interactive run would change the embedded service without selecting it */
+  demandNamedService(): void {
+    demandNamedService(this.#parts.base.streams, this.target())
+  }
+
+  /** Whose files on this machine the run uses. */
+  contextOwner(): ContextOwner {
+    const to = this.target()
+    if (to.kind === 'local') return { profile: localProfile, baseUrl: undefined }
+    const { options, configuration } = this.#parts.base
+    const { value: name } = options.profile
+    const profile = name === undefined ? undefined : profileId(configuration, name)
+    return { profile, baseUrl: readBaseUrl(to.baseUrl).href }
+  }
+
+  /** The service that `connect` or `connectTo` has connected to. */
+  connection(): Connection | undefined {
+    return this.#connection
+  }
+
+  /**
+   * Always returns the same client.
+   *
+   * @param overrides used by the first call
+   * @throws Failure `unauthorized` without a credential
+   */
+  connect(overrides?: Overrides): Promise<Client> {
+    this.#connected ??= this.#connect(overrides)
+    return this.#connected
+  }
+
+  /** The service that a profile is being signed in to, with a credential that is not stored yet. */
+  connectTo(profile: string, baseUrl: string, credential: string): Promise<Client> {
+    const refusalHint = 'The credential was not stored. Check it, and sign in again.'
+    this.#connection = { baseUrl, baseUrlFrom: 'login', profile, refusalHint }
+    return this.#open({ baseUrl, credential })
+  }
+
+  async #connect(overrides: Overrides = {}): Promise<Client> {
+    const { base, invocation, embedded } = this.#parts
+    const to = this.target()
+    const { signedIn, held } = this.credentials
+    this.#connection = connectionTo(to, base.options)
+    // The keychain is read in another process, at the same time as the network module is loaded.
+    if (!invocation.dryRun) void adviseOnRefusal(this.#connection, to, signedIn())
+    const expiry = new ExpiryWarning(base.host.clock)
+    base.onClose(() => expiry.warn(base.output, to, { signedIn: signedIn(), held: held() }))
+    if (!overrides.observe) this.sentChanges.remember()
+    const service =
+      to.kind === 'remote'
+        ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn(), held()) }
+        : {
+            baseUrl: () => this.#nextLocal(),
+            credential: async () => embedded.answering?.key,
+            handler: () => embedded.answering?.handle,
+          }
+    return this.#open({
+      ...overrides,
+      ...service,
+      observe: expiry.follow(overrides.observe ?? this.transport.observe),
+      gate: (request) => this.#begin(request, to),
+    })
+  }
+
+  /** Holds a request back under `--dry-run`, or begins to follow a change. */
+  async #begin(request: OutgoingRequest, to: Target) {
+    const { invocation, embedded } = this.#parts
+    if (changesService(request)) this.demandNamedService()
+    const isHeld = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
+    if (isHeld) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
+    if (to.kind === 'local' && changesService(request)) await this.#demandOwnDatabase()
+    const baseUrl = () => (to.kind === 'remote' ? to.baseUrl : (embedded.answering?.url ?? ownUrl))
+    return this.sentChanges.begin(request, baseUrl)
+  }
+
+  async #nextLocal(): Promise<string> {
+    const { embedded, invocation, base } = this.#parts
+    const before = embedded.answering?.url
+    const service = await embedded.next()
+    if (service.url !== before) {
+      if (this.#connection) this.#connection.localService = service
+      if (invocation.debug) base.streams.say(describeLocalService(service))
+    }
+    return service.url
+  }
+
+  async #open(options: ClientOptions): Promise<Client> {
+    const { Client } = await import('../../client/client.ts')
+    const client = new Client({ ...this.transport, ...options })
+    this.#parts.base.onClose(() => client.close())
+    return client
+  }
+
+  async #openRecorder() {
+    const { base, invocation } = this.#parts
+    const { ChangeRecorder } = await import('../../activity/change-recorder.ts')
+    const { directories, host, options, output, onClose } = base
+    const { baseUrl: service = 'local' } = this.contextOwner()
+    const profile = service === 'local' ? localProfile : (options.profile.value ?? null)
+    const run = { profile, service, command: invocation.command }
+    // A read-only home directory must not prevent the change.
+    const onFailure = (error: unknown): void => {
+      const why = describeSystemError(error)
+      const warning = output.warn(`This run cannot record its changes for "chatctl activity": ${why}`)
+      onClose(() => warning)
+    }
+    return new ChangeRecorder({ directories, clock: host.clock, endpoints, run, onFailure })
+  }
+}
+
+function transportOf(base: BaseContext, { userAgent, debug }: Invocation): ServiceConnection['transport'] {
+  const { options, signal, env, host, output, streams, onClose } = base
+  return {
+    userAgent,
+    timeout: options.timeout.source === 'default' ? undefined : options.timeout.value,
+    retries: options.retries.value,
+    maxWait: options.max_wait.value,
+    signal,
+    env,
+    clock: host.clock,
+    // A trace shows waits and retries itself.
+    observe: debug ? undefined : showWaits(output),
+    trace: debug
+      ? once(async () => {
+          const { Trace } = await import('../../client/trace.ts')
+          const { describeTrace } = await import('../errors/describe-trace.ts')
+          const trace = new Trace((event) => streams.sayStyled(describeTrace(event)))
+          onClose(() => trace.finish())
+          return trace
+        })
+      : undefined,
+  }
+}
+
+/** Shows waits and retries while they happen. */
+function showWaits(output: Output): (event: ClientEvent) => void {
+  return (event) => {
+    if (event.type === 'wait')
+      output.progress(`Rate limit exceeded. Retrying in ${roundDuration(event.after)}…`)
+    if (event.type !== 'retry') return
+    const reason = event.reason.charAt(0).toUpperCase() + event.reason.slice(1)
+    output.progress(`${reason}. Retrying in ${roundDuration(event.after)}…`)
+  }
+}
