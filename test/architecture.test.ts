@@ -232,7 +232,7 @@ describe('the architecture', () => {
       // The title of a JSON schema.
       'contract/resources/settings-file.ts',
       // Flags of busctl.
-      'auth/credentials/default-collection.ts',
+      'auth/credentials/call-keychain-apart.ts',
       // `--force` of a command of the session.
       'chat/slash/choose-model.ts',
     ]

@@ -83,31 +83,15 @@ async function refresh(stored: StoredCredential, renewal: Renewal): Promise<Stor
     if (error.code === 'invalid_scope') throw error.reworded(error.message, signInAgain(owner, scope))
     // A token with another scope is not what the user needs.
     const works = scope === undefined && stored.access_token !== rejected && isAlive(stored, clock.now())
-    if (error.kind === 'unauthorized') return recover(stored, works, error, renewal)
+    // The access token is valid for at most another minute, which may be sufficient.
     if (works) return stored
+    if (error.kind === 'unauthorized') throw signedOut(owner, `has ended. ${error.message}`, error)
     if (error.kind !== 'invalid_response') throw error
     // The address of the token endpoint is part of the sign-in.
     const { hint, advice } = error
     const again: Advice = { code: 'find_token_endpoint_again', profile: owner.profile }
     throw error.reworded(error.message, { hint, advice: [...advice, again] })
   }
-}
-
-/** A process without the lock, for example on another machine, may have renewed the tokens first. */
-async function recover(
-  used: TokenSet,
-  works: boolean,
-  refusal: Failure,
-  renewal: Renewal,
-): Promise<StoredCredential> {
-  const now = await read(renewal)
-  if (isUsable(now, renewal)) return now
-  if (now.kind === 'oauth' && now.refresh_token !== undefined && now.refresh_token !== used.refresh_token) {
-    return refreshAndKeep(now, now.refresh_token, renewal)
-  }
-  // The access token is valid for at most another minute, which may be sufficient.
-  if (works) return used
-  throw signedOut(renewal.owner, `has ended. ${refusal.message}`, refusal)
 }
 
 async function refreshAndKeep(stored: TokenSet, refreshToken: string, renewal: Renewal): Promise<TokenSet> {

@@ -74,7 +74,7 @@ export async function signIn<T>(options: SignIn, keep: (tokens: TokenSet) => Pro
     const code = parameters.get('code') ?? ''
     const tokens = await exchangeCode(
       { server, clientId, redirectUri, verifier, scope },
-      { code, state },
+      code,
       transport,
       options.transport.clock,
     )

@@ -1,21 +1,12 @@
 import {
   allowInsecureRequests,
-  authorizationCodeGrantRequest,
-  type Client,
   customFetch,
-  deviceCodeGrantRequest,
   genericTokenEndpointRequest,
   None,
-  nopkce,
-  processAuthorizationCodeResponse,
-  processDeviceCodeResponse,
   processGenericTokenEndpointResponse,
-  processRefreshTokenResponse,
   processRevocationResponse,
-  refreshTokenGrantRequest,
   revocationRequest,
   type TokenEndpointResponse,
-  validateAuthResponse,
 } from 'oauth4webapi'
 import { redactorOf } from '../client/redaction.ts'
 import { bearer } from '../contract/bearer.ts'
@@ -25,77 +16,59 @@ import type { TokenSet } from './credentials/stored-credential.ts'
 import { asFailure } from './token-failure.ts'
 import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
-/** The data of a code exchange, except the code. */
-export interface CodeExchange {
+/** A request for tokens, as a public client without a secret. */
+interface TokenRequest {
   server: AuthorizationServer
-  clientId: string
-  /** Exactly as in the authorization request. */
-  redirectUri: string
-  /** PKCE (RFC 7636); undefined if it is off. */
-  verifier: string | undefined
+  /** Undefined if the server has not named one to us. */
+  clientId: string | undefined
   /** The requested scope. The server may grant less. */
   scope: string | undefined
 }
 
+/** The data of a code exchange, except the code. */
+export interface CodeExchange extends TokenRequest {
+  /** Exactly as in the authorization request. */
+  redirectUri: string
+  /** PKCE (RFC 7636); undefined if it is off. */
+  verifier: string | undefined
+}
+
 /**
- * Exchanges a code for tokens (RFC 6749 section 4.1.3), as a public client without a secret.
+ * Exchanges a code for tokens (RFC 6749 section 4.1.3).
  *
  * @throws Failure of the network, or as `tokenFailure`
  */
 export async function exchangeCode(
   exchange: CodeExchange,
-  { code, state }: { code: string; state: string },
+  code: string,
   transport: Transport,
   clock: Clock,
 ): Promise<TokenSet> {
-  const { server, clientId, redirectUri, verifier } = exchange
-  const [as, client] = [
-    { issuer: server.issuer, token_endpoint: server.tokenEndpoint },
-    publicClient(clientId),
-  ]
-  const callback = validateAuthResponse(as, client, new URLSearchParams({ code, state }), state)
-  const redact = redactorOf(code, verifier)
-  const answer = await asFailure('The sign-in', server.tokenEndpoint, redact, async () => {
-    const response = await authorizationCodeGrantRequest(
-      as,
-      client,
-      None(),
-      callback,
-      redirectUri,
-      verifier ?? nopkce,
-      through(transport),
-    )
-    demandNoServerError(response)
-    return demandUsable(
-      await processAuthorizationCodeResponse(as, client, await withoutInvalidMembers(response)),
-    )
-  })
-  return tokenSetOf(exchange, answer, clock)
+  const { redirectUri, verifier } = exchange
+  const parameters = { redirect_uri: redirectUri, code, ...(verifier && { code_verifier: verifier }) }
+  const grant = { what: 'The sign-in', type: 'authorization_code', parameters, secrets: [code, verifier] }
+  return tokenSetOf(exchange, await requestTokens(exchange, grant, transport), clock)
 }
 
 /**
- * Asks for the tokens of a device code (RFC 8628 section 3.4), as a public client without a secret.
+ * Asks for the tokens of a device code (RFC 8628 section 3.4).
  *
  * @throws Failure of the network, or as `tokenFailure`: with code `authorization_pending` or `slow_down` before
  *   the user has decided
  */
 export async function redeemDeviceCode(
-  exchange: Pick<CodeExchange, 'server' | 'clientId' | 'scope'>,
+  request: TokenRequest,
   deviceCode: string,
   transport: Transport,
   clock: Clock,
 ): Promise<TokenSet> {
-  const { server, clientId } = exchange
-  const [as, client] = [
-    { issuer: server.issuer, token_endpoint: server.tokenEndpoint },
-    publicClient(clientId),
-  ]
-  const answer = await asFailure('The sign-in', server.tokenEndpoint, redactorOf(deviceCode), async () => {
-    const response = await deviceCodeGrantRequest(as, client, None(), deviceCode, through(transport))
-    demandNoServerError(response)
-    return demandUsable(await processDeviceCodeResponse(as, client, await withoutInvalidMembers(response)))
-  })
-  return tokenSetOf(exchange, answer, clock)
+  const grant = {
+    what: 'The sign-in',
+    type: 'urn:ietf:params:oauth:grant-type:device_code',
+    parameters: { device_code: deviceCode },
+    secrets: [deviceCode],
+  }
+  return tokenSetOf(request, await requestTokens(request, grant, transport), clock)
 }
 
 /**
@@ -109,21 +82,81 @@ export async function refreshTokens(
   transport: Transport,
   clock: Clock,
 ): Promise<TokenSet> {
-  const [as, client] = [
-    { issuer: issuerOf(tokens), token_endpoint: tokens.token_endpoint },
-    publicClient(tokens.client_id),
-  ]
-  const redact = redactorOf(refreshToken, tokens.access_token)
-  const answer = await asFailure('Renewing the sign-in', tokens.token_endpoint, redact, async () => {
-    const response = await refreshTokenGrantRequest(as, client, None(), refreshToken, {
-      ...through(transport),
-      additionalParameters: tokens.narrowed_scope === undefined ? {} : { scope: tokens.narrowed_scope },
-    })
-    demandNoServerError(response)
-    return demandUsable(await processRefreshTokenResponse(as, client, await withoutInvalidMembers(response)))
-  })
+  const server = { issuer: issuerOf(tokens), tokenEndpoint: tokens.token_endpoint }
+  const scope = tokens.narrowed_scope
+  const grant = {
+    what: 'Renewing the sign-in',
+    type: 'refresh_token',
+    parameters: { refresh_token: refreshToken, ...(scope !== undefined && { scope }) },
+    secrets: [refreshToken, tokens.access_token],
+  }
+  const answer = await requestTokens({ server, clientId: tokens.client_id }, grant, transport)
   const { obtained_at: _, expires_at: __, ...kept } = tokens
   return { ...kept, ...tokensOf(answer, clock.now()) }
+}
+
+/** How an identity token is sent for an access token. */
+export interface IdentityExchange extends TokenRequest {
+  grantType: string
+  /** Of the grant. They contain the identity token. */
+  parameters: Record<string, string>
+}
+
+/**
+ * Exchanges an identity token for an access token. A refresh token is dropped.
+ *
+ * @throws Failure of the network, or as `tokenFailure`
+ */
+export async function exchangeIdentityToken(
+  exchange: IdentityExchange,
+  identityToken: string,
+  transport: Transport,
+  clock: Clock,
+): Promise<TokenSet> {
+  const { grantType, parameters, scope } = exchange
+  const grant = {
+    what: 'The exchange of the identity token',
+    type: grantType,
+    parameters: { ...parameters, ...(scope !== undefined && { scope }) },
+    secrets: [identityToken],
+  }
+  const answer = await requestTokens(exchange, grant, transport)
+  const { refresh_token: _, ...tokens } = tokenSetOf(exchange, answer, clock)
+  return tokens
+}
+
+interface Grant {
+  /** For messages. */
+  what: string
+  type: string
+  parameters: Record<string, string>
+  /** What no message may repeat. */
+  secrets: readonly (string | undefined)[]
+}
+
+async function requestTokens(
+  { server, clientId }: { server: Pick<AuthorizationServer, 'issuer' | 'tokenEndpoint'>; clientId?: string },
+  { what, type, parameters, secrets }: Grant,
+  transport: Transport,
+): Promise<TokenEndpointResponse> {
+  const { issuer, tokenEndpoint } = server
+  const as = { issuer, token_endpoint: tokenEndpoint }
+  const client = { client_id: clientId ?? 'unknown' }
+  const authentication = clientId === undefined ? () => {} : None()
+  return asFailure(what, tokenEndpoint, redactorOf(...secrets), async () => {
+    const response = await genericTokenEndpointRequest(
+      as,
+      client,
+      authentication,
+      type,
+      parameters,
+      through(transport),
+    )
+    demandNoServerError(response)
+    return demandUsable(
+      await processGenericTokenEndpointResponse(as, client, await withoutInvalidMembers(response)),
+    )
+  })
 }
 
 /**
@@ -139,7 +172,7 @@ export async function revokeTokens(tokens: TokenSet, options: TransportOptions):
   const token = tokens.refresh_token ?? tokens.access_token
   await asFailure('The revocation', endpoint, redactorOf(token), async () => {
     const hint = tokens.refresh_token === undefined ? 'access_token' : 'refresh_token'
-    const response = await revocationRequest(as, publicClient(tokens.client_id), None(), token, {
+    const response = await revocationRequest(as, { client_id: tokens.client_id }, None(), token, {
       ...through(createTransport(options)),
       additionalParameters: { token_type_hint: hint },
     })
@@ -148,61 +181,8 @@ export async function revokeTokens(tokens: TokenSet, options: TransportOptions):
   })
 }
 
-/** How an identity token is sent for an access token. */
-export interface IdentityExchange {
-  server: AuthorizationServer
-  grantType: string
-  /** Of the grant. They contain the identity token. */
-  parameters: Record<string, string>
-  /** Undefined if the server has not named one to us. */
-  clientId: string | undefined
-  /** The requested scope. The server may grant less. */
-  scope: string | undefined
-}
-
-/**
- * Exchanges an identity token for an access token, as a public client. A refresh token is dropped.
- *
- * @throws Failure of the network, or as `tokenFailure`
- */
-export async function exchangeIdentityToken(
-  { server, grantType, parameters, clientId, scope }: IdentityExchange,
-  identityToken: string,
-  transport: Transport,
-  clock: Clock,
-): Promise<TokenSet> {
-  const as = { issuer: server.issuer, token_endpoint: server.tokenEndpoint }
-  const client = publicClient(clientId ?? 'unknown')
-  const redact = redactorOf(identityToken)
-  const answer = await asFailure(
-    'The exchange of the identity token',
-    server.tokenEndpoint,
-    redact,
-    async () => {
-      const response = await genericTokenEndpointRequest(
-        as,
-        client,
-        clientId === undefined ? () => {} : None(),
-        grantType,
-        { ...parameters, ...(scope === undefined ? {} : { scope }) },
-        through(transport),
-      )
-      demandNoServerError(response)
-      return demandUsable(
-        await processGenericTokenEndpointResponse(as, client, await withoutInvalidMembers(response)),
-      )
-    },
-  )
-  const { refresh_token: _, ...tokens } = tokenSetOf(
-    { server, clientId: clientId ?? '', scope },
-    answer,
-    clock,
-  )
-  return tokens
-}
-
 function tokenSetOf(
-  { server, clientId, scope }: Pick<CodeExchange, 'server' | 'clientId' | 'scope'>,
+  { server, clientId, scope }: TokenRequest,
   answer: TokenEndpointResponse,
   clock: Clock,
 ): TokenSet {
@@ -211,7 +191,7 @@ function tokenSetOf(
     kind: 'oauth',
     ...tokensOf(answer, clock.now()),
     ...(answer.scope === undefined && scope !== undefined ? { scope } : {}),
-    client_id: clientId,
+    client_id: clientId ?? '',
     issuer: server.issuer,
     token_endpoint: server.tokenEndpoint,
     ...(server.revocationEndpoint === undefined ? {} : { revocation_endpoint: server.revocationEndpoint }),
@@ -221,10 +201,6 @@ function tokenSetOf(
 
 function issuerOf({ issuer, token_endpoint: endpoint }: TokenSet): string {
   return issuer ?? new URL(endpoint).origin
-}
-
-export function publicClient(clientId: string): Client {
-  return { client_id: clientId }
 }
 
 /** The addresses were checked when they were configured: plain HTTP only to this machine. */

@@ -10,7 +10,7 @@ async function serve(): Promise<void> {
     .then((request) => callKeychain(JSON.parse(request)))
     .then(
       (value) => ({ value }),
-      (error: Error) => ({ error: error.message }),
+      ({ message, code }: NodeJS.ErrnoException) => ({ error: message, code }),
     )
   process.stdout.end(JSON.stringify(result))
 }

@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { KeychainCode } from '../auth/credentials/keychain-failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import { Directories } from '../system/files/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../system/files/private-directory.ts'
@@ -12,7 +13,7 @@ const loaded = new Map<string, unknown>()
  * Loads a package with native code. The system loads such code only from a file, so an executable extracts it
  * to the cache directory.
  *
- * @throws Error if the cache directory cannot be used. `auth/credentials/keychain-failure.ts` knows its words.
+ * @throws Error with a code of `auth/credentials/keychain-failure.ts` if the cache directory cannot be used
  */
 export function loadNativeAddon(id: string): unknown {
   if (!isExecutable) return require(id)
@@ -69,7 +70,8 @@ function findDirectory(): string {
 }
 
 function unusable(reason: string): Error {
-  return new Error(`the cache directory cannot be used: ${reason}`)
+  const error = new Error(`the cache directory cannot be used: ${reason}`)
+  return Object.assign(error, { code: 'keychain_cache_unusable' satisfies KeychainCode })
 }
 
 function hasContent(path: string, content: Buffer): boolean {

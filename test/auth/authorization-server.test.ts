@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { findAuthorizationServer } from '../../src/auth/authorization-server.ts'
-import { requestDeviceCode } from '../../src/auth/device-endpoint.ts'
+import { requestDeviceCode } from '../../src/auth/device-sign-in.ts'
 import { failureOf } from '../client/capture.ts'
 
 const issuer = 'https://login.example'

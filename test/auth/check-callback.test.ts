@@ -63,14 +63,9 @@ describe('a callback of a sign-in', () => {
   const ignoredQueries: [string, string, RegExp][] = [
     ['no code', `state=${state}`, /without a code/],
     ['an empty code', `code=&state=${state}`, /without a code/],
-    ['a code twice', `code=a&code=a&state=${state}`, /more than one code/],
-    ['a code and an empty one', `code=a&code=&state=${state}`, /more than one code/],
-    ['a code with a line break', `code=a%0Ab&state=${state}`, /control characters/],
-    ['a code with a C1 control', `code=a%C2%85b&state=${state}`, /control characters/],
-    ['a code that is too long', `code=${'a'.repeat(8193)}&state=${state}`, /code that is too long/],
-    ['an empty error', `error=&state=${state}`, /empty error/],
-    ['an empty error beside a code', `error=&code=a&state=${state}`, /empty error/],
-    ['an error twice', `error=a&error=b&state=${state}`, /more than one error/],
+    ['a code twice', `code=a&code=a&state=${state}`, /repeated parameter/],
+    ['a code and an empty one', `code=a&code=&state=${state}`, /repeated parameter/],
+    ['an error twice', `error=a&error=b&state=${state}`, /repeated parameter/],
     ['no state', 'code=a', /state/],
     ['an empty state', 'code=a&state=', /state/],
     ['our state twice', `code=a&state=${state}&state=${state}`, /state/],
@@ -78,17 +73,12 @@ describe('a callback of a sign-in', () => {
     ['more than our state', `code=a&state=${state}x`, /state/],
     ['our state in lower case', `code=a&state=${state.toLowerCase()}`, /state/],
     ['a parameter name in another case', `code=a&State=${state}`, /state/],
-    ['20 kB', `code=a&state=${state}&x=${'x'.repeat(20_000)}`, /too long/],
-    ['an issuer twice', `code=a&state=${state}&iss=${issuer}&iss=${issuer}`, /more than one issuer/],
+    ['an issuer twice', `code=a&state=${state}&iss=${issuer}&iss=${issuer}`, /repeated parameter/],
     ['no parameters', '', /state/],
   ]
   for (const [what, query, reason] of ignoredQueries) {
     it(`is ignored with ${what}`, () => expectIgnored(judge(query), 400, reason))
   }
-
-  it('may have a code of the maximum length', () => {
-    expect(judge(`code=${'a'.repeat(8192)}&state=${state}`).kind).to.equal('granted')
-  })
 
   it('never matches an empty state, even if the expected state is empty', () => {
     expectIgnored(judge('code=a&state=', { state: '' }), 400, /state/)
@@ -135,7 +125,7 @@ describe('a callback of a sign-in', () => {
       [(right) => ({ ...right, method: 'POST' }), 405, /GET/],
       [(right) => ({ ...right, target: right.target.replace('/callback', '/else') }), 404, /path/],
       [(right) => ({ ...right, target: right.target.replace('state=k', 'state=q') }), 400, /state/],
-      [(right) => ({ ...right, target: `${right.target}&iss=a&iss=b` }), 400, /issuer/],
+      [(right) => ({ ...right, target: `${right.target}&iss=a&iss=b` }), 400, /repeated/],
       [(right) => ({ ...right, target: right.target.replace('code=', 'cod=') }), 400, /code/],
     ]
     for (const [first, [, status, reason]] of faults.entries()) {
@@ -195,6 +185,5 @@ describe('a pasted callback URL', () => {
     expectIgnored(checkPastedUrl(right.replace('http:', 'javascript:'), ours), 400, /host/)
     expectIgnored(checkPastedUrl(right.replace('callback', 'else'), ours), 404, /path/)
     expectIgnored(checkPastedUrl(right.replace('state=', 'state=x'), ours), 400, /state/)
-    expectIgnored(checkPastedUrl(right + 'x'.repeat(1_000_000), ours), 400, /too long/)
   })
 })

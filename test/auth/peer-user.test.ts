@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
-import { findPeerUser } from '../../src/auth/peer-user.ts'
+import { findPeerUser } from '../../src/auth/first-browser.ts'
 
 /** Connects, ends the connection as `end` does, and looks for the user when the server has seen the end. */
 async function findAfter(end: (client: Socket) => void): Promise<number | undefined> {

@@ -57,7 +57,7 @@ describe('when a response or a filter never ends', function () {
     const endpoint = await findAuthorizationServer(server.url, `${server.url}/token`, transport)
     const redirectUri = 'http://127.0.0.1:1/callback'
     const exchange = { server: endpoint, clientId: 'c', redirectUri, verifier: undefined, scope: undefined }
-    const failure = await failureOf(exchangeCode(exchange, { code: 'c', state: 's' }, transport, systemClock))
+    const failure = await failureOf(exchangeCode(exchange, 'c', transport, systemClock))
     expect(failure.message).to.equal(`The response from ${server.url} is longer than 1 MiB`)
   })
 

@@ -142,7 +142,7 @@ const noKeychain: CredentialStore = {
 }
 
 function refuse(origin: string, profile: string): never {
-  throw keychainFailure(new Error('no secret service provider'), {
+  throw keychainFailure('keychain_unavailable', {
     service: `chatctl:${origin}`,
     account: profile,
   })

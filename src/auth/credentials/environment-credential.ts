@@ -35,3 +35,31 @@ export function readEnvironmentCredential(
   if (!secret) throw new Failure('unauthorized', `${name} is empty`)
   return { secret, source: `CHATCTL_API_KEY_FILE (${path})` }
 }
+
+/** Where a CI job gets its identity token (a JWT). */
+export type IdentitySource =
+  /** GitHub issues one on request. */
+  { kind: 'github' } | { kind: 'variable'; name: string; isGitlab: boolean } | { kind: 'file'; path: string }
+
+/** The variable that a GitLab job declares under `id_tokens`. */
+const gitlabVariable = 'CHATCTL_ID_TOKEN'
+
+/** @throws Failure `usage` for an unknown value of `CHATCTL_OIDC` */
+export function readIdentitySource(env: NodeJS.ProcessEnv): IdentitySource | undefined {
+  const value = env['CHATCTL_OIDC']
+  if (!value) return undefined
+  if (value === 'github') return { kind: 'github' }
+  if (value === 'gitlab') return { kind: 'variable', name: gitlabVariable, isGitlab: true }
+  const [, kind, rest = ''] = /^(env|file):(.+)$/s.exec(value) ?? []
+  if (kind === 'file') return { kind, path: rest }
+  if (kind === 'env' && /^\w+$/.test(rest)) return { kind: 'variable', name: rest, isGitlab: false }
+  // The value may be the token itself.
+  throw new Failure('usage', 'CHATCTL_OIDC is not github, gitlab, env:NAME, or file:PATH')
+}
+
+/** The source in words: `the identity token of GitHub Actions`. */
+export function describeIdentitySource(source: IdentitySource): string {
+  if (source.kind === 'github') return 'the identity token of GitHub Actions'
+  if (source.kind === 'file') return `the identity token in ${source.path}`
+  return source.isGitlab ? 'the identity token of GitLab CI' : `the identity token in ${source.name}`
+}

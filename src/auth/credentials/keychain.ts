@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import type { KeychainProgram } from './call-keychain-apart.ts'
 import { type CredentialOwner, type CredentialStore, serviceAttributeOf } from './credential-store.ts'
-import { keychainFailure } from './keychain-failure.ts'
+import { failureOfCall, keychainFailure } from './keychain-failure.ts'
 import type { KeychainItem, KeychainRequest } from './keychain-items.ts'
 import { parseStored, type StoredCredential, serialize } from './stored-credential.ts'
 
@@ -29,15 +29,15 @@ export class Keychain implements CredentialStore {
 
   async demandPlace(owner: CredentialOwner): Promise<void> {
     if (process.platform !== 'linux') return
-    const { hasDefaultCollection } = await import('./default-collection.ts')
+    const { hasDefaultCollection } = await import('./call-keychain-apart.ts')
     if ((await hasDefaultCollection(this.#options.env)) !== false) return
-    throw keychainFailure(new Error('no result found'), itemOf(owner))
+    throw keychainFailure('keychain_without_collection', itemOf(owner))
   }
 
   async read(owner: CredentialOwner, signal?: AbortSignal): Promise<StoredCredential | undefined> {
     // Only macOS may open a dialog for an item of an unlocked keychain.
     if (process.platform === 'darwin' && this.#options.mayAsk === false) {
-      throw keychainFailure(new Error('interaction is not allowed'), itemOf(owner))
+      throw keychainFailure('keychain_locked', itemOf(owner))
     }
     const text =
       process.platform === 'linux' ? await this.#find(owner, signal) : await this.#get(owner, signal)
@@ -83,7 +83,7 @@ export class Keychain implements CredentialStore {
     if (!found) return this.#get(owner, signal)
     const values = found.filter(({ account }) => account === owner.id).map(({ password }) => password)
     if (values.length > 1) {
-      throw keychainFailure(new Error(`matched by ${values.length} credentials`), itemOf(owner))
+      throw keychainFailure('keychain_ambiguous', itemOf(owner))
     }
     if (values[0] === undefined) await this.#demandAnswer(owner)
     return values[0] ?? null
@@ -91,8 +91,8 @@ export class Keychain implements CredentialStore {
 
   /** @throws Failure `unauthorized` with code `keychain_locked` if a locked keychain may have the item */
   async #demandAnswer(owner: CredentialOwner): Promise<void> {
-    const { hidesItems } = await import('./default-collection.ts')
-    if (await hidesItems(this.#options.env)) throw keychainFailure(new Error('locked'), itemOf(owner))
+    const { hidesItems } = await import('./call-keychain-apart.ts')
+    if (await hidesItems(this.#options.env)) throw keychainFailure('keychain_locked', itemOf(owner))
   }
 
   async #get(owner: CredentialOwner, signal: AbortSignal | undefined): Promise<string | null> {
@@ -114,7 +114,7 @@ export class Keychain implements CredentialStore {
     const ended = this.#options.untilEnded()
     const running = call().finally(ended)
     return patiently(
-      running.catch((error: unknown) => Promise.reject(keychainFailure(error, itemOf(owner)))),
+      running.catch((error: unknown) => Promise.reject(failureOfCall(error, itemOf(owner)))),
       {
         ...this.#options,
         signal,

@@ -1,5 +1,9 @@
-import { type Credential, readEnvironmentCredential } from '../../auth/credentials/environment-credential.ts'
-import { type IdentitySource, readIdentitySource } from '../../auth/credentials/identity-source.ts'
+import {
+  type Credential,
+  type IdentitySource,
+  readEnvironmentCredential,
+  readIdentitySource,
+} from '../../auth/credentials/environment-credential.ts'
 import type { OutgoingRequest } from '../../client/outgoing-request.ts'
 import { localProfile, type Options } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'

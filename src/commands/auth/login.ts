@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags'
-import { describeIdentitySource } from '../../auth/credentials/identity-source.ts'
+import { describeIdentitySource } from '../../auth/credentials/environment-credential.ts'
 import type { ApiKey, TokenSet } from '../../auth/credentials/stored-credential.ts'
 import type { DeviceSignIn } from '../../auth/device-sign-in.ts'
 import type { SignIn } from '../../auth/sign-in.ts'

@@ -1,6 +1,12 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { callKeychainApart } from '../../../src/auth/credentials/call-keychain-apart.ts'
+import {
+  callKeychainApart,
+  hasDefaultCollection,
+  hidesItems,
+} from '../../../src/auth/credentials/call-keychain-apart.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { rejectedFailure } from '../../support/thrown-failure.ts'
@@ -16,5 +22,44 @@ describe('a keychain call in a child process', () => {
     expect(code).to.equal('keychain_not_loaded')
     expect(message).to.contain('was moved or removed while it runs').and.contain(`${command} ENOENT`)
     expect(hint).to.equal('Start it again from its new location.')
+  })
+})
+
+describe('a query about the default collection of a Secret Service', () => {
+  before(function () {
+    if (process.platform === 'win32') this.skip()
+  })
+  let directory: string
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'chatctl-bus-'))
+  })
+  afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+  /** The environment with a busctl that prints this. */
+  const printing = (text: string, exitCode = 0): NodeJS.ProcessEnv => {
+    const program = join(directory, 'busctl')
+    writeFileSync(program, `#!/bin/sh\nprintf '${text}'\nexit ${exitCode}\n`)
+    chmodSync(program, 0o755)
+    return { PATH: directory }
+  }
+
+  it('returns true for a path, and false for the root path, which means none', async () => {
+    const path = '/org/freedesktop/secrets/collection/login'
+    expect(await hasDefaultCollection(printing(`o "${path}"\\n`))).to.equal(true)
+    expect(await hasDefaultCollection(printing('o "/"\\n'))).to.equal(false)
+  })
+
+  it('tells a locked collection that hides its items from one that does not', async () => {
+    expect(await hidesItems(printing('b true\\n', 1))).to.equal(true)
+    expect(await hidesItems(printing('b true\\nt 1795704029\\n'))).to.equal(false)
+    expect(await hidesItems(printing('b false\\nt 1795704029\\n'))).to.equal(false)
+    expect(await hidesItems(printing('', 1))).to.equal(false)
+  })
+
+  it('does not tell without busctl, or if busctl fails', async () => {
+    for (const env of [{ PATH: join(directory, 'nowhere') }, printing('', 1), printing('?')]) {
+      expect(await hasDefaultCollection(env)).to.equal(undefined)
+      expect(await hidesItems(env)).to.equal(false)
+    }
   })
 })

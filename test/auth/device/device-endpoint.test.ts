@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { AuthorizationServer } from '../../../src/auth/authorization-server.ts'
-import { requestDeviceCode } from '../../../src/auth/device-endpoint.ts'
+import { requestDeviceCode } from '../../../src/auth/device-sign-in.ts'
 import { Failure } from '../../../src/contract/failure.ts'
 import { stripControls } from '../../../src/terminal/strip-controls.ts'
 

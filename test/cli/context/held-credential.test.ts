@@ -1,6 +1,6 @@
 import { expect } from 'chai'
+import { HeldCredential } from '../../../src/auth/credential-sources.ts'
 import type { TemporaryCredential } from '../../../src/auth/credentials/credential-command.ts'
-import { HeldCredential } from '../../../src/auth/held-credential.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 
 describe('a credential that is held in memory', () => {

@@ -1,4 +1,4 @@
-import { type IdentitySource, readIdentitySource } from '../../../auth/credentials/identity-source.ts'
+import { type IdentitySource, readIdentitySource } from '../../../auth/credentials/environment-credential.ts'
 import { quoteWord } from '../../../cli/command-line.ts'
 import type { Context } from '../../../cli/context/context.ts'
 import { variablesInUse } from '../../../cli/credential/credential-in-use.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readIdentitySource } from '../../../src/auth/credentials/identity-source.ts'
+import { readIdentitySource } from '../../../src/auth/credentials/environment-credential.ts'
 
 const read = (value: string | undefined) => readIdentitySource({ CHATCTL_OIDC: value })
 
