@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs'
-import { isTerminal } from './is-terminal.ts'
+import { isTerminal } from './descriptors.ts'
 
 const cleanups = new Set<(exitCode: number) => void>()
 

@@ -3,10 +3,8 @@ import type { Host } from '../cli/host.ts'
 import { localModelServers } from '../contract/upstream-address.ts'
 import { systemClock } from '../system/clock.ts'
 import { once } from '../system/once.ts'
-import { isStdoutClosed } from './closed-stdout.ts'
+import { isNullDevice, isStdoutClosed, isTerminal } from './descriptors.ts'
 import { onExit, untilEnded } from './end-process.ts'
-import { hasDisplay } from './has-display.ts'
-import { isNullDevice, isTerminal } from './is-terminal.ts'
 import { watchSignals } from './watch-signals.ts'
 
 /** This process as the host of a run. Getters open the streams on first use. */
@@ -77,4 +75,14 @@ export function createProcessHost({
       return openBrowser(url, env['BROWSER'])
     },
   }
+}
+
+/** Whether a browser can probably be opened on this machine, by the environment of a process. */
+export function hasDisplay(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): boolean {
+  if (env['BROWSER']) return true
+  // The person is at another machine.
+  if (env['SSH_CONNECTION']) return false
+  if (platform === 'darwin' || platform === 'win32') return true
+  // In WSL, the browser of Windows opens.
+  return Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY'] || env['WSL_DISTRO_NAME'])
 }

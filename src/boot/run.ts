@@ -1,11 +1,11 @@
 import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
+import type { CommandClass } from '../cli/base-command.ts'
 import { reportError } from '../cli/errors/render-error.ts'
 import { findCommand, isOwnFlag, moveFlagsAfterCommand } from '../cli/find-command.ts'
 import { wantsJson } from '../cli/flags/wants-json.ts'
 import type { Host, Installation } from '../cli/host.ts'
-import type { HostedCommandClass } from '../cli/hosted-command.ts'
 import { Streams } from '../cli/output/streams.ts'
 import { createSingleCommandPlugin, createStaticPlugin } from '../cli/static-plugin.ts'
 import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
@@ -54,7 +54,7 @@ async function runLine(argv: readonly string[], streams: Streams, program: Comma
     const [named = '', ...rest] = normalizeArgv(config, [...words])
     const command = asksForHelp(words, config) ? undefined : config.findCommand(named)
     if (command) {
-      const Runnable = (await command.load()) as unknown as HostedCommandClass
+      const Runnable = (await command.load()) as unknown as CommandClass
       const exitCode = await new Runnable(rest, config, streams).execute()
       if (exitCode === undefined) await streams.demandWholeStdout()
       return exitCode ?? 0

@@ -1,4 +1,5 @@
-import type { Input, ParserOutput } from '@oclif/core/interfaces'
+import { Command } from '@oclif/core/command'
+import type { Config, Input, ParserOutput } from '@oclif/core/interfaces'
 import { profileKeys } from '../config/configuration-file.ts'
 import { type DocumentFormat, defaultFormats, outputFormats } from '../config/output-formats.ts'
 import { Failure, unknownOutcome } from '../contract/failure.ts'
@@ -19,9 +20,9 @@ import { sharedFlags } from './flags/shared-flags.ts'
 import { unknownVariables } from './flags/unknown-variable.ts'
 import { refuseValuedSwitches } from './flags/valued-switches.ts'
 import { wantsJson } from './flags/wants-json.ts'
-import { HostedCommand } from './hosted-command.ts'
 import { markOmittedValues } from './mark-omitted-values.ts'
 import { checkFilter } from './output/jq.ts'
+import type { Streams } from './output/streams.ts'
 import { readCatalog } from './unknown-command/command-catalog.ts'
 
 /** The output format has two flags, the flag of `save` is --no-save, and that of the command is only for signing in. */
@@ -34,8 +35,11 @@ const optionNames = ['profile', ...profileKeys.filter((key) => !otherFlags.inclu
 
 type Values = Record<string, unknown>
 
-/** Shared flags, one context, and one way to report failures. */
-export abstract class BaseCommand extends HostedCommand {
+/**
+ * Shared flags, one context, and one way to report failures. A command knows of its surroundings only what it is
+ * given, so that it can run many times in one process.
+ */
+export abstract class BaseCommand extends Command {
   static override baseFlags = sharedFlags
   /** The requests that it makes. */
   static requests: Requests
@@ -57,8 +61,22 @@ export abstract class BaseCommand extends HostedCommand {
   protected readonly toleratesInvalidConfiguration: boolean = false
   /** Whether its one argument is a text, which users may type without quotes. */
   protected readonly takesText: boolean = false
+  readonly streams: Streams
+  /** Undefined for 0 if all output has reached stdout. */
+  protected exitCode: number | undefined
   #context: Context | undefined
   #flags: Values = {}
+
+  constructor(argv: string[], config: Config, streams: Streams) {
+    super(argv, config as Command['config'])
+    this.streams = streams
+  }
+
+  /** @returns the exit code, as far as the command knows it */
+  async execute(): Promise<number | undefined> {
+    await this._run()
+    return this.exitCode
+  }
 
   protected override async parse<F extends Values, B extends Values, A extends Values>(
     command?: Input<F, B, A>,
@@ -245,3 +263,5 @@ function outputFormat(flags: Values, raw: ParserOutput['raw']): Record<string, s
   }
   return given['output'] === undefined && flags['json'] === true ? { output: 'json' } : given
 }
+
+export type CommandClass = new (...given: [argv: string[], config: Config, streams: Streams]) => BaseCommand

@@ -1,3 +1,4 @@
+import { BaseCommand } from '../cli/base-command.ts'
 import type { LiveValues } from '../cli/completion/live-values.ts'
 import {
   renderForBash,
@@ -8,7 +9,6 @@ import {
 import { readShellLine } from '../cli/completion/shell-line.ts'
 import { type CompletionTree, suggest } from '../cli/completion/suggest.ts'
 import { type Host, resolvePath } from '../cli/host.ts'
-import { HostedCommand } from '../cli/hosted-command.ts'
 import { Directories } from '../system/files/directories.ts'
 
 /** Maximum wait for a service after the Tab key, in ms. */
@@ -18,7 +18,8 @@ const patience = 1_000
 const maxSessions = 100
 
 /** Called by the completion scripts. Errors are not shown, because the user is typing. */
-export default class Complete extends HostedCommand {
+export default class Complete extends BaseCommand {
+  static override baseFlags = {} as typeof BaseCommand.baseFlags
   static override hidden = true
   static override strict = false
   static override summary = 'List completion candidates for a command line'

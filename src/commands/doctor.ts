@@ -1,8 +1,7 @@
 import { BaseCommand } from '../cli/base-command.ts'
 import { calls } from '../cli/documented-requests.ts'
+import type { ClientEvent } from '../client/client-event.ts'
 import { checksView } from '../view/config.ts'
-import type { DoctorContext } from './doctor/doctor-context.ts'
-import { speaksUnicode } from './doctor/terminal.ts'
 
 /** Default timeout of one check, in ms. */
 const defaultBound = 10_000
@@ -22,17 +21,15 @@ export default class Doctor extends BaseCommand {
 
   async run(): Promise<void> {
     const { context } = await this.start(Doctor)
-    const { env, directories, streams } = context
+    const { env, streams } = context
     const { timeout, max_wait: maxWait } = context.options
     const bound = timeout.source === 'default' ? defaultBound : timeout.value
     const { examine } = await import('./doctor/examine.ts')
-    const { readPolicy, readQuota } = await import('../client/response/rate-limit-headers.ts')
-    const doctor: DoctorContext = {
+    const doctor = {
       context,
-      env,
       version: { own: this.config.version, neededNode: this.#neededNode() },
       bound,
-      connect: (observe) =>
+      connect: (observe: (event: ClientEvent) => void) =>
         context.connect({
           timeout: bound,
           maxWait: maxWait.source === 'default' ? defaultBound : maxWait.value,
@@ -41,23 +38,11 @@ export default class Doctor extends BaseCommand {
             context.transport.observe?.(event)
           },
         }),
-      probeNetwork: async (base) => {
-        const { probeNetwork } = await import('../client/network/probe-network.ts')
-        return probeNetwork(base, { env, timeout: bound })
-      },
-      readQuota: (headers) => {
-        const limit = readPolicy(headers)?.limit
-        return { ...(limit === undefined ? {} : { limit }), ...readQuota(headers, context.host.clock.now()) }
-      },
-      findUnfinishedImports: async () => {
-        const { findUnfinishedImports } = await import('../users/journal/unfinished-imports.ts')
-        return findUnfinishedImports(directories)
-      },
     }
     const { checks, exitCode } = await examine(doctor)
     const { output } = context
     if (streams.isShown) {
-      const { describeChecks } = await import('../view/checks.ts')
+      const { describeChecks, speaksUnicode } = await import('../view/checks.ts')
       const unicode = env['TERM'] !== 'dumb' && speaksUnicode(env)
       const style = { width: streams.host.stdout.columns || 80, unicode }
       await output.show({ ...checksView, text: () => describeChecks(checks, style) }, checks)

@@ -21,18 +21,3 @@ export class Interruption extends Error {
 export function isInterruptedBy(signal: keyof typeof exitCodes, reason: unknown): boolean {
   return reason instanceof Interruption && reason.exitCode === exitCodes[signal]
 }
-
-/** Waits for `work`, or rejects with the signal's reason as soon as it is aborted. */
-export async function unlessInterrupted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  let onAbort: (() => void) | undefined
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    if (onAbort) signal.removeEventListener('abort', onAbort)
-  }
-}

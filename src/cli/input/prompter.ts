@@ -1,5 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
-import { Interruption, unlessInterrupted } from '../context/interruption.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
+import { Interruption } from '../context/interruption.ts'
 import type { Streams } from '../output/streams.ts'
 
 /** The keys of a list that can be filtered. */
@@ -147,7 +148,7 @@ export class Prompter {
   ): Promise<T> {
     try {
       const { stdin: input, stderr: output } = this.#streams.host
-      return await unlessInterrupted(prompt({ input, output, signal: this.#signal }), this.#signal)
+      return await unlessAborted(prompt({ input, output, signal: this.#signal }), this.#signal)
     } catch (error) {
       // In raw mode, the prompt reads Ctrl-C itself, and no signal is sent.
       throw /^(Exit|Abort)PromptError$/.test((error as Error).name) ? new Interruption('SIGINT') : error

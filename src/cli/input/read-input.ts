@@ -6,8 +6,8 @@ import {
   maxTextBytes,
   readNamedFile,
 } from '../../system/files/read-named-file.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import type { Context } from '../context/context.ts'
-import { unlessInterrupted } from '../context/interruption.ts'
 import type { Output } from '../output/output.ts'
 
 /** How long a pipe may stay silent before a line says what is awaited, in ms. */
@@ -42,7 +42,7 @@ export async function readStdin(
     }
   }
   try {
-    await unlessInterrupted(read(), signal)
+    await unlessAborted(read(), signal)
   } finally {
     stopTimer()
   }

@@ -1,8 +1,8 @@
 import { Failure } from '../../contract/failure.ts'
 import { notUtf8 } from '../../system/files/decode-text.ts'
 import { demandSize } from '../../system/files/read-named-file.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import type { Context } from '../context/context.ts'
-import { unlessInterrupted } from '../context/interruption.ts'
 import { whileSilent } from './read-input.ts'
 
 /** A piece of text without white space. */
@@ -45,7 +45,7 @@ async function* readWords(what: string, { host: { stdin }, output, signal }: Con
   }
   try {
     for (;;) {
-      const { done, value } = await unlessInterrupted(chunks.next(), signal)
+      const { done, value } = await unlessAborted(chunks.next(), signal)
       stopTimer()
       if (done) break
       const text = rest + decode(value)

@@ -1,9 +1,9 @@
 import type { ApiResponse } from '../../client/response/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Fault } from '../../contract/faults.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import { countOf, groupDigits } from '../../view/format/count.ts'
 import type { View } from '../../view/format/view.ts'
-import { unlessInterrupted } from '../context/interruption.ts'
 import { describeFaults } from '../errors/response-warnings.ts'
 import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
@@ -66,7 +66,7 @@ export async function showEach(
         const isBare = isUndocumented(view, body)
         if (isBare) undocumented.add(result.id, body)
         const row = isBare && !output.isDocument ? { id: result.id } : body
-        if (writer) await unlessInterrupted(writer.write([row]), output.streams.signal)
+        if (writer) await unlessAborted(writer.write([row]), output.streams.signal)
         else bodies.push(row)
       }
       progress.update({ done: failures.rows - failures.failed, failed: failures.failed, unknown: 0 })

@@ -1,5 +1,5 @@
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import type { View } from '../../view/format/view.ts'
-import { unlessInterrupted } from '../context/interruption.ts'
 import type { Output } from './output.ts'
 
 const batchSize = 100
@@ -11,9 +11,9 @@ export async function showRows(view: View, rows: AsyncIterable<unknown>, output:
   for await (const row of rows) {
     held.push(row)
     if (!writer || held.length < batchSize) continue
-    await unlessInterrupted(writer.write(held.splice(0)), output.streams.signal)
+    await unlessAborted(writer.write(held.splice(0)), output.streams.signal)
   }
   if (!writer) return output.show(view, held)
-  await unlessInterrupted(writer.write(held), output.streams.signal)
+  await unlessAborted(writer.write(held), output.streams.signal)
   await writer.end()
 }

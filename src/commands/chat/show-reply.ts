@@ -1,11 +1,11 @@
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { unlessInterrupted } from '../../cli/context/interruption.ts'
 import { warnOfResponse } from '../../cli/errors/response-warnings.ts'
 import { WaitingLine } from '../../cli/output/waiting-line.ts'
 import type { ApiResponse } from '../../client/response/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import type { CodeSelection } from '../../terminal/markdown/code-selection.ts'
 import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import { slicesInTurns } from '../../terminal/slices-in-turns.ts'
@@ -67,7 +67,7 @@ export class ReplyPrinter {
       for await (const event of events) {
         if (event.type === 'end') end = event
         // The reader may have stopped.
-        if (!asText) await unlessInterrupted(this.#showEvent(event), signal)
+        if (!asText) await unlessAborted(this.#showEvent(event), signal)
         else if (event.type === 'reasoning' && !isThinking && !hasText) {
           isThinking = true
           this.#waiting.show('Thinking…')
@@ -129,7 +129,7 @@ export class ReplyPrinter {
 
   async #print(text: string, writer: ReplyWriter): Promise<void> {
     for await (const slice of slicesInTurns(text))
-      await unlessInterrupted(this.#write(writer.push(slice)), this.#context.streams.signal)
+      await unlessAborted(this.#write(writer.push(slice)), this.#context.streams.signal)
   }
 
   /** The shell prompt starts on a new line, also after an interrupted reply. */

@@ -11,11 +11,10 @@ import { withValue } from '../../config/configuration-keys.ts'
 import { directoryKey } from '../../config/profile-directories.ts'
 import { localProfile, profileNames } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { DoctorContext } from './doctor-context.ts'
-import { type Examined, ok, warning } from './finding.ts'
+import { type Doctor, type Examined, ok, warning } from './finding.ts'
 
 /** The file, and every profile in it, the one in use or not. @throws Failure for the file or that one */
-export function examineConfiguration({ context }: DoctorContext): Examined[] {
+export function examineConfiguration({ context }: Doctor): Examined[] {
   const { configuration, configurationFailure } = context
   if (configurationFailure) throw configurationFailure
   const path = configurationPath(context.directories)

@@ -1,59 +1,35 @@
 import { exitCodeOf } from '../../cli/errors/exit-codes.ts'
 import { Failure } from '../../contract/failure.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import { examineConfiguration } from './configuration.ts'
-import { examineCredential, examineKeychain } from './credential.ts'
-import { examineData } from './data.ts'
-import type { DoctorContext } from './doctor-context.ts'
-import { examineEnvironment } from './environment.ts'
-import { examineCache, examineDirectories, examineModes } from './file-access.ts'
-import { type Examined, type Finding, failed, ok, skipped } from './finding.ts'
-import { examineAddress, examineNetwork } from './network.ts'
-import { examineService, serviceChecks } from './service.ts'
-import { examineTerminal } from './terminal.ts'
-import { examineImports, examineTranscripts } from './transcripts-and-imports.ts'
-import { examineUpstream } from './upstream.ts'
+import {
+  examineAddress,
+  examineCredential,
+  examineKeychain,
+  examineNetwork,
+  examineUpstream,
+} from './connection.ts'
+import { type Doctor, type Examined, type Finding, failed, ok, skipped } from './finding.ts'
+import {
+  examineCache,
+  examineDirectories,
+  examineEnvironment,
+  examineImports,
+  examineModes,
+  examineTerminal,
+  examineTranscripts,
+} from './machine.ts'
+import { examineData, examineService, serviceChecks } from './service.ts'
 
-type Look = (doctor: DoctorContext) => Promise<Examined[]> | Examined[]
+type Look = (doctor: Doctor) => Promise<Examined[]> | Examined[]
 
 /**
  * Runs all checks at the same time. Skips checks that need something that is missing.
  *
  * @returns the findings in the order of the table, and the exit code of the first that failed
  */
-export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[]; exitCode: number }> {
+export async function examine(doctor: Doctor): Promise<{ checks: Finding[]; exitCode: number }> {
   const look = (check: string, at: Look) => within(check, at, doctor)
-  const skip = (why: string, ...checks: string[]) => checks.map((check) => skipped(check, why))
-  const { configurationFailure } = doctor.context
-
-  const remote = async (): Promise<Examined[]> => {
-    if (configurationFailure) {
-      const why = 'the configuration is invalid'
-      return skip(why, 'address', 'credential', 'keychain', 'network', 'upstream', ...serviceChecks, 'data')
-    }
-    const address = await look('address', examineAddress)
-    if (address.some(({ kind }) => kind !== undefined)) {
-      const why = 'no service is selected'
-      return [
-        ...address,
-        ...skip(why, 'credential', 'keychain', 'network', 'upstream', ...serviceChecks, 'data'),
-      ]
-    }
-    const credential = look('credential', examineCredential)
-    const [found, keychain, network, upstream, service, data] = await Promise.all([
-      credential,
-      look('keychain', examineKeychain),
-      look('network', examineNetwork),
-      look('upstream', examineUpstream),
-      credential.then(async (examined) =>
-        examined.some(({ kind }) => kind !== undefined)
-          ? skip('no credential', ...serviceChecks)
-          : examineService(doctor),
-      ),
-      look('data', examineData),
-    ])
-    return [...address, ...found, ...keychain, ...network, ...upstream, ...service, ...data]
-  }
-
   const examined = await Promise.all([
     look('version', examineVersion),
     look('configuration', examineConfiguration),
@@ -61,7 +37,7 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
     look('permissions', examineModes),
     look('directories', examineDirectories),
     look('cache', examineCache),
-    remote(),
+    examineRemote(doctor),
     look('transcripts', examineTranscripts),
     look('imports', examineImports),
     look('terminal', examineTerminal),
@@ -74,35 +50,58 @@ export async function examine(doctor: DoctorContext): Promise<{ checks: Finding[
   }
 }
 
+/** The checks that need a valid configuration; all but the first need a service. */
+async function examineRemote(doctor: Doctor): Promise<Examined[]> {
+  const look = (check: string, at: Look) => within(check, at, doctor)
+  const skip = (why: string, ...checks: string[]) => checks.map((check) => skipped(check, why))
+  const others = ['credential', 'keychain', 'network', 'upstream', ...serviceChecks, 'data']
+  if (doctor.context.configurationFailure) return skip('the configuration is invalid', 'address', ...others)
+  const address = await look('address', examineAddress)
+  if (hasFailed(address)) return [...address, ...skip('no service is selected', ...others)]
+  const credential = look('credential', examineCredential)
+  const examined = await Promise.all([
+    credential,
+    look('keychain', examineKeychain),
+    look('network', examineNetwork),
+    look('upstream', examineUpstream),
+    credential.then((found) =>
+      hasFailed(found) ? skip('no credential', ...serviceChecks) : examineService(doctor),
+    ),
+    look('data', examineData),
+  ])
+  return [...address, ...examined.flat()]
+}
+
+function hasFailed(examined: readonly Examined[]): boolean {
+  return examined.some(({ kind }) => kind !== undefined)
+}
+
 /** Additional ms, because a timeout of the check itself has a better message, and loading modules takes time. */
 const grace = 5_000
 
 /** Runs one check with a timeout. Its work continues after the timeout, but its result is ignored. */
-async function within(check: string, look: Look, doctor: DoctorContext): Promise<Examined[]> {
+async function within(check: string, look: Look, doctor: Doctor): Promise<Examined[]> {
   const { bound, context } = doctor
-  let timer: NodeJS.Timeout | undefined
-  let onAbort: (() => void) | undefined
-  try {
-    const ended = new Promise<never>((_, reject) => {
-      const late = new Failure('timeout', `This check did not finish within ${(bound + grace) / 1_000} s`, {
-        hint: `Allow more time with: --timeout ${Math.ceil((2 * bound) / 1_000)}s`,
-      })
-      timer = setTimeout(() => reject(late), Math.min(bound + grace, 2 ** 31 - 1))
-      onAbort = () => reject(context.signal.reason)
-      context.signal.addEventListener('abort', onAbort, { once: true })
+  const limit = bound + grace
+  const ended = new AbortController()
+  const late = context.host.clock.sleep(Math.min(limit, 2 ** 31 - 1), ended.signal).then(() => {
+    throw new Failure('timeout', `This check did not finish within ${limit / 1_000} s`, {
+      hint: `Allow more time with: --timeout ${Math.ceil((2 * bound) / 1_000)}s`,
     })
-    return await Promise.race([look(doctor), ended])
+  })
+  late.catch(() => {})
+  try {
+    return await unlessAborted(Promise.race([look(doctor), late]), context.signal)
   } catch (error) {
     context.signal.throwIfAborted()
     return [failed(check, error, context.connection())]
   } finally {
-    clearTimeout(timer)
-    if (onAbort) context.signal.removeEventListener('abort', onAbort)
+    ended.abort()
   }
 }
 
 /** bin/run.js has already refused a Node.js version that is too old. */
-function examineVersion({ context, version }: DoctorContext): Examined[] {
+function examineVersion({ context, version }: Doctor): Examined[] {
   const { node } = process.versions
   const where = `${process.platform} ${process.arch}`
   const source = context.host.installation.isExecutable

@@ -1,6 +1,20 @@
 import type { Connection } from '../../cli/context/connection.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { describeFailure } from '../../cli/errors/describe-failure.ts'
+import type { Client } from '../../client/client.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
 import { Failure, type FailureKind } from '../../contract/failure.ts'
+
+/** What the checks need. */
+export interface Doctor {
+  context: Context
+  /** Of chatctl, and what it needs of Node.js, `22.19.0`. */
+  version: { own: string; neededNode: string }
+  /** Ms for one check, and for one attempt of a request. */
+  bound: number
+  /** @param observe receives the events of the client */
+  connect(observe: (event: ClientEvent) => void): Promise<Client>
+}
 
 /** What a check has found, as it is shown. */
 export interface Finding {

@@ -1,18 +1,23 @@
-import { commandFor } from '../../cli/command-line.ts'
+import { existsSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { commandFor, commandLine } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { describeFailure } from '../../cli/errors/describe-failure.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
+import { readPolicy, readQuota } from '../../client/response/rate-limit-headers.ts'
 import type { ApiResponse } from '../../client/response/response.ts'
 import { durationFlagFor, roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { testProgramModel } from '../../contract/test-program.ts'
-import { hasData } from './data.ts'
-import type { DoctorContext } from './doctor-context.ts'
-import { type Examined, failed, ok, skipped, warning } from './finding.ts'
+import { countOf } from '../../view/format/count.ts'
+import { describeBytes } from '../../view/format/describe-bytes.ts'
+import { type Doctor, type Examined, failed, ok, skipped, warning } from './finding.ts'
+import { nearestExisting, obstacleTo } from './machine.ts'
 
 export const serviceChecks = ['service', 'clock', 'quota', 'models'] as const
 
 /** What the responses of the service show, including errors. Bounded by its requests. */
-export async function examineService(doctor: DoctorContext): Promise<Examined[]> {
+export async function examineService(doctor: Doctor): Promise<Examined[]> {
   const { context } = doctor
   if (context.target().kind === 'local' && !hasData(context)) {
     const why = 'no data yet'
@@ -50,11 +55,9 @@ function describeProfile({ faults }: ApiResponse<unknown>, words: string): Exami
   return warning('service', `${words}. Its response does not match the documented API: ${odd}`)
 }
 
-function examineQuota(
-  { readQuota, context }: DoctorContext,
-  headers: Record<string, string> | undefined,
-): Examined {
-  const { limit, remaining, reset } = headers === undefined ? {} : readQuota(headers)
+function examineQuota({ context }: Doctor, headers: Record<string, string> | undefined): Examined {
+  const quota = headers && readQuota(headers, context.host.clock.now())
+  const { remaining, reset, limit = headers && readPolicy(headers)?.limit } = quota ?? {}
   if (remaining === undefined) return skipped('quota', 'the service does not report it')
   const of = limit === undefined ? '' : ` of ${limit}`
   const when = reset === undefined ? '' : `, resets in ${roundDuration(reset)}`
@@ -72,7 +75,7 @@ interface Model {
 
 /** A key may lack the permission to list models: that is a warning, not a failure. */
 async function examineModels(
-  { context }: DoctorContext,
+  { context }: Doctor,
   ask: () => Promise<{ body: { data?: readonly Model[] | null | undefined } | undefined }>,
 ): Promise<Examined> {
   try {
@@ -130,4 +133,73 @@ function examineClock(date: string | undefined, now: number): Examined {
     `is ${seconds} s ${way} the clock of the service, so tokens are renewed and rate limits are timed wrongly`,
     howToSet[process.platform] ?? 'sudo timedatectl set-ntp true',
   )
+}
+
+/** In bytes. With less, the next writes may fill the disk. */
+const littleSpace = 100 * 1024 ** 2
+
+/** Whether the embedded service has ever run. */
+export function hasData({ directories }: Context): boolean {
+  return existsSync(join(directories.data, 'chatctl.db'))
+}
+
+/** Opens the data of the embedded service only if that service is selected. @throws Failure `storage` */
+export async function examineData({ context }: Doctor): Promise<Examined[]> {
+  const { data } = context.directories
+  const path = join(data, 'chatctl.db')
+  const free = freeSpace(data)
+  const space = free === undefined ? '' : `; ${describeBytes(free)} free`
+  const judge = (words: string): Examined[] => {
+    const isLittle = free !== undefined && free < littleSpace
+    if (!isLittle) return [ok('data', words + space)]
+    return [
+      warning(
+        'data',
+        words + space,
+        'Free space on that disk, or set XDG_DATA_HOME to a directory on another disk.',
+      ),
+    ]
+  }
+  if (!hasData(context)) {
+    if (context.target().kind === 'local') demandPlaceFor(data)
+    return judge(`${path} does not exist yet`)
+  }
+  const size = describeBytes(statSync(path).size)
+  if (context.target().kind === 'remote')
+    return judge(`${path} (${size}), of the embedded service, which is not selected`)
+  const { administration, other } = await context.administration.openOwnToRead()
+  const { users, messages, running } = await administration.status()
+  const words = `${path} (${size}): ${countOf(users, 'user')}, ${countOf(messages, 'message')}`
+  if (other) {
+    const hint = `Use that service with: ${commandLine('auth', 'login', '--base-url', other.url)}`
+    return [warning('data', `${words}; the service at ${other.url} uses ${other.place}`, hint)]
+  }
+  if (running === null) return judge(`${words}; no server is running`)
+  const { url, pid, health } = running
+  if (health === 'ready') return judge(`${words}; the server at ${url}, pid ${pid}, is ready`)
+  const look = commandFor(context, 'service', 'status')
+  return [
+    warning(
+      'data',
+      `${words}; the server at ${url}, pid ${pid}, reports: ${health}`,
+      `Show details with: ${look}`,
+    ),
+  ]
+}
+
+/** @throws Failure `storage` if the directory cannot be created */
+function demandPlaceFor(directory: string): void {
+  const obstacle = obstacleTo(directory)
+  if (obstacle === undefined) return
+  throw new Failure('storage', obstacle, { hint: 'Set XDG_DATA_HOME to a directory that you can write to.' })
+}
+
+/** Free bytes on the disk of the directory; undefined if the system does not report them. */
+function freeSpace(directory: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(nearestExisting(directory))
+    return bavail * bsize
+  } catch {
+    return undefined
+  }
 }

@@ -1,7 +1,7 @@
 import type { Command } from '@oclif/core/command'
 import * as Flags from '@oclif/core/flags'
+import type { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
-import type { HostedCommand } from '../../cli/hosted-command.ts'
 import { parseFutureTime, parsePastTime } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 
@@ -41,7 +41,7 @@ export const keyFlags = {
 }
 
 /** The time of the run that a flag belongs to. */
-const nowOf = (command: Command) => (command as HostedCommand).streams.host.clock.now()
+const nowOf = (command: Command) => (command as BaseCommand).streams.host.clock.now()
 
 export const tiers = ['free', 'pro', 'enterprise'] as const
 

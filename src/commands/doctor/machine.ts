@@ -1,17 +1,32 @@
 import { existsSync, lstatSync, mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { quoteWord } from '../../cli/command-line.ts'
-import { configurationPath } from '../../config/configuration-file.ts'
+import { commandLine, quoteWord } from '../../cli/command-line.ts'
+import { unknownVariables } from '../../cli/flags/unknown-variable.ts'
+import { ownVariables } from '../../cli/help/environment-variables.ts'
+import { wantsColor } from '../../cli/output/colors.ts'
+import { type Configuration, configurationPath } from '../../config/configuration-file.ts'
+import { localProfile } from '../../config/resolve-options.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { isOursAlone, makePrivateDirectory } from '../../system/files/private-directory.ts'
-import type { DoctorContext } from './doctor-context.ts'
-import { type Examined, ok, skipped, warning } from './finding.ts'
+import { findUnfinishedImports } from '../../users/journal/unfinished-imports.ts'
+import { speaksUnicode } from '../../view/checks.ts'
+import { countOf } from '../../view/format/count.ts'
+import { describeBytes } from '../../view/format/describe-bytes.ts'
+import { type Doctor, type Examined, ok, skipped, warning } from './finding.ts'
+
+/** Warns about misspelled variables. Values are not shown, because they may be secrets. */
+export function examineEnvironment({ context: { env } }: Doctor): Examined[] {
+  const unknown = unknownVariables(env)
+  if (unknown.length > 0) return unknown.map(({ message, hint }) => warning('environment', message, hint))
+  const set = ownVariables.filter((name) => (env[name] ?? '') !== '').sort()
+  return [ok('environment', set.length === 0 ? 'no CHATCTL_ variable is set' : `set: ${set.join(', ')}`)]
+}
 
 /** Maximum number of files in the message. */
 const maxNamed = 5
 
 /** Whether other users can access the files: they should be 0600, in 0700 directories. */
-export function examineModes({ context: { directories } }: DoctorContext): Examined[] {
+export function examineModes({ context: { directories } }: Doctor): Examined[] {
   if (process.getuid === undefined) return [skipped('permissions', 'this system has no file modes')]
   const { config, data, sessions, state } = directories
   const credentials = join(data, 'credentials')
@@ -64,7 +79,7 @@ function isWide(path: string): boolean {
 }
 
 /** Whether the directories are writable, or can be created. Does not create them. */
-export function examineDirectories({ context: { directories } }: DoctorContext): Examined[] {
+export function examineDirectories({ context: { directories } }: Doctor): Examined[] {
   const uses = [
     ['XDG_CONFIG_HOME', directories.config, 'profiles cannot be changed'],
     ['XDG_DATA_HOME', directories.data, 'sessions and the data of the embedded service cannot be stored'],
@@ -84,7 +99,7 @@ export function examineDirectories({ context: { directories } }: DoctorContext):
 }
 
 /** The cache of compiled code, which is used only if it is private (src/boot/load-bundle.ts). */
-export function examineCache({ context }: DoctorContext): Examined[] {
+export function examineCache({ context }: Doctor): Examined[] {
   const directory = context.directories.cache
   // boot/native-addon.ts
   const effect = context.host.installation.isExecutable ? ', and the keychain cannot be used' : ''
@@ -132,4 +147,87 @@ export function obstacleTo(directory: string): string | undefined {
  */
 function tryToWrite(directory: string): void {
   rmdirSync(mkdtempSync(join(directory, '.chatctl-doctor-')))
+}
+
+/** Columns below which tables are broken into many lines. */
+const narrow = 60
+
+/** What the terminal on stdout can show. */
+export function examineTerminal({ context }: Doctor): Examined[] {
+  const { env } = context
+  const { stdout } = context.host
+  if (!context.streams.isShown) return [skipped('terminal', 'stdout is not a terminal')]
+  const term = env['TERM'] ?? 'unknown'
+  const color = wantsColor(stdout, env, context.output.isColorless) ? 'in color' : 'without color'
+  const words = `${term}, ${stdout.columns} columns, ${color}`
+  if (!speaksUnicode(env)) {
+    const hint = 'export LC_ALL=C.UTF-8'
+    return [
+      warning(
+        'terminal',
+        `${words}; its locale is not UTF-8, so non-ASCII letters may be garbled`,
+        `Set a locale with: ${hint}`,
+      ),
+    ]
+  }
+  if (stdout.columns < narrow)
+    return [ok('terminal', `${words}; too narrow for wide tables: prefer -o jsonl`)]
+  return [ok('terminal', words)]
+}
+
+/** Number and size of the sessions on this machine. */
+export function examineTranscripts({ context }: Doctor): Examined[] {
+  const directory = context.directories.sessions
+  const { files, bytes } = measure(directory, (name) => name.endsWith('.jsonl'))
+  if (files === 0) return [ok('transcripts', 'none yet')]
+  return [ok('transcripts', `${countOf(files, 'session')}, ${describeBytes(bytes)}, in ${directory}`)]
+}
+
+/** Unfinished imports, each with the command that resumes it. */
+export async function examineImports({ context }: Doctor): Promise<Examined[]> {
+  const { bytes } = measure(join(context.directories.state, 'imports'), () => true)
+  const unfinished = await findUnfinishedImports(context.directories)
+  if (unfinished.length === 0) {
+    return [ok('imports', bytes === 0 ? 'none' : `none is unfinished; journals: ${describeBytes(bytes)}`)]
+  }
+  return unfinished.map(({ file, kind, service, rows, tried, unknown }) => {
+    const outcome = unknown === 0 ? '' : `; the outcome of ${countOf(unknown, 'row')} is unknown`
+    const words = `${file}: ${tried} of ${rows} rows were sent to ${service}${outcome}`
+    const path = file === 'stdin' ? '-' : file
+    const command =
+      kind === 'users' ? ['users', 'import', path] : ['users', 'permissions', 'assign', '--file', path]
+    const resume = commandLine(...command, ...serviceFlag(service, context.configuration))
+    const hint = `Add --close to abandon it, or resume it${file === 'stdin' ? ' with the same input' : ''}: ${resume}`
+    // Rows that were never sent may be invalid rows that the import skipped.
+    return unknown > 0 ? warning('imports', words, hint) : ok('imports', words, hint)
+  })
+}
+
+/** The profile with this base URL, because its credential is needed. @param service of a journal */
+function serviceFlag(service: string, { profiles = {} }: Configuration): string[] {
+  if (service.startsWith('local ')) return ['--profile', localProfile]
+  const found = Object.entries(profiles).find(
+    ([name, { base_url: url = '' }]) =>
+      name !== localProfile && URL.canParse(url) && new URL(url).href === service,
+  )
+  return found ? ['--profile', found[0]] : ['--base-url', service]
+}
+
+function measure(directory: string, isMeant: (name: string) => boolean): { files: number; bytes: number } {
+  let files = 0
+  let bytes = 0
+  for (const name of namesIn(directory)) {
+    if (!isMeant(name)) continue
+    files++
+    bytes += statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0
+  }
+  return { files, bytes }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { hasDisplay } from '../../src/boot/has-display.ts'
+import { hasDisplay } from '../../src/boot/process-host.ts'
 
 describe('hasDisplay', () => {
   for (const [env, platform, expected] of [
