@@ -1,11 +1,9 @@
-import { closeSync, fstatSync, openSync } from 'node:fs'
 import * as z from 'zod/mini'
 import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import { isRecord, parseJson } from '../contract/notation/exact-json.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import { activityFiles } from './activity-log.ts'
-import { readLinesBackward } from './lines-backward.ts'
+import { readActivityBackward } from './activity-log.ts'
 
 /** A change that chatctl sent from this machine. */
 export interface ActivityEntry {
@@ -70,7 +68,7 @@ interface Selection {
 }
 
 /**
- * Reads the log of changes, newest first. Memory does not grow with its length.
+ * Reads the log of changes, newest first.
  *
  * @param directory of the log
  * @param onUnreadable called for each line that is not a line of this version of the log
@@ -131,58 +129,32 @@ function* readFiles(
   onUnreadable: () => void,
   selection: Selection,
 ): Generator<ActivityEntry> {
-  const files = openFiles(directory)
   /** Outcomes of changes that were sent earlier, or their lines. */
   const outcomes = new Map<string, KnownOutcome | string>()
-  try {
-    for (const { descriptor, size } of files) {
-      for (const text of readLinesBackward(descriptor, size)) {
-        const usual = usualOutcomeLine.exec(text)?.[1]
-        if (usual !== undefined) {
-          if (!outcomes.has(usual)) outcomes.set(usual, text)
-          continue
-        }
-        const [, id, at = '', path] = usualSentLine.exec(text) ?? []
-        if (id !== undefined && (at < (selection.since ?? '') || path !== (selection.path ?? path))) {
-          outcomes.delete(id)
-          continue
-        }
-        const line = readLine(text)
-        if (!line) onUnreadable()
-        else if (!('at' in line)) {
-          // The last one applies.
-          if (!outcomes.has(line.id)) outcomes.set(line.id, line)
-        } else {
-          const known = outcomes.get(line.id)
-          const outcome = typeof known === 'string' ? readLine(known) : known
-          outcomes.delete(line.id)
-          if (known !== undefined && !outcome) onUnreadable()
-          yield entryOf(line, outcome && !('at' in outcome) ? outcome : undefined)
-        }
-      }
+  for (const text of readActivityBackward(directory)) {
+    const usual = usualOutcomeLine.exec(text)?.[1]
+    if (usual !== undefined) {
+      // The last one applies.
+      if (!outcomes.has(usual)) outcomes.set(usual, text)
+      continue
     }
-  } finally {
-    for (const { descriptor } of files) closeSync(descriptor)
-  }
-}
-
-/** All are opened first, because another process may rename them meanwhile. */
-function openFiles(directory: string): { descriptor: number; size: number }[] {
-  const opened = new Map<number, { descriptor: number; size: number }>()
-  for (const path of activityFiles(directory)) {
-    let descriptor: number
-    try {
-      descriptor = openSync(path, 'r')
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') continue
-      for (const { descriptor } of opened.values()) closeSync(descriptor)
-      throw cause
+    const [, id, at = '', path] = usualSentLine.exec(text) ?? []
+    if (id !== undefined && (at < (selection.since ?? '') || path !== (selection.path ?? path))) {
+      outcomes.delete(id)
+      continue
     }
-    const { ino, size } = fstatSync(descriptor)
-    if (opened.has(ino)) closeSync(descriptor)
-    else opened.set(ino, { descriptor, size })
+    const line = readLine(text)
+    if (!line) onUnreadable()
+    else if (!('at' in line)) {
+      if (!outcomes.has(line.id)) outcomes.set(line.id, line)
+    } else {
+      const known = outcomes.get(line.id)
+      const outcome = typeof known === 'string' ? readLine(known) : known
+      outcomes.delete(line.id)
+      if (known !== undefined && !outcome) onUnreadable()
+      yield entryOf(line, outcome && !('at' in outcome) ? outcome : undefined)
+    }
   }
-  return [...opened.values()]
 }
 
 function readLine(text: string): z.infer<typeof sentLine> | KnownOutcome | undefined {
@@ -211,7 +183,7 @@ function entryOf(
     email: email ?? null,
     user_id: known?.created_id ?? userIn(path) ?? null,
     fields: [...fields, ...more],
-    ...(sent.values === undefined ? {} : { values: sent.values }),
+    ...(sent.values !== undefined && { values: sent.values }),
     outcome: known?.outcome ?? 'unknown',
     status: known?.status ?? null,
     request_id: known?.request_id ?? null,

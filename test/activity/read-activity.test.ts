@@ -1,9 +1,6 @@
-import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { activityFiles } from '../../src/activity/activity-log.ts'
-import { readLinesBackward } from '../../src/activity/lines-backward.ts'
 import { readActivity } from '../../src/activity/read-activity.ts'
 import { perTest } from '../support/lifetime.ts'
 import { stateOf } from '../support/recorded-activity.ts'
@@ -83,22 +80,5 @@ describe('the reader of the log of changes', () => {
     writeFileSync(activityFiles(state)[0] ?? '', `${line}\n`)
     const [entry] = readActivity(state, expect.fail)
     expect(JSON.stringify(entry?.values)).to.equal('{"n":9007199254740993}')
-  })
-
-  it('reads the same lines backward for every text and every size of chunks', () => {
-    const path = join(sandbox.home, 'lines')
-    const text = fc.string({ unit: fc.constantFrom('a', 'é', '😀', '\n') })
-    fc.assert(
-      fc.property(text, fc.integer({ min: 1, max: 9 }), (written, chunkSize) => {
-        writeFileSync(path, written)
-        const file = openSync(path, 'r')
-        try {
-          const lines = [...readLinesBackward(file, Buffer.byteLength(written), chunkSize)]
-          expect(lines.reverse()).to.deep.equal(written.split('\n').filter(Boolean))
-        } finally {
-          closeSync(file)
-        }
-      }),
-    )
   })
 })

@@ -1,9 +1,9 @@
 import { ActivityLog } from '../../src/activity/activity-log.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 
-/** Appends lines to the log of changes: NAME COUNT MAX_BYTES. */
-const [name = '', count = '0', maxBytes = '0'] = process.argv.slice(2)
+/** Appends lines to the log of changes: NAME COUNT. */
+const [name = '', count = '0'] = process.argv.slice(2)
 
-const log = new ActivityLog(new Directories(process.env), { maxBytes: Number(maxBytes), checkAfter: 3 })
+const log = new ActivityLog(new Directories(process.env))
 for (let line = 0; line < Number(count); line++) log.append(`${`${name} ${line}`.padEnd(30)}\n`)
 log.close()

@@ -2,6 +2,7 @@ import {
   close,
   closeSync,
   fdatasync,
+  fdatasyncSync,
   fstatSync,
   ftruncateSync,
   openSync,
@@ -25,7 +26,8 @@ interface LineLogOptions {
 
 /**
  * An append-only file of lines, with mode 0600. It is created with the first line. The lines of one turn of the event
- * loop are one write. A killed process leaves whole lines, and at most one incomplete line at the end.
+ * loop are one write, unless they are written at once. A killed process leaves whole lines, and at most one incomplete
+ * line at the end.
  */
 export class LineLog {
   readonly #options: LineLogOptions
@@ -80,10 +82,40 @@ export class LineLog {
 
   /** The line survives the process after this turn of the event loop, and the machine after the next `flush`. */
   append(text: string): void {
-    this.#guard(() => this.#file ?? this.#begin())
-    this.#pending += `${text}\n`
-    this.#pendingSize += Buffer.byteLength(text) + 1
+    this.#add(text)
     this.#schedule()
+  }
+
+  /** The line survives the process when this returns. */
+  appendNow(text: string): void {
+    this.#add(text)
+    this.#write()
+  }
+
+  /** Flushes all lines to disk before it returns. */
+  flushNow(): void {
+    this.#write()
+    const file = this.#file
+    if (file !== undefined) this.#guard(() => fdatasyncSync(file))
+  }
+
+  /** Reads a range of what was written. */
+  read(start: number, into: Buffer): void {
+    this.#guard(() => {
+      for (let at = 0; at < into.length; ) {
+        const read = readSync(this.#file ?? -1, into, at, into.length - at, start + at)
+        if (read === 0) throw new Error('it has become shorter')
+        at += read
+      }
+    })
+  }
+
+  /** Removes everything after an offset. */
+  truncate(size: number): void {
+    this.#pending = ''
+    this.#pendingSize = 0
+    this.#guard(() => ftruncateSync(this.#file ?? -1, size))
+    this.#written = size
   }
 
   /** The line that begins at an offset, in bytes; undefined if the file does not exist yet. */
@@ -129,15 +161,21 @@ export class LineLog {
     if (file !== undefined && !this.#isFlushing) closeSync(file)
   }
 
+  #add(text: string): void {
+    this.#guard(() => this.#file ?? this.#begin())
+    this.#pending += `${text}\n`
+    this.#pendingSize += Buffer.byteLength(text) + 1
+  }
+
   #begin(): number {
     if (this.#isClosed) throw new Error('The log is closed')
     this.#options.onBegin?.()
     return this.#open()
   }
 
-  /** A process that was killed while it created the file may not have flushed the directory. */
   #open(): number {
     this.#file = openSync(this.#options.path, 'a+', 0o600)
+    // A process that was killed while it created the file may not have flushed the directory.
     syncDirectory(dirname(this.#options.path))
     return this.#file
   }
@@ -199,12 +237,11 @@ export class LineLog {
   #write(): void {
     const file = this.#file
     if (file === undefined || this.#pending === '') return
-    const bytes = Buffer.from(this.#pending)
     this.#guard(() => {
       if (this.#isTorn) ftruncateSync(file, this.#written)
       this.#isTorn = true
       try {
-        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+        writeText(file, this.#pending, this.#pendingSize)
       } catch (error) {
         ftruncateSync(file, this.#written)
         this.#isTorn = false
@@ -212,7 +249,7 @@ export class LineLog {
       }
       this.#isTorn = false
     })
-    this.#written += bytes.length
+    this.#written += this.#pendingSize
     this.#pending = ''
     this.#pendingSize = 0
   }
@@ -224,6 +261,14 @@ export class LineLog {
       throw cause instanceof Failure ? cause : this.#options.failureOf(cause)
     }
   }
+}
+
+/** As a string, because a new buffer for each write grows the memory faster than garbage is collected. */
+function writeText(file: number, text: string, size: number): void {
+  const written = writeSync(file, text)
+  if (written === size) return
+  const bytes = Buffer.from(text)
+  for (let at = written; at < size; ) at += writeSync(file, bytes, at)
 }
 
 /**

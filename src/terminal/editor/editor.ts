@@ -1,6 +1,6 @@
 import { Completer } from './completer.ts'
 import type { EditorOptions, EditorView } from './editor-options.ts'
-import { InputHistoryCursor, InputHistorySearch } from './input-history-navigation.ts'
+import { InputHistoryCursor, InputHistorySearch } from './input-history.ts'
 import type { Key } from './key.ts'
 import { bindKeys, chordOf } from './key-bindings.ts'
 import { Layout, renderRows, textWidth } from './layout.ts'

@@ -1,47 +1,30 @@
-import {
-  closeSync,
-  fstatSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
-import { withFileLock } from '../../system/files/process-lock.ts'
-import { removeLeftovers, replaceFile, temporaryPath } from '../../system/files/replace-file.ts'
-import { cleanText } from './graphemes.ts'
+import { replaceFile } from '../../system/files/replace-file.ts'
+import { SharedLog } from '../../system/files/shared-log.ts'
+import { cleanText, showGrapheme, splitGraphemes, widthOf } from './graphemes.ts'
+import type { BufferState, TextBuffer } from './text-buffer.ts'
 
 const maxEntries = 1_000
 
-/** Number of lines after which the file is shortened to `maxEntries`. */
+/** Number of lines, and of characters, after which the file is shortened to `maxEntries`. */
 const maxLines = 2_000
-
-/** Maximum number of bytes that are read at the end of the file. Entries can be large pastes. */
-const maxBytes = 4 * 2 ** 20
+const maxLength = 8 * 2 ** 20
 
 /**
- * The texts that the person has entered, in all sessions, oldest first. The file has JSON lines
- * `{"id", "at", "text"}`, each of them unique. Errors of the file are ignored; then the entries of this
- * session are only in memory.
+ * The texts that the person has entered, in all sessions, oldest first. The file has JSON lines `{"at", "text"}`.
+ * Errors of the file are ignored; then the entries of this session are only in memory.
  */
 export class InputHistory {
   readonly #path: string | undefined
   readonly #entries: string[]
   readonly #clock: Clock
-  #added = 0
 
   /** @param path of the file, which need not exist. Undefined keeps the entries in memory. */
   static open(path: string | undefined, clock: Clock): InputHistory {
-    if (path === undefined) return new InputHistory(path, clock, [])
-    const tail = readTailAt(path)
-    if (isTooLong(tail)) void shorten(path)
-    return new InputHistory(path, clock, readEntries(tail.lines))
+    return new InputHistory(path, clock, path === undefined ? [] : readEntries(path))
   }
 
   private constructor(path: string | undefined, clock: Clock, entries: string[]) {
@@ -63,52 +46,39 @@ export class InputHistory {
     if (this.#path === undefined) return
     try {
       makePrivateDirectory(dirname(this.#path))
-      const id = `${process.pid}-${++this.#added}`
-      append(this.#path, JSON.stringify({ id, at: isoNow(this.#clock), text: entry }))
+      // Opened for each entry, because another session may have replaced the file.
+      const log = new SharedLog(this.#path)
+      log.append(`${JSON.stringify({ at: isoNow(this.#clock), text: entry })}\n`)
+      log.close()
     } catch {
       // A full disk must not end the session.
     }
   }
 }
 
-interface Tail {
-  /** Complete lines. */
-  lines: string[]
-  /** Offset in the file of the end of the last line. */
-  end: number
-}
-
-/** Reads the end of a file. Empty if the file cannot be read. */
-function readTailAt(path: string): Tail {
+/** Reads the last entries, and shortens a long file. Empty if the file cannot be read. */
+function readEntries(path: string): string[] {
   try {
-    const file = openSync(path, 'r')
-    try {
-      return readTail(file)
-    } finally {
-      closeSync(file)
+    const text = readFileSync(path, 'utf8')
+    const lines = text.split('\n').filter((line) => line !== '')
+    const last = lastOf(lines)
+    if (lines.length > maxLines || text.length > maxLength) {
+      replaceFile(path, last.map((line) => `${line}\n`).join(''), { flush: false })
     }
+    const texts = last.map(readText).filter((entry) => entry !== undefined)
+    return texts.filter((entry, index) => entry !== texts[index - 1])
   } catch {
-    return { lines: [], end: 0 }
+    return []
   }
 }
 
-function readTail(file: number): Tail {
-  const { size } = fstatSync(file)
-  const from = Math.max(0, size - maxBytes)
-  const bytes = Buffer.alloc(size - from)
-  const read = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from))
-  const length = read.lastIndexOf('\n') + 1
-  const lines = read.toString('utf8', 0, length).split('\n')
-  return { lines: lines.slice(from > 0 ? 1 : 0).filter((line) => line !== ''), end: from + length }
-}
-
-function isTooLong({ lines, end }: Tail): boolean {
-  return lines.length > maxLines || end > 2 * maxBytes
-}
-
-function readEntries(lines: readonly string[]): string[] {
-  const texts = [...new Set(lines)].map(readText).filter((text) => text !== undefined)
-  return texts.filter((text, index) => text !== texts[index - 1]).slice(-maxEntries)
+function lastOf(lines: readonly string[]): readonly string[] {
+  let length = 0
+  const tooOld = lines.findLastIndex((line, index) => {
+    length += line.length
+    return length > maxLength / 2 || index < lines.length - maxEntries
+  })
+  return lines.slice(tooOld + 1)
 }
 
 /** Undefined for a truncated or invalid line. */
@@ -121,54 +91,124 @@ function readText(line: string): string | undefined {
   }
 }
 
-/** Appends a line in one write, so that the lines of two sessions do not mix. */
-function append(path: string, line: string): void {
-  const file = openSync(path, 'a+', 0o600)
-  try {
-    const { size, ino } = fstatSync(file)
-    const last = Buffer.from('\n')
-    if (size > 0) readSync(file, last, 0, 1, size - 1)
-    // After a truncated line, a newline is needed first.
-    writeSync(file, `${last[0] === 0x0a ? '' : '\n'}${line}\n`)
-    // Another session has just replaced the file, perhaps without this line. If the line is then there
-    // twice, reading removes the duplicate.
-    if (statSync(path).ino !== ino) writeFileSync(path, `${line}\n`, { flag: 'a', mode: 0o600 })
-  } finally {
-    closeSync(file)
+/** The reverse search of Ctrl+R. */
+export class InputHistorySearch {
+  readonly #entries: readonly string[]
+  #word: string[] = []
+  /** Index of the match. Undefined before the first match. */
+  #found: number | undefined
+  #failed = false
+
+  constructor(entries: readonly string[]) {
+    this.#entries = entries
+  }
+
+  /** The matching entry, with the cursor at the match. */
+  get found(): BufferState | undefined {
+    if (this.#found === undefined) return undefined
+    const entry = this.#entries[this.#found] ?? ''
+    const cursor = splitGraphemes(entry.slice(0, Math.max(0, this.#positionIn(entry)))).length
+    return { units: splitGraphemes(entry), cursor }
+  }
+
+  /** Extends the search text. The match stays while it contains the text. */
+  type(text: string): boolean {
+    this.#word = splitGraphemes(this.#word.join('') + cleanText(text).replace(/[\n\t]+/g, ' '))
+    return this.#find(this.#found ?? this.#entries.length - 1)
+  }
+
+  /** Shortens the search text, and finds the newest match. */
+  deleteBack(): boolean {
+    if (this.#word.length === 0) return false
+    this.#word.pop()
+    this.#found = undefined
+    this.#failed = false
+    if (this.#word.length > 0) this.#find(this.#entries.length - 1)
+    return true
+  }
+
+  /** Finds the next older match that differs from the current one. */
+  findNext(): boolean {
+    if (this.#word.length === 0) return false
+    const shown = this.#found === undefined ? undefined : this.#entries[this.#found]
+    return this.#find((this.#found ?? this.#entries.length) - 1, shown)
+  }
+
+  /** The line `search: word` with the end of the word visible, and the column of the cursor. */
+  show(columns: number, style: { dim(text: string): string }): { line: string; column: number } {
+    const label = columns > 16 ? 'search: ' : columns > 4 ? '? ' : ''
+    const room = Math.max(0, columns - label.length - 1)
+    let [word, width] = ['', 0]
+    for (const grapheme of this.#word.toReversed()) {
+      if (width + widthOf(grapheme) > room) break
+      word = showGrapheme(grapheme) + word
+      width += widthOf(grapheme)
+    }
+    const note = ' (no match)'
+    const failed = this.#failed && width + note.length <= room ? style.dim(note) : ''
+    const line = (label && style.dim(label)) + word + failed
+    return { line, column: label.length + width }
+  }
+
+  #find(from: number, other?: string): boolean {
+    for (let index = from; index >= 0; index--) {
+      const entry = this.#entries[index] ?? ''
+      if (entry === other || this.#positionIn(entry) < 0) continue
+      this.#found = index
+      this.#failed = false
+      return true
+    }
+    this.#failed = true
+    return false
+  }
+
+  /** Ignores case if the search text is lowercase. */
+  #positionIn(entry: string): number {
+    const word = this.#word.join('')
+    const ignoresCase = word === word.toLowerCase()
+    return (ignoresCase ? entry.toLowerCase() : entry).indexOf(word)
   }
 }
 
-/** Shortens the file to its last lines, and keeps lines that another session appends meanwhile. */
-async function shorten(path: string): Promise<void> {
-  try {
-    await withFileLock(path, () => {
-      removeLeftovers(path)
-      const tail = readTailAt(path)
-      // Another session may have shortened it while this one waited for the lock.
-      if (!isTooLong(tail)) return
-      const old = keepFile(path)
-      try {
-        replaceFile(path, `${tail.lines.slice(-maxEntries).join('\n')}\n`, { flush: false })
-        const later = readFileSync(old).subarray(tail.end)
-        if (later.length > 0) writeFileSync(path, later, { flag: 'a', mode: 0o600 })
-      } finally {
-        if (typeof old === 'number') closeSync(old)
-        else rmSync(old, { force: true })
-      }
-    })
-  } catch {
-    // The next session tries again.
+/**
+ * Moves through the entries with Up and Down. Edits to each entry, and the draft, are kept until the
+ * walk ends.
+ */
+export class InputHistoryCursor {
+  readonly #recall: InputHistory
+  readonly #buffer: TextBuffer
+  /** Edited texts by index of the entry. The draft has the index after the last entry. */
+  #edited = new Map<number, BufferState>()
+  #entries: readonly string[] = []
+  #index: number | undefined
+
+  constructor(recall: InputHistory, buffer: TextBuffer) {
+    this.#recall = recall
+    this.#buffer = buffer
+  }
+
+  /** @returns false if there is no further entry in that direction */
+  step(direction: 'older' | 'newer'): boolean {
+    if (this.#index === undefined) this.#entries = [...this.#recall.entries]
+    const index = this.#index ?? this.#entries.length
+    const next = direction === 'older' ? index - 1 : index + 1
+    if (next < 0 || next > this.#entries.length) return false
+    this.#edited.set(index, this.#buffer.state)
+    this.#index = next
+    const { units, cursor } = this.#edited.get(next) ?? stateOf(this.#entries[next] ?? '')
+    // The cursor is at the end of an entry, so that Down moves on; the draft keeps its cursor.
+    this.#buffer.restore({ units, cursor: next === this.#entries.length ? cursor : units.length })
+    return true
+  }
+
+  /** Discards the edits. The next step starts at the newest entry. */
+  end(): void {
+    this.#index = undefined
+    this.#edited = new Map()
   }
 }
 
-/** A second name of a file that will be replaced, or its descriptor on a file system without hard links. */
-function keepFile(path: string): string | number {
-  // Windows does not replace a file that is open.
-  const name = temporaryPath(path)
-  try {
-    linkSync(path, name)
-    return name
-  } catch {
-    return openSync(path, 'r')
-  }
+function stateOf(text: string): BufferState {
+  const units = splitGraphemes(text)
+  return { units, cursor: units.length }
 }

@@ -1,20 +1,10 @@
-import fs, {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
 import { InputHistory } from '../../../src/terminal/editor/input-history.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { failing } from '../../system/failing.ts'
 
 const line = (text: string): string => `${JSON.stringify({ at: '2026-03-01T12:00:00.000Z', text })}\n`
 const numbered = (count: number): string =>
@@ -67,9 +57,12 @@ describe('the input history of a session', () => {
     expect(InputHistory.open(path, systemClock).entries).to.deep.equal(['one', 'two', 'three'])
   })
 
-  it('reads an entry once if another session wrote it a second time', () => {
-    write(`${line('one')}${line('two')}${line('one')}`)
-    expect(InputHistory.open(path, systemClock).entries).to.deep.equal(['one', 'two'])
+  it('keeps the entries of two sessions at the same time', () => {
+    const [one, other] = [InputHistory.open(path, systemClock), InputHistory.open(path, systemClock)]
+    one.add('one')
+    other.add('two')
+    one.add('three')
+    expect(InputHistory.open(path, systemClock).entries).to.deep.equal(['one', 'two', 'three'])
   })
 
   it('removes control characters from entries in the file', () => {
@@ -97,42 +90,7 @@ describe('the input history of a session', () => {
     expect(InputHistory.open(path, systemClock).entries.slice(-2)).to.deep.equal(['entry 2000', 'more'])
   })
 
-  it('is shortened on a file system without hard links, too', async () => {
-    write(numbered(2_001))
-    await failing.call('linkSync', () => InputHistory.open(path, systemClock))
-    expect(lines()).to.have.length(1_000)
-  })
-
-  it('has the file not open while it is replaced, because Windows would refuse that', function () {
-    if (process.platform !== 'linux') this.skip()
-    write(numbered(2_001))
-    const { renameSync } = fs
-    const opened: string[] = []
-    Object.assign(fs, {
-      renameSync(from: string, to: string) {
-        const links = fs.readdirSync('/proc/self/fd').map((name) => `/proc/self/fd/${name}`)
-        opened.push(...links.flatMap((link) => (fs.existsSync(link) ? fs.readlinkSync(link) : [])))
-        appendFileSync(path, line('meanwhile'))
-        renameSync(from, to)
-      },
-    })
-    syncBuiltinESMExports()
-    try {
-      InputHistory.open(path, systemClock)
-    } finally {
-      Object.assign(fs, { renameSync })
-      syncBuiltinESMExports()
-    }
-    expect(opened).to.have.length.above(0)
-    expect(opened.filter((name) => name.startsWith(directory.path) && !name.endsWith('.lock'))).to.deep.equal(
-      [],
-    )
-    expect(lines()).to.have.length(1_001)
-    expect(lines().at(-1)).to.equal(line('meanwhile').trim())
-    expect(readdirSync(join(directory.path, 'state'))).to.deep.equal(['recall.jsonl'])
-  })
-
-  it('reads the last 4 MB of the file, and shortens a file of more than 8 MB', () => {
+  it('shortens a file of more than 8 MB to 4 MB', () => {
     const long = 'x'.repeat(2 ** 20)
     write(Array.from({ length: 10 }, (_, index) => line(`${index} ${long}`)).join(''))
     const recall = InputHistory.open(path, systemClock)
