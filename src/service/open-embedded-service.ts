@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { serviceStopping } from './api-error.ts'
 import { generateKey } from './domain/access/keys.ts'
-import { InProcessRequest, type ProcessRequest, refusalOf } from './http/in-process-request.ts'
+import { InProcessRequest, type ProcessRequest } from './http/in-process-request.ts'
 import { abortGrace, defaultDrain, type OpenOptions, openService } from './open-service.ts'
 
 /** A response whose body has not been read. */
@@ -46,11 +46,8 @@ export async function openEmbeddedService(options: OpenOptions): Promise<Embedde
   }
 
   const respond = async (request: InProcessRequest): Promise<ProcessResponse> => {
-    const refused = refusalOf(request)
-    const headers = { 'x-request-id': request.id }
-    const response = refused ? pipeline.fail(refused, headers, undefined) : await pipeline.respond(request)
-    const { status, body } = response
-    const head = { status, statusText: reasonOf(status), headers: response.headers }
+    const { status, headers, body } = await pipeline.respond(request)
+    const head = { status, statusText: reasonOf(status), headers }
     if (body !== undefined && typeof body !== 'string') {
       follow(new Promise((resolve) => body.once('close', resolve)))
       return { ...head, ...readEvents(body, request) }

@@ -140,7 +140,6 @@ const unusual: Record<string, RawRequest & { key?: KeyName | undefined }> = {
   'a percent-encoding that is not UTF-8': { method: 'GET', path: '/v1/users/%ff' },
   'an unknown user': { method: 'GET', path: '/v1/users/nobody' },
   'a long path': { method: 'GET', path: `/v1/users/${'u'.repeat(10_000)}` },
-  'a path that is longer than the limit': { method: 'GET', path: `/v1/users/${'u'.repeat(17_000)}` },
   'an unknown parameter': { method: 'GET', path: '/v1/settings?a=1&a=2&b' },
   'parameters of the history': { method: 'GET', path: '/api/chat/history?limit=5' },
   'an invalid parameter': { method: 'GET', path: '/api/chat/history?limit=0&limit=1' },
@@ -152,7 +151,6 @@ const unusual: Record<string, RawRequest & { key?: KeyName | undefined }> = {
   'a method of WebDAV': { method: 'PROPFIND', path: '/v1/settings' },
   'a method of WebDAV elsewhere': { method: 'PROPFIND', path: '/elsewhere' },
   'a method with a body': { method: 'QUERY', path: '/v1/settings', body: '{}' },
-  'an unknown method': { method: 'FETCH', path: '/v1/settings' },
   'a preflight': {
     method: 'OPTIONS',
     path: '/v1/settings',
@@ -162,12 +160,6 @@ const unusual: Record<string, RawRequest & { key?: KeyName | undefined }> = {
   'a request of a page': { method: 'GET', path: '/v1/settings', headers: { origin: page } },
   'an own request id': { method: 'GET', path: '/v1/settings', headers: { 'x-request-id': 'mine.1' } },
   'an unsafe request id': { method: 'GET', path: '/v1/settings', headers: { 'x-request-id': 'a b' } },
-  'a large header': { method: 'GET', path: '/v1/settings', headers: { 'x-large': 'a'.repeat(17_000) } },
-  'many header lines': {
-    method: 'GET',
-    path: '/v1/settings',
-    headers: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`x-${index}`, ''])),
-  },
   'a header in Latin-1': { method: 'GET', path: '/v1/settings', headers: { 'x-name': 'é' } },
   'a GET request with a body': { method: 'GET', path: '/v1/settings', body: '{' },
   'no body': { method: 'POST', path: '/v1/users' },
@@ -209,11 +201,6 @@ const unusual: Record<string, RawRequest & { key?: KeyName | undefined }> = {
   'a body with a byte order mark': { method: 'PATCH', path: '/v1/settings', body: '\ufeff{"app_name":"B"}' },
   'a body with a key __proto__': { method: 'PATCH', path: '/v1/settings', body: '{"__proto__":{}}' },
   'a deep body': { method: 'PATCH', path: '/v1/settings', body: '['.repeat(200) },
-  'a body with many values': {
-    method: 'POST',
-    path: '/v1/chat/completions',
-    body: `[${'0,'.repeat(60_000)}0]`,
-  },
   'a body with an exact number': {
     method: 'POST',
     path: '/v1/users',

@@ -18,9 +18,10 @@ import { serverOptions } from './listening/server-options.ts'
 import { watchConnections } from './listening/watch-connections.ts'
 import { serveOAuth } from './oauth-routes.ts'
 import type { RequestPipeline } from './request-pipeline.ts'
+import { logFailure } from './response/error-response.ts'
 import { recordResponse } from './response/record-response.ts'
 import type { ServiceResponse } from './service-request.ts'
-import { refuseExpectation, respondToUnparsed } from './unparsed-request.ts'
+import { respondToUnparsed } from './unparsed-request.ts'
 
 export interface ServerOptions {
   /** Answers all requests but those to the OAuth server. Closed with the server. */
@@ -104,7 +105,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', (_request, _payload, done) => done(null))
   server.setErrorHandler((error, request, reply) => send(reply, pipeline.fail(error, {}, request.log)))
-  server.server.on('checkExpectation', refuseExpectation)
   watchConnections(server, stallTimeout)
 
   // Not in the handler: Fastify would check the content type first.
@@ -144,7 +144,7 @@ async function loadOAuth(
   const issuer = issuerOf(exposure, server.listeningOrigin)
   if (issuer === undefined) throw new ApiError('not_found', signInIsOff)
   const { openOAuth } = await import('../oauth/open-oauth.ts')
-  const onError = (error: unknown) => pipeline.failures.write(logger, toApiError(error))
+  const onError = (error: unknown) => logFailure(logger, toApiError(error))
   const checkSchema = () => pipeline.checkSchema()
   return openOAuth({ db: store.db, dataDir, issuer, checkSchema, onError, clock, allowsDeviceAdmin })
 }

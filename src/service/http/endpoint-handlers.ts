@@ -9,7 +9,6 @@ import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
 import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
 import type { SettingsCache } from '../domain/settings-cache.ts'
 import { createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
-import type { ReserveMemory } from '../limits/memory-budget.ts'
 import type { Database } from '../store/tables.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { EventStream } from './response/event-stream.ts'
@@ -31,7 +30,6 @@ export interface EndpointRequest<N extends EndpointName> {
   acceptsEvents: boolean
   /** Returns the signal that is aborted when the client disconnects or the service stops. Call it once. */
   openSignal: () => AbortSignal
-  reserve: ReserveMemory
 }
 
 /** The fields that `fieldConstraints` requires, by name. */
@@ -66,14 +64,14 @@ export const handlers: Handlers = {
       : complete(upstream, settings, body, signal)
   },
   listModels: ({ upstream, openSignal }) => listModels(upstream, openSignal()),
-  sendMessage: async ({ db, upstream, settingsCache, principal, by, body, openSignal, reserve }) => {
+  sendMessage: async ({ db, upstream, settingsCache, principal, by, body, openSignal }) => {
     const { settings } = await settingsCache.read()
-    const context = { signal: openSignal(), reserve, clock: by.clock }
+    const context = { signal: openSignal(), clock: by.clock }
     return body.stream
       ? new EventStream(streamMessage(db, upstream, settings, principal.userId, body, context))
       : sendMessage(db, upstream, settings, principal.userId, body, context)
   },
-  listHistory: ({ db, principal, query, reserve }) => listHistory(db, principal.userId, query, reserve),
+  listHistory: ({ db, principal, query }) => listHistory(db, principal.userId, query),
   getProfile: ({ db, principal }) => readProfile(db, principal.userId),
   updateUserSettings: ({ db, principal, body }) => updateOwnSettings(db, principal.userId, body),
   getSettings: ({ db }) => readSettings(db),

@@ -9,7 +9,6 @@ import type { Store } from '../store/store.ts'
 import { clientDisconnected, toApiError } from '../to-api-error.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { Created, type EndpointRequest, handlers } from './endpoint-handlers.ts'
-import type { RequestMemory } from './request/request-memory.ts'
 import { validate } from './request/validate.ts'
 import { EventStream, openEventStream } from './response/event-stream.ts'
 import {
@@ -26,7 +25,6 @@ export interface ServerResources {
   upstream: Upstream
   settingsCache: SettingsCache
   signals: RequestSignals
-  memory: RequestMemory
   /** Logs and counts a failure that can only be reported inside a stream. */
   onFailure(error: unknown, log: FailureSink | undefined): ApiError
   clock: Clock
@@ -47,7 +45,7 @@ interface AuthorizedRequest<N extends EndpointName> {
 /** Validates a request of the interface, and calls its handler. The result is JSON or an event stream. */
 export async function handleEndpoint<N extends EndpointName>(
   { name, id, principal, request, body: given, confirm }: AuthorizedRequest<N>,
-  { store, upstream, settingsCache, signals, memory, onFailure, clock }: ServerResources,
+  { store, upstream, settingsCache, signals, onFailure, clock }: ServerResources,
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
   const { body, query } = validate(name, given, queryOf(request))
@@ -70,7 +68,6 @@ export async function handleEndpoint<N extends EndpointName>(
     query,
     id,
     acceptsEvents: request.headers.accept?.includes('text/event-stream') === true,
-    reserve: (bytes: number) => memory.reserve(request, principal, bytes),
     // Not a getter: V8 would create a hidden class for each object, which keeps the request until a major GC.
     openSignal: () => signals.signalFor(request, findRefusal),
   }

@@ -28,22 +28,6 @@ export class HttpRequest implements ServiceRequest {
     this.#response = response
   }
 
-  get headerLines(): number {
-    return this.#request.raw.rawHeaders.length / 2
-  }
-
-  get repeatedHeader(): string | undefined {
-    const { rawHeaders } = this.#request.raw
-    let hosts = 0
-    let authorizations = 0
-    for (let index = 0; index < rawHeaders.length; index += 2) {
-      const name = rawHeaders[index] ?? ''
-      if (name.length === 4 && name.toLowerCase() === 'host') hosts++
-      else if (name.length === 13 && name.toLowerCase() === 'authorization') authorizations++
-    }
-    return hosts > 1 ? 'Host' : authorizations > 1 ? 'Authorization' : undefined
-  }
-
   /** An invalid host is not repeated in a page. */
   get origin(): string {
     const { protocol, host, socket } = this.#request

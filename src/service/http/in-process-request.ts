@@ -1,5 +1,3 @@
-import type { ApiError } from '../api-error.ts'
-import { maxHeaderSize, parserError } from './parser-error.ts'
 import { requestIdFor } from './request/request-id.ts'
 import type { ServiceRequest } from './service-request.ts'
 
@@ -21,7 +19,6 @@ export class InProcessRequest implements ServiceRequest {
   readonly headers: Record<string, string>
   readonly origin: string
   readonly log = undefined
-  readonly repeatedHeader = undefined
   isOver = false
   isAnswered = false
   readonly #body: Uint8Array
@@ -32,18 +29,12 @@ export class InProcessRequest implements ServiceRequest {
     this.method = method
     this.url = url.pathname + url.search
     this.origin = url.origin
-    // The headers that a client adds on a connection, because headers are counted.
     this.headers = {
       host: url.host,
-      connection: 'keep-alive',
       ...headers,
       'content-length': String(this.#body.length),
     }
     this.id = requestIdFor(this.headers)
-  }
-
-  get headerLines(): number {
-    return Object.keys(this.headers).length
   }
 
   readBody(): Promise<Uint8Array> {
@@ -61,16 +52,4 @@ export class InProcessRequest implements ServiceRequest {
     this.isAnswered = isAnswered
     for (const listener of this.#listeners) listener()
   }
-}
-
-/** The most frequent ones of those that Node's HTTP parser knows. */
-const frequentMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
-/** The error for a request that Node's HTTP parser would refuse. */
-export function refusalOf({ method, url, headers }: InProcessRequest): ApiError | undefined {
-  if (!frequentMethods.includes(method) && !process.getBuiltinModule('node:http').METHODS.includes(method))
-    return parserError('HPE_INVALID_METHOD')
-  let size = url.length
-  for (const [name, value] of Object.entries(headers)) size += name.length + value.length
-  return size < maxHeaderSize ? undefined : parserError('HPE_HEADER_OVERFLOW')
 }

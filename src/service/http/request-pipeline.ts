@@ -2,7 +2,7 @@ import { credentialExpiryHeader } from '../../contract/credential-expiry.ts'
 import type { Clock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 import { createKeyAuthenticator, type KeyAuthenticator } from '../domain/access/key-authenticator.ts'
-import { type Principal, requiredPermissions } from '../domain/access/permissions.ts'
+import { requiredPermissions } from '../domain/access/permissions.ts'
 import { SettingsCache } from '../domain/settings-cache.ts'
 import { RateLimiter } from '../limits/rate-limiter.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -17,8 +17,7 @@ import { applyCors } from './request/cors.ts'
 import { enforceRateLimits, limitsOf } from './request/enforce-rate-limits.ts'
 import { findPath, type KnownPath } from './request/find-endpoint.ts'
 import { hasBody, parseBody, requireJson } from './request/parse-json.ts'
-import { RequestMemory } from './request/request-memory.ts'
-import { errorResponse, FailureLog } from './response/error-response.ts'
+import { errorResponse, logFailure } from './response/error-response.ts'
 import {
   bodyLimit,
   bodyTooLarge,
@@ -43,19 +42,12 @@ export interface PipelineOptions extends Partial<Omit<PublicRoutesOptions, 'read
   metrics?: Metrics | undefined
 }
 
-/** Maximum number of header lines of a request. */
-const maxHeaderLines = 100
-
-/** How long, in ms, a request may take to arrive before it is authenticated again. */
-const promptArrival = 500
-
 /**
  * Answers the requests of the interface and of the public paths: the same for HTTP and for the process
  * itself. Only the OAuth server is not part of it.
  */
 export class RequestPipeline {
   readonly readiness: Readiness
-  readonly failures: FailureLog
   readonly #options: PipelineOptions
   readonly #keys: KeyAuthenticator
   readonly #credentials: CredentialSources
@@ -67,7 +59,6 @@ export class RequestPipeline {
     const { store, upstream, isProcessKey, logger, clock, version, runKey, publicUrl } = options
     this.#options = options
     this.readiness = options.readiness ?? new Readiness(store.db, clock)
-    this.failures = new FailureLog(clock)
     this.#keys = createKeyAuthenticator(store, clock)
     this.#credentials = { keys: this.#keys, db: store.db, isProcessKey, clock }
     this.#limiter = new RateLimiter(
@@ -80,7 +71,6 @@ export class RequestPipeline {
       upstream,
       settingsCache: new SettingsCache(store),
       signals: new RequestSignals(options.stopping),
-      memory: new RequestMemory(),
       onFailure: (error, log) => this.#record(toApiError(error), log),
       clock,
     }
@@ -100,16 +90,9 @@ export class RequestPipeline {
   /**
    * The first step for a request of any path.
    * @returns the response to a CORS preflight, as `applyCors`
-   * @throws ApiError `header_too_large`; `invalid_request` if a header is repeated
    */
   begin(request: ServiceRequest, headers: ResponseHeaders): Promise<ServiceResponse | undefined> | undefined {
     headers['x-request-id'] = request.id
-    if (request.headerLines > maxHeaderLines) {
-      throw new ApiError('header_too_large', `The request has more than ${maxHeaderLines} header lines`)
-    }
-    // RFC 9112 section 3.2, RFC 9110 section 5.3: another server may read the other one.
-    if (request.repeatedHeader !== undefined)
-      throw new ApiError('invalid_request', `The request has more than one ${request.repeatedHeader} header`)
     return applyCors(this.#resources.settingsCache, request, headers)
   }
 
@@ -124,7 +107,7 @@ export class RequestPipeline {
   }
 
   #record(apiError: ApiError, log: FailureSink | undefined): ApiError {
-    this.failures.write(log, apiError)
+    logFailure(log, apiError)
     this.#options.metrics?.countError(apiError.code)
     return apiError
   }
@@ -149,10 +132,9 @@ export class RequestPipeline {
     if (name !== undefined) request.endpoint = name
     // An unknown path requires a key only under /v1 and /api.
     if (!known && !/^\/(v1|api)(\/|$)/.test(path)) throw unmatched(request, path, known, headers)
-    const authenticatedAt = this.#options.clock.monotonic()
     const found = authenticate(this.#credentials, request.headers)
     // Most are known at once, and an `await` would cost as much as the search.
-    let principal = found instanceof Promise ? await found : found
+    const principal = found instanceof Promise ? await found : found
     request.keyId = principal.keyId
     if (principal.expiresAt !== null) headers[credentialExpiryHeader] = principal.expiresAt
     const current = this.#resources.settingsCache.read()
@@ -167,31 +149,24 @@ export class RequestPipeline {
     const permission = requiredPermissions[name]
     authorize(principal, permission)
     // The body of a GET has no meaning.
-    const body = method === 'GET' || method === 'HEAD' ? undefined : await this.#readBody(request, principal)
+    const body = method === 'GET' || method === 'HEAD' ? undefined : await readBody(request)
     const confirm = async () => {
       const current = await authenticate(this.#credentials, request.headers)
       authorize(current, permission)
       return current
     }
-    // A client that delays its body must not keep a permission that was revoked in the meantime.
-    if (this.#options.clock.monotonic() - authenticatedAt > promptArrival) principal = await confirm()
     const authorized = { name, id: known.id, principal, request, body, confirm }
     return await handleEndpoint(authorized, this.#resources, headers)
   }
+}
 
-  /** The parsed body. Undefined if there is none. */
-  async #readBody(request: ServiceRequest, principal: Principal): Promise<unknown> {
-    const { memory } = this.#resources
-    const measure = memory.reserveBody(request, principal)
-    requireJson(request)
-    if (!hasBody(request)) return undefined
-    if (Number(request.headers['content-length']) > bodyLimit)
-      throw new ApiError('payload_too_large', bodyTooLarge)
-    const bytes = await request.readBody()
-    measure(bytes.length)
-    await memory.work.turn(bytes.length)
-    return parseBody(bytes)
-  }
+/** The parsed body. Undefined if there is none. */
+async function readBody(request: ServiceRequest): Promise<unknown> {
+  requireJson(request)
+  if (!hasBody(request)) return undefined
+  if (Number(request.headers['content-length']) > bodyLimit)
+    throw new ApiError('payload_too_large', bodyTooLarge)
+  return parseBody(await request.readBody())
 }
 
 /** The error for a request that matches no endpoint: 405 with Allow if the path exists, otherwise 404. */

@@ -15,10 +15,6 @@ export interface ServiceRequest {
   readonly url: string
   /** Names are lower case. */
   readonly headers: Readonly<IncomingHttpHeaders>
-  /** How many header lines the client sent. */
-  readonly headerLines: number
-  /** The name of a header that the client may send once, and sent twice. Of these, Node would ignore the second. */
-  readonly repeatedHeader: string | undefined
   /** The origin to which the client sent the request. */
   readonly origin: string
   /** Undefined: nothing is logged. */

@@ -1,9 +1,23 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import { ApiError, errorBodyOf, statusOf } from '../api-error.ts'
 import { createId } from '../domain/identifiers.ts'
-import { parserError } from './parser-error.ts'
+
+/** Maximum size of the request line and the headers, in bytes. */
+export const maxHeaderSize = 16 * 1024
+
+/** The error for a code of Node's HTTP parser: the bytes are not an HTTP request. */
+function parserError(code: string | undefined): ApiError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError('header_too_large', 'The headers are larger than 16 KiB')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError('request_timeout', 'The request did not arrive in time')
+    default:
+      return new ApiError('invalid_request', 'Invalid HTTP request')
+  }
+}
 
 /**
  * Responds to bytes that are not an HTTP request, or to a request that did not arrive in time.
@@ -28,20 +42,4 @@ export function respondToUnparsed(
       `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${id}\r\nconnection: close\r\n\r\n${body}`,
   )
   return true
-}
-
-/** Refuses an `Expect` other than `100-continue` (RFC 9110 section 10.1.1). Node calls no handler for it. */
-export function refuseExpectation(_: IncomingMessage, response: ServerResponse): void {
-  const apiError = new ApiError(
-    'invalid_request',
-    'The only supported value of the Expect header is 100-continue',
-  )
-  const body = JSON.stringify(errorBodyOf(apiError))
-  response.writeHead(417, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    'x-request-id': createId('req'),
-    connection: 'close',
-  })
-  response.end(body)
 }

@@ -5,10 +5,8 @@ import {
   type CountResult,
   hourLength,
   hourOf,
-  hoursAhead,
   minuteLength,
   minuteOf,
-  minutesAhead,
   secondsLeft,
 } from '../store/counters.ts'
 
@@ -42,9 +40,6 @@ interface Queue extends RequestLimits {
   waiting: WaitingRequest[]
 }
 
-/** For how many keys a used-up window is remembered. For more keys, each request is counted again. */
-const maxSpent = 10_000
-
 /**
  * Admits requests as the counters allow. All requests that start together (see `RequestTurns`), or during a
  * count, are counted together, with one count request for each key.
@@ -52,7 +47,6 @@ const maxSpent = 10_000
 export class RateLimiter {
   readonly #counters: Counters
   readonly #clock: Clock
-  readonly #spent = new Map<string, CountResult>()
   #queues = new Map<string, Queue>()
   #running: Promise<void> | undefined
 
@@ -63,11 +57,6 @@ export class RateLimiter {
 
   /** An admitted request costs the key one request. @throws as the counters */
   admit(keyId: string, { hourly, minute }: RequestLimits): Promise<Admission> {
-    const now = this.#clock.now()
-    const spent = this.#spent.get(keyId)
-    if (spent && isSpent(spent, { hourly, minute }, now)) {
-      return Promise.resolve(admissionOf(spent, { hourly, minute }, now, false, 0))
-    }
     return new Promise((settle, fail) => {
       const queue = this.#queues.get(keyId)
       if (queue) {
@@ -113,10 +102,9 @@ export class RateLimiter {
     const taken = await this.#counters.count(requests)
     const now = this.#clock.now()
     let index = 0
-    for (const [keyId, queue] of queues) {
+    for (const queue of queues.values()) {
       const state = taken[index++]
       if (!state) throw new Error('the counters did not return every count')
-      this.#remember(keyId, state, queue.waiting.length)
       queue.waiting.forEach(({ settle }, location) => {
         const isAdmitted = location < state.granted
         // The state after this request, without those behind it in the same turn.
@@ -124,32 +112,6 @@ export class RateLimiter {
       })
     }
   }
-
-  /** The count of a window only grows, so a used-up window refuses requests without another count. */
-  #remember(keyId: string, state: CountResult, wanted: number): void {
-    this.#spent.delete(keyId)
-    if (state.granted === wanted) return
-    if (this.#spent.size >= maxSpent) this.#spent.clear()
-    this.#spent.set(keyId, state)
-  }
-}
-
-/** Whether a current window is used up. */
-function isSpent(
-  { hour, hourCount, minute, minuteCount }: CountResult,
-  limits: RequestLimits,
-  now: number,
-): boolean {
-  const isCurrent = (window: number, current: number, ahead: number) =>
-    window >= current && window <= current + ahead
-  return (
-    (limits.hourly !== null && hourCount >= limits.hourly && isCurrent(hour, hourOf(now), hoursAhead)) ||
-    (limits.minute !== null &&
-      minuteCount >= limits.minute &&
-      isCurrent(minute, minuteOf(now), minutesAhead) &&
-      // Otherwise, the count of a past hour would be shown.
-      isCurrent(hour, hourOf(now), hoursAhead))
-  )
 }
 
 /** @param behind how many of the counted requests came after this one */

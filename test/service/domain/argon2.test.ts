@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { loadArgon2, nodeArgon2 } from '../../../src/service/domain/access/argon2.ts'
+import { loadArgon2, nodeArgon2 } from '../../../src/service/domain/access/passwords.ts'
 
 const cost = { memoryCost: 64, timeCost: 2, parallelism: 1 }
 const passwords = ['a password', '', '日本語 🔑', 'x'.repeat(1024), 'nul\0inside']

@@ -11,7 +11,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { plantKey } from '../domain/plant-key.ts'
 import { caller } from '../temporary-service.ts'
-import { readAnswers, sendBytes } from './raw-request.ts'
+import { readAnswers } from './raw-request.ts'
 
 /** Adds requests to turns, and records the order in which they start. */
 class Queue {
@@ -32,7 +32,6 @@ class Queue {
 
 const requestWith = (authorization: string, keyId?: string) => ({
   headers: { authorization },
-  connection: { destroy() {} },
   isOver: false,
   ...(keyId !== undefined && { keyId }),
 })
@@ -160,16 +159,6 @@ describe('a service with a noisy key', () => {
       await Promise.race(sockets.map((socket) => once(socket, 'data')))
       for (const socket of sockets) socket.resetAndDestroy()
       expect(before - (await remainingOf(url, noisy))).to.be.within(32, connections / 2)
-    }))
-
-  it('closes a connection on which more than 1,000 requests wait, and serves the others', () =>
-    withTwoKeys(async ({ url, noisy, quiet }) => {
-      const before = await remainingOf(url, noisy)
-      const { closed } = await sendBytes(url, get(url, noisy).repeat(10_000))
-      expect(closed).to.equal(true)
-      expect((await caller(url, quiet)('GET', '/v1/settings')).status).to.equal(200)
-      // Those that still waited when it was closed were not counted.
-      expect(before - (await remainingOf(url, noisy))).to.be.lessThan(5_000)
     }))
 
   it('responds to all waiting requests when it stops', () =>

@@ -3,7 +3,6 @@ import type { SendRequest, SendResponse } from '../../../contract/resources/conv
 import type { Model } from '../../../contract/resources/model.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
-import type { ReserveMemory } from '../../limits/memory-budget.ts'
 import type { Database } from '../../store/tables.ts'
 import { withStored } from '../../to-api-error.ts'
 import type { ModelRequest, Upstream } from '../../upstream/upstream.ts'
@@ -19,7 +18,6 @@ export type MessageRequest = SendRequest & { message: string }
 export interface RequestContext {
   /** Aborted when the client disconnects or the service stops. */
   signal: AbortSignal
-  reserve: ReserveMemory
   clock: Clock
 }
 
@@ -32,7 +30,7 @@ export interface PreparedExchange {
 /**
  * Finds the context, or creates the id of a new one, and prepares the whole conversation for the model.
  * Nothing is stored yet.
- * @throws ApiError `context_not_found`, `context_too_long`, `feature_disabled`; as `reserve`
+ * @throws ApiError `context_not_found`, `context_too_long`, `feature_disabled`
  */
 export async function prepareExchange(
   db: Database,
@@ -40,14 +38,12 @@ export async function prepareExchange(
   settings: EffectiveSettings,
   userId: string,
   { message, context_id, model }: MessageRequest,
-  { signal, reserve, clock }: RequestContext,
+  { signal, clock }: RequestContext,
 ): Promise<PreparedExchange> {
   requireChat(settings)
   const sentAt = isoNow(clock)
   const earlier =
-    context_id === undefined
-      ? []
-      : await readConversation(db, userId, context_id, Buffer.byteLength(message), reserve)
+    context_id === undefined ? [] : await readConversation(db, userId, context_id, Buffer.byteLength(message))
   const chosen = model ?? (await upstream.defaultModel(signal))
   return {
     exchange: {

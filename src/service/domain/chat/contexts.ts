@@ -1,7 +1,5 @@
-import { sql } from 'kysely'
 import type { Message } from '../../../contract/resources/completion.ts'
 import { ApiError } from '../../api-error.ts'
-import type { ReserveMemory } from '../../limits/memory-budget.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database } from '../../store/tables.ts'
 
@@ -17,34 +15,25 @@ const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: st
   db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),
 )
 
-/** Maximum size of a conversation that is sent to a model, with the new message. Models accept a fraction of it. */
-const maxConversation = { bytes: 4 * 1024 * 1024, messages: 10_000 }
-
-/** Maximum bytes of texts as JSON: twice the text, because few texts have many control characters, of six bytes each. */
-export const maxJsonBytes = 8 * 1024 * 1024
+/** Maximum bytes of a conversation that is sent to a model, with the new message. Models accept a fraction of it. */
+const maxConversation = 4 * 1024 * 1024
 
 /**
  * The whole conversation of a user's context for the model, oldest first, without empty replies.
  * @param added bytes of the new message
- * @throws ApiError `context_not_found`, also for the context of another user; `context_too_long`; as `reserve`
+ * @throws ApiError `context_not_found`, also for the context of another user; `context_too_long`
  */
 export async function readConversation(
   db: Database,
   userId: string,
   contextId: string,
   added: number,
-  reserve: ReserveMemory,
 ): Promise<Message[]> {
   await findContext(db, userId, contextId)
-  const [{ bytes = 0, messages = 0 } = {}] = await measureContext(db, { contextId })
-  if (bytes + added > maxConversation.bytes || messages > maxConversation.messages) {
-    throw contextTooLong()
-  }
-  await reserve(bytes)
   const earlier = await selectConversation(db, { contextId })
-  const escapes = earlier.reduce((sum, { content }) => sum + countEscapes(content ?? ''), 0)
-  if (bytes + escapes > maxJsonBytes) throw contextTooLong()
-  return withoutEmptyReplies(earlier)
+  const bytes = earlier.reduce((sum, { content }) => sum + Buffer.byteLength(content), added)
+  if (bytes <= maxConversation) return withoutEmptyReplies(earlier)
+  throw new ApiError('context_too_long', 'The conversation would exceed 4 MiB of text; start a new one')
 }
 
 /**
@@ -53,39 +42,6 @@ export async function readConversation(
  */
 const withoutEmptyReplies = (messages: readonly Message[]): Message[] =>
   messages.filter(({ content }, index) => content !== '' && messages[index + 1]?.content !== '')
-
-const contextTooLong = () =>
-  new ApiError(
-    'context_too_long',
-    'The conversation would exceed 4 MiB of text, 8 MiB of JSON, or 10,000 messages; start a new one',
-  )
-
-/** How many bytes longer a text is as JSON (RFC 8259 section 7). Does not write the JSON. */
-export function countEscapes(text: string): number {
-  let count = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code < 0x20) count += shortEscapes.has(code) ? 1 : 5
-    else if (code === 0x22 || code === 0x5c) count += 1
-  }
-  return count
-}
-
-const shortEscapes = new Set([...'\b\t\n\f\r'].map((character) => character.charCodeAt(0)))
-
-/** Reads at most as many messages as a conversation may have, so that a longer one takes no longer. */
-const measureContext = prepareQuery((db, { contextId }: { contextId: string }) =>
-  db
-    .selectFrom((from) =>
-      from
-        .selectFrom('messages')
-        .select(sql<number>`octet_length(content)`.as('size'))
-        .where('context_id', '=', contextId)
-        .limit(maxConversation.messages + 1)
-        .as('sizes'),
-    )
-    .select([sql<number>`coalesce(sum(size), 0)`.as('bytes'), sql<number>`count(*)`.as('messages')]),
-)
 
 const selectConversation = prepareQuery((db, { contextId }: { contextId: string }) =>
   db.selectFrom('messages').select(['role', 'content']).where('context_id', '=', contextId).orderBy('seq'),

@@ -6,24 +6,10 @@ const startsPerTurn = 32
 /** For how many credentials the key is remembered. */
 const maxCredentials = 1_000
 
-/**
- * How many requests of one connection may wait. A client need not wait for responses (RFC 9112 section 9.3.2), so
- * without a maximum it could fill the memory.
- */
-const maxPipelined = 1_000
-
-type QueuedRequest = Pick<ServiceRequest, 'headers' | 'isOver' | 'keyId'> & {
-  connection: { destroy(): void }
-}
-
-/** A connection with requests that wait. */
-interface Connection {
-  waiting: number
-}
+type QueuedRequest = Pick<ServiceRequest, 'headers' | 'isOver' | 'keyId'>
 
 interface WaitingRequest {
   request: QueuedRequest
-  connection: Connection
   start: () => void
 }
 
@@ -50,34 +36,16 @@ export class RequestTurns {
   readonly #turns: Queue[] = []
   /** The id of the key of each Authorization header. */
   readonly #keyIds = new Map<string, string>()
-  readonly #connections = new WeakMap<object, Connection>()
   #isScheduled = false
 
-  /**
-   * Closes the connection if too many of its requests wait.
-   * @param start not called if the client disconnects before the turn of the request
-   */
+  /** @param start not called if the client disconnects before the turn of the request */
   wait(request: QueuedRequest, start: () => void): void {
-    const connection = this.#connectionOf(request)
-    if (connection.waiting >= maxPipelined) {
-      request.connection.destroy()
-      return
-    }
-    connection.waiting += 1
     const keyId = this.#keyIds.get(request.headers.authorization ?? '') ?? ''
-    const next = { request, connection, start }
+    const next = { request, start }
     const queue = this.#queues.get(keyId)
     if (queue) queue.waiting.push(next)
     else this.#append({ keyId, waiting: [next] })
     if (!this.#isScheduled) this.#schedule()
-  }
-
-  #connectionOf({ connection }: QueuedRequest): Connection {
-    const known = this.#connections.get(connection)
-    if (known) return known
-    const created = { waiting: 0 }
-    this.#connections.set(connection, created)
-    return created
   }
 
   #append(queue: Queue): void {
@@ -105,7 +73,6 @@ export class RequestTurns {
       if (!queue || !next) return
       if (queue.waiting.length > 0) this.#turns.push(queue)
       else this.#queues.delete(queue.keyId)
-      next.connection.waiting -= 1
       if (next.request.isOver) continue
       next.start()
       left -= 1

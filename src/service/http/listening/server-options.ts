@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http'
 import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify'
-import { maxHeaderSize } from '../parser-error.ts'
 import { requestIdFor } from '../request/request-id.ts'
+import { maxHeaderSize } from '../unparsed-request.ts'
 import type { Exposure } from './exposure.ts'
 
 /** The options of Fastify and of Node's HTTP server. */
@@ -19,7 +18,6 @@ export function serverOptions({
     // Fastify's request lines contain hosts and ports; record-response.ts logs each request instead.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
-    rewriteUrl: toOriginForm,
     genReqId: ({ headers }) => requestIdFor(headers),
     requestTimeout,
     keepAliveTimeout,
@@ -38,19 +36,6 @@ export function serverOptions({
 
 function noSchemas(): never {
   throw new Error('routes of this service have no Fastify schemas')
-}
-
-/**
- * The target of a request as path and query. A target may also contain scheme and host (RFC 9112
- * section 3.2.2). Routes would match it, but code that reads the URL itself would not.
- */
-function toOriginForm(request: IncomingMessage & { originalUrl?: string | undefined }): string {
-  // Fastify keeps the original URL here, and oidc-provider would take the difference for a path prefix.
-  request.originalUrl = undefined
-  const { url = '' } = request
-  const [authority = ''] = /^https?:\/\/[^/?#]*/i.exec(url) ?? []
-  const rest = url.slice(authority.length)
-  return authority !== '' && !rest.startsWith('/') ? `/${rest}` : rest
 }
 
 /** How long, in ms, the headers of a request may take to arrive. */

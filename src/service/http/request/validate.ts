@@ -36,7 +36,8 @@ export function validate<N extends EndpointName>(name: N, body: unknown, query: 
 }
 
 function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, value: unknown): Fault[] {
-  const faults = contractFaults(schema, value)
+  const parsed = checkShape(schema, value)
+  const faults = parsed.success ? [] : faultsOf(parsed.error)
   if (faults.some(({ path }) => path === '')) return faults
   const isSound = (path: string) =>
     !faults.some((fault) => fault.path === path || path.startsWith(`${fault.path}.`))
@@ -44,36 +45,6 @@ function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, val
     .filter((bound) => isSound(bound.path))
     .flatMap((bound) => bound.check(valueAt(value, bound.path)))
   return [...faults, ...outOfBounds]
-}
-
-/** How many entries of an array are checked at once. */
-const arrayPart = 50
-
-/**
- * The faults that the contract finds. A long array is checked in parts, up to the first part with
- * faults: to describe all faults of tens of thousands of entries would block the event loop for seconds.
- */
-function contractFaults(schema: NonNullable<Endpoint['request']>, value: unknown): Fault[] {
-  const [key, entries] = Object.entries(Object(value)).find(isLongArray) ?? []
-  if (key === undefined || entries === undefined) {
-    const parsed = checkShape(schema, value)
-    return parsed.success ? [] : faultsOf(parsed.error)
-  }
-  for (let from = 0; from < entries.length; from += arrayPart) {
-    const faults = contractFaults(schema, { ...Object(value), [key]: entries.slice(from, from + arrayPart) })
-    if (faults.length > 0) return faults.map((fault) => moveIndex(fault, key, from))
-  }
-  return []
-}
-
-const isLongArray = (entry: [string, unknown]): entry is [string, unknown[]] =>
-  Array.isArray(entry[1]) && entry[1].length > arrayPart
-
-/** The fault of a part as a fault of the whole array: `messages.3.role` becomes `messages.53.role`. */
-function moveIndex(fault: Fault, key: string, by: number): Fault {
-  if (!fault.path.startsWith(`${key}.`)) return fault
-  const [index = '', ...rest] = fault.path.slice(key.length + 1).split('.')
-  return { ...fault, path: [key, Number(index) + by, ...rest].join('.') }
 }
 
 /**
