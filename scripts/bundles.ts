@@ -10,7 +10,7 @@ interface LazyBundle {
 
 /** The bundle of the service contains Kysely. That of PostgreSQL, which only the service loads, uses it. */
 const kyselyForPostgres = `export {
-  CompiledQuery, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler,
+  CompiledQuery, Kysely, PostgresDialect,
 } from 'kysely'`
 
 /**

@@ -16,9 +16,6 @@ export const bounded: Record<string, Record<string, string>> = {
   'src/view/format/wrap-words.ts': { '^(.*?:) ((?:chatctl|': 'hints, which chatctl composes' },
   'src/view/format/count.ts': { '\\B(?=(\\d{3})+$)': 'a number of JavaScript has at most 22 digits' },
   'src/chat/complete-path.ts': { '(?<=^|[\\s([{])@': 'the last 4,096 characters before the cursor' },
-  'src/service/store/postgres/pgpass.ts': {
-    '((?:\\\\.|[^:\\\\])*)(?::|$)': "a line of the operator's own file",
-  },
   'src/history/words.ts': {
     '[\\p{Script=Han}': 'classes of characters; the checker does not know the flag v',
   },

@@ -57,6 +57,7 @@ export const dependencyReasons: Record<string, string> = {
   'oxc-parser': 'finds the regular expressions in the sources',
   pg: 'PostgreSQL',
   'pg-connection-string': 'parses the URL of a PostgreSQL database',
+  pgpass: 'reads the password file of PostgreSQL',
   pino: 'logs of the embedded service',
   'playwright-core': 'tests: drives a browser through the pages of the embedded service',
   postject: 'builds: adds the program to the Node.js binary of an executable',

@@ -52,8 +52,8 @@ const usedMediaTypes = /^(text\/(html|plain)|application\/(json|octet-stream|x-w
 const unusedByKysely =
   /kysely[\\/]dist[\\/].*(schema-module|with-schema-plugin|merge-query-builder|(sqlite|postgres)-introspector)\.js$/
 
-/** Bindings to libpq, the sockets of another runtime, and a ~/.pgpass parser; chatctl has its own. */
-const unusedByPg = /^(pg-native|pg-cloudflare|pgpass)$/
+/** Bindings to libpq, and the sockets of another runtime. */
+const unusedByPg = /^(pg-native|pg-cloudflare)$/
 
 /** undici uses one class and one number of node:http. */
 const http = `module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384 }`

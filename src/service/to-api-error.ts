@@ -1,5 +1,28 @@
-import { ApiError, statusOf } from './api-error.ts'
-import { isBusy, isDamaged, isDiskFull, isUnavailable } from './store/storage-failure.ts'
+import { ApiError, type ApiErrorCode, statusOf } from './api-error.ts'
+import { faultOf, type StorageFault } from './store/storage-failure.ts'
+
+/** The error response for each fault of the storage. */
+const storageErrors: Record<
+  Exclude<StorageFault, 'duplicate'>,
+  readonly [ApiErrorCode, string, { details?: { stored: false }; retryAfter?: number }]
+> = {
+  full: [
+    'storage_full',
+    'The service has no disk space left; the change was not stored',
+    { details: { stored: false } },
+  ],
+  unavailable: [
+    'storage_unavailable',
+    'The database of the service does not respond; try again',
+    { retryAfter: 1 },
+  ],
+  busy: [
+    'storage_busy',
+    'The database of the service is locked by another program; the change was not stored',
+    { details: { stored: false } },
+  ],
+  damaged: ['storage_damaged', 'The database of the service is damaged; restore it from a backup', {}],
+}
 
 /** The error response for anything that was thrown while a request was handled. It reveals nothing about a bug. */
 export function toApiError(error: unknown): ApiError {
@@ -7,33 +30,10 @@ export function toApiError(error: unknown): ApiError {
   // Fastify reports this if the client disconnects before the first byte of a stream.
   if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
     return clientDisconnected()
-  if (isDiskFull(error)) {
-    return new ApiError('storage_full', 'The service has no disk space left; the change was not stored', {
-      details: { stored: false },
-      cause: error,
-    })
-  }
-  if (isUnavailable(error)) {
-    return new ApiError('storage_unavailable', 'The database of the service does not respond; try again', {
-      retryAfter: 1,
-      cause: error,
-    })
-  }
-  if (isBusy(error)) {
-    return new ApiError(
-      'storage_busy',
-      'The database of the service is locked by another program; the change was not stored',
-      { details: { stored: false }, cause: error },
-    )
-  }
-  if (isDamaged(error)) {
-    return new ApiError(
-      'storage_damaged',
-      'The database of the service is damaged; restore it from a backup',
-      {
-        cause: error,
-      },
-    )
+  const fault = faultOf(error)
+  if (fault !== undefined && fault !== 'duplicate') {
+    const [code, message, options] = storageErrors[fault]
+    return new ApiError(code, message, { ...options, cause: error })
   }
   return (
     fromFastify(error) ?? new ApiError('internal_error', 'Internal error of the service', { cause: error })

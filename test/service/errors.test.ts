@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { errorBody } from '../../src/contract/resources/error-body.ts'
-import { migrations } from '../../src/service/store/migrations/migrations.ts'
+import { migrations, type SqlWords } from '../../src/service/store/migrations.ts'
 import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { toApiError } from '../../src/service/to-api-error.ts'
@@ -236,7 +236,7 @@ onEachEngine('a service whose data a newer chatctl has migrated', (withService, 
   it('changes and reads nothing, and says why', () =>
     withService(async ({ call, place }) => {
       expect((await call('GET', '/v1/settings')).status).to.equal(200)
-      const statements = '\ncreate table extra (\n  id integer primary key\n) strict;\n'
+      const statements = ({ integer }: SqlWords) => `create table extra (id ${integer} primary key)`
       const wanted = [...migrations, { number: migrations.length + 1, name: 'next', statements }]
       const newer =
         engine === 'sqlite'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { requireKnownSchema } from '../store/check-applied-migrations.ts'
+import { requireKnownSchema } from '../store/migrations.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Store } from '../store/store.ts'
 import {

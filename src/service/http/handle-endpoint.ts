@@ -42,6 +42,13 @@ interface AuthorizedRequest<N extends EndpointName> {
   confirm: () => Promise<unknown>
 }
 
+/** The endpoints that change what other requests depend on. */
+const changesOfAll: ReadonlySet<EndpointName> = new Set<EndpointName>([
+  'updateSettings',
+  'setApiConfiguration',
+  'assignPermissions',
+])
+
 /** Validates a request of the interface, and calls its handler. The result is JSON or an event stream. */
 export async function handleEndpoint<N extends EndpointName>(
   { name, id, principal, request, body: given, confirm }: AuthorizedRequest<N>,
@@ -72,6 +79,7 @@ export async function handleEndpoint<N extends EndpointName>(
     openSignal: () => signals.signalFor(request, findRefusal),
   }
   const result = await handlers[name](endpointRequest as EndpointRequest<N>)
+  if (changesOfAll.has(name)) store.noteChange()
   if (result instanceof Created) {
     headers['location'] = result.location
     return jsonResponse(201, headers, result.body)

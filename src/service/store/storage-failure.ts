@@ -1,22 +1,45 @@
 import { Failure } from '../../contract/failure.ts'
 import * as sqlite from '../../system/sqlite.ts'
-import * as postgres from './postgres/postgres-errors.ts'
-import { sqliteFailure } from './sqlite/sqlite-errors.ts'
 
-export const isUniqueViolation = (error: unknown): boolean =>
-  sqlite.isUniqueViolation(error) || postgres.isUniqueViolation(error)
+/** PostgreSQL cannot be reached, the connection was lost, or the server does not respond. */
+export class StorageUnavailable extends Error {
+  override name = 'StorageUnavailable'
+}
 
-/** Whether a write failed because the disk is full. */
-export const isDiskFull = (error: unknown): boolean => sqlite.isDiskFull(error) || postgres.isDiskFull(error)
+/** What is wrong with the storage. `busy`: a lock was held for too long, and the operation may succeed later. */
+export type StorageFault = 'full' | 'busy' | 'damaged' | 'unavailable' | 'duplicate'
 
-/** Whether a lock was held for too long. The operation may succeed later. */
-export const isBusy = (error: unknown): boolean => sqlite.isBusy(error) || postgres.isBusy(error)
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const faultsOfStates: readonly (readonly [StorageFault, RegExp])[] = [
+  ['duplicate', /^23505$/],
+  ['full', /^53100$/],
+  // A deadlock, a lock or statement timeout (`query_canceled`), or out of memory.
+  ['busy', /^(40001|40P01|55P03|57014|53000|53200)$/],
+  ['damaged', /^XX00[12]$/],
+  // Lost (08), ended by the server (57P), too many, idle for too long in a transaction, or on a server that has
+  // become a standby (25006).
+  ['unavailable', /^(08...|57P0[1-5]|53300|25P03|25006)$/],
+]
 
-/** Whether the data is corrupt. */
-export const isDamaged = (error: unknown): boolean => sqlite.isDamaged(error) || postgres.isDamaged(error)
+/** The SQLSTATE of an error of the PostgreSQL server; undefined for any other error. */
+export function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'severity' in error && 'code' in error)) return undefined
+  return typeof error.code === 'string' && error.code.length === 5 ? error.code : undefined
+}
 
-/** Whether the database is unavailable; never for a file. */
-export const isUnavailable = (error: unknown): boolean => postgres.isUnavailable(error)
+/** Undefined for any error that does not come from the storage, and for other errors of it. */
+export function faultOf(error: unknown): StorageFault | undefined {
+  // By the name of the class, because the postgres bundle has a separate copy of it.
+  if (error instanceof Error && error.name === 'StorageUnavailable') return 'unavailable'
+  if (sqlite.isUniqueViolation(error)) return 'duplicate'
+  if (sqlite.isDiskFull(error)) return 'full'
+  if (sqlite.isBusy(error)) return 'busy'
+  if (sqlite.isDamaged(error)) return 'damaged'
+  const state = sqlStateOf(error) ?? ''
+  return faultsOfStates.find(([, states]) => states.test(state))?.[0]
+}
+
+export const isUniqueViolation = (error: unknown): boolean => faultOf(error) === 'duplicate'
 
 /**
  * The Failure for an error of the database or the data directory. Any other error is returned as it is.
@@ -25,5 +48,128 @@ export const isUnavailable = (error: unknown): boolean => postgres.isUnavailable
  */
 export function storageFailure(error: unknown, directory: string, location: string): unknown {
   if (error instanceof Failure) return error
-  return postgres.postgresFailure(error, location) ?? sqliteFailure(error, directory, location)
+  const cause = error instanceof StorageUnavailable ? error.cause : error
+  return (
+    connectFailure(cause, location) ??
+    tlsFailure(cause, location) ??
+    faultFailure(error, cause, directory, location) ??
+    directoryFailure(error, directory) ??
+    otherFailure(error, directory, location)
+  )
+}
+
+function faultFailure(
+  error: unknown,
+  cause: unknown,
+  directory: string,
+  location: string,
+): Failure | undefined {
+  switch (faultOf(error)) {
+    case 'full':
+      return new Failure(
+        'storage',
+        `No space left on the disk of ${sqlStateOf(error) ? location : directory}`,
+        {
+          hint: 'Free some space and try again',
+          cause,
+        },
+      )
+    case 'busy':
+      return new Failure('storage', `${location} is busy, or locked by another program`, {
+        hint: 'Try again when that program has ended',
+        cause,
+      })
+    case 'damaged':
+      return new Failure('storage', `${location} is damaged or is not a database; nothing was changed`, {
+        hint: 'Restore it from a backup, or move the file to start with an empty database',
+        cause,
+      })
+    case 'unavailable':
+      return new Failure('unreachable', `Cannot reach ${location}: ${reasonOf(cause)}`, {
+        hint: 'Check that PostgreSQL is running there and accepts connections from this machine',
+        cause,
+      })
+    default:
+      return undefined
+  }
+}
+
+/** If a host has several addresses, the error of Node has no message, only an error for each address. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof AggregateError) return cause.errors.map((error: Error) => error.message).join(', ')
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+/** PostgreSQL refuses the user or does not have the database. */
+function connectFailure(cause: unknown, location: string): Failure | undefined {
+  const words = cause instanceof Error ? cause.message : ''
+  // pg throws this if the server requires a password and there is none.
+  const isMissing = /password must be a (non-empty )?string/i.test(words)
+  switch (isMissing ? '28P01' : sqlStateOf(cause)) {
+    case '28P01':
+    case '28000':
+      return new Failure(
+        'storage',
+        `${location} rejected the sign-in: ${isMissing ? 'a password is required' : words}`,
+        {
+          hint: 'Set the user in the URL or in PGUSER, and the password in PGPASSWORD or in the file that PGPASSFILE names',
+        },
+      )
+    case '3D000':
+      return new Failure('storage', `No ${location}`, {
+        advice: [{ code: 'create_database', exists: false }],
+      })
+    case '42501':
+    case '3F000':
+      return new Failure('storage', `${location} denied access to this user: ${words}`, {
+        hint: 'Make the user the owner of the database, or grant it all privileges on its schema',
+        cause,
+      })
+    default:
+      return undefined
+  }
+}
+
+function tlsFailure(cause: unknown, location: string): Failure | undefined {
+  if (!(cause instanceof Error)) return undefined
+  const code = 'code' in cause ? String(cause.code) : ''
+  const isTls = /CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(cause.message)
+  if (!isTls) return undefined
+  return new Failure('tls', `No encrypted connection to ${location}: ${cause.message}`, {
+    hint: 'Set the certificate of its certificate authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md',
+    cause,
+  })
+}
+
+function directoryFailure(cause: unknown, directory: string): Failure | undefined {
+  const code = sqlite.systemCode(cause) ?? ''
+  if (code === 'ENOTDIR' || code === 'EEXIST') {
+    return new Failure('storage', `${directory} is not a directory`, {
+      hint: 'Choose a directory as the data directory',
+      cause,
+    })
+  }
+  if (!/^E[A-Z0-9]+$/.test(code)) return undefined
+  const { path = directory } = cause as NodeJS.ErrnoException
+  const isWrite = code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
+  return new Failure(
+    'storage',
+    isWrite ? `Cannot write ${path} (${code})` : `Cannot use the data directory ${directory} (${code})`,
+    {
+      hint: 'Make it writable for this user, or use another data directory',
+      cause,
+    },
+  )
+}
+
+function otherFailure(error: unknown, directory: string, location: string): unknown {
+  const code = sqlite.primaryCode(error)
+  if (code === sqlite.sqliteCodes.readOnly || code === sqlite.sqliteCodes.cannotOpen) {
+    return new Failure('storage', `Cannot open ${location} for writing`, {
+      hint: `Make ${directory} and the files in it writable for this user, or use another data directory`,
+      cause: error,
+    })
+  }
+  if (code === undefined && sqlStateOf(error) === undefined) return error
+  return new Failure('storage', `Cannot use ${location}: ${(error as Error).message}`, { cause: error })
 }

@@ -15,6 +15,11 @@ export interface Store {
    * Covers settings, keys, users, and API configuration.
    */
   generation(): number
+  /**
+   * Must be called after a change of the settings, the API configuration, or a permission, so that the next request
+   * of this process finds it.
+   */
+  noteChange(): void
   /** The counters of requests. The caller must close them before the store. */
   openCounters(warn: Warn): Counters
   close(): Promise<void>

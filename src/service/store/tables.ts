@@ -16,6 +16,7 @@ export interface Tables {
   service_secrets: { name: string; value: string; created_at: string }
   sign_in_failures: SignInFailureRow
   second_factors: SecondFactorRow
+  migrations: { number: number; name: string; applied_at: string }
 }
 
 export interface UserRow {

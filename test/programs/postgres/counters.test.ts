@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { CompiledQuery } from 'kysely'
 import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
-import { isUnavailable } from '../../../src/service/store/storage-failure.ts'
+import { faultOf } from '../../../src/service/store/storage-failure.ts'
 import { agreesWithModel, ask, noWarning } from '../../service/limits/counting-model.ts'
 import { withPlace } from '../../service/temporary-service.ts'
 import { startPostgres } from '../../support/postgres.ts'
@@ -46,7 +46,7 @@ describe('request counters in PostgreSQL', function () {
     await server.stop('fast')
     const startedAt = performance.now()
     const error = await counters.count([ask()]).catch((cause) => cause)
-    expect(isUnavailable(error), String(error)).to.equal(true)
+    expect(faultOf(error), String(error)).to.equal('unavailable')
     expect(performance.now() - startedAt).to.be.below(5_000)
     await server.start()
     expect((await counters.count([ask({ wanted: 9 })]))[0]).to.include({ granted: 2, hourCount: 5 })

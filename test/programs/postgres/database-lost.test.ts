@@ -141,35 +141,6 @@ describe('a service that loses its PostgreSQL server', () => {
       expect((await refresh(service.url, tokens.refresh_token)).status).to.equal(200)
       await service.close()
     }))
-  it('logs one line for many requests of a sign-in', async () => {
-    const sandbox = createSandbox()
-    const database = await postgres.createDatabase()
-    const service = await runService(sandbox, ['--database', database])
-    const ask = (path: string, fields: Record<string, string>) =>
-      fetch(service.url + path, {
-        method: 'POST',
-        body: new URLSearchParams({ client_id: 'chatctl', ...fields }),
-      })
-    try {
-      expect((await ask('/oauth/revoke', { token: 'x' })).status).to.equal(200)
-      const browser = new Browser()
-      const page = await browser.open(askForCode(service.url).url)
-      await postgres.stop('fast')
-      for (let count = 0; count < 5; count++) {
-        expect((await ask('/oauth/revoke', { token: 'x' })).status).to.equal(503)
-        const renewal = { grant_type: 'refresh_token', refresh_token: 'x' }
-        expect((await ask('/oauth/token', renewal)).status).to.equal(503)
-        expect((await signIn(browser, page)).status).to.equal(503)
-      }
-    } finally {
-      await postgres.start()
-      await service.stop()
-      sandbox.remove()
-    }
-    const lines = service.log().split('\n')
-    const failures = lines.filter((line) => line.includes('"level":50')).map((line) => JSON.parse(line))
-    expect(failures.map(({ code }) => code)).to.deep.equal(['storage_unavailable'])
-  })
 
   it('completes and stores streams that began before the outage and end after it', () =>
     withUpstream(streamForSixSeconds, ({ url }) =>

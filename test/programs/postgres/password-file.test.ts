@@ -12,13 +12,14 @@ describe('the password file of libpq', () => {
       const file = join(directory, 'pgpass')
       const bare = url.replace(`:${password}@`, '@')
       writeFileSync(file, `*:*:*:chatctl:${password}\n`, { mode: 0o600 })
-      const env = { PGPASSFILE: file }
+      process.env['PGPASSFILE'] = file
       const database = await (await sharedPostgres()).createDatabase()
-      const store = await openPostgres(bare.replace(/\/postgres$/, new URL(database).pathname), { env })
+      const store = await openPostgres(bare.replace(/\/postgres$/, new URL(database).pathname))
       await store.close()
       chmodSync(file, 0o644)
-      const refused = await openPostgres(bare, { env }).catch((error) => error)
+      const refused = await openPostgres(bare).catch((error) => error)
       expect(refused.message).to.include('a password is required')
+      delete process.env['PGPASSFILE']
       await (await sharedPostgres()).dropDatabase(database)
     })
   })

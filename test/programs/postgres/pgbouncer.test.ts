@@ -4,7 +4,6 @@ import { chownSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { sql } from 'kysely'
-import { Failure } from '../../../src/contract/failure.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
 import { equip, withDirectory, withPlace } from '../../service/temporary-service.ts'
@@ -12,10 +11,7 @@ import { freePort } from '../../support/free-port.ts'
 import { sharedPostgres, unprivileged } from '../../support/postgres.ts'
 
 /** PgBouncer in front of the shared server, on loopback. `url` leads to the same database through it. */
-async function withPooler(
-  mode: 'session' | 'transaction' | 'statement',
-  use: (url: string, dataDir: string) => Promise<void>,
-): Promise<void> {
+async function withPooler(use: (url: string, dataDir: string) => Promise<void>): Promise<void> {
   const postgres = await sharedPostgres()
   const account = unprivileged()
   await withPlace('postgres', ({ dataDir, database = '' }) =>
@@ -34,7 +30,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = trust
 auth_file = ${users}
-pool_mode = ${mode}
+pool_mode = session
 `,
       )
       for (const path of [directory, users, file]) if (account.uid) chownSync(path, account.uid, -1)
@@ -57,7 +53,7 @@ pool_mode = ${mode}
 
 describe('a PostgreSQL database behind PgBouncer', () => {
   it('works in session mode, with the timeouts of a direct connection', () =>
-    withPooler('session', async (database, dataDir) => {
+    withPooler(async (database, dataDir) => {
       const store = await openPostgres(`${database}?statement_timeout=1234`)
       // One statement reads, the other one writes, so they use different connections.
       const show = (lock: string) =>
@@ -75,14 +71,4 @@ describe('a PostgreSQL database behind PgBouncer', () => {
       expect((await both[1]?.call('POST', '/v1/users', user))?.status).to.equal(409)
       await Promise.all(both.map((service) => service.close()))
     }))
-
-  for (const mode of ['transaction', 'statement'] as const) {
-    it(`is refused at the start in ${mode} mode`, () =>
-      withPooler(mode, async (database, dataDir) => {
-        const failure = await startService({ dataDir, database }).catch((error) => error)
-        expect(failure).to.be.instanceOf(Failure).and.include({ kind: 'config' })
-        expect(failure.message).to.include(new URL(database).host).and.include('not in session mode')
-        expect(failure.hint).to.include('pool_mode = session')
-      }))
-  }
 })

@@ -145,7 +145,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
             expect(rest).to.deep.equal({
               data: dataDir,
               database: locationOf(place),
-              schema_version: 3,
+              schema_version: 1,
               users: 1,
               contexts: 1,
               messages: 2,

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { SqliteCounters } from '../../../src/service/store/sqlite/sqlite-counters.ts'
@@ -29,18 +28,6 @@ describe('counting requests in a file that other processes use', () => {
       other.close()
       await counters.close()
     }))
-
-  it('switches to a file that another process has created', function () {
-    this.timeout(10_000)
-    return withDirectory(async (directory) => {
-      const counters = new SqliteCounters(directory, noWarning)
-      await counters.count([ask({ wanted: 5 })])
-      writeFileSync(join(directory, 'limits-2.db'), '')
-      await new Promise((resolve) => setTimeout(resolve, 1_100))
-      expect((await counters.count([ask({ wanted: 5 })]))[0]).to.include({ granted: 5 })
-      await counters.close()
-    })
-  })
 
   it('continues in memory while the file cannot be used, and then in the file again', function () {
     this.timeout(20_000)

@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
 import type { Clock } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
-import { requireKnownSchema } from '../../store/check-applied-migrations.ts'
+import { requireKnownSchema } from '../../store/migrations.ts'
 import type { Database } from '../../store/tables.ts'
 import { toApiError } from '../../to-api-error.ts'
 
@@ -50,9 +49,11 @@ async function checkDatabase(db: Database): Promise<ApiError | undefined> {
     const apiError = new ApiError('storage_busy', 'The database does not respond')
     timer = setTimeout(resolve, databaseTimeout, apiError)
   })
-  const asked = sql<{ newest: number }>`select max(number) as newest from migrations`
-    .execute(db)
-    .then(({ rows: [row] }) => requireKnownSchema(row?.newest ?? 0))
+  const asked = db
+    .selectFrom('migrations')
+    .select(({ fn }) => fn.max('number').as('newest'))
+    .executeTakeFirst()
+    .then((row) => requireKnownSchema(row?.newest ?? 0))
     .then(() => undefined, toApiError)
   try {
     return await Promise.race([asked, late])

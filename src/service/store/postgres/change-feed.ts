@@ -34,7 +34,7 @@ export class ChangeFeed {
 
   async close(): Promise<void> {
     this.#closed.abort()
-    await this.#client?.disconnect()
+    await this.#client?.end().catch(() => {})
     await this.#listening
   }
 
@@ -57,7 +57,7 @@ export class ChangeFeed {
       } catch {
         // Tried again below.
       }
-      await client.disconnect()
+      await client.end().catch(() => {})
       await sleep(pause, signal)
       pause = Math.min(2 * pause, maxPause)
     }

@@ -1,18 +1,24 @@
 import { Client, type ClientConfig, types } from 'pg'
 import { parse } from 'pg-connection-string'
+// @ts-expect-error The package has no types.
+import readPasswordFile from 'pgpass'
 import { Failure } from '../../../contract/failure.ts'
-import { readPasswordFile } from './pgpass.ts'
 import type { PostgresConfig } from './postgres-client.ts'
 
 /** How to connect, and the location of the database without a secret. */
 export interface ParsedDatabaseUrl {
   config: PostgresConfig
+  /** Runs first on each connection. */
+  settings: { text: string; values: string[] }
   /** `postgres://host:port/database`. */
   location: string
 }
 
 /** How long, in ms, to wait for a connection, also for one of the pool. */
 const connectTimeout = 3_000
+
+/** In ms, added to the statement timeout: when to give up on a server that does not respond at all. */
+const grace = 500
 
 /** These modes verify the server, as in pg. `verify-full` replaces them, because pg prints a warning for them. */
 const unchecked = /([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/
@@ -55,9 +61,9 @@ export function readDatabaseUrl(
     const settings = {
       text: "select set_config('statement_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $2, false)",
       values: [String(statement_timeout), String(idle_in_transaction_session_timeout)],
-      query_timeout: connectTimeout,
     }
-    return { config: { ...config, settings }, location: locationOf(host, port, database ?? '') }
+    const bounded = { ...config, responseTimeout: Number(statement_timeout) + grace }
+    return { config: bounded, settings, location: locationOf(host, port, database ?? '') }
   } catch (error) {
     // Without a cause: an error of the URL parser contains the URL.
     const words = error instanceof Error ? error.message : String(error)
@@ -68,8 +74,9 @@ export function readDatabaseUrl(
 }
 
 /**
- * Reads from `env` what pg would read from the environment of the process, and the password, if both omit
- * it, from the password file of libpq. Sets every value, because pg would fill in the others.
+ * Reads from `env` what pg would read from the environment of the process. Sets every value, because pg would
+ * fill in the others. If both omit the password, it is in the password file of libpq, which pg would read with
+ * a deprecation warning on stderr.
  */
 function complete(named: ReturnType<typeof parse>, env: NodeJS.ProcessEnv): ClientConfig {
   const user = named.user || env['PGUSER'] || env['USER'] || env['USERNAME'] || ''
@@ -79,7 +86,7 @@ function complete(named: ReturnType<typeof parse>, env: NodeJS.ProcessEnv): Clie
   const password =
     named.password ||
     env['PGPASSWORD'] ||
-    (async () => (await readPasswordFile({ host, port, database, user }, env)) as string)
+    (() => new Promise<string>((resolve) => readPasswordFile({ host, port, database, user }, resolve)))
   const ssl = (named.ssl ?? sslOf(env['PGSSLMODE'])) as NonNullable<ClientConfig['ssl']>
   const sslnegotiation = named.sslnegotiation || env['PGSSLNEGOTIATION'] || 'postgres'
   const options = named.options || env['PGOPTIONS']

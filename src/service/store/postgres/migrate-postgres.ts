@@ -1,23 +1,31 @@
 import type { ClientBase } from 'pg'
 import { Failure } from '../../../contract/failure.ts'
 import {
-  type AppliedMigration,
-  checkAppliedMigrations,
-  checksumOf,
+  createMigrationsTable,
   foreignDatabase,
-} from '../check-applied-migrations.ts'
-import type { Migration } from '../migrations/migrations.ts'
+  type Migration,
+  refuseNewerSchema,
+  type SqlWords,
+} from '../migrations.ts'
 import { allTriggers, countTriggers, createTriggers } from './change-feed.ts'
 
 /** "chat" in ASCII: the advisory lock of processes that migrate a database. */
 const migrationLock = 0x63_68_61_74
 
+const words: SqlWords = {
+  integer: 'bigint',
+  sequence: 'bigint generated always as identity primary key',
+  // The cast fails for a text that is not JSON.
+  isJson: (column) => `${column}::json is not null`,
+  now: `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  strict: '',
+}
+
 /**
  * Migrates the first schema of the search path, each migration in a separate transaction. Several
  * processes may call it concurrently on one database.
  * @returns whether this call created the schema
- * @throws Failure `storage` for tables of another program or of a newer chatctl, or with different
- * migrations; nothing is written then
+ * @throws Failure `storage` for tables of another program or of a newer chatctl; nothing is written then
  */
 export async function migratePostgres(
   client: ClientBase,
@@ -26,13 +34,15 @@ export async function migratePostgres(
 ): Promise<boolean> {
   let created = false
   if ((await schemaVersion(client, location, wanted)) < wanted.length) {
-    for (const migration of wanted) {
+    for (const { number, name, statements } of wanted) {
       await underLock(client, async () => {
         // Another process may have come first while this one waited for the lock.
         const done = await schemaVersion(client, location, wanted)
-        if (done >= migration.number) return
-        if (done === 0) await client.query(createMigrationsTable)
-        await apply(client, migration)
+        if (done >= number) return
+        if (done === 0) await client.query(createMigrationsTable(words))
+        await client.query(statements(words))
+        const entry = `insert into migrations (number, name, applied_at) values ($1, $2, ${words.now})`
+        await client.query(entry, [number, name])
         created ||= done === 0
       })
     }
@@ -72,11 +82,11 @@ export async function schemaVersion(
     })
   }
   if (tables === 0) return 0
-  if (columns !== 4) throw foreignDatabase(location, 'Create a separate database or schema for chatctl')
-  const applied = await client.query<AppliedMigration>(
-    'select number, name, checksum from migrations order by number',
-  )
-  return checkAppliedMigrations(applied.rows, wanted, location)
+  if (columns !== 3) throw foreignDatabase(location, 'Create a separate database or schema for chatctl')
+  const found = await client.query<{ newest: number }>('select max(number) as newest from migrations')
+  const newest = found.rows[0]?.newest ?? 0
+  refuseNewerSchema(newest, wanted, location)
+  return newest
 }
 
 /** Tables of extensions are not data of another program. */
@@ -90,19 +100,8 @@ with ours as (
 select current_schema() as schema, current_setting('server_encoding') as encoding,
   (select count(*) from ours) as tables,
   (select count(*) from ours join pg_attribute a on a.attrelid = ours.oid
-    where ours.relname = 'migrations' and a.attname in ('number', 'name', 'checksum', 'applied_at')
+    where ours.relname = 'migrations' and a.attname in ('number', 'name', 'applied_at')
   ) as columns`
-
-const createMigrationsTable =
-  'create table migrations (number bigint primary key, name text not null, checksum text not null, applied_at text not null)'
-
-async function apply(client: ClientBase, migration: Migration): Promise<void> {
-  await client.query(translateSchema(migration.statements))
-  await client.query(
-    `insert into migrations (number, name, checksum, applied_at) values ($1, $2, $3, ${now})`,
-    [migration.number, migration.name, checksumOf(migration)],
-  )
-}
 
 async function hasTriggers(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ n: number }>(countTriggers)
@@ -114,27 +113,11 @@ async function underLock(client: ClientBase, work: () => Promise<void>): Promise
   try {
     // To migrate large tables takes long, and so does waiting for another process.
     await client.query('set local statement_timeout = 0')
-    await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
+    await client.query(`select pg_advisory_xact_lock(${migrationLock})`)
     await work()
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => {})
     throw error
   }
-}
-
-/** The current time in the format of `Date.toISOString`. */
-const now = `to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-
-/**
- * Translates the SQL of a migration from SQLite to PostgreSQL. Integers have 64 bits in SQLite. A check
- * with `json_valid` becomes a cast that fails for invalid JSON.
- */
-function translateSchema(statements: string): string {
-  return statements
-    .replaceAll(/^\) strict;$/gm, ');')
-    .replaceAll('integer primary key autoincrement', 'bigint generated always as identity primary key')
-    .replaceAll(/\binteger\b/g, 'bigint')
-    .replaceAll(`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`, now)
-    .replaceAll(/\bjson_valid\((\w+)\)/g, '$1::json is not null')
 }

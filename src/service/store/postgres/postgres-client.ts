@@ -1,51 +1,80 @@
-import { Client, type ClientConfig, type QueryConfig } from 'pg'
+import { hash } from 'node:crypto'
+import { Client, type ClientConfig } from 'pg'
+import { StorageUnavailable, sqlStateOf } from '../storage-failure.ts'
 
 /** How long, in ms, a server may take to close the connection. */
 const disconnectTimeout = 1_000
 
 export interface PostgresConfig extends ClientConfig {
-  /** Runs first on each connection: PgBouncer refuses settings as startup parameters. */
-  settings?: QueryConfig | undefined
+  /** How long, in ms, a result may take before the connection counts as lost. */
+  responseTimeout?: number | undefined
 }
 
-/** A client of pg that always closes its connection. */
+/** A client of pg for a server that may stop responding. */
 export class PostgresClient extends Client {
-  /** As the server reports it when the connection begins; a pooler reports its own number. */
-  declare readonly processID: number
-  readonly #settings: QueryConfig | undefined
+  readonly #responseTimeout: number | undefined
 
   constructor(config: PostgresConfig) {
     super(config)
-    this.#settings = config.settings
-    // Without a listener, the loss of a connection would end the process. A pool listens only after `connect`.
+    this.#responseTimeout = config.responseTimeout
+    // Without a listener, the loss of a connection would end the process.
     this.on('error', () => {})
+  }
+
+  /**
+   * Runs a statement. One with values, as all of Kysely, is prepared and has a timeout. Any error of the
+   * connection is a `StorageUnavailable`.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: pg has many signatures, and chatctl uses two
+  override query(text: any, values?: any): any {
+    const bounds =
+      values === undefined ? {} : { values: values.map(storable), query_timeout: this.#responseTimeout }
+    const name = values?.length > 0 ? nameOf(text) : undefined
+    return super.query({ text, name, ...bounds }).catch((cause: Error) => this.#report(cause))
   }
 
   /** Closes the connection if it fails. pg would leave the server waiting for a password, which blocks DROP DATABASE. */
   override connect(): Promise<this>
   override connect(callback: (error?: Error) => void): void
   override connect(callback?: (error?: Error) => void): Promise<this> | undefined {
-    const connected = this.#open()
+    const connected = super.connect().catch((error) => {
+      this.connection.stream.destroy()
+      throw error
+    }) as Promise<this>
     if (callback === undefined) return connected
     connected.then(() => callback(), callback)
     return undefined
   }
 
-  async #open(): Promise<this> {
-    try {
-      await super.connect()
-      if (this.#settings) await this.query(this.#settings)
-      return this
-    } catch (error) {
-      this.end(() => {})
-      throw error
-    }
+  #report(cause: Error): never {
+    const isOfServer = sqlStateOf(cause) !== undefined
+    if (isOfServer || cause instanceof TypeError || cause instanceof RangeError) throw cause
+    // After a timeout, the connection would wait for the old result. The pool drops it when it is closed.
+    this.connection.stream.destroy()
+    throw new StorageUnavailable(cause.message, { cause })
   }
 
-  /** Ends the connection, also if the server does not respond. Never fails. */
-  async disconnect(): Promise<void> {
+  /** Also ends if the server does not respond. */
+  override end(): Promise<void>
+  override end(callback: (error: Error) => void): void
+  override end(callback?: (error: Error) => void): Promise<void> | undefined {
     const timer = setTimeout(() => this.connection.stream.destroy(), disconnectTimeout)
-    await this.end().catch(() => {})
-    clearTimeout(timer)
+    this.once('end', () => clearTimeout(timer))
+    if (callback === undefined) return super.end()
+    super.end(callback)
+    return undefined
   }
+}
+
+/** PostgreSQL cannot store U+0000, so a search for text with it must find nothing. */
+const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)
+
+const names = new Map<string, string>()
+
+/** The name of a prepared statement. PostgreSQL parses and plans it once for each connection. */
+function nameOf(text: string): string {
+  const known = names.get(text) ?? hash('sha256', text, 'base64url').slice(0, 22)
+  // A list of values has a different text for each length.
+  if (names.size < 500) names.set(text, known)
+  return known
 }

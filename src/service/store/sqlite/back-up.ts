@@ -8,9 +8,9 @@ import { makePrivateDirectory } from '../../../system/files/private-directory.ts
 import { moveFile, moveIntoPlace } from '../../../system/files/replace-file.ts'
 import { demandFileName } from '../../../system/files/windows-file-name.ts'
 import { isBusy, loadSqlite, sqliteUrl } from '../../../system/sqlite.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, makePrivateFile, openSqlite } from './open-sqlite.ts'
-import { sqliteFailure } from './sqlite-errors.ts'
 
 export interface Backup {
   file: string
@@ -51,7 +51,7 @@ export async function backUp(directory: string, target: string, replaces: boolea
     removePartial(partial)
     throw isSystemError(error)
       ? new Failure('storage', `Cannot write ${file}: ${describeSystemError(error)}`, { cause: error })
-      : sqliteFailure(error, dirname(file), file)
+      : storageFailure(error, dirname(file), file)
   } finally {
     source?.close()
   }
@@ -99,7 +99,7 @@ export async function restore(directory: string, backup: string, clock: Clock): 
     return { data, restored_from: file, kept, schema_version: version }
   } catch (error) {
     removePartial(partial)
-    throw sqliteFailure(error, resolve(directory), file)
+    throw storageFailure(error, resolve(directory), file)
   } finally {
     source?.close()
   }
@@ -132,7 +132,7 @@ function openData(file: string): DatabaseSync {
   try {
     return new DatabaseSync(file)
   } catch (error) {
-    throw sqliteFailure(error, dirname(file), file)
+    throw storageFailure(error, dirname(file), file)
   }
 }
 
@@ -198,7 +198,7 @@ export function checkBackup(backup: string): number {
     if (version > 0 && result?.integrity_check === 'ok') return version
     throw new Failure('storage', `${file} is empty or damaged`)
   } catch (error) {
-    const failure = sqliteFailure(error, dirname(file), file)
+    const failure = storageFailure(error, dirname(file), file)
     const isOfData = failure instanceof Failure && failure.kind === 'storage' && failure.cause !== undefined
     throw isOfData ? notABackup(file, error) : failure
   } finally {

@@ -1,21 +1,29 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
-  type AppliedMigration,
-  checkAppliedMigrations,
-  checksumOf,
+  createMigrationsTable,
   foreignDatabase,
-} from '../check-applied-migrations.ts'
-import { type Migration, migrations } from '../migrations/migrations.ts'
+  type Migration,
+  migrations,
+  refuseNewerSchema,
+  type SqlWords,
+} from '../migrations.ts'
 
 /** "chat" in ASCII, in the header of the file: identifies databases of chatctl. */
 const applicationId = 0x63_68_61_74
+
+const words: SqlWords = {
+  integer: 'integer',
+  sequence: 'integer primary key autoincrement',
+  isJson: (column) => `json_valid(${column})`,
+  now: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+  strict: ' strict',
+}
 
 /**
  * Migrates the database to the newest schema, each migration in a separate transaction. Several processes
  * may call it concurrently on one file.
  * @returns whether this call created the schema
- * @throws Failure `storage` for a file of another program or of a newer chatctl, or with different
- * migrations; nothing is written then
+ * @throws Failure `storage` for a file of another program or of a newer chatctl; nothing is written then
  */
 export function migrateSqlite(
   database: DatabaseSync,
@@ -24,14 +32,18 @@ export function migrateSqlite(
 ): boolean {
   if (schemaVersion(database, file, wanted) === wanted.length) return false
   let created = false
-  for (const migration of wanted) {
+  for (const { number, name, statements } of wanted) {
     database.exec('begin immediate')
     try {
       // Another process may have come first while this one waited for the lock.
       const done = schemaVersion(database, file, wanted)
-      if (done < migration.number) {
-        if (done === 0) createMigrationsTable(database)
-        apply(database, migration)
+      if (done === 0)
+        database.exec(`pragma application_id = ${applicationId}; ${createMigrationsTable(words)}`)
+      if (done < number) {
+        database.exec(statements(words))
+        database
+          .prepare(`insert into migrations (number, name, applied_at) values (?, ?, ${words.now})`)
+          .run(number, name)
         created ||= done === 0
       }
       database.exec('commit')
@@ -58,24 +70,9 @@ export function schemaVersion(
   if (header.application_id !== applicationId) {
     throw foreignDatabase(file, 'Move the file, or use another data directory')
   }
-  const applied = database
-    .prepare('select number, name, checksum from migrations order by number')
-    .all() as unknown as AppliedMigration[]
-  return checkAppliedMigrations(applied, wanted, file)
-}
-
-function createMigrationsTable(database: DatabaseSync): void {
-  database.exec(`pragma application_id = ${applicationId}`)
-  database.exec(
-    'create table migrations (number integer primary key, name text not null, checksum text not null, applied_at text not null) strict',
-  )
-}
-
-function apply(database: DatabaseSync, migration: Migration): void {
-  database.exec(migration.statements)
-  database
-    .prepare(
-      "insert into migrations (number, name, checksum, applied_at) values (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
-    )
-    .run(migration.number, migration.name, checksumOf(migration))
+  const { newest } = database.prepare('select max(number) as newest from migrations').get() as {
+    newest: number
+  }
+  refuseNewerSchema(newest, wanted, file)
+  return newest
 }

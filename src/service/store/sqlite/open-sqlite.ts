@@ -5,13 +5,13 @@ import { Kysely } from 'kysely'
 import { systemClock } from '../../../system/clock.ts'
 import { makePrivateDirectory } from '../../../system/files/private-directory.ts'
 import { isBusy, loadSqlite } from '../../../system/sqlite.ts'
-import { type Migration, migrations } from '../migrations/migrations.ts'
+import { type Migration, migrations } from '../migrations.ts'
+import { storageFailure } from '../storage-failure.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { migrateSqlite } from './migrate-sqlite.ts'
 import { SqliteCounters } from './sqlite-counters.ts'
 import { closeBoth, createSqliteDialect, type SqliteConnections } from './sqlite-dialect.ts'
-import { sqliteFailure } from './sqlite-errors.ts'
 
 export interface SqliteStore extends Store {
   /** The connection that writes, for pragmas. */
@@ -43,7 +43,7 @@ export function openSqlite(directory: string, wanted: readonly Migration[] = mig
   } catch (error) {
     reader?.close()
     writer?.close()
-    throw sqliteFailure(error, resolve(directory), file)
+    throw storageFailure(error, resolve(directory), file)
   }
 }
 
@@ -88,6 +88,8 @@ function createStore(connections: SqliteConnections, file: string, created: bool
       }
       return known
     },
+    // A commit changes the version of the data.
+    noteChange: () => {},
     openCounters: (warn) => new SqliteCounters(dirname(file), warn),
     async close() {
       await db.destroy()

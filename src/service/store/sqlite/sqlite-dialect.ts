@@ -101,7 +101,7 @@ class SqliteConnection implements DatabaseConnection {
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { sql, parameters } = query
     if (this.#isInTransaction) return this.#commits.run(() => this.#writing<Row>(sql, parameters))
-    if (isReading(query)) return this.#reading<Row>(sql, parameters)
+    if (query.query.kind === 'SelectQueryNode') return this.#reading<Row>(sql, parameters)
     await this.#commits.begin()
     let result: QueryResult<Row>
     try {
@@ -134,12 +134,6 @@ class SqliteConnection implements DatabaseConnection {
     this.#isInTransaction = false
     await this.#commits.rollback()
   }
-}
-
-function isReading({ query, sql }: CompiledQuery): boolean {
-  return (
-    query.kind === 'SelectQueryNode' || (query.kind === 'RawNode' && /^\s*(select|with|pragma)\b/i.test(sql))
-  )
 }
 
 /**
