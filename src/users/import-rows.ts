@@ -32,20 +32,18 @@ import { readResolutions } from './unknown-row-resolutions.ts'
  *   process imports the file; what `confirm` throws
  */
 export async function importRows(options: ImportOptions): Promise<Imported | undefined> {
-  const { file, format, signal, directories, stdin, untilEnded, resolvePath, results } = options
+  const { file, format, signal, stdin, untilEnded, resolvePath, results } = options
   // Also fails now rather than after the import if the file cannot be written.
   const unlock = results === undefined ? undefined : lockResults(results)
   const claims = new UniqueValues()
   let input: Input | undefined
   try {
-    const spoolDirectory = importsDirectory(directories)
-    input = await openInput(file, { format, signal, spoolDirectory, stdin, untilEnded, resolvePath })
+    input = await openInput(file, { format, signal, stdin, untilEnded, resolvePath })
     if (results !== undefined) assertApart(results, input)
     const checked = await check(abortable(input, signal), options, claims)
     return await importChecked(input, checked, options, claims)
   } finally {
     input?.close()
-    claims.close()
     unlock?.()
   }
 }

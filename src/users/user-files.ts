@@ -1,17 +1,12 @@
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
-import type { Directories } from '../system/files/directories.ts'
 import { countOf } from '../view/format/count.ts'
 import { describeRespelled } from './input/csv-columns.ts'
 import { FaultList } from './input/fault-list.ts'
 import { type Input, type InputOptions, openInput } from './input/input.ts'
-import type { InputFormat } from './input/input-format.ts'
 import { readRows } from './input/read-rows.ts'
-import { UniqueValues } from './input/unique-values.ts'
-import { importsDirectory } from './journal/open-journal.ts'
 import type { WantedUser } from './managed-fields.ts'
 import type { ExtraCheck } from './rows/check-row.ts'
-import type { ImportedUser } from './rows/imported-user.ts'
 import { isUsersPlan } from './users-plan-file.ts'
 
 /** A wanted user, and its place in the files. */
@@ -21,18 +16,12 @@ export interface PlacedUser {
   line: number
 }
 
-export interface UserFilesOptions extends Omit<InputOptions, 'format' | 'spoolDirectory'> {
-  directories: Directories
-  /** Of all files (default: detected for each). */
-  format: InputFormat | undefined
+export interface UserFilesOptions extends InputOptions {
   /** For `${NAME}` references in values (default: references are not expanded). */
   env: NodeJS.ProcessEnv | undefined
 }
 
-/** In bytes: enough for 60,000 emails. */
-const cacheSize = 4 * 1024 * 1024
-
-/** The files that describe users. Their rows are streamed, so memory does not grow with the number of users. */
+/** The files that describe users. */
 export class UserFiles {
   readonly #inputs: readonly Input[]
   readonly #options: UserFilesOptions
@@ -52,12 +41,8 @@ export class UserFiles {
       throw new Failure('usage', 'stdin can be read only once, but - was given twice')
     }
     const inputs: Input[] = []
-    // Reading `stdin` opens it, so the options are not copied.
-    const inputOptions = Object.assign(Object.create(options), {
-      spoolDirectory: importsDirectory(options.directories),
-    })
     try {
-      for (const name of names) inputs.push(await openInput(name, inputOptions))
+      for (const name of names) inputs.push(await openInput(name, options))
     } catch (error) {
       for (const input of inputs) input.close()
       throw error
@@ -83,19 +68,15 @@ export class UserFiles {
    */
   async check(): Promise<number> {
     const faults = new FaultList()
-    const emails = new UniqueValues(cacheSize)
+    const emails = new Map<string, string>()
     let users = 0
-    try {
-      for (const [index, input] of this.#inputs.entries()) {
-        for await (const batch of this.#rows(input, this.#findDuplicates(emails, index))) {
-          users += batch.length
-          const respelled = batch[0]?.csv?.columns.respelled ?? []
-          if (respelled.length > 0) this.#warnings.add(describeRespelled(input.name, respelled))
-          for (const row of batch) for (const fault of row.faults) faults.add(input.name, fault)
-        }
+    for (const input of this.#inputs) {
+      for await (const batch of this.#rows(input, findDuplicates(emails, input.name))) {
+        users += batch.length
+        const respelled = batch[0]?.csv?.columns.respelled ?? []
+        if (respelled.length > 0) this.#warnings.add(describeRespelled(input.name, respelled))
+        for (const row of batch) for (const fault of row.faults) faults.add(input.name, fault)
       }
-    } finally {
-      emails.close()
     }
     if (faults.count > 0) throw faultsFailure(faults)
     return users
@@ -129,17 +110,15 @@ export class UserFiles {
     }
     return readRows({ ...input, read }, 'managed users', { extraCheck, env })
   }
+}
 
-  /** An email may be in one row of one file. The place of a claim is a number: the line, and the index of the file. */
-  #findDuplicates(emails: UniqueValues, index: number): ExtraCheck {
-    const files = this.#inputs
-    return ({ email }: ImportedUser, { line }, report) => {
-      if (email === undefined) return
-      const [taken] = emails.findTaken({ email })
-      if (!taken) return emails.claim({ email }, line * files.length + index)
-      const first = Math.floor(taken.line / files.length)
-      report(['email'], `${email} is already used at ${files[taken.line % files.length]?.name}:${first}`)
-    }
+/** An email may be in one row of one file. @param places of the emails so far */
+function findDuplicates(places: Map<string, string>, file: string): ExtraCheck {
+  return ({ email }, { line }, report) => {
+    if (email === undefined) return
+    const first = places.get(email.toLowerCase())
+    if (first === undefined) places.set(email.toLowerCase(), `${file}:${line}`)
+    else report(['email'], `${email} is already used at ${first}`)
   }
 }
 

@@ -1,11 +1,10 @@
 import fc from 'fast-check'
-import { numberOf } from '../../src/contract/notation/exact-json.ts'
 import { hashOfField, managedFields, type WantedUser } from '../../src/users/managed-fields.ts'
 import type { StateEntry } from '../../src/users/state/state-entry.ts'
 
 const metadataValue = fc.oneof(
   fc.constantFrom('Acme', 'Umbrella', '', null, true, 5),
-  fc.constantFrom('9007199254740993', '1.0', '1', '1e0').map(numberOf),
+  fc.constantFrom(1, 1.5, 1e-7),
   fc.constantFrom([1, 2], [2, 1], { a: { b: null } }, { a: {} }),
 )
 

@@ -6,7 +6,6 @@ import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { canonicalJson, parseJson } from '../../src/contract/notation/exact-json.ts'
 import { yamlWriting } from '../../src/contract/notation/yaml-scalars.ts'
-import type { Directories } from '../../src/system/files/directories.ts'
 import { type PlacedUser, UserFiles, type UserFilesOptions } from '../../src/users/user-files.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -27,7 +26,6 @@ describe('files that describe users', () => {
       format: undefined,
       env: undefined,
       signal: new AbortController().signal,
-      directories: { state: directory.path } as Directories,
       stdin: Readable.from([Buffer.from(files['-'] ?? '')]),
       untilEnded: () => () => {},
       resolvePath: (name) => join(directory.path, name),

@@ -53,12 +53,11 @@ export function userFilesOptions(
   context: Context,
   flags: { format: UserFilesOptions['format']; 'expand-env': boolean },
 ): UserFilesOptions {
-  const { host, signal, resolvePath, env, directories } = context
+  const { host, signal, resolvePath, env } = context
   return {
     format: flags.format,
     env: flags['expand-env'] ? env : undefined,
     signal,
-    directories,
     resolvePath,
     untilEnded: () => host.untilEnded(),
     get stdin() {

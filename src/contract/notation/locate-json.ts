@@ -1,6 +1,6 @@
 import { visit } from 'jsonc-parser'
-import { maxNumberLength, numberOf } from './exact-json.ts'
-import type { Located, LocatedEntry } from './located.ts'
+import { longNumber, maxNumberLength, numberOf } from './exact-json.ts'
+import { boundMessages, type Located, type LocatedEntry } from './located.ts'
 
 /** What JSON (RFC 8259) allows at an offset. */
 export type Expected =
@@ -45,6 +45,29 @@ export function locateJson(text: string, bounds: JsonBounds): LocatedJson {
   return reader
 }
 
+/** The message of `JSON.parse` may quote a password, and does not always contain the place. */
+export function describeJsonFault(
+  { at, expected }: JsonFault,
+  text: string,
+  { values = 0 }: JsonBounds,
+): string {
+  if (expected.startsWith('value') && text.charAt(at) === '"') return 'not a JSON string'
+  return expected === 'fewer values' ? boundMessages.values(values) : words[expected]
+}
+
+const words: Record<Exclude<JsonFault['expected'], 'fewer values'>, string> = {
+  value: 'expected a JSON value',
+  'value or ]': 'expected a JSON value or ]',
+  name: 'expected a key in double quotes',
+  'name or }': 'expected a key in double quotes or }',
+  colon: 'expected a colon',
+  'comma or }': 'expected a comma or }',
+  'comma or ]': 'expected a comma or ]',
+  'end of text': 'unexpected text after the end of the JSON value',
+  'less depth': boundMessages.depth,
+  'shorter number': longNumber,
+}
+
 /** Ends the visit at the first fault, because it causes the next ones. */
 const stop = new Error('stop')
 
@@ -52,8 +75,15 @@ const stop = new Error('stop')
 const wordCharacter = /[^\s,:{}[\]"]/
 
 type Level =
-  | { type: 'object'; entries: LocatedEntry[]; names: Set<string>; name: string; nameAt: number }
-  | { type: 'list'; items: Located[] }
+  | {
+      type: 'object'
+      value: Located
+      entries: LocatedEntry[]
+      names: Set<string>
+      name: string
+      nameAt: number
+    }
+  | { type: 'list'; value: Located; items: Located[] }
 
 class LocatedJsonReader implements LocatedJson {
   root: Located | undefined
@@ -74,8 +104,8 @@ class LocatedJsonReader implements LocatedJson {
 
   readonly onObjectBegin = (at: number): void => {
     const entries: LocatedEntry[] = []
-    this.#add({ kind: 'map', at, entries })
-    this.#levels.push({ type: 'object', entries, names: new Set(), name: '', nameAt: at })
+    const value = this.#add({ kind: 'map', at, end: at, entries })
+    this.#levels.push({ type: 'object', value, entries, names: new Set(), name: '', nameAt: at })
     this.#expected = 'name or }'
   }
 
@@ -91,8 +121,8 @@ class LocatedJsonReader implements LocatedJson {
 
   readonly onArrayBegin = (at: number): void => {
     const items: Located[] = []
-    this.#add({ kind: 'list', at, items })
-    this.#levels.push({ type: 'list', items })
+    const value = this.#add({ kind: 'list', at, end: at, items })
+    this.#levels.push({ type: 'list', value, items })
     this.#expected = 'value or ]'
   }
 
@@ -122,7 +152,8 @@ class LocatedJsonReader implements LocatedJson {
   #close(at: number, length: number): void {
     // At the end of the text, the parser also closes unclosed values, with length 0.
     if (length === 0) this.#fail(at, this.#expected)
-    this.#levels.pop()
+    const level = this.#levels.pop()
+    if (level) level.value.end = at + length
     this.#expectAfterValue()
   }
 
@@ -132,7 +163,7 @@ class LocatedJsonReader implements LocatedJson {
     else this.#expected = level.type === 'object' ? 'comma or }' : 'comma or ]'
   }
 
-  #add(value: Located): void {
+  #add(value: Located): Located {
     const { depth, values = Number.POSITIVE_INFINITY } = this.#bounds
     if (this.#levels.length > depth) this.#fail(value.at, 'less depth')
     if (++this.#values > values) this.#fail(value.at, 'fewer values')
@@ -140,6 +171,7 @@ class LocatedJsonReader implements LocatedJson {
     if (level === undefined) this.root = value
     else if (level.type === 'list') level.items.push(value)
     else level.entries.push({ key: level.name, keyAt: level.nameAt, value })
+    return value
   }
 
   #fail(at: number, expected: JsonFault['expected']): never {

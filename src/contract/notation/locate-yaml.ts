@@ -13,7 +13,7 @@ import {
   type YAMLError,
   type YAMLMap,
 } from 'yaml'
-import type { Located, LocatedEntry } from './located.ts'
+import { boundMessages, type Located, type LocatedEntry } from './located.ts'
 import { yamlReading } from './yaml-scalars.ts'
 
 /** The bounds of a file. */
@@ -25,11 +25,6 @@ export const fileBounds = {
 }
 
 type Bounds = typeof fileBounds
-
-export const boundMessages = {
-  depth: 'nested too deeply',
-  values: (most: number) => `the file has more than ${most} values`,
-}
 
 /** A fault of a text. */
 export interface TextFault {
@@ -105,15 +100,15 @@ class YamlReader {
     const start = (node as Node | null)?.range?.[0] ?? at
     this.#checkBounds(start, depth)
     if (isAlias(node)) return this.read(this.#resolve(node), start, depth + 1)
+    const end = (node as Node | null)?.range?.[1] ?? start
     if (isMap(node)) {
-      return { kind: 'map', at: start, entries: [...this.#entriesOf(node, depth).values()] }
+      return { kind: 'map', at: start, end, entries: [...this.#entriesOf(node, depth).values()] }
     }
     if (isSeq(node)) {
       const items = node.items.map((item) => this.read(item, start, depth + 1))
-      return { kind: 'list', at: start, items }
+      return { kind: 'list', at: start, end, items }
     }
     const value = isScalar(node) ? node.value : null
-    const end = (node as Node | null)?.range?.[1] ?? start
     return { kind: 'scalar', at: start, value, end, ...(end > start ? {} : this.#commentAt(start)) }
   }
 

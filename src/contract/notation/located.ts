@@ -4,6 +4,8 @@ export type Located = LocatedMap | LocatedList | LocatedScalar
 export interface LocatedMap {
   kind: 'map'
   at: number
+  /** End of its source. */
+  end: number
   entries: readonly LocatedEntry[]
 }
 
@@ -16,6 +18,7 @@ export interface LocatedEntry {
 interface LocatedList {
   kind: 'list'
   at: number
+  end: number
   items: readonly Located[]
 }
 
@@ -34,6 +37,12 @@ export function plainValue(located: Located): unknown {
   if (located.kind === 'list') return located.items.map(plainValue)
   // Object.fromEntries defines a property of any name, even `__proto__`.
   return Object.fromEntries(located.entries.map(({ key, value }) => [key, plainValue(value)]))
+}
+
+/** What a value that exceeds a bound of its file is. */
+export const boundMessages = {
+  depth: 'nested too deeply',
+  values: (most: number) => `the file has more than ${most} values`,
 }
 
 /** Line and column, both from 1. Columns count UTF-16 units, as editors do. */

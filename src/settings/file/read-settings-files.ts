@@ -1,7 +1,6 @@
 import { Failure, type Help } from '../../contract/failure.ts'
-import { longNumber } from '../../contract/notation/exact-json.ts'
-import { type JsonFault, locateJson } from '../../contract/notation/locate-json.ts'
-import { boundMessages, fileBounds, locateYaml, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
+import { describeJsonFault, locateJson } from '../../contract/notation/locate-json.ts'
+import { fileBounds, locateYaml, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
 import { type FilePosition, type Located, placesIn } from '../../contract/notation/located.ts'
 import type { ApiConfiguration, SettingsPatch } from '../../contract/resources/settings.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
@@ -78,30 +77,11 @@ function locate(name: string, text: string): Located {
   if (!/\.json$/i.test(name)) return locateYaml(text)
   // An empty file is valid, as in YAML.
   const { root, fault, repeated } = locateJson(text.trim() === '' ? '{}' : text, fileBounds)
-  if (fault) throw new UnreadableFile([{ at: fault.at, words: wordsOf(fault, text) }])
+  if (fault) throw new UnreadableFile([{ at: fault.at, words: describeJsonFault(fault, text, fileBounds) }])
   if (repeated.length > 0 || root === undefined) {
     throw new UnreadableFile(repeated.map(({ at, name: key }) => ({ at, words: `duplicate key ${key}` })))
   }
   return root
-}
-
-function wordsOf({ at, expected }: JsonFault, text: string): string {
-  if (expected.startsWith('value') && text.charAt(at) === '"') return 'not a JSON string'
-  return jsonWords[expected]
-}
-
-const jsonWords: Record<JsonFault['expected'], string> = {
-  value: 'expected a JSON value',
-  'value or ]': 'expected a JSON value or ]',
-  name: 'expected a key in double quotes',
-  'name or }': 'expected a key in double quotes or }',
-  colon: 'expected a colon',
-  'comma or }': 'expected a comma or }',
-  'comma or ]': 'expected a comma or ]',
-  'end of text': 'unexpected text after the end of the JSON value',
-  'less depth': boundMessages.depth,
-  'fewer values': boundMessages.values(fileBounds.values),
-  'shorter number': longNumber,
 }
 
 /** Maximum number of faults in the message. The details contain all. */

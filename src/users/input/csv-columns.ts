@@ -2,34 +2,12 @@ import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
-import type { FieldPath, ReportFault } from '../rows/check-row.ts'
-import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from '../rows/imported-user.ts'
+import type { FieldPath } from '../rows/check-row.ts'
+import { exclusionOf, fieldsOf, type RowKind } from '../rows/imported-user.ts'
 import { checkMetadata } from '../rows/read-object.ts'
 import type { CsvRecord } from './csv-records.ts'
-import { placeAfter } from './row-place.ts'
-import { notJson, readStrictJson } from './text/strict-json.ts'
-
-/** Sets a field of the row to the text of a cell, which is not empty. */
-type SetCell = (row: ImportedUser, cell: string, report: ReportFault) => void
-
-export interface CsvColumns {
-  /** As in the file. */
-  header: readonly string[]
-  /** The field of each column, without spaces and `:=`, in its usual case: `metadata.seats`. */
-  names: readonly string[]
-  /** The columns that are recognized although their case differs. */
-  respelled: readonly RespelledColumn[]
-  separator: string
-  setters: readonly SetCell[]
-}
-
-/** A column whose name has another case than its field. */
-export interface RespelledColumn {
-  /** As in the file, without spaces around it. */
-  given: string
-  /** As chatctl reads it, with `:=`. */
-  field: string
-}
+import { type CsvColumns, placeAfter, type RespelledColumn, type SetCell } from './input-row.ts'
+import { plainValue, readStrictJson } from './object-rows.ts'
 
 /** For values in which nobody means the spaces around them. */
 const trimmed =
@@ -165,12 +143,14 @@ function jsonSetter(key: string): SetCell {
     const read = readStrictJson(cell)
     if ('fault' in read) {
       const { message } = read.fault
-      const isText = message.endsWith(notJson)
+      const isText = !/^\s*[[{]/.test(cell)
       report(path, isText ? `${message}; for text, name the column "${metadataPrefix}${key}"` : message)
-    } else if (checkMetadata(read.value, path, report)) {
-      row.metadata ??= {}
-      row.metadata[key] = read.value
+      return
     }
+    const value = plainValue(read.root)
+    if (!checkMetadata(value, path, report)) return
+    row.metadata ??= {}
+    row.metadata[key] = value
   }
 }
 

@@ -1,4 +1,4 @@
-import { maxRowLength, rowTooLarge } from './row-place.ts'
+import { maxRowLength, rowTooLarge } from './input-row.ts'
 
 export interface CsvRecord {
   line: number

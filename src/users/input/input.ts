@@ -1,9 +1,7 @@
-import { type BigIntStats, realpathSync, rmSync } from 'node:fs'
+import { type BigIntStats, createReadStream, realpathSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { makePrivateDirectory, unusableStateDirectory } from '../../system/files/private-directory.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { formatOfExtension, formatOfText, type InputFormat } from './input-format.ts'
 
@@ -19,7 +17,10 @@ const chunkSize = 16 * 1024
 /** Bytes from which the format is detected. */
 const sampleSize = 4096
 
-/** A file of rows, or the spooled content of a pipe. It can be read several times. */
+/** Maximum content of a pipe, which is held in memory. */
+const maxHeld = 64 * 1024 * 1024
+
+/** A file of rows, or the content of a pipe. It can be read several times. */
 export interface Input {
   /** The name that the user gave; `stdin` for stdin. */
   name: string
@@ -40,8 +41,6 @@ export interface InputOptions {
   format?: InputFormat | undefined
   /** Ends the wait for a pipe. */
   signal: AbortSignal
-  /** Directory of the spool file for stdin and pipes. */
-  spoolDirectory: string
   stdin: AsyncIterable<Uint8Array>
   /** Registers an operation that may not end by itself. @returns the function to call at its end */
   untilEnded(): () => void
@@ -50,92 +49,46 @@ export interface InputOptions {
 }
 
 /**
- * Opens a file, or spools stdin or a pipe.
+ * Opens a file, or reads stdin or a pipe.
  *
  * @param name of a file; `-` for stdin
- * @throws Failure `refused` if the input cannot be read, `storage` if a pipe cannot be spooled; the signal's
- *   reason
+ * @throws Failure `refused` if the input cannot be read; the signal's reason
  */
 export async function openInput(name: string, options: InputOptions): Promise<Input> {
-  const { signal, spoolDirectory } = options
+  const { signal } = options
   signal.throwIfAborted()
-  if (name === '-') {
-    const file = await spool(options.stdin, spoolDirectory, signal)
-    return inputOf('stdin', undefined, file, options)
-  }
+  if (name === '-') return heldInput('stdin', await readAll('stdin', options.stdin, signal), options)
   try {
     const path = name === '' ? '' : options.resolvePath(name)
     const found = await stat(path)
     if (found.isDirectory()) throw new Failure('refused', `${name} is a directory, not a file`)
-    if (found.isFile()) {
-      const file = { handle: await open(path, 'r'), remove: () => {} }
-      return await inputOf(name, realpathSync(path), file, options)
-    }
-    return await inputOf(name, undefined, await spoolPipe(path, options), options)
+    if (found.isFile()) return await fileInput(name, path, options)
+    return heldInput(name, await readPipe(name, path, options), options)
   } catch (cause) {
     if (cause instanceof Failure || signal.aborted) throw cause
-    throw new Failure(
-      'refused',
-      `Cannot read ${name || 'the file: its name is empty'}: ${describeSystemError(cause)}`,
-      {
-        cause,
-      },
-    )
+    const words = `Cannot read ${name || 'the file: its name is empty'}: ${describeSystemError(cause)}`
+    throw new Failure('refused', words, { cause })
   }
 }
 
-/** Opening a pipe blocks a thread of Node's pool until the other end is opened, which may never happen. */
-async function spoolPipe(
-  path: string,
-  { signal, spoolDirectory, untilEnded }: InputOptions,
-): Promise<OpenFile> {
-  const release = untilEnded()
-  try {
-    const opening = open(path, 'r')
-    const handle = await unlessAborted(opening, signal).catch((error) => {
-      opening.then(
-        (late) => late.close(),
-        () => {},
-      )
-      throw error
-    })
-    const stream = handle.createReadStream()
-    try {
-      return await spool(stream, spoolDirectory, signal)
-    } finally {
-      stream.destroy()
-    }
-  } finally {
-    if (!signal.aborted) release()
-  }
-}
-
-async function inputOf(
-  name: string,
-  path: string | undefined,
-  { handle, remove }: OpenFile,
-  { format }: InputOptions,
-): Promise<Input> {
+async function fileInput(name: string, path: string, { format }: InputOptions): Promise<Input> {
+  const handle = await open(path, 'r')
   const close = (): void => {
-    handle.close().then(remove, remove)
+    handle.close().catch(() => {})
   }
   try {
     const opened = await handle.stat({ bigint: true })
-    const read = (): AsyncIterable<Uint8Array> => readWhole(name, handle, opened)
-    const known = format ?? formatOfExtension(name) ?? formatOfText(await readBeginning(handle))
-    return { name, path, format: known, read, close }
+    const read = () => readFile(name, handle, opened)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(sampleSize), 0, sampleSize, 0)
+    const known = format ?? detectFormat(name, buffer.subarray(0, bytesRead))
+    return { name, path: realpathSync(path), format: known, read, close }
   } catch (error) {
     close()
     throw error
   }
 }
 
-async function readBeginning(handle: FileHandle): Promise<string> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(sampleSize), 0, sampleSize, 0)
-  return buffer.toString('utf8', 0, bytesRead)
-}
-
-async function* readWhole(name: string, handle: FileHandle, opened: BigIntStats): AsyncGenerator<Uint8Array> {
+async function* readFile(name: string, handle: FileHandle, opened: BigIntStats): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(readSize)
   for (let position = 0; ; ) {
     const { bytesRead } = await handle.read(buffer, 0, readSize, position)
@@ -147,58 +100,53 @@ async function* readWhole(name: string, handle: FileHandle, opened: BigIntStats)
     }
     if (bytesRead === 0) return
     position += bytesRead
-    for (let at = 0; at < bytesRead; at += chunkSize) {
-      yield buffer.subarray(at, Math.min(at + chunkSize, bytesRead))
-    }
+    yield* chunksOf(buffer.subarray(0, bytesRead))
   }
 }
 
-interface OpenFile {
-  handle: FileHandle
-  /** Removes the file after it is closed. Only needed on Windows, which cannot remove an open file. */
-  remove(): void
+function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkSize) yield bytes.subarray(at, at + chunkSize)
 }
 
-/**
- * Copies a stream that can be read only once to an unlinked file. Because it may contain passwords, the file
- * must not remain if the process is killed.
- *
- * @throws Failure `storage`; the signal's reason
- */
-async function spool(
+function heldInput(name: string, bytes: Buffer, { format }: InputOptions): Input {
+  async function* read(): AsyncGenerator<Uint8Array> {
+    yield* chunksOf(bytes)
+  }
+  const known = format ?? detectFormat(name, bytes.subarray(0, sampleSize))
+  return { name, path: undefined, format: known, read, close: () => {} }
+}
+
+/** Opening a pipe blocks a thread of Node's pool until the other end is opened, which may never happen. */
+async function readPipe(name: string, path: string, { signal, untilEnded }: InputOptions): Promise<Buffer> {
+  const release = untilEnded()
+  const stream = createReadStream(path)
+  try {
+    return await readAll(name, stream, signal)
+  } finally {
+    stream.destroy()
+    if (!signal.aborted) release()
+  }
+}
+
+/** @throws Failure `refused` if it is too large; the signal's reason */
+async function readAll(
+  name: string,
   source: AsyncIterable<Uint8Array>,
-  directory: string,
   signal: AbortSignal,
-): Promise<OpenFile> {
-  const path = join(directory, `spool-${process.pid}-${Math.random().toString(36).slice(2)}`)
-  const handle = await guard(directory, async () => {
-    makePrivateDirectory(directory)
-    return open(path, 'wx+', 0o600)
-  })
-  const isRemoved = process.platform !== 'win32'
-  const remove = (): void => rmSync(path, { force: true })
-  try {
-    if (isRemoved) remove()
-    const chunks = source[Symbol.asyncIterator]()
-    for (;;) {
-      const { value: chunk, done } = await unlessAborted(chunks.next(), signal)
-      if (done) break
-      await guard(directory, async () => {
-        for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
-      })
-    }
-  } catch (error) {
-    await handle.close()
-    remove()
-    throw error
+): Promise<Buffer> {
+  const read: Uint8Array[] = []
+  let size = 0
+  const chunks = source[Symbol.asyncIterator]()
+  for (;;) {
+    const { value: chunk, done } = await unlessAborted(chunks.next(), signal)
+    if (done) return Buffer.concat(read)
+    read.push(chunk)
+    size += chunk.length
+    if (size <= maxHeld) continue
+    throw new Failure('refused', `${name} is larger than 64 MiB`, { hint: 'Write it to a file first.' })
   }
-  return { handle, remove: isRemoved ? () => {} : remove }
 }
 
-async function guard<T>(directory: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (cause) {
-    throw unusableStateDirectory(directory, 'piped input there while it runs', cause)
-  }
+function detectFormat(name: string, beginning: Uint8Array): InputFormat {
+  return formatOfExtension(name) ?? formatOfText(Buffer.from(beginning).toString())
 }

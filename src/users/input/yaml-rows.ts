@@ -1,112 +1,95 @@
-import type yaml from 'yaml'
-import type { Document, Node } from 'yaml'
+import { stringify } from 'yaml'
 import { Failure } from '../../contract/failure.ts'
-import { yamlReading } from '../../contract/notation/yaml-scalars.ts'
-import type { FieldPath } from '../rows/check-row.ts'
-import { isPlainObject } from '../rows/read-object.ts'
-import type { InputRow, RowReader } from './input-row.ts'
-import { objectRow, type RowRules } from './object-row.ts'
-import { placeAfter } from './row-place.ts'
-import { type YamlPart, YamlParts } from './yaml-parts.ts'
+import { locateYaml, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
+import { type Located, placesIn } from '../../contract/notation/located.ts'
+import { yamlWriting } from '../../contract/notation/yaml-scalars.ts'
+import type { InputRow, RowRules } from './input-row.ts'
+import { objectRow, plainValue } from './object-rows.ts'
 
-type Yaml = typeof yaml
+/** About 20,000 users in a document that is read as a whole. Each repetition of an anchor counts. */
+const bounds = { depth: 100, values: 200_000 }
 
-/** Reads YAML: a list, or documents that are rows or lists. */
-export class YamlRows implements RowReader {
-  readonly #name: string
-  readonly #rules: RowRules
-  readonly #yaml: Yaml
-  readonly #parts: YamlParts
-  #index = 0
+const blank = /^\s*(#.*|---\s*(#.*)?)?$/
 
-  constructor(name: string, rules: RowRules, yaml: Yaml) {
-    this.#name = name
-    this.#rules = rules
-    this.#yaml = yaml
-    this.#parts = new YamlParts(name)
+/** An anchor, an alias, or a merge key, where a value or a key may begin (YAML 1.2.2 section 6.9.2). */
+const reference = /(?:^|[:,[{-])\s*(?:[&*][^\s,[\]{}]|<<\s*:)/m
+
+/**
+ * Reads YAML: a list of users, or a map with such a list as `users`, whose other keys may hold anchors. A list at
+ * the left margin without anchors is parsed item by item, because the parser holds a hundred times as much as the text.
+ */
+export function* yamlRows(text: string, name: string, rules: RowRules): Generator<InputRow> {
+  const start = text.search(/^-(?:\s|$)/m)
+  const head = text.slice(0, Math.max(0, start)).split('\n')
+  if (start === -1 || reference.test(text) || !head.every((line) => blank.test(line))) {
+    yield* documentRows(text, name, rules)
+    return
   }
-
-  take(text: string, isLast: boolean): InputRow[] {
-    return this.#parts.take(text, isLast).flatMap((part) => this.#read(part))
-  }
-
-  #read(part: YamlPart): InputRow[] {
-    const { line, raw } = part
-    // The messages of the parser may quote a password, so they are neither shown nor logged.
-    const document = this.#yaml.parseDocument(raw, { ...yamlReading, prettyErrors: false, logLevel: 'error' })
-    const broken = (offset: number, message: string): InputRow[] => {
-      // A fault at the end belongs to this row, not to the line after it.
-      const before = raw.slice(0, Math.min(offset, raw.trimEnd().length))
-      const fault = { ...placeAfter({ line, column: 1 }, before), message }
-      return [{ index: this.#index++, line, row: undefined, faults: [fault], raw: asItem(part) }]
-    }
-    const [problem] = [...document.errors, ...document.warnings]
-    if (problem) {
-      return broken(problem.pos[0], `invalid YAML: ${problem.code.toLowerCase().replaceAll('_', ' ')}`)
-    }
-    const alias = findStrayAlias(document, this.#yaml)
-    if (alias !== undefined)
-      return broken(alias, 'unknown alias: its anchor is in another row or does not exist')
-    let value: unknown
-    try {
-      value = document.toJS()
-    } catch {
-      return broken(0, 'too large: its aliases expand to too many values')
-    }
-    if (part.type === 'item' && Array.isArray(value)) return [this.#row(part, document, value[0], [0])]
-    if (isPlainObject(value) && !Array.isArray(value['users'])) {
-      return [this.#row(part, document, value, [])]
-    }
-    throw new Failure('refused', `${this.#name}:${line}:1: expected a list of ${this.#rules.kind}`, {
-      hint: 'Begin each row with "- " at the left margin.',
-    })
-  }
-
-  #row(part: YamlPart, document: Document, value: unknown, prefix: FieldPath): InputRow {
-    const base = { line: part.line, column: 1 }
-    const source = { index: this.#index++, raw: asItem(part), start: base }
-    return objectRow(source, value, this.#rules, (path) =>
-      placeAfter(base, part.raw.slice(0, this.#offsetOf(document, [...prefix, ...path]))),
-    )
-  }
-
-  /** The offset of a field or an item of a list. */
-  #offsetOf(document: Document, path: FieldPath): number {
-    let node: unknown = document.contents
-    let offset = 0
-    for (const step of path) {
-      if (this.#yaml.isMap(node)) {
-        const pair = node.items.find(({ key }) => String(this.#yaml.isScalar(key) ? key.value : key) === step)
-        offset = rangeStart(pair?.key) ?? offset
-        node = pair?.value
-      } else if (this.#yaml.isSeq(node)) {
-        node = node.items[Number(step)]
-        offset = rangeStart(node) ?? offset
-      } else break
-    }
-    return offset
+  let line = head.length
+  for (const [index, raw] of text
+    .slice(start)
+    .split(/^(?=-(?:\s|$))/m)
+    .entries()) {
+    yield itemRow({ index, raw, line }, rules)
+    line += raw.split('\n').length - 1
   }
 }
 
-function rangeStart(node: unknown): number | undefined {
-  return (node as Node | undefined)?.range?.[0]
+/** One item of a list. */
+function itemRow(
+  { index, raw, line }: { index: number; raw: string; line: number },
+  rules: RowRules,
+): InputRow {
+  const placeOf = (at: number) => {
+    // A fault at the end belongs to this row, not to the line after it.
+    const place = placesIn(raw)(Math.min(at, raw.trimEnd().length))
+    return { ...place, line: place.line + line - 1 }
+  }
+  try {
+    const root = locateYaml(raw, bounds)
+    const item = root.kind === 'list' ? root.items[0] : undefined
+    return objectRow({ index, raw, start: { line, column: 1 } }, item ?? root, rules, placeOf)
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    const faults = error.faults
+      .slice(0, 1)
+      .map((fault) => ({ ...placeOf(fault.at), message: wordsOf(fault) }))
+    return { index, line, row: undefined, faults, raw }
+  }
 }
 
-/** The offset of an alias without an anchor before it. */
-function findStrayAlias(document: Document, { visit }: Yaml): number | undefined {
-  let offset: number | undefined
-  visit(document, {
-    Alias: (_, alias) => {
-      if (alias.resolve(document)) return undefined
-      offset = alias.range?.[0]
-      return visit.BREAK
-    },
-  })
-  return offset
+function* documentRows(text: string, name: string, rules: RowRules): Generator<InputRow> {
+  const placeOf = placesIn(text)
+  const refuse = (at: number, words: string, hint?: string): Failure => {
+    const { line, column } = placeOf(at)
+    return new Failure('refused', `${name}:${line}:${column}: ${words}`, { hint })
+  }
+  let root: Located
+  try {
+    root = locateYaml(text, bounds)
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    const [fault = { at: 0, words: '' }] = error.faults
+    throw refuse(fault.at, wordsOf(fault), error.isTooLarge ? splitHint : undefined)
+  }
+  if (root.kind === 'scalar' && root.value === null) return
+  const users = root.kind === 'map' ? root.entries.find(({ key }) => key === 'users')?.value : root
+  if (users?.kind !== 'list') {
+    const hint = 'Begin each user with "- ", below users: or at the left margin.'
+    throw refuse(users?.at ?? root.at, 'expected a list of users', hint)
+  }
+  for (const [index, item] of users.items.entries()) {
+    const value = plainValue(item)
+    // Without anchors, which are perhaps in another row.
+    const raw = rules.kind === 'managed users' ? '' : stringify([value], yamlWriting([value]))
+    yield objectRow({ index, raw, start: placeOf(item.at) }, item, rules, placeOf)
+  }
 }
 
-/** The text of a part in a file of failed rows. A document needs markers between items of a list. */
-function asItem({ type, raw }: YamlPart): string {
-  if (type === 'item') return raw
-  return `${raw.startsWith('---') ? '' : '---\n'}${raw}---\n`
+const splitHint =
+  'YAML with anchors, or below a key, is read as a whole. Split the file, or write a list without anchors.'
+
+/** Without what a message of the parser quotes, which may be a password. */
+function wordsOf({ words }: { words: string }): string {
+  return words.replace(/((?<=\w):\s| \\).*/s, '')
 }

@@ -163,7 +163,6 @@ export class Journal {
   closeWithoutSync(): void {
     try {
       this.#log.close()
-      this.#createdIds.close()
     } finally {
       this.#release()
     }

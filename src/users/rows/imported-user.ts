@@ -1,5 +1,4 @@
 import type { Advice } from '../../contract/advice.ts'
-import { isRecord } from '../../contract/notation/exact-json.ts'
 
 /** One row of the input: a user to create, or changes to the user `id`. */
 export interface ImportedUser {
@@ -83,7 +82,7 @@ export function emailOfKey(key: string): string {
 /** Sorts the names of objects, because CSV columns may be reordered. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
-  if (!isRecord(value)) return value ?? null
+  if (typeof value !== 'object' || value === null) return value ?? null
   const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
   return fields.map(([name, inner]) => [name, canonical(inner)])
 }

@@ -1,12 +1,10 @@
 import { nearest } from '../../contract/nearest-word.ts'
-import { ExactNumber } from '../../contract/notation/exact-json.ts'
+import { expandReferences } from '../../contract/notation/expand-references.ts'
+import { parseBoolean } from '../../contract/notation/text-value.ts'
 import type { FieldPath, ReportFault } from './check-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
 
 type Fields = Record<string, unknown>
-
-/** Maximum levels of metadata, because some parsers refuse deeper nesting. */
-const maxDepth = 100
 
 /**
  * Reads a row from a JSON or YAML value. Fields with a wrong type are reported and omitted.
@@ -77,21 +75,13 @@ function unknownField(field: string, known: readonly string[]): string {
 
 /** Whether metadata, or the value at a path in it, can be sent as JSON without a change. */
 export function checkMetadata(value: unknown, path: FieldPath, report: ReportFault): boolean {
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    report(path, 'a number must be finite')
+  if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
+    report(path, `a number must be at most ${Number.MAX_SAFE_INTEGER}: put a longer one in quotes`)
     return false
   }
-  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return true
-  if (path.length > maxDepth) {
-    report(path, `metadata is nested deeper than ${maxDepth} levels`)
-    return false
-  }
+  if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) {
     return value.every((item, index) => checkMetadata(item, [...path, index], report))
-  }
-  if (Object.getPrototypeOf(value) !== Object.prototype) {
-    report(path, 'metadata may contain only objects, lists, strings, numbers, true, false, and null')
-    return false
   }
   return Object.entries(value).every(([key, inner]) => {
     const here = [...path, key]
@@ -99,4 +89,35 @@ export function checkMetadata(value: unknown, path: FieldPath, report: ReportFau
     report(here, 'the key "__proto__" is not allowed')
     return false
   })
+}
+
+/**
+ * A row with `${NAME}` in its strings replaced by environment variables. The only field that is not a string,
+ * `settings.notifications_enabled`, can be a reference too.
+ */
+export function expandStrings(value: unknown, env: NodeJS.ProcessEnv, report: ReportFault): unknown {
+  const expand = (value: unknown, path: FieldPath): unknown => {
+    if (typeof value === 'string') {
+      const text = expandString(value, env, (message) => report(path, message))
+      return path.join('.') === 'settings.notifications_enabled' ? (parseBoolean(text) ?? text) : text
+    }
+    if (Array.isArray(value)) return value.map((item, index) => expand(item, [...path, index]))
+    if (!isPlainObject(value)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, expand(inner, [...path, key])]),
+    )
+  }
+  return expand(value, [])
+}
+
+/** @param report called with each reference that cannot be expanded */
+export function expandString(
+  value: string,
+  env: NodeJS.ProcessEnv,
+  report: (message: string) => void,
+): string {
+  if (!value.includes('${')) return value
+  const { text, faults } = expandReferences(value, env)
+  for (const { words } of faults) report(`the value ${words}`)
+  return text
 }

@@ -10,8 +10,11 @@ import { rowsOf, textInput } from '../../users/input/text-input.ts'
  * with (i).
  */
 
-/** JSON that a row cannot contain: a duplicate name, or 500 levels of nesting. */
-const isRefusedInRow = (name: string) => /duplicated_key|object_same_value|structure_500/.test(name)
+/** JSON that a row cannot contain: a duplicate name, 500 levels of nesting, or a number that is not exact. */
+const isRefusedInRow = (name: string) =>
+  /duplicated_key|object_same_value|structure_500|huge_exp|number_.*(overflow|too_big)|very_big|y_number\.json|real_(capital_e|exponent|fraction_exponent)\.|extreme/.test(
+    name,
+  )
 
 const reads = (read: () => unknown): boolean => {
   try {
@@ -47,7 +50,7 @@ describe('a text of JSONTestSuite', () => {
         const text = `[{"email":"a@example.com","metadata":{"x":${input}}}]`
         const [row] = await rowsOf(textInput('json', text, 7))
         expect(row?.faults).to.deep.equal([])
-        expect(JSON.stringify(row?.row?.metadata?.['x'])).to.equal(JSON.stringify(parseJson(input)))
+        expect(JSON.stringify(row?.row?.metadata?.['x'])).to.equal(JSON.stringify(JSON.parse(input)))
       })
     }
   }

@@ -13,8 +13,8 @@ const inputs: Record<InputFormat | 'yaml in a map', string> = {
   csv: 'email,name,password,metadata.a\r\na@x,"A, ""B""\nC",pw,1\r\n,"x,y",,\nb@x,,,"open\n"c@x",,,\nd@x,é😀,pw,2\ne@x,,,"\n',
   jsonl:
     '{"email":"a@x","name":"A","password":"pw","metadata":{"a":[1]}}\r\n{"emial":1}\n{"a":\n{"email":"b@x","role":"r"}',
-  json: '{"users":[\n  {"email":"a@x","name":"A","password":"pw"},\n {"emial":[1]}, 5, {"a":tru}, {"email":"b@x","role":"r"}]}',
-  yaml: '- email: a@x\n  name: |\n    A\n    - B\n  password: pw\n- email: *x\n- "open\n---\nemail: b@x\npermissions:\n- a:b\n--- {"emial": 1}\n---\n- email: c@x # last',
+  json: '{"users":[\n  {"email":"a@x","name":"A","password":"pw"},\n {"emial":[1]}, 5, {"a":true}, {"email":"b@x","role":"r"}]}',
+  yaml: '- email: a@x\n  name: |\n    A\n    - B\n  password: pw\n- email: !x y\n- "open\n- {"emial": 1}\n- email: b@x\n  permissions:\n  - a:b\n- email: c@x # last',
   'yaml in a map':
     'x: &pw pw\nusers:\n- email: a@x\n  name: "- A: \\n #"\n  password: *pw\n- email: b@x\n  metadata: {a: .inf}\n- c@x\n',
 }

@@ -60,8 +60,8 @@ describe('a CSV file', () => {
         expect(found.length).to.equal(rows.length)
         const lines = text.split('\n')
         for (const { line, column } of found) {
-          const characters = [...(lines[line - 1] ?? '')]
-          expect(characters.slice(column - 1).join('')).to.match(/^"?no address"?\r?$/)
+          const characters = lines[line - 1] ?? ''
+          expect(characters.slice(column - 1)).to.match(/^"?no address"?\r?$/)
           expect(characters[column - 2]).to.equal(',')
         }
       }),
@@ -147,7 +147,9 @@ describe('a CSV file', () => {
 
   it('has any metadata in columns with JSON', async () => {
     const key = fc.stringMatching(/^[a-zA-Z_.:= -]{0,8}[a-z]$/)
-    const value = fc.jsonValue({ maxDepth: 3 }).filter((one) => !JSON.stringify(one).includes('__proto__'))
+    const value = fc
+      .jsonValue({ maxDepth: 3 })
+      .filter((one) => !/__proto__|\d{16}|e\+/.test(JSON.stringify(one)))
     const metadata = fc.dictionary(key, value, { minKeys: 1, maxKeys: 5 })
     await fc.assert(
       fc.asyncProperty(fc.array(metadata, { minLength: 1, maxLength: 5 }), chunk, async (all, size) => {
@@ -165,25 +167,25 @@ describe('a CSV file', () => {
     )
   })
 
-  it('keeps the exact numbers of JSON, and reports each value that is not JSON at its cell', async () => {
-    const [row] = await rowsOf(textInput('csv', 'email,metadata.n := \na@x, 9007199254740993 \n'))
-    expect(JSON.stringify(row?.row?.metadata)).to.equal('{"n":9007199254740993}')
+  it('reports each value at its cell that is not JSON, or a number that a double cannot represent', async () => {
     const cells = [
       'five',
       '[1',
       '{""a"":1,""a"":2}',
       '{""__proto__"":1}',
       '1 2',
+      '9007199254740993',
       `${'['.repeat(200)}${']'.repeat(200)}`,
     ]
     const text = `email,name,metadata.seats:=\n${cells.map((cell, index) => `u${index}@x,é😀,"${cell}"`).join('\n')}\n`
     expect(await faultsOf('csv', text)).to.deep.equal([
-      '2:9 invalid JSON: not a JSON value; for text, name the column "metadata.seats"',
-      '3:9 invalid JSON: expected a comma or the end of the list',
-      '4:9 duplicate key "a"',
-      '5:9 the key "__proto__" is not allowed',
-      '6:9 invalid JSON: unexpected text after the value',
-      '7:9 metadata is nested deeper than 100 levels',
+      '2:10 invalid JSON: expected a JSON value; for text, name the column "metadata.seats"',
+      '3:10 invalid JSON: expected a comma or ]',
+      '4:10 duplicate key "a"',
+      '5:10 the key "__proto__" is not allowed',
+      '6:10 invalid JSON: unexpected text after the end of the JSON value; for text, name the column "metadata.seats"',
+      '7:10 a number must be at most 9007199254740991: put a longer one in quotes',
+      '8:10 invalid JSON: nested too deeply',
     ])
   })
 
@@ -200,12 +202,12 @@ describe('a CSV file', () => {
   })
 
   it('has each unclosed quote reported, however long it is', async () => {
-    const text = `email,name\na@x,"open\n${'b@x,fine\n'.repeat(150_000)}c@x,"\n`
+    const text = `email,name\na@x,"open\n${'b@x,fine and long\n'.repeat(90_000)}c@x,"\n`
     for (const size of [64 * 1024, text.length]) {
       const rows = await rowsOf(textInput('csv', text, size))
-      expect(rows.length).to.equal(150_002)
+      expect(rows.length).to.equal(90_002)
       expect(rows.filter(({ faults }) => faults.length > 0).map(({ line }) => line)).to.deep.equal([
-        2, 150_003,
+        2, 90_003,
       ])
     }
   })

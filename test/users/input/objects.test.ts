@@ -34,7 +34,6 @@ const writers: [string, InputFormat, (rows: readonly ImportedUser[]) => string][
   ['JSON in an object', 'json', (all) => `\ufeff${JSON.stringify({ users: all })}\n`],
   ['a YAML list', 'yaml', (all) => yaml.stringify(all, plain)],
   ['YAML in a map', 'yaml', (all) => `# all\n${yaml.stringify({ users: all }, plain)}`],
-  ['YAML documents', 'yaml', (all) => all.map((one) => `---\n${yaml.stringify(one, plain)}`).join('')],
   ['YAML flow mappings', 'yaml', (all) => all.map((one) => `- ${JSON.stringify(one)}\n`).join('')],
 ]
 
@@ -110,9 +109,9 @@ describe('a file of rows', () => {
       'permission "c" must have the form <action>:<resource>, such as read:chat',
     ]
     const at = (line: number, column: number): string[] =>
-      [19, 53, 95].map((offset, index) => `${line}:${column + offset - 1} ${messages[index]}`)
+      [20, 54, 96].map((offset, index) => `${line}:${column + offset - 1} ${messages[index]}`)
     expect(await faultsOf('jsonl', `{"email":"a@x"}\n\n${wrong}`)).to.deep.equal(at(3, 1))
-    expect(await faultsOf('json', `[{"email":"😀@x"}, ${wrong}]`)).to.deep.equal(at(1, 19))
+    expect(await faultsOf('json', `[{"email":"😀@x"}, ${wrong}]`)).to.deep.equal(at(1, 20))
     expect(await faultsOf('yaml', `# users\n- email: a@x\n- ${wrong}`)).to.deep.equal(at(3, 3))
   })
 
@@ -142,40 +141,24 @@ describe('a file of rows', () => {
     }
     const deep = `{"email":"a@x","metadata":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_001)}`
     const [fault] = await faultsOf('jsonl', deep)
-    expect(fault).to.match(/metadata is nested deeper than 100 levels$/)
+    expect(fault).to.match(/invalid JSON: nested too deeply$/)
   })
 
   it('has the position of invalid JSON, which the message does not quote', async () => {
     const texts: [string, string][] = [
       ['{"a" "b"}', '1:6 invalid JSON: expected a colon'],
-      ['{"a": hunter2}', '1:7 invalid JSON: not a JSON value'],
-      ['{"a": 1 "b"}', '1:9 invalid JSON: expected a comma or the end of the object'],
+      ['{"a": hunter2}', '1:7 invalid JSON: expected a JSON value'],
+      ['{"a": 1 "b"}', '1:9 invalid JSON: expected a comma or }'],
       ['{"a": 1,}', '1:9 invalid JSON: expected a key in double quotes'],
-      ["{'a': 1}", '1:2 invalid JSON: expected a key in double quotes or the end of the object'],
-      ['{"a": [1,]}', '1:10 invalid JSON: expected a value'],
-      ['{"a": [1}', '1:9 invalid JSON: expected a comma or the end of the list'],
-      ['{"a": "\\x"}', '1:7 invalid JSON: not a JSON value'],
-      ['{"a": "b', '1:7 invalid JSON: not a JSON value'],
-      ['{"a": {', '1:8 invalid JSON: expected a key in double quotes or the end of the object'],
-      ['{"a": 1} x', '1:10 invalid JSON: unexpected text after the value'],
+      ["{'a': 1}", '1:2 invalid JSON: expected a key in double quotes or }'],
+      ['{"a": [1,]}', '1:10 invalid JSON: expected a JSON value'],
+      ['{"a": [1}', '1:9 invalid JSON: expected a comma or ]'],
+      ['{"a": "\\x"}', '1:7 invalid JSON: not a JSON string'],
+      ['{"a": "b', '1:7 invalid JSON: not a JSON string'],
+      ['{"a": {', '1:8 invalid JSON: expected a key in double quotes or }'],
+      ['{"a": 1} x', '1:10 invalid JSON: unexpected text after the end of the JSON value'],
     ]
     for (const [line, fault] of texts) expect(await faultsOf('jsonl', line), line).to.deep.equal([fault])
-  })
-
-  it('has each name as it was written after a similar one with a backslash', async () => {
-    const pairs = [
-      ['\\', '"'],
-      ['x\\', 'x\n'],
-      [`\\n${'a'.repeat(19)}`, `\n${'a'.repeat(21)}`],
-    ]
-    for (const [index, pair] of pairs.entries()) {
-      const given = pair.map((key) => ({
-        email: `${pair.indexOf(key)}@x`,
-        metadata: { [`pair ${index}`]: 0, [key]: 1 },
-      }))
-      const read = await rowsOf(textInput('jsonl', given.map((one) => JSON.stringify(one)).join('\n')))
-      expect(read.map(({ row }) => row)).to.deep.equal(given)
-    }
   })
 
   it('is refused at the second one of two equal names in an object', async () => {
@@ -190,78 +173,35 @@ describe('a file of rows', () => {
     ]
     for (const [text, faults] of texts) {
       expect(await faultsOf('jsonl', text), text).to.deep.equal(faults)
+      const whole = faultsOf('json', `[${text}]`).then(
+        (none) => none,
+        ({ message }) => [message.replace(/^rows:/, '').replace(': ', ' ')],
+      )
       const inList = faults.map((fault) => fault.replace(/:(\d+)/, (_, column) => `:${Number(column) + 1}`))
-      expect(await faultsOf('json', `[${text}]`), text).to.deep.equal(inList)
+      expect(await whole, text).to.deep.equal(inList)
     }
-  })
-
-  it('is refused if an object repeats a name, and only then', async () => {
-    interface Generated {
-      text: string
-      repeats: boolean
-    }
-    const name = fc.constantFrom('a', 'b', '"', '\\', '{', ':', '')
-    const { object } = fc.letrec<{ value: Generated; object: Generated; list: Generated }>((tie) => ({
-      value: fc.oneof(
-        { maxDepth: 3 },
-        fc
-          .constantFrom('1', '1.0', 'null', '"a"', '"\\""', '"\\":"', '"{"', '"a:"', '":"')
-          .map((text) => ({ text, repeats: false })),
-        tie('object'),
-        tie('list'),
-      ),
-      object: fc.array(fc.tuple(name, tie('value')), { maxLength: 3 }).map((pairs) => ({
-        text: `{${pairs.map(([key, { text }]) => `${JSON.stringify(key)} : ${text}`).join(', ')}}`,
-        repeats:
-          new Set(pairs.map(([key]) => key)).size < pairs.length || pairs.some(([, { repeats }]) => repeats),
-      })),
-      list: fc.array(tie('value'), { maxLength: 3 }).map((items) => ({
-        text: `[${items.map(({ text }) => text).join()}]`,
-        repeats: items.some(({ repeats }) => repeats),
-      })),
-    }))
-    await fc.assert(
-      fc.asyncProperty(object, async ({ text, repeats }) => {
-        const faults = await faultsOf('jsonl', `{"email":"a@x","metadata":${text}}`)
-        expect(/duplicate key /.test(faults.join()), text).to.equal(repeats)
-      }),
-    )
   })
 
   it('has one fault for each invalid item of YAML, which the message does not quote', async () => {
     const items = [
       '- email: a@x\n  email: b@x',
       '- password: !hunter2 x',
-      '- password: *hunter2',
-      '- email: &one a@x',
-      '- email: *one',
       '- name: "open',
+      '- password: "\\hunter2"',
       '- email: c@x\n  metadata: {a: .inf}',
       '- - email: a@x',
       '- email: d@x',
     ]
     expect(await faultsOf('yaml', items.join('\n'))).to.deep.equal([
-      '2:3 invalid YAML: duplicate key',
-      '3:13 invalid YAML: tag resolve failed',
-      '4:13 unknown alias: its anchor is in another row or does not exist',
-      '6:10 unknown alias: its anchor is in another row or does not exist',
-      '7:14 invalid YAML: missing char',
-      '9:14 a number must be finite',
-      '10:3 a row must be an object',
+      '2:3 duplicate key email',
+      '3:13 Unresolved tag',
+      '4:14 Missing closing "quote',
+      '5:14 Invalid escape sequence',
+      '7:14 a number must be at most 9007199254740991: put a longer one in quotes',
+      '8:3 a row must be an object',
     ])
-  })
-
-  it('can mix YAML documents and lists', async () => {
-    const whole =
-      '%YAML 1.2\n---\n# one\nemail: a@x\nname: |\n  - A\n  B\npermissions:\n- a:b\n---\n- email: b@x\n-\n  email: c@x\n...\n--- {email: d@x} # four\n---\n'
-    const read = await rowsOf(textInput('yaml', whole))
-    expect(read.map(({ row, line }) => [line, row?.email])).to.deep.equal([
-      [4, 'a@x'],
-      [11, 'b@x'],
-      [12, 'c@x'],
-      [15, 'd@x'],
-    ])
-    expect(read[0]?.row).to.deep.equal({ email: 'a@x', name: '- A\nB\n', permissions: ['a:b'] })
+    const failure = await failureOf(() => faultsOf('yaml', '- password: *hunter2'))
+    expect(failure.message).to.equal('rows:1:13: unknown alias')
   })
 
   const refused: [InputFormat, string, string][] = [
@@ -271,25 +211,29 @@ describe('a file of rows', () => {
     ['json', '{"users": []}', 'rows contains no users'],
     ['json', '{"email":"a@x"}', 'rows:1:1: expected a list of objects or {"users": [...]}'],
     ['json', '\n 5', 'rows:2:2: expected a list of objects or {"users": [...]}'],
-    ['json', '[\n{"email":"a@x"},\n{"email":', 'rows:3:1: unexpected end of file: the list is not closed'],
-    ['json', '{"users":[{"email":"a@x"}]', 'rows:1:27: unexpected end of file: the list is not closed'],
-    ['json', '[{"email":"a@x"} {}]', 'rows:1:18: expected a comma or end of the list'],
-    ['json', '[{"email":"a@x"},]', 'rows:1:18: expected a row of the list'],
-    ['json', '[{"email":"a@x"}] x', 'rows:1:19: unexpected text after the list'],
-    ['json', '{"users":[],"a":1}', 'rows:1:12: unexpected key: the object may contain only "users"'],
+    ['json', '[\n{"email":"a@x"},\n{"email":', 'rows:3:10: invalid JSON: expected a JSON value'],
+    ['json', '{"users":[{"email":"a@x"}]', 'rows:1:27: invalid JSON: expected a comma or }'],
+    ['json', '[{"email":"a@x"} {}]', 'rows:1:18: invalid JSON: expected a comma or ]'],
+    ['json', '[{"email":"a@x"},]', 'rows:1:18: invalid JSON: expected a JSON value'],
+    [
+      'json',
+      '[{"email":"a@x"}] x',
+      'rows:1:19: invalid JSON: unexpected text after the end of the JSON value',
+    ],
+    ['json', '{"users":[],"a":1}', 'rows:1:1: expected a list of objects or {"users": [...]}'],
     ['yaml', '# nothing\n---\n', 'rows contains no users'],
     ['yaml', '%YAML 1.1\n---\n- email: a@x\n', 'rows:1:1: the file is YAML 1.1; only YAML 1.2 is supported'],
-    [
-      'yaml',
-      '- email: a@x\n...\n%YAML 1.1 # old\n---\nemail: b@x\nmetadata: {a: yes, b: 010}\n',
-      'rows:3:1: the file is YAML 1.1; only YAML 1.2 is supported',
-    ],
     ['yaml', 'users:\n  email: a@x', 'rows:2:3: expected a list of users'],
-    ['yaml', '- email: a@x\n---\nhello', 'rows:3:1: expected a list of users'],
+    ['yaml', 'email: a@x', 'rows:1:1: expected a list of users'],
     ['jsonl', `{"email":"${'a'.repeat(2_000_000)}"}`, 'rows:1: the row is longer than 1 MiB'],
-    ['json', `[\n{"email":"${'a'.repeat(2_000_000)}"}]`, 'rows:2: the row is longer than 1 MiB'],
-    ['yaml', `- email: x\n${'  # a\n'.repeat(300_000)}`, 'rows:1: the row is longer than 1 MiB'],
   ]
+  it('is refused with more than 100,000 rows, or more than 64 MiB of JSON', async () => {
+    const many = await failureOf(() => rowsOf(textInput('jsonl', '{"email":"a@x"}\n'.repeat(100_001))))
+    expect([many.kind, many.message]).to.deep.equal(['refused', 'rows has more than 100,000 rows'])
+    const large = await failureOf(() => rowsOf(textInput('json', Buffer.alloc(64 * 1024 * 1024 + 1, ' '))))
+    expect([large.kind, large.message]).to.deep.equal(['refused', 'rows is larger than 64 MiB'])
+  })
+
   for (const [format, given, message] of refused) {
     it(`is refused as a whole: ${format} ${JSON.stringify(given.slice(0, 40))}`, async () => {
       const failure = await failureOf(() => rowsOf(textInput(format, given)))

@@ -7,83 +7,51 @@ import {
 } from '../../../contract/notation/foreign-encoding.ts'
 import type { Input } from '../input.ts'
 
-const newline = 10
-
 /**
  * Decodes an input in chunks, without a byte order mark.
  *
  * @throws Failure `refused` for text that is not UTF-8 or contains NUL, with the line
  */
-export async function* decodeChunks(input: Pick<Input, 'name' | 'read'>): AsyncGenerator<string> {
+export async function* decodeChunks({ name, read }: Pick<Input, 'name' | 'read'>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let first: Uint8Array = new Uint8Array()
   let line = 1
-  let rest: Buffer = Buffer.alloc(0)
-  let isFirst = true
-  let first: Uint8Array = rest
-  for await (const chunk of input.read()) {
-    const bytes =
-      rest.length === 0
-        ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
-        : Buffer.concat([rest, chunk])
-    if (first.length < 4) first = Buffer.concat([first, chunk.subarray(0, 4)]).subarray(0, 4)
-    const length = completeLength(bytes)
-    const part = bytes.subarray(0, length)
-    check(part, { line, name: input.name, first })
-    line += countLines(part)
-    const text = part.toString()
-    rest = Buffer.from(bytes.subarray(length))
-    if (length === 0) continue
-    yield isFirst ? text.replace(/^\ufeff/, '') : text
-    isFirst = false
+  const notUtf8 = (at: number): Failure => {
+    const hint = conversionHint(first, name)
+    return new Failure('refused', `${name} is ${encodingWords(first)} at line ${at}`, { hint })
   }
-  if (rest.length > 0) throw notUtf8({ line, name: input.name, first })
-}
-
-/** The number of bytes before an incomplete last character (RFC 3629 section 3). */
-function completeLength(bytes: Buffer): number {
-  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
-    const byte = bytes[bytes.length - back] ?? 0
-    if (byte < 0x80) break
-    if (byte >= 0xc0) {
-      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
-      return length > back ? bytes.length - back : bytes.length
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined })
+    } catch {
+      throw notUtf8(line + (chunk ? linesBeforeFault(chunk) : 0))
     }
   }
-  return bytes.length
-}
-
-/** The place of a chunk, and the first bytes of the input. */
-interface ChunkStart {
-  line: number
-  name: string
-  first: Uint8Array
-}
-
-function check(bytes: Buffer, start: ChunkStart): void {
-  const { line, name, first } = start
-  if (!isUtf8(bytes)) throw notUtf8({ ...start, line: line + linesBeforeFault(bytes) })
-  const nul = bytes.indexOf(0)
-  if (nul === -1) return
-  const at = line + countLines(bytes.subarray(0, nul))
-  if (foreignEncodingOf(first) !== undefined) throw notUtf8({ ...start, line: at })
-  throw new Failure('refused', `${name} is not text: NUL character on line ${at}`)
-}
-
-/** Lines can be checked separately, because no multibyte character contains the byte of a newline. */
-function linesBeforeFault(bytes: Buffer): number {
-  for (let line = 0, start = 0; ; line++) {
-    const end = bytes.indexOf(newline, start)
-    if (end === -1 || !isUtf8(bytes.subarray(start, end))) return line
-    start = end + 1
+  for await (const chunk of read()) {
+    if (first.length === 0) first = chunk.slice(0, 4)
+    const text = decode(chunk)
+    const nul = text.indexOf('\0')
+    if (nul !== -1) {
+      const at = line + newlinesIn(text.slice(0, nul))
+      if (foreignEncodingOf(first) !== undefined) throw notUtf8(at)
+      throw new Failure('refused', `${name} is not text: NUL character on line ${at}`)
+    }
+    line += newlinesIn(text)
+    yield text
   }
+  decode()
 }
 
-function countLines(bytes: Buffer): number {
-  let count = 0
-  for (let at = bytes.indexOf(newline); at !== -1; at = bytes.indexOf(newline, at + 1)) count++
-  return count
+/** A multibyte character contains no byte of a newline, but may begin in the chunk before. */
+function linesBeforeFault(chunk: Uint8Array): number {
+  const lines = Buffer.from(chunk)
+    .toString('latin1')
+    .replace(/^[\x80-\xbf]{1,3}/, '')
+    .split('\n')
+  const faulty = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')))
+  return faulty === -1 ? lines.length - 1 : faulty
 }
 
-function notUtf8({ name, line, first }: ChunkStart): Failure {
-  const hint = conversionHint(first, name)
-  return new Failure('refused', `${name} is ${encodingWords(first)} at line ${line}`, { hint })
+function newlinesIn(text: string): number {
+  return text.split('\n').length - 1
 }

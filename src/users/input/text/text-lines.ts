@@ -1,4 +1,4 @@
-import { maxRowLength, rowTooLarge } from '../row-place.ts'
+import { maxRowLength, rowTooLarge } from '../input-row.ts'
 
 /** A line of the input, from 1, without its newline. */
 export interface TextLine {

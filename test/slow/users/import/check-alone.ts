@@ -8,7 +8,6 @@ import { UniqueValues } from '../../../../src/users/input/unique-values.ts'
 
 const input = await openInput(process.argv[2] ?? '', {
   signal: new AbortController().signal,
-  spoolDirectory: '',
   stdin: new PassThrough(),
   untilEnded: () => () => {},
   resolvePath: String,

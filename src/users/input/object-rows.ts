@@ -1,0 +1,134 @@
+import { Failure } from '../../contract/failure.ts'
+import { describeJsonFault, type LocatedJson, locateJson } from '../../contract/notation/locate-json.ts'
+import { type FilePosition, type Located, placesIn } from '../../contract/notation/located.ts'
+import { checkRow, type FieldPath, type ReportFault } from '../rows/check-row.ts'
+import { expandStrings, readObject } from '../rows/read-object.ts'
+import { type InputRow, placeAfter, type RowFault, type RowRules, sortFaults } from './input-row.ts'
+import { TextLines } from './text/text-lines.ts'
+
+/** Maximum levels of a file, because some parsers refuse deeper nesting. */
+const bounds = { depth: 100 }
+
+/** The source text of a row, and its place. */
+interface RowSource {
+  index: number
+  raw: string
+  start: FilePosition
+}
+
+/**
+ * Reads and checks a row that is an object.
+ *
+ * @param placeOf converts an offset of the located value
+ */
+export function objectRow(
+  { index, raw, start }: RowSource,
+  located: Located,
+  { kind, extraCheck, env }: RowRules,
+  placeOf: (at: number) => FilePosition,
+): InputRow {
+  let faults: RowFault[] | undefined
+  const report: ReportFault = (path, message, advice) => {
+    faults ??= []
+    faults.push({ ...placeOf(offsetOf(located, path)), message, advice })
+  }
+  const value = plainValue(located)
+  const row = readObject(env ? expandStrings(value, env, report) : value, kind, report)
+  if (row) {
+    checkRow(row, kind, faults === undefined, report)
+    extraCheck?.(row, { index, line: start.line, isFaulty: faults !== undefined }, report)
+  }
+  return { index, line: start.line, row, faults: sortFaults(faults), raw }
+}
+
+/** A value with doubles as its numbers. */
+export function plainValue(located: Located): unknown {
+  if (located.kind === 'list') return located.items.map(plainValue)
+  // Object.fromEntries defines a property of any name, even `__proto__`.
+  if (located.kind === 'map')
+    return Object.fromEntries(located.entries.map(({ key, value }) => [key, plainValue(value)]))
+  const { value } = located
+  return typeof value === 'object' && value !== null ? Number(value) : value
+}
+
+/** Where a field with its name, or an item of a list, begins. */
+function offsetOf(root: Located, path: FieldPath): number {
+  let located: Located | undefined = root
+  let offset = root.at
+  for (const step of path) {
+    if (located?.kind === 'map') {
+      const entry: { keyAt: number; value: Located } | undefined = located.entries.find(
+        ({ key }) => key === step,
+      )
+      offset = entry?.keyAt ?? offset
+      located = entry?.value
+    } else if (located?.kind === 'list') {
+      located = located.items[Number(step)]
+      offset = located?.at ?? offset
+    } else break
+  }
+  return offset
+}
+
+/** A JSON text without duplicate names. @returns its first fault otherwise */
+export function readStrictJson(text: string): { root: Located } | { fault: { at: number; message: string } } {
+  const { root, fault, repeated }: LocatedJson = locateJson(text, bounds)
+  const [twice] = repeated
+  if (twice) return { fault: { at: twice.at, message: `duplicate key ${JSON.stringify(twice.name)}` } }
+  if (root && !fault) return { root }
+  const { at, expected } = fault ?? { at: 0, expected: 'value' }
+  return { fault: { at, message: `invalid JSON: ${describeJsonFault({ at, expected }, text, bounds)}` } }
+}
+
+/** Reads JSONL: one object per line. */
+export async function* jsonLineRows(
+  chunks: AsyncIterable<string>,
+  name: string,
+  rules: RowRules,
+): AsyncGenerator<InputRow[]> {
+  const lines = new TextLines(name)
+  let index = 0
+  const read = (text: string, isLast: boolean): InputRow[] =>
+    lines
+      .take(text, isLast)
+      .filter(({ text }) => text.trim() !== '')
+      .map(({ line, text }) => jsonLineRow({ index: index++, raw: text.replace(/\r$/, ''), line }, rules))
+  for await (const chunk of chunks) yield read(chunk, false)
+  yield read('', true)
+}
+
+function jsonLineRow(
+  { index, raw, line }: { index: number; raw: string; line: number },
+  rules: RowRules,
+): InputRow {
+  const start = { line, column: 1 }
+  const placeOf = (at: number) => placeAfter(start, raw.slice(0, at))
+  const read = readStrictJson(raw)
+  if ('root' in read) return objectRow({ index, raw, start }, read.root, rules, placeOf)
+  const { at, message } = read.fault
+  return { index, line, row: undefined, faults: [{ ...placeOf(at), message }], raw }
+}
+
+/** Reads a JSON list of objects, which may be the `users` of an object. */
+export function* jsonListRows(text: string, name: string, rules: RowRules): Generator<InputRow> {
+  if (text.trim() === '') return
+  const placeOf = placesIn(text)
+  const refuse = (at: number, words: string, code?: 'json_lines'): Failure => {
+    const { line, column } = placeOf(at)
+    return new Failure('refused', `${name}:${line}:${column}: ${words}`, { advice: code && [{ code }] })
+  }
+  const read = readStrictJson(text)
+  if ('fault' in read) {
+    throw refuse(read.fault.at, read.fault.message, /^\s*\{/.test(text) ? 'json_lines' : undefined)
+  }
+  const { root } = read
+  const users = root.kind === 'map' && root.entries.length === 1 ? root.entries[0] : undefined
+  const list = users?.key === 'users' ? users.value : root
+  if (list.kind !== 'list')
+    throw refuse(list.at, 'expected a list of objects or {"users": [...]}', 'json_lines')
+  for (const [index, item] of list.items.entries()) {
+    const start = placeOf(item.at)
+    const source = { index, raw: text.slice(item.at, item.end), start }
+    yield { ...objectRow(source, item, rules, placeOf), column: start.column }
+  }
+}
