@@ -2,8 +2,8 @@ import { distance } from 'fastest-levenshtein'
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import type { ComparedEntry } from './compare-user.ts'
-import { combined } from './state/load-state.ts'
-import { formatEntry, keyOf, type StateEntry } from './state/state-entry.ts'
+
+import { combined, formatEntry, keyOf, type StateEntry } from './state/state-entry.ts'
 import type { UsersState } from './state/users-state.ts'
 
 /**
@@ -111,7 +111,7 @@ function noEntry(
   })
 }
 
-/** The most similar email, without holding all of them in memory. */
+/** The most similar email. */
 function nearestEmail(email: string, state: UsersState): string | undefined {
   const key = keyOf(email)
   let best: string | undefined

@@ -247,7 +247,6 @@ describe('users apply', function () {
     expectFailure(await runChatctl(sandbox, command, options()), 3, '--yes')
     const state = await UsersState.open(path('users.state.json'), {
       service: server.url,
-      signal: new AbortController().signal,
       access: 'write',
     })
     expectFailure(await apply('--no-password'), 7, 'Another chatctl process is using users.state.json')

@@ -46,10 +46,9 @@ export default class UsersAdopt extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersAdopt)
     const users = args.user.map((word) => (word === '-' ? word : readPair(word)))
-    const [sending, { UsersState }, { defaultStateName }, { adoptUsers }] = await Promise.all([
+    const [sending, { defaultStateName, UsersState }, { adoptUsers }] = await Promise.all([
       loadSending(),
       import('../../users/state/users-state.ts'),
-      import('../../users/state/state-path.ts'),
       import('../../users/adopt-users.ts'),
     ])
     for (const user of users) if (user !== '-') sending.checkId(user)

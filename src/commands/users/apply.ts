@@ -76,16 +76,14 @@ export default class UsersApply extends BaseCommand {
     context.demandNamedService()
     const [
       { UserFiles },
-      { UsersState },
+      { stateNameFor, UsersState },
       { runApply },
-      { stateNameFor },
       { printedDifferences },
       { plannedRequests },
     ] = await Promise.all([
       import('../../users/user-files.ts'),
       import('../../users/state/users-state.ts'),
       import('../../users/apply/apply-run.ts'),
-      import('../../users/state/state-path.ts'),
       import('../../users/apply/users-plan.ts'),
       import('../../users/apply/planned-user.ts'),
     ])

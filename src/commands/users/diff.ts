@@ -115,9 +115,8 @@ export default class UsersDiff extends BaseCommand {
     flags: Comparison,
     context: Context,
   ): Promise<PrintedDifferences> {
-    const [{ UsersState }, { stateNameFor }, { printedDifferences }] = await Promise.all([
+    const [{ stateNameFor, UsersState }, { printedDifferences }] = await Promise.all([
       import('../../users/state/users-state.ts'),
-      import('../../users/state/state-path.ts'),
       import('../../users/apply/users-plan.ts'),
     ])
     const name = flags.state ?? stateNameFor(first)

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import type { Context } from '../../cli/context/context.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { resolveNewPath } from '../../cli/host.ts'
@@ -8,9 +7,6 @@ import { planServiceOf } from '../settings/settings-change.ts'
 
 /** Grace period in ms, to write the next generation of a large state file after a signal. */
 const grace = 60_000
-
-/** Size in bytes from which memory matters more than speed: about 130,000 users. */
-const largeState = 16 * 1024 * 1024
 
 /**
  * @param summary what the state file is used for, and its default
@@ -33,20 +29,12 @@ export function stateOf(
   access: StateOptions['access'],
   results?: string,
 ): [path: string, options: StateOptions] {
-  const { host, signal } = context
+  const { host } = context
   const path = resolveNewPath(host, name)
   if (results !== undefined && context.resolvePath(results) === path) {
     throw new Failure('usage', `Cannot write the results to ${results}: it is the state file`)
   }
-  host.keepHeapSmall(isLarge(path) ? 'memory' : 'speed')
+  host.keepHeapSmall('speed')
   if (access === 'write') host.allowGrace(grace)
-  return [path, { service: planServiceOf(context), signal, access, name }]
-}
-
-function isLarge(path: string): boolean {
-  try {
-    return statSync(path).size >= largeState
-  } catch {
-    return false
-  }
+  return [path, { service: planServiceOf(context), access, name }]
 }

@@ -18,6 +18,7 @@ import type { KnownQuota } from '../send/known-quota.ts'
 import { mapInOrder } from '../send/map-in-order.ts'
 import { ServiceHealth } from '../send/service-health.ts'
 import { Throttle, type ThrottleOptions } from '../send/throttle.ts'
+import { keyOf, type StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { UserFiles } from '../user-files.ts'
 import type { UsersPlanFile } from '../users-plan-file.ts'
@@ -79,6 +80,7 @@ export async function planUsers(options: PlanUsersOptions): Promise<UsersPlan> {
     for (const user of users) building.add(user, state.find(user.wanted.email))
     return { ...building.finish(unmanaged), counts }
   }
+  const wanted = new Set<string>()
   const isChosen = await chooseUsers(source, options)
   const read = readerOf(options)
   async function* placed(files: Pick<UserFiles, 'users'>) {
@@ -88,7 +90,7 @@ export async function planUsers(options: PlanUsersOptions): Promise<UsersPlan> {
     placed(source),
     concurrency,
     async ({ user, file, line }): Promise<PlannedUser> => {
-      state.markWanted(user.email)
+      wanted.add(keyOf(user.email))
       const entry = state.find(user.email)
       const known = entry ?? recorded(user.email)
       const isRead = known?.creation === undefined && (isChosen?.(user.email) ?? true)
@@ -111,17 +113,30 @@ export async function planUsers(options: PlanUsersOptions): Promise<UsersPlan> {
     building.add(user, state.find(user.wanted.email))
     onCompared(building.counts, throttle.known)
   }
-  return building.finish(state.unmanaged())
+  return building.finish(state.entries().filter(({ email }) => !wanted.has(keyOf(email))))
 }
 
-/** @returns which of the known users are read; undefined for all */
+/**
+ * Chooses the known users that were never checked, then the least recently checked.
+ *
+ * @returns which of the users are read; undefined for all
+ */
 async function chooseUsers(
   files: Pick<UserFiles, 'users'>,
   { state, limitReads }: PlanUsersOptions,
 ): Promise<((email: string) => boolean) | undefined> {
   if (limitReads === undefined) return undefined
-  for await (const batch of files.users()) for (const { user } of batch) state.markWanted(user.email)
-  return state.leastRecentlyChecked(limitReads)
+  const known: StateEntry[] = []
+  for await (const batch of files.users()) {
+    for (const { user } of batch) {
+      const entry = state.find(user.email)
+      if (entry?.id !== undefined) known.push(entry)
+    }
+  }
+  const rankOf = ({ checkedAt = '', email }: StateEntry) => `${checkedAt} ${keyOf(email)}`
+  const ranked = known.sort((one, other) => (rankOf(one) < rankOf(other) ? -1 : 1))
+  const chosen = new Set(ranked.slice(0, limitReads).map(({ email }) => keyOf(email)))
+  return (email) => chosen.has(keyOf(email))
 }
 
 /** @returns reads a user, if its id is known */

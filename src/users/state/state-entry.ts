@@ -5,7 +5,7 @@ import { faultsOf } from '../../contract/faults.ts'
 export interface StateEntry {
   email: string
   /** Undefined while the outcome of its creation is unknown, or the response had no id. */
-  id: string | undefined
+  id?: string
   /**
    * `unknown` is set before the create is sent, and removed when its outcome is known. `forgotten`: the user may be
    * created, whatever the record of changes has.
@@ -43,59 +43,8 @@ export function readEntry(value: unknown): StateEntry | string {
       ? 'a user must be an object'
       : `${fault.path} ${fault.message}`
   }
-  const { email, id, creation, hashes, checkedAt, found } = parsed.data
-  if (id === undefined && creation === undefined) return 'id is missing'
-  return {
-    email,
-    id,
-    hashes,
-    ...(creation && { creation }),
-    ...(checkedAt !== undefined && { checkedAt }),
-    ...(found && { found }),
-  }
-}
-
-/** An entry as it is stored. */
-export interface EntryText {
-  email: string
-  id: string | undefined
-  /** As `formatEntry` writes it. */
-  body: string
-}
-
-export function textOf(entry: StateEntry): EntryText {
-  return { email: entry.email, id: entry.id, body: formatEntry(entry) }
-}
-
-/** A JSON string without escapes, which is not empty. */
-const plain = String.raw`"([^"\\\u0000-\u001f]+)"`
-const pair = String.raw`"[^"\\\u0000-\u001f]+":"[\w-]{11}"`
-const usual = new RegExp(
-  String.raw`^\{"email":${plain},"id":${plain},"hashes":\{(|${pair}(?:,${pair})*)\}(?:,"checkedAt":"\d{4}-\d\d-\d\dT[\d:.]+Z")?\}$`,
-)
-
-/**
- * Reads what `formatEntry` has written, without parsing it: a file may have a million entries.
- *
- * @returns undefined for any other text, and for an unusual entry
- */
-export function readFormatted(body: string): EntryText | undefined {
-  const [, email, id, hashes = ''] = usual.exec(body) ?? []
-  return email !== undefined && id !== undefined && isSorted(hashes) ? { email, id, body } : undefined
-}
-
-/** @param hashes the text of a list of pairs */
-function isSorted(hashes: string): boolean {
-  const between = '":"","'.length + 11
-  let last = ''
-  for (let from = 1; from < hashes.length; ) {
-    const end = hashes.indexOf('"', from)
-    const name = hashes.slice(from, end)
-    if (name <= last) return false
-    last = name
-    from = end + between
-  }
-  return true
+  const { id, creation } = parsed.data
+  return id === undefined && creation === undefined ? 'id is missing' : parsed.data
 }
 
 /** The entry on one line. Equal entries have equal texts. */
@@ -109,4 +58,15 @@ export function formatEntry({ email, id, creation, hashes, checkedAt, found }: S
 /** Emails are compared without case. */
 export function keyOf(email: string): string {
   return email.toLowerCase()
+}
+
+/** From the least that can be known about a creation to the most. */
+const creations: readonly StateEntry['creation'][] = ['forgotten', 'unknown', 'nameless', undefined]
+
+/** The entry of the two that says more; of two with an ID, the first one, with the hashes on which both agree. */
+export function combined(one: StateEntry, other: StateEntry): StateEntry {
+  const more = creations.indexOf(other.creation) - creations.indexOf(one.creation)
+  if (more !== 0) return more > 0 ? other : one
+  const hashes = Object.entries(one.hashes).filter(([path, hash]) => other.hashes[path] === hash)
+  return { ...one, hashes: Object.fromEntries(hashes) }
 }

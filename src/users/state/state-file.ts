@@ -1,15 +1,16 @@
-import { copyFileSync, createReadStream, existsSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, lstatSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import * as z from 'zod/mini'
 import { Failure } from '../../contract/failure.ts'
-import { locateJson } from '../../contract/notation/locate-json.ts'
+import { type LocatedJson, locateJson } from '../../contract/notation/locate-json.ts'
 import { placesIn } from '../../contract/notation/located.ts'
+import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
+import { decodeText } from '../../system/files/decode-text.ts'
 import { DocumentFile } from '../../system/files/document-file.ts'
-import { demandSize, maxTextBytes } from '../../system/files/read-named-file.ts'
+import { maxTextBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from '../../system/files/replace-file.ts'
-import { decodeChunks } from '../input/text/decode-chunks.ts'
-import { TextLines } from '../input/text/text-lines.ts'
-import { type EntryText, readEntry, readFormatted, textOf } from './state-entry.ts'
+import { formatEntry, keyOf, readEntry, type StateEntry } from './state-entry.ts'
 
 /** A state file on disk. */
 export interface StateFile {
@@ -23,9 +24,6 @@ export interface StateHeader {
   /** Number of the generation. */
   serial: number
 }
-
-/** Called with each user and its line. */
-type OnEntry = (entry: EntryText, line: number) => void
 
 const format = 'chatctl-users-state'
 const version = 1
@@ -43,131 +41,133 @@ const opening = '"users":['
 const closing = ']}'
 
 const conflictMarker = /^(<{7}|\|{7}|={7}|>{7})( |$)/
-const bounds = { depth: 10 }
 
 const backupOf = (path: string): string => `${path}.backup`
 
+/** The path without symbolic links; the last one may name a file that does not exist yet. */
+export function targetOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path)
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
+  return isLink ? resolve(dirname(path), readlinkSync(path)) : path
+}
+
+/** To notice that another program has replaced a file. */
+export function identityOf({ path }: StateFile): string | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stats && `${stats.ino} ${stats.mtimeNs}`
+}
+
 /**
- * Reads a state file. One that chatctl wrote is read line by line, with any order of the lines and any commas
- * at their ends, as after a merge. One that was formatted differently is read at once.
+ * Reads a state file. The lines that chatctl wrote may have any order and any commas at their ends, as after a merge.
  *
  * @throws Failure `refused` for invalid content, with its line; `conflict` for another version; `storage`
  */
-export async function readStateFile(
-  file: StateFile,
-  signal: AbortSignal,
-  onEntry: OnEntry,
-): Promise<StateHeader> {
-  const chunks = decodeChunks({ name: file.name, read: () => readChunks(file, signal) })
-  const { done, value: first = '' } = await chunks.next()
-  const firstLine = first.slice(0, first.indexOf('\n') + 1).trimEnd()
-  if (!done && firstLine.endsWith(opening)) {
-    const value = parse(firstLine + closing)
-    if (value !== undefined) {
-      const read = readHeader(value, file, () => 1)
-      await readLines(file, first, chunks, onEntry)
-      return read
-    }
-  }
-  let text = first
-  for await (const chunk of chunks) {
-    text += chunk
-    demandSize(text.length, maxTextBytes, file.name, 'refused')
-  }
-  return readWhole(file, text, onEntry)
-}
-
-async function* readChunks({ path, name }: StateFile, signal: AbortSignal): AsyncGenerator<Buffer> {
+export function readStateFile(file: StateFile): { header: StateHeader; entries: StateEntry[] } {
+  const { path, name } = file
+  if (!statSync(path).isFile()) throw new Failure('refused', `Cannot read ${name}: it is not a regular file`)
+  const bytes = readNamedFile(name, { at: path, maxBytes: maxTextBytes, kind: 'refused' })
+  const text = withCommas(decodeText(bytes, name))
+  const located = new Places(file, text)
+  let value: unknown
   try {
-    if (!statSync(path).isFile())
-      throw new Failure('refused', `Cannot read ${name}: it is not a regular file`)
-    for await (const chunk of createReadStream(path, { highWaterMark: 64 * 1024 })) {
-      signal.throwIfAborted()
-      yield chunk
-    }
-  } catch (cause) {
-    if (cause instanceof Failure || signal.aborted) throw cause
-    throw new Failure('storage', `Cannot read ${name}: ${describeSystemError(cause)}`, { cause })
+    value = JSON.parse(text)
+  } catch {
+    throw located.fault()
   }
-}
-
-async function readLines(
-  file: StateFile,
-  first: string,
-  chunks: AsyncIterable<string>,
-  onEntry: OnEntry,
-): Promise<void> {
-  const lines = new TextLines(file.name)
-  let last = 1
-  let isClosed = false
-  const take = (text: string, isLast: boolean): void => {
-    for (const { line, text: raw } of lines.take(text, isLast)) {
-      const content = raw.trim()
-      last = line
-      if (line === 1 || content === '') continue
-      if (isClosed) throw invalid(file, line, 'nothing may follow the end of the list')
-      if (content === closing) isClosed = true
-      else readLine(file, line, content, { isLast, onEntry })
-    }
+  const { users, service, serial } = readHeader(value, file, located)
+  const lines = new Map<string, number>()
+  /** @returns the earlier entry with the value, if there is one */
+  const claim = (kind: 'email' | 'id', value: string, index: number): number | undefined => {
+    const key = `${kind} ${value}`
+    const earlier = lines.get(key)
+    if (earlier === undefined) lines.set(key, index)
+    return earlier
   }
-  take(first, false)
-  for await (const chunk of chunks) take(chunk, false)
-  take('', true)
-  if (!isClosed) throw truncated(file, last)
-}
-
-function readLine(
-  file: StateFile,
-  line: number,
-  content: string,
-  { isLast, onEntry }: { isLast: boolean; onEntry: OnEntry },
-): void {
-  const body = content.endsWith(',') ? content.slice(0, -1) : content
-  const formatted = readFormatted(body)
-  if (formatted !== undefined) {
-    onEntry(formatted, line)
-    return
-  }
-  if (conflictMarker.test(content)) throw unmerged(file, line)
-  const value = parse(body)
-  if (value === undefined)
-    throw isLast ? truncated(file, line) : invalid(file, line, 'the line is not a JSON object')
-  const [again] = locateJson(body, bounds).repeated
-  if (again) throw invalid(file, line, `${JSON.stringify(again.name)} occurs twice`)
-  takeEntry(file, value, line, onEntry)
-}
-
-function readWhole(file: StateFile, text: string, onEntry: OnEntry): StateHeader {
-  if (text.trim() === '') throw truncated(file, 1)
-  const marked = text.split('\n').findIndex((line) => conflictMarker.test(line.trimEnd()))
-  if (marked !== -1) throw unmerged(file, marked + 1)
-  const { root, fault, repeated } = locateJson(text, bounds)
-  const placeOf = placesIn(text)
-  const lineOf = (at: number): number => placeOf(at).line
-  if (fault !== undefined) {
-    const { line, column } = placeOf(fault.at)
-    const isAtEnd = text.slice(fault.at).trim() === '' || text.at(fault.at) === '"'
-    throw isAtEnd ? truncated(file, line) : invalid(file, line, `not valid JSON at column ${column}`)
-  }
-  const [again] = repeated
-  if (again) throw invalid(file, lineOf(again.at), `${JSON.stringify(again.name)} occurs twice`)
-  const entriesOf = (name: string) =>
-    root?.kind === 'map' ? root.entries.find(({ key }) => key === name) : undefined
-  const read = readHeader(JSON.parse(text), file, (name) => lineOf(entriesOf(name)?.keyAt ?? 0))
-  const list = entriesOf('users')?.value
-  const items = list?.kind === 'list' ? list.items : []
-  read.users.forEach((user, index) => {
-    takeEntry(file, user, lineOf(items[index]?.at ?? 0), onEntry)
+  const entries = users.map((user, index) => {
+    const entry = readEntry(user)
+    if (typeof entry === 'string') throw invalid(file, located.lineOf(index), entry)
+    const { email, id } = entry
+    const ofEmail = claim('email', keyOf(email), index)
+    if (ofEmail !== undefined) throw located.repeated(index, ofEmail, JSON.stringify(email), '')
+    const ofId = id === undefined ? undefined : claim('id', id, index)
+    if (ofId !== undefined)
+      throw located.repeated(index, ofId, `the id ${JSON.stringify(id)}`, ', with another email')
+    return entry
   })
-  return read
+  return { header: { service, serial }, entries }
 }
 
-/** @param lineOf a field of the header */
-function readHeader(
-  value: unknown,
-  file: StateFile,
-  lineOf: (name: string) => number,
-): z.infer<typeof header> {
+/** The text with one comma between the lines of the users. */
+function withCommas(text: string): string {
+  const lines = text.trimEnd().split('\n')
+  if (!lines[0]?.trimEnd().endsWith(opening) || lines.at(-1) !== closing) return text
+  const last = lines.findLastIndex((line, at) => at < lines.length - 1 && line.trim() !== '')
+  return lines
+    .map((line, at) => {
+      if (at === 0 || at > last || line.trim() === '') return line
+      const body = line.trimEnd().replace(/,$/, '')
+      return at < last ? `${body},` : body
+    })
+    .join('\n')
+}
+
+/** Finds the places of faults, only if there are any. */
+class Places {
+  readonly #file: StateFile
+  readonly #text: string
+  #located: LocatedJson | undefined
+
+  constructor(file: StateFile, text: string) {
+    this.#file = file
+    this.#text = text
+  }
+
+  /** The line of a user. */
+  lineOf(index: number): number {
+    const list = this.#entryOf('users')?.value
+    return this.#placeOf(list?.kind === 'list' ? (list.items[index]?.at ?? 0) : 0).line
+  }
+
+  /** The line of a field of the header. */
+  lineOfField(name: string): number {
+    return this.#placeOf(this.#entryOf(name)?.keyAt ?? 0).line
+  }
+
+  /** Why the text is not JSON. */
+  fault(): Failure {
+    const text = this.#text
+    const marked = text.split('\n').findIndex((line) => conflictMarker.test(line.trimEnd()))
+    if (marked !== -1) {
+      const words = `${this.#file.name}:${marked + 1}: a merge conflict is not resolved`
+      return new Failure('refused', words, { advice: [{ code: 'merge_states' }] })
+    }
+    const at = this.#json().fault?.at ?? text.length
+    const { line, column } = this.#placeOf(at)
+    const isAtEnd = text.slice(at).trim() === '' || (text.at(at) === '"' && !text.includes('\n', at))
+    return invalid(this.#file, line, isAtEnd ? 'the file is truncated' : `not valid JSON at column ${column}`)
+  }
+
+  repeated(index: number, earlier: number, what: string, more: string): Failure {
+    const words = `${what} is also on line ${this.lineOf(earlier)}${more}`
+    return invalid(this.#file, this.lineOf(index), words, 'Keep the one that the service reports.')
+  }
+
+  #entryOf(name: string) {
+    const { root } = this.#json()
+    return root?.kind === 'map' ? root.entries.find(({ key }) => key === name) : undefined
+  }
+
+  #json(): LocatedJson {
+    this.#located ??= locateJson(this.#text, { depth: 10 })
+    return this.#located
+  }
+
+  #placeOf(at: number) {
+    return placesIn(this.#text)(at)
+  }
+}
+
+function readHeader(value: unknown, file: StateFile, located: Places): z.infer<typeof header> {
   const found = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   if (found['format'] !== format) {
     throw new Failure('refused', `${file.name} is not a state file of users`, {
@@ -176,24 +176,17 @@ function readHeader(
   }
   const { v } = found
   if (typeof v === 'number' && v !== version) {
-    const [age, hint] = v > version ? ['a newer', 'Update chatctl.'] : ['an older', backupHint(file)]
     throw new Failure(
       'conflict',
-      `${file.name} was written by ${age} version of chatctl (format ${v}; this version reads format ${version})`,
-      { hint },
+      `${file.name} was written by another version of chatctl (format ${v}; this version reads format ${version})`,
+      { hint: v > version ? 'Update chatctl.' : backupHint(file) },
     )
   }
   const parsed = z.safeParse(header, value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const name = String(issue?.code === 'unrecognized_keys' ? issue.keys[0] : (issue?.path[0] ?? ''))
-  throw invalid(file, lineOf(name), `${name} is invalid`)
-}
-
-function takeEntry(file: StateFile, value: unknown, line: number, onEntry: OnEntry): void {
-  const entry = readEntry(value)
-  if (typeof entry === 'string') throw invalid(file, line, entry)
-  onEntry(textOf(entry), line)
+  throw invalid(file, located.lineOfField(name), `${name} is invalid`)
 }
 
 /** @param hint default: where the previous generation is */
@@ -201,17 +194,16 @@ export function invalid(file: StateFile, line: number, what: string, hint = back
   return new Failure('refused', `${file.name}:${line}: ${what}`, { hint })
 }
 
-function truncated(file: StateFile, line: number): Failure {
-  return invalid(file, line, 'the file is truncated')
-}
-
-function unmerged({ name }: StateFile, line: number): Failure {
-  const words = `${name}:${line}: a merge conflict is not resolved`
-  return new Failure('refused', words, { advice: [{ code: 'merge_states' }] })
-}
-
 function backupHint({ path, name }: StateFile): string | undefined {
   return existsSync(backupOf(path)) ? `The previous generation is in ${backupOf(name)}` : undefined
+}
+
+export function otherService(name: string, found: string, service: string): Failure {
+  return new Failure(
+    'conflict',
+    `${name} is for ${nameOfService(found)}, not for ${nameOfService(service)}`,
+    { advice: [{ code: 'service_of_state' }] },
+  )
 }
 
 /**
@@ -226,25 +218,17 @@ export function assertNotDeleted({ path, name }: StateFile): void {
   })
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * Replaces the state file atomically. A new file has mode 0600; an existing one keeps its mode, and is kept
  * as a backup.
  *
- * @param bodies the users as `formatEntry` writes them, sorted
+ * @param entries sorted
  * @throws Failure `storage`; the file is unchanged then
  */
 export async function writeStateFile(
   { path, name }: StateFile,
   { service, serial }: StateHeader,
-  bodies: Iterable<string>,
+  entries: readonly StateEntry[],
 ): Promise<void> {
   const found = statSync(path, { throwIfNoEntry: false })
   const document = new DocumentFile(path, { mode: found && found.mode & 0o777 })
@@ -252,16 +236,10 @@ export async function writeStateFile(
     removeLeftovers(path)
     removeLeftovers(backupOf(path))
     const head = JSON.stringify({ format, v: version, service, serial, users: [] })
-    let text = head.slice(0, -closing.length)
-    let separator = '\n'
-    for (const body of bodies) {
-      text += separator + body
-      separator = ',\n'
-      if (text.length < 64 * 1024) continue
-      await document.write(Buffer.from(text))
-      text = ''
-    }
-    await document.write(Buffer.from(`${text}\n${closing}\n`))
+    const lines = entries.map(formatEntry).join(',\n')
+    await document.write(
+      Buffer.from(`${head.slice(0, -closing.length)}\n${lines}${lines && '\n'}${closing}\n`),
+    )
     if (found) keepBackup(path)
     await document.finish()
   } catch (cause) {

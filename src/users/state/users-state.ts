@@ -1,26 +1,46 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { join, parse } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
+import { LineLog } from '../../system/files/line-log.ts'
 import { tryProcessLock } from '../../system/files/process-lock.ts'
-import type { EntryTable } from './entry-table.ts'
+import { combined, formatEntry, keyOf, type StateEntry } from './state-entry.ts'
 import {
-  type ExpectedState,
+  assertNotDeleted,
   identityOf,
-  type LoadedState,
-  load,
-  loadConsistently,
-  replayInto,
-} from './load-state.ts'
-import { keyOf, type StateEntry } from './state-entry.ts'
-import { type StateFile, type StateHeader, writeStateFile } from './state-file.ts'
-import { hasJournal, StateJournal } from './state-journal.ts'
-import { targetOf } from './state-path.ts'
+  otherService,
+  readStateFile,
+  type StateFile,
+  type StateHeader,
+  targetOf,
+  writeStateFile,
+} from './state-file.ts'
+import {
+  headerLine,
+  journalOf,
+  namingJournal,
+  readJournalLine,
+  type StateChange,
+  unwritableJournal,
+} from './state-journal.ts'
 
-export interface StateOptions extends ExpectedState {
+export interface StateOptions {
+  /** The service that the users belong to. */
+  service: string
   /** `write` takes the lock. `read` also sees the changes of a running process. */
   access: 'read' | 'write'
   /** The name of the file in errors (default: its path). */
   name?: string
+}
+
+/** The name of the state file in the working directory, for commands without a file of users. */
+export const defaultStateName = 'users.state.json'
+
+/** The default name of the state file: beside the first file, `users.state.json` for `users.yaml`; `-` is stdin. */
+export function stateNameFor(file: string): string {
+  if (file === '-') return defaultStateName
+  const { dir, name } = parse(file)
+  return join(dir, `${name}.state.json`)
 }
 
 /**
@@ -30,35 +50,36 @@ export interface StateOptions extends ExpectedState {
  */
 export class UsersState {
   /** Whether there was a state file or a journal. */
-  readonly exists: boolean
-  /** The number of the generation that was read. */
-  readonly serial: number
+  exists = false
   readonly #file: StateFile
-  readonly #identity: string | undefined
   readonly #header: StateHeader
-  readonly #table: EntryTable
-  readonly #journal: StateJournal | undefined
-  readonly #release: () => void
+  readonly #identity: string | undefined
+  /** By email without case. */
+  readonly #entries = new Map<string, StateEntry>()
+  readonly #emails = new Map<string, string>()
+  /** As they are in the file. */
+  readonly #loaded: ReadonlyMap<string, StateEntry>
+  /** Undefined if the state is only read. */
+  #log: LineLog | undefined
+  #release: (() => void) | undefined
+  /** The generation that the last lines of the journal continue. */
+  #journalSerial: number | undefined
   /** The serial of the last generation before the next. */
   #least: number
-  #isClosed = false
-  /** Whether one of the two could not take a change: the journal is kept then. */
-  #mayDiffer = false
 
-  private constructor(
-    file: StateFile,
-    { identity, header, table, exists }: LoadedState,
-    writing: { journal: StateJournal; release: () => void } | undefined,
-  ) {
+  private constructor(file: StateFile, { service }: StateOptions) {
     this.#file = file
-    this.#identity = identity
+    assertNotDeleted(file)
+    this.#identity = identityOf(file)
+    this.exists = this.#identity !== undefined
+    const { header, entries } = this.exists
+      ? readStateFile(file)
+      : { header: { service, serial: 0 }, entries: [] }
+    if (header.service !== service) throw otherService(file.name, header.service, service)
     this.#header = header
-    this.#table = table
-    this.exists = exists
-    this.serial = header.serial
     this.#least = header.serial
-    this.#journal = writing?.journal
-    this.#release = writing?.release ?? (() => {})
+    for (const entry of entries) this.#put(entry)
+    this.#loaded = new Map(this.#entries)
   }
 
   /**
@@ -68,20 +89,63 @@ export class UsersState {
   static async open(path: string, options: StateOptions): Promise<UsersState> {
     // Two links to one file must have one lock and one journal.
     const file = { path: targetOf(path), name: options.name ?? path }
-    if (options.access === 'read')
-      return new UsersState(file, await loadConsistently(file, options), undefined)
-    const release = lock(file)
+    const release = options.access === 'write' ? lock(file) : undefined
     try {
-      const loaded = await load(file, options)
-      return new UsersState(file, loaded, { journal: openJournal(file, loaded), release })
+      const state = new UsersState(file, options)
+      state.#openJournal(release)
+      return state
     } catch (error) {
-      release()
+      release?.()
       throw error
     }
   }
 
+  #openJournal(release: (() => void) | undefined): void {
+    const { path, name } = journalOf(this.#file)
+    if (release === undefined) {
+      if (!existsSync(path)) return
+      const lines = readFileSync(path, 'utf8').split('\n')
+      for (const [index, text] of lines.slice(0, -1).entries()) this.#replay(text, index + 1)
+      return
+    }
+    const log = new LineLog({ path, failureOf: (cause) => unwritableJournal(name, cause) })
+    try {
+      let line = 0
+      if (existsSync(path)) log.restore((text) => this.#replay(text, ++line))
+    } catch (error) {
+      log.close()
+      throw error
+    }
+    this.#log = log
+    this.#release = release
+  }
+
+  /**
+   * A journal usually continues the file beside it. If the file was replaced, for example by that of another
+   * branch, neither is known to be newer: then no user is lost, and only hashes on which both agree are kept.
+   */
+  #replay(text: string, line: number): void {
+    const change = readJournalLine(journalOf(this.#file), text, line)
+    if ('format' in change) {
+      const { service, serial } = change
+      if (service !== this.#header.service)
+        throw otherService(journalOf(this.#file).name, service, this.#header.service)
+      this.#journalSerial = serial
+      return
+    }
+    this.exists = true
+    const isContinued = this.#journalSerial === this.serial
+    if ('removed' in change) {
+      const key = keyOf(change.removed)
+      if (isContinued || this.#loaded.get(key)?.id === undefined) this.#delete(key)
+      return
+    }
+    const found = isContinued ? undefined : this.#loaded.get(keyOf(change.email))
+    this.#put(found === undefined ? change : combined(found, change))
+  }
+
   get isWritable(): boolean {
-    return this.#journal !== undefined
+    return this.#log !== undefined
   }
 
   /** For errors. */
@@ -89,43 +153,29 @@ export class UsersState {
     return this.#file.name
   }
 
+  /** The number of the generation that was read. */
+  get serial(): number {
+    return this.#header.serial
+  }
+
   /** Without case. */
   find(email: string): StateEntry | undefined {
-    return this.#table.find(email)
+    return this.#entries.get(keyOf(email))
   }
 
   findById(id: string): StateEntry | undefined {
-    return this.#table.findById(id)
+    const key = this.#emails.get(id)
+    return key === undefined ? undefined : this.#entries.get(key)
   }
 
-  /** Sorted by email, without those of forgotten users. Entries may be changed meanwhile. */
-  *entries(): IterableIterator<StateEntry> {
-    for (const entry of this.allEntries()) if (entry.creation !== 'forgotten') yield entry
+  /** Sorted by email, without those of forgotten users. */
+  entries(): StateEntry[] {
+    return this.allEntries().filter(({ creation }) => creation !== 'forgotten')
   }
 
   /** Sorted by email. */
-  allEntries(): IterableIterator<StateEntry> {
-    return this.#table.entries('all')
-  }
-
-  /** Marks an email of the files of this run. It need not have an entry yet. */
-  markWanted(email: string): void {
-    this.#table.markWanted(email)
-  }
-
-  /** The entries that were not marked, sorted by email, without those of forgotten users. */
-  *unmanaged(): IterableIterator<StateEntry> {
-    for (const entry of this.#table.entries('unwanted')) if (entry.creation !== 'forgotten') yield entry
-  }
-
-  /**
-   * Chooses the marked users that were never checked, then the least recently checked. Call it when all
-   * are marked.
-   *
-   * @returns whether the user with an email was chosen
-   */
-  leastRecentlyChecked(limit: number): (email: string) => boolean {
-    return this.#table.chooseLongestUnchecked(limit)
+  allEntries(): StateEntry[] {
+    return [...this.#entries].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry)
   }
 
   /** Writes ahead: resolves when the entry is on disk. @throws Failure `storage`; the entry is as before then */
@@ -148,27 +198,21 @@ export class UsersState {
    * @throws Failure `storage`
    */
   note(entry: StateEntry): void {
-    const journal = this.#writable
-    if (this.#table.contains(entry)) return
-    // In this order, an entry that cannot be kept has no intent in the journal.
-    this.#apply(() => {
-      this.#table.put(entry)
-      journal.append(entry)
-    })
+    const found = this.find(entry.email)
+    if (found && formatEntry(found) === formatEntry(entry)) return
+    this.#append(entry)
+    this.#put(entry)
+  }
+
+  /** Removes the entry of an email, if it exists. @throws Failure `storage` */
+  remove(email: string): void {
+    this.#append({ removed: keyOf(email) })
+    this.#delete(keyOf(email))
   }
 
   /** Makes the next generation newer than one of another file, too. */
   follow(serial: number): void {
     this.#least = Math.max(this.#least, serial)
-  }
-
-  /** Removes the entry of an email, if it exists. @throws Failure `storage` */
-  remove(email: string): void {
-    const journal = this.#writable
-    this.#apply(() => {
-      this.#table.remove(email)
-      journal.append({ removed: keyOf(email) })
-    })
   }
 
   /** Whether a plan was applied with this file, or with another generation of it. */
@@ -198,86 +242,88 @@ export class UsersState {
    *   is lost
    */
   async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    const journal = this.#mayDiffer ? undefined : this.#journal
-    const isChanged =
-      (journal !== undefined && !journal.isEmpty && this.#table.isChanged) || this.#least > this.serial
+    const log = this.#log
+    this.#log = undefined
+    if (!log) return
+    const isChanged = this.#isChanged() || this.#least > this.serial
     const isReplaced = isChanged && identityOf(this.#file) !== this.#identity
     try {
-      if (isChanged && !isReplaced) await this.#writeNextGeneration()
-      if (!isReplaced) journal?.remove()
+      const next = { ...this.#header, serial: this.#least + 1 }
+      if (isChanged && !isReplaced) await writeStateFile(this.#file, next, this.allEntries())
+      if (!isReplaced) log.remove()
+    } catch (error) {
+      throw namingJournal(error, log)
     } finally {
       try {
-        this.#journal?.close()
+        log.close()
       } finally {
-        this.#table.close()
-        this.#release()
+        this.#release?.()
       }
     }
-    if (isReplaced) await this.#combine().catch(this.#nameJournal)
-  }
-
-  #writeNextGeneration(): Promise<void> {
-    const next = { ...this.#header, serial: this.#least + 1 }
-    return writeStateFile(this.#file, next, this.#table.bodies('all')).catch(this.#nameJournal)
+    if (isReplaced) await this.#combine(log)
   }
 
   /** Reads the file again, and the journal into it. */
-  async #combine(): Promise<void> {
+  async #combine(log: LineLog): Promise<void> {
     const { path, name } = this.#file
-    const { service } = this.#header
-    const { signal } = new AbortController()
-    const combined = await UsersState.open(path, { service, signal, access: 'write', name })
-    await combined.close()
-  }
-
-  #nameJournal = (error: unknown): never => {
-    if (!(error instanceof Failure)) throw error
-    const hint = this.#journal?.isBroken
-      ? 'The journal beside the file could not be flushed to disk, so the changes of this run may be lost. Check the disk.'
-      : 'No change is lost: the journal beside the file has them, and the next command reads it.'
-    throw error.reworded(error.message, { hint })
-  }
-
-  #apply(change: () => void): void {
     try {
-      change()
+      await (await UsersState.open(path, { service: this.#header.service, access: 'write', name })).close()
     } catch (error) {
-      this.#mayDiffer = true
-      throw error
+      throw namingJournal(error, log)
     }
   }
 
-  get #writable(): StateJournal {
-    if (this.#journal === undefined) throw new Error('The state was opened for reading')
-    return this.#journal
+  #isChanged(): boolean {
+    if (this.#entries.size !== this.#loaded.size) return true
+    for (const [key, entry] of this.#entries) {
+      const before = this.#loaded.get(key)
+      if (before !== entry && (!before || formatEntry(before) !== formatEntry(entry))) return true
+    }
+    return false
   }
-}
 
-function openJournal(file: StateFile, loaded: LoadedState): StateJournal {
-  const journal = new StateJournal(file, loaded.header)
-  try {
-    if (hasJournal(file)) journal.restore(replayInto(loaded))
-    return journal
-  } catch (error) {
-    journal.close()
-    loaded.table.close()
-    throw error
+  #put(entry: StateEntry): void {
+    const key = keyOf(entry.email)
+    this.#delete(key)
+    if (entry.id !== undefined) {
+      const other = this.#emails.get(entry.id)
+      if (other !== undefined) this.#delete(other)
+      this.#emails.set(entry.id, key)
+    }
+    this.#entries.set(key, entry)
+  }
+
+  #delete(key: string): void {
+    const id = this.#entries.get(key)?.id
+    if (id !== undefined) this.#emails.delete(id)
+    this.#entries.delete(key)
+  }
+
+  #append(change: StateChange): void {
+    const log = this.#writable
+    if (this.#journalSerial !== this.serial) {
+      log.append(headerLine(this.#header))
+      this.#journalSerial = this.serial
+    }
+    log.append('removed' in change ? JSON.stringify(change) : formatEntry(change))
+  }
+
+  get #writable(): LineLog {
+    if (this.#log === undefined) throw new Error('The state was opened for reading')
+    return this.#log
   }
 }
 
 /** @throws Failure `conflict` if another process holds the lock; `storage` */
 function lock(file: StateFile): () => void {
-  const { path, name } = file
   let release: (() => void) | undefined
   try {
-    release = tryProcessLock(`${path}.lock`)
+    release = tryProcessLock(`${file.path}.lock`)
   } catch (cause) {
     throw unwritable(file, cause)
   }
   if (release) return release
-  throw new Failure('conflict', `Another chatctl process is using ${name}`, {
+  throw new Failure('conflict', `Another chatctl process is using ${file.name}`, {
     hint: 'Wait until it ends. Then run the same command again.',
   })
 }

@@ -34,7 +34,6 @@ describe('users import --state', () => {
   const openState = () =>
     UsersState.open(statePath(), {
       service: `${server.url}/`,
-      signal: new AbortController().signal,
       access: 'write',
     })
 

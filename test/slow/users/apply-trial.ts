@@ -62,8 +62,7 @@ export class ApplyTrial {
 
   /** Records the ids of users. */
   async adopt(users: readonly { email: string; id: string }[]): Promise<void> {
-    const { signal } = new AbortController()
-    const state = await UsersState.open(this.#statePath, { service: this.#service, signal, access: 'write' })
+    const state = await UsersState.open(this.#statePath, { service: this.#service, access: 'write' })
     for (const user of users) state.note({ ...user, hashes: {} })
     await state.close()
   }

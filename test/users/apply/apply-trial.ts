@@ -47,7 +47,7 @@ export class ApplyTrial {
   }
 
   openState(access: 'read' | 'write' = 'write'): Promise<UsersState> {
-    return UsersState.open(join(this.#directory, name), { service, signal, access })
+    return UsersState.open(join(this.#directory, name), { service, access })
   }
 
   async entries(): Promise<StateEntry[]> {

@@ -47,7 +47,6 @@ function restore(path: string, content: Buffer | undefined): void {
 
 describe('the state of users after processes that were killed', () => {
   it('has every change whose line was complete', async () => {
-    const { signal } = new AbortController()
     await fc.assert(
       fc.asyncProperty(processes, async (runs) => {
         const path = join(directory.path, 'users.state.json')
@@ -55,7 +54,7 @@ describe('the state of users after processes that were killed', () => {
         for (const file of [path, journal, `${path}.backup`]) rmSync(file, { force: true })
         const model = new Map<string, StateEntry>()
         const open = (access: 'read' | 'write') =>
-          UsersState.open(path, { service: 'https://chat.example/', signal, access })
+          UsersState.open(path, { service: 'https://chat.example/', access })
         for (const { changes, killedAt } of runs) {
           const before = contentOf(path)
           const state = await open('write')

@@ -15,7 +15,12 @@ import { join } from 'node:path'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { StateEntry } from '../../../src/users/state/state-entry.ts'
-import { type StateOptions, UsersState } from '../../../src/users/state/users-state.ts'
+import {
+  defaultStateName,
+  type StateOptions,
+  stateNameFor,
+  UsersState,
+} from '../../../src/users/state/users-state.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { rejectedFailure } from '../../support/thrown-failure.ts'
@@ -30,8 +35,7 @@ beforeEach(() => {
 })
 
 function open(options: Partial<StateOptions> = {}): Promise<UsersState> {
-  const { signal } = new AbortController()
-  return UsersState.open(path, { service, signal, access: 'write', name: 'users.state.json', ...options })
+  return UsersState.open(path, { service, access: 'write', name: 'users.state.json', ...options })
 }
 
 function user(name: string, more: Partial<StateEntry> = {}): StateEntry {
@@ -59,15 +63,6 @@ async function readEntries(): Promise<StateEntry[]> {
 }
 
 describe('the state of users', () => {
-  it('has no intent of an entry that could not be kept', async () => {
-    const state = await open()
-    const entry = user('ada', { id: Symbol('refused by SQLite') as never, creation: 'unknown' })
-    const failure = await rejectedFailure(() => state.record(entry))
-    expect(failure.kind).to.equal('storage')
-    await state.close()
-    expect(files()).to.deep.equal([])
-  })
-
   it('is a file with one user per line, sorted by email without case', async () => {
     await write(user('bob'), user('Ada', { hashes: { role: 'AAAAAAAAAAA', name: 'BBBBBBBBBBB' } }))
     expect(text()).to.equal(
@@ -144,43 +139,6 @@ describe('the state of users', () => {
       'bob@example.com',
       'eve@example.com',
     ])
-  })
-
-  it('lists the users that were not marked, also those of the same run', async () => {
-    await write(user('ada'), user('bob'))
-    const state = await open()
-    state.markWanted('BOB@example.com')
-    state.markWanted('eve@example.com')
-    state.note(user('eve'))
-    state.note(user('zoe'))
-    expect([...state.unmanaged()].map(({ id }) => id)).to.deep.equal(['usr_ada', 'usr_zoe'])
-    await state.close()
-  })
-
-  it('chooses the marked users that were never checked, and then the least recently checked', async () => {
-    const at = (day: number) => ({ checkedAt: `2026-01-0${day}T00:00:00.000Z` })
-    await write(user('a', at(3)), user('b', at(1)), user('c'), user('d', at(2)), user('e'))
-    const state = await open({ access: 'read' })
-    for (const name of ['a', 'b', 'c', 'd']) state.markWanted(`${name}@example.com`)
-    const chosen = (limit: number) => {
-      const isChosen = state.leastRecentlyChecked(limit)
-      return ['a', 'b', 'c', 'd', 'e'].filter((name) => isChosen(`${name}@example.com`)).join('')
-    }
-    expect([0, 1, 2, 3, 9].map(chosen)).to.deep.equal(['', 'c', 'bc', 'bcd', 'abcd'])
-    await state.close()
-  })
-
-  it('can be changed while its entries are read', async () => {
-    const names = Array.from({ length: 1200 }, (_, index) => `user-${String(index).padStart(4, '0')}`)
-    await write(...names.map((name) => user(name)))
-    const state = await open()
-    const seen: string[] = []
-    for (const entry of state.entries()) {
-      seen.push(entry.email)
-      state.note({ ...entry, hashes: { name: 'AAAAAAAAAAA' } })
-    }
-    await state.close()
-    expect(seen).to.deep.equal(names.map((name) => `${name}@example.com`))
   })
 
   it('follows a symbolic link', async () => {
@@ -398,5 +356,19 @@ describe('the lock of a state', () => {
     const failure = await rejectedFailure(open)
     expect(failure.kind).to.equal('storage')
     expect(failure.message).to.match(/^Cannot write users\.state\.json: .*ENOENT/)
+  })
+})
+
+describe('the default name of a state file', () => {
+  it('is derived from the name of the file, in the same directory', () => {
+    expect(['users.yaml', 'config/team.users.csv', 'staff'].map(stateNameFor)).to.deep.equal([
+      'users.state.json',
+      'config/team.users.state.json',
+      'staff.state.json',
+    ])
+  })
+
+  it('is users.state.json for stdin', () => {
+    expect([stateNameFor('-'), defaultStateName]).to.deep.equal(['users.state.json', 'users.state.json'])
   })
 })

@@ -39,9 +39,8 @@ export default class UsersStateForget extends BaseCommand {
     const emails: string[] = []
     const read = withStdin(args.email, 'email addresses', context, (word) => word)
     for await (const email of read) emails.push(email)
-    const [{ UsersState }, { defaultStateName }, { forgetUsers }, { recordedUsers }] = await Promise.all([
+    const [{ defaultStateName, UsersState }, { forgetUsers }, { recordedUsers }] = await Promise.all([
       import('../../../users/state/users-state.ts'),
-      import('../../../users/state/state-path.ts'),
       import('../../../users/change-state.ts'),
       import('../../../users/compare-user.ts'),
     ])
