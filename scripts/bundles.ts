@@ -53,7 +53,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
     ],
   },
   browser: { files: ['auth/open-browser.ts'] },
-  'usage-error': { files: ['cli/errors/usage-error.ts', 'cli/unknown-command/unknown-command.ts'] },
+  'usage-error': { files: ['cli/errors/usage-error.ts', 'cli/errors/unknown-command.ts'] },
   'keychain-call': { files: ['auth/credentials/call-keychain-apart.ts'] },
   // Loaded only in a separate process.
   'keychain-process': { files: ['boot/keychain-process.ts'] },

@@ -1,14 +1,18 @@
 import type { Requests } from '../src/cli/documented-requests.ts'
 import {
-  type DeclaredCommand,
-  type DeclaredFlag,
   describeFlag,
   listedFlags,
   placeholderOf,
   sharedFlagsOf,
   usagesOf,
-} from '../src/cli/help/declared-command.ts'
-import { type Example, type HelpPage, helpTopics } from '../src/cli/help/page.ts'
+} from '../src/cli/help/command-page.ts'
+import {
+  type DeclaredCommand,
+  type DeclaredFlag,
+  type Example,
+  type HelpPage,
+  helpTopics,
+} from '../src/cli/help/page.ts'
 import { helpTopicPage } from '../src/cli/help/topic-pages.ts'
 import { type EndpointName, endpoints } from '../src/contract/endpoints.ts'
 

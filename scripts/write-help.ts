@@ -1,9 +1,8 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Declarations } from '../src/cli/help/declared-command.ts'
-import { findPage } from '../src/cli/help/find-page.ts'
-import { helpTopics } from '../src/cli/help/page.ts'
+import { type Declarations, helpTopics } from '../src/cli/help/page.ts'
 import { renderPage } from '../src/cli/help/render-page.ts'
+import { findPage } from '../src/cli/help/show-help.ts'
 import { writeManPage } from './man-page.ts'
 
 /**

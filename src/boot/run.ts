@@ -1,14 +1,11 @@
 import type { Command } from '@oclif/core/command'
 import { Config } from '@oclif/core/config'
-import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
 import type { CommandClass } from '../cli/base-command.ts'
-import { reportError } from '../cli/errors/render-error.ts'
-import { findCommand, isOwnFlag, moveFlagsAfterCommand } from '../cli/find-command.ts'
-import { wantsJson } from '../cli/flags/wants-json.ts'
-import type { Host, Installation } from '../cli/host.ts'
+import { reportError, wantsJson } from '../cli/errors/render-error.ts'
+import type { Host } from '../cli/host.ts'
+import { type CommandLine, isOwnFlag, readLine, wordsBeforeFlags } from '../cli/line/read-line.ts'
 import { Streams } from '../cli/output/streams.ts'
-import { createSingleCommandPlugin, createStaticPlugin } from '../cli/static-plugin.ts'
-import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
+import { createSingleCommandPlugin, createStaticPlugin, readCommandIds } from '../cli/static-plugin.ts'
 
 /** The commands that a run can choose from. */
 export interface CommandSet {
@@ -38,38 +35,13 @@ export async function run(argv: readonly string[], host: Host, program: CommandS
 
 async function runLine(argv: readonly string[], streams: Streams, program: CommandSet): Promise<number> {
   const { signal } = streams
-  const { installation } = streams.host
-  const words = normalize(argv, program.commandIds)
   try {
-    const id = findCommand(words, program.commandIds)
-    const plugin =
-      id === undefined || commandsThatNeedAll.includes(id)
-        ? createStaticPlugin(installation, program.loadCommand)
-        : createSingleCommandPlugin(installation, id, program.loadCommand(id))
-    if (words[0] === '--version') {
-      await streams.writeData(`chatctl ${plugin.version}\n`)
-      return 0
-    }
-    const config = await Config.load({ root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
-    const [named = '', ...rest] = normalizeArgv(config, [...words])
-    const command = asksForHelp(words, config) ? undefined : config.findCommand(named)
-    if (command) {
-      const Runnable = (await command.load()) as unknown as CommandClass
-      const exitCode = await new Runnable(rest, config, streams).execute()
-      if (exitCode === undefined) await streams.demandWholeStdout()
-      return exitCode ?? 0
-    }
-    const isHelp = asksForHelp(words, config)
-    if (!isHelp && (!config.findTopic(named) || rest.some(isOwnFlag)))
-      throw await unknown(words, installation)
-    const { showHelp } = await import('../cli/help/show-help.ts')
-    const path = isHelp ? leadingWords(words) : named.split(':')
-    if (!(await showHelp(path, config, streams, argv.includes('--no-color'))))
-      throw await unknown(words, installation)
-    return 0
+    const line = readLine(argv, program.commandIds)
+    return line.id === undefined || line.isHelp
+      ? await runWithoutCommand(line, streams, program)
+      : await runCommand(line.id, [...line.leading, ...line.rest], streams, program)
   } catch (error) {
-    const failure = isUnknownCommand(error) ? await unknown(words, installation) : error
-    return reportError(signal.aborted ? signal.reason : failure, {
+    return reportError(signal.aborted ? signal.reason : error, {
       streams,
       json: wantsJson(argv, streams.host),
       debug: argv.includes('--debug'),
@@ -78,31 +50,42 @@ async function runLine(argv: readonly string[], streams: Streams, program: Comma
   }
 }
 
-async function unknown(words: readonly string[], installation: Installation): Promise<Error> {
-  const { unknownCommand } = await import('../cli/unknown-command/unknown-command.ts')
-  return unknownCommand(words, readCatalog(installation))
+async function runCommand(
+  id: string,
+  words: string[],
+  streams: Streams,
+  { loadCommand }: CommandSet,
+): Promise<number> {
+  const { installation } = streams.host
+  const plugin = commandsThatNeedAll.includes(id)
+    ? createStaticPlugin(installation, loadCommand)
+    : createSingleCommandPlugin(installation, id, loadCommand(id))
+  const config = await Config.load({ root: plugin.root, plugins: new Map([[plugin.name, plugin]]) })
+  const Runnable = (await config.findCommand(id, { must: true }).load()) as unknown as CommandClass
+  const exitCode = await new Runnable(words, config, streams).execute()
+  if (exitCode === undefined) await streams.demandWholeStdout()
+  return exitCode ?? 0
 }
 
-/** `chatctl help settings get` becomes `chatctl settings get --help`. */
-function normalize(argv: readonly string[], ids: readonly string[]): readonly string[] {
-  const words = moveFlagsAfterCommand(argv, ids)
-  return words[0] === 'help' ? [...words.slice(1), '--help'] : words
-}
-
-/** The words before the first flag. */
-function leadingWords(words: readonly string[]): readonly string[] {
-  const end = words.findIndex((word) => word.startsWith('-'))
-  return end === -1 ? words : words.slice(0, end)
-}
-
-function asksForHelp(words: readonly string[], config: Config): boolean {
-  if (words.length === 0) return true
-  const flags = getHelpFlagAdditions(config)
-  const end = words.indexOf('--')
-  return (end === -1 ? words : words.slice(0, end)).some((word) => flags.includes(word))
-}
-
-/** oclif has no separate class for this error. */
-function isUnknownCommand(error: unknown): boolean {
-  return error instanceof Error && /^command .* not found\.?$/is.test(error.message)
+/** Shows help, or the version. @throws Failure `usage` for an unknown command */
+async function runWithoutCommand(
+  line: CommandLine,
+  streams: Streams,
+  { loadCommand }: CommandSet,
+): Promise<number> {
+  const { installation } = streams.host
+  const { path, leading, rest, isHelp } = line
+  const { commands, topics, version } = createStaticPlugin(installation, loadCommand)
+  if (rest[0] === '--version' && path.length === 0) {
+    await streams.writeData(`chatctl ${version}\n`)
+    return 0
+  }
+  const isGroup = path.length > 0 && rest.every((word) => word.startsWith('-') && !isOwnFlag(word))
+  if (isHelp || isGroup || (path.length === 0 && leading.length === 0 && rest.length === 0)) {
+    const { showHelp } = await import('../cli/help/show-help.ts')
+    const noColor = [...leading, ...rest].includes('--no-color')
+    if (await showHelp([...path, ...wordsBeforeFlags(rest)], { commands, topics }, streams, noColor)) return 0
+  }
+  const { unknownCommand } = await import('../cli/errors/unknown-command.ts')
+  throw unknownCommand(line, readCommandIds(installation))
 }

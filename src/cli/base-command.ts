@@ -6,24 +6,20 @@ import { Failure, unknownOutcome } from '../contract/failure.ts'
 import { dryRunChangeView, dryRunRequestView } from '../view/dry-run.ts'
 import type { View } from '../view/format/view.ts'
 import { commandFor } from './command-line.ts'
-import type { ValueKind } from './completion/typed-line.ts'
+import type { ValueKind } from './completion/suggestions.ts'
 import { type Context, createContext } from './context/context.ts'
 import { HeldRequest } from './context/held-request.ts'
 import { Interruption } from './context/interruption.ts'
 import type { InterruptedChange } from './context/sent-changes.ts'
 import type { Requests } from './documented-requests.ts'
 import { outcomeHint } from './errors/outcome-hint.ts'
-import { reportError, reportInterruption } from './errors/render-error.ts'
+import { reportError, reportInterruption, wantsJson } from './errors/render-error.ts'
 import type { Usage } from './errors/usage-error.ts'
-import { withoutVariables, wordsFromEnvironment } from './flags/flags-from-environment.ts'
 import { sharedFlags } from './flags/shared-flags.ts'
 import { unknownVariables } from './flags/unknown-variable.ts'
-import { refuseValuedSwitches } from './flags/valued-switches.ts'
-import { wantsJson } from './flags/wants-json.ts'
-import { markOmittedValues } from './mark-omitted-values.ts'
+import { markOmittedValues, withoutVariables, wordsFromEnvironment } from './line/words-for-parser.ts'
 import { checkFilter } from './output/jq.ts'
 import type { Streams } from './output/streams.ts'
-import { readCatalog } from './unknown-command/command-catalog.ts'
 
 /** The output format has two flags, the flag of `save` is --no-save, and that of the command is only for signing in. */
 const otherFlags: readonly string[] = ['output', 'save', 'credential_command']
@@ -84,7 +80,6 @@ export abstract class BaseCommand extends Command {
     const { argv } = this
     const known = { ...this.ctor.baseFlags, ...this.ctor.flags }
     const marked = markOmittedValues(argv, known)
-    refuseValuedSwitches(marked, known)
     if (!command) return super.parse()
     const { flags, baseFlags } = command
     const fromEnvironment = wordsFromEnvironment({ ...baseFlags, ...flags }, this.streams.host.env)
@@ -233,8 +228,6 @@ export abstract class BaseCommand extends Command {
     })
     return {
       id: this.id ?? '',
-      argv: this.argv,
-      readCatalog: () => readCatalog(this.streams.host.installation),
       flags: shown,
       takesText: this.takesText,
     }

@@ -1,5 +1,6 @@
 import { dirname, isAbsolute } from 'node:path'
 import type { Options } from '../config/resolve-options.ts'
+import { isSecretName } from '../contract/secret-fields.ts'
 
 /** A command line to paste into a shell, with the profile and base URL from the flags of this run. */
 export function commandFor({ options }: { options: Options }, ...words: readonly string[]): string {
@@ -87,4 +88,20 @@ export function commandWith(
 /** The flag that names a database: a file, or `postgres://host:port/name`. */
 export function databaseFlagOf(place: string): string {
   return isAbsolute(place) ? `--data ${quoteWord(dirname(place))}` : `--database ${quoteWord(place)}`
+}
+
+/** Names of flags and keys that would hold a secret. */
+export const asksSecret = /^(api-?key|(access-?|auth-?|bearer-?)?token|key|secret|password|passwd|pass)$/
+
+export const secretAdvice =
+  'Do not pass a key or a password as an argument, because other users of this machine can read it. Set CHATCTL_API_KEY, or sign in with: chatctl auth login --with-api-key'
+
+/**
+ * Whether a word looks like an API key, or holds a secret, so that a message must not repeat it: `sk-…`, a JSON Web
+ * Token, `https://user:password@host`, `api_key=…`.
+ */
+export function looksSecret(word: string): boolean {
+  const names = word.split(/[=:](?=\S)/).slice(0, -1)
+  const isKey = /(^|[=:])((sk|pk|ck|gh[pousr]|xox[a-z])[-_]|eyJ[\w-]{10})/i.test(word)
+  return isKey || /bearer |:\/\/[^/]*@/i.test(word) || names.some(isSecretName)
 }

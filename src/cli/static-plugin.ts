@@ -13,8 +13,7 @@ type LoadCommand = (id: string) => Command.Class
  * @param loadCommand by id, `settings:api:set`
  */
 export function createStaticPlugin(installation: Installation, loadCommand: LoadCommand): Plugin {
-  const manifest: Manifest = JSON.parse(installation.readFile('oclif.manifest.json').toString())
-  const commands = Object.entries(manifest.commands).map(([id, command]) => ({
+  const commands = Object.entries(readManifest(installation).commands).map(([id, command]) => ({
     ...command,
     load: async () => Object.assign(loadCommand(id), { id, plugin }),
   }))
@@ -22,6 +21,16 @@ export function createStaticPlugin(installation: Installation, loadCommand: Load
   const topics = plugin.pjson.oclif.topics as Record<string, object>
   plugin.topics.push(...Object.entries(topics).map(([name, topic]) => ({ name, ...topic })))
   return plugin
+}
+
+function readManifest(installation: Installation): Manifest {
+  return JSON.parse(installation.readFile('oclif.manifest.json').toString())
+}
+
+/** The commands that help shows, such as `settings:api:set`. */
+export function readCommandIds(installation: Installation): string[] {
+  const { commands } = readManifest(installation)
+  return Object.keys(commands).filter((id) => !commands[id]?.hidden)
 }
 
 /**

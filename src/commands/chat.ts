@@ -13,8 +13,7 @@ import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-f
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { linkerFor } from '../cli/output/link.ts'
-import { readCatalog } from '../cli/unknown-command/command-catalog.ts'
-import { unexpectedAfterChat } from '../cli/unknown-command/unknown-command.ts'
+import { readCommandIds } from '../cli/static-plugin.ts'
 import { profileNameOf } from '../config/configuration-file.ts'
 import { type ContextOwner, rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
@@ -73,13 +72,16 @@ export default class Chat extends BaseCommand {
     timeout: replyTimeoutFlag,
   }
   static override documentFormats = ['text'] as const
+  protected override readonly takesText = true
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Chat)
     const { message } = args
     // A mistyped command must not become a message, which costs a request.
     if (message !== undefined && !/\s/.test(message.trim()) && !this.argv.includes('--')) {
-      throw unexpectedAfterChat(this.argv, message, readCatalog(this.streams.host.installation))
+      const { unknownCommand } = await import('../cli/errors/unknown-command.ts')
+      const line = { path: ['chat'], leading: [], rest: [message] }
+      throw unknownCommand(line, readCommandIds(this.streams.host.installation))
     }
     const { context } = await this.start(Chat)
     demandTerminal(context, flags['no-input'], { message, picks: flags.resume === true })

@@ -1,15 +1,15 @@
 import { BaseCommand } from '../cli/base-command.ts'
-import type { LiveValues } from '../cli/completion/live-values.ts'
+import type { AskForModels } from '../cli/completion/live-values.ts'
 import {
+  readShellLine,
   renderForBash,
   renderForFish,
   renderForPowershell,
   renderForZsh,
-} from '../cli/completion/render-suggestions.ts'
-import { readShellLine } from '../cli/completion/shell-line.ts'
+} from '../cli/completion/shells.ts'
 import { type CompletionTree, suggest } from '../cli/completion/suggest.ts'
-import { type Host, resolvePath } from '../cli/host.ts'
-import { Directories } from '../system/files/directories.ts'
+import type { LiveValues } from '../cli/completion/suggestions.ts'
+import type { Directories } from '../system/files/directories.ts'
 
 /** Maximum wait for a service after the Tab key, in ms. */
 const patience = 1_000
@@ -25,27 +25,9 @@ export default class Complete extends BaseCommand {
   static override summary = 'List completion candidates for a command line'
 
   async run(): Promise<void> {
-    const { commands, topics, version } = this.config
-    const { host } = this.streams
-    const directories = new Directories(host.env)
-    const { readConfiguration } = await import('../config/configuration-file.ts')
-    const { profileHere } = await import('../config/profile-directories.ts')
-    const live: LiveValues = {
-      // The profile of the working directory takes precedence over the default profile.
-      configuration: () => {
-        try {
-          const configuration = readConfiguration(directories)
-          const here = profileHere(configuration, resolvePath(host, '.'), host.env)
-          return here ? { ...configuration, default_profile: here.value } : configuration
-        } catch {
-          // `doctor` reports it.
-          return {}
-        }
-      },
-      models: (flags) => findModels(flags, host, `chatctl/${version}`).catch(() => []),
-      prompts: () => openPrompts(directories),
-      sessions: () => findSessions(directories).catch(() => []),
-    }
+    const { commands, topics } = this.config
+    const { createLiveValues } = await import('../cli/completion/live-values.ts')
+    const live = createLiveValues(this.streams.host, this.#askForModels, findSessions)
     const output = await renderCandidates(this.argv, { commands, topics }, live)
     if (output === '') return
     await this.streams.writeData(output).catch(() => {
@@ -54,45 +36,27 @@ export default class Complete extends BaseCommand {
     })
   }
 
-  protected override async catch(): Promise<void> {}
-}
-
-async function findModels(flags: { profile?: string; base_url?: string }, host: Host, userAgent: string) {
-  const { findModels: find } = await import('../cli/completion/live-models.ts')
-  return find(flags, host, async ({ baseUrl, path, credential }) => {
+  readonly #askForModels: AskForModels = async ({ baseUrl, path, credential }) => {
     const { Client } = await import('../client/client.ts')
+    const { env, clock } = this.streams.host
     const client = new Client({
       baseUrl,
       credential,
-      userAgent,
+      userAgent: `chatctl/${this.config.version}`,
       timeout: patience,
       retries: 0,
       maxWait: 0,
-      env: host.env,
-      clock: host.clock,
+      env,
+      clock,
       signal: AbortSignal.timeout(patience),
     })
     const { text } = await client.request({ method: 'GET', path })
     const { data } = JSON.parse(text)
     const models: readonly { id?: unknown }[] = Array.isArray(data) ? data : []
     return models.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
-  })
-}
-
-async function openPrompts(directories: Directories) {
-  const { parsePrompt } = await import('../config/prompts/prompt-file.ts')
-  const { PromptLibrary } = await import('../config/prompts/prompt-library.ts')
-  const library = new PromptLibrary(directories)
-  return {
-    names: () => library.names(),
-    variablesOf: (name: string) => {
-      try {
-        return parsePrompt(name, library.read(name)).variables
-      } catch {
-        return []
-      }
-    },
   }
+
+  protected override async catch(): Promise<void> {}
 }
 
 async function findSessions({ sessions }: Directories) {
@@ -120,8 +84,7 @@ async function renderCandidates(
   const options = argv.slice(0, Math.max(end, 0))
   const given = argv.slice(end + 1)
   const words = options.includes('--next') ? [...given, ''] : given
-  const shell = options.find((option) => option.startsWith('--shell='))?.slice('--shell='.length)
-  switch (shell) {
+  switch (options.find((option) => option.startsWith('--shell='))?.slice('--shell='.length)) {
     case 'bash': {
       const [text = '', breaks = ''] = given
       const line = readShellLine(text, breaks)

@@ -2,7 +2,6 @@ import { globSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { commandsThatNeedAll } from '../../src/boot/run.ts'
-import { findCommand } from '../../src/cli/find-command.ts'
 
 /** docs/decisions/0003-bundling.md */
 describe('starting a command', () => {
@@ -43,28 +42,5 @@ describe('starting a command', () => {
     const ids = looking.map((file) => file.replace(/\.ts$/, '').replaceAll(/[\\/]/g, ':'))
     expect(ids).to.have.length.above(0)
     expect([...commandsThatNeedAll].sort()).to.deep.equal(ids.sort())
-  })
-
-  describe('with a command line', () => {
-    const ids = ['chat', 'chat:send', 'settings:get', 'settings:api:set', 'complete']
-    for (const [line, id] of [
-      ['chat send Hello', 'chat:send'],
-      ['chat send=x', 'chat'],
-      ['chat --json send', 'chat'],
-      ['settings api set -', 'settings:api:set'],
-      ['settings get extra words', 'settings:get'],
-      ['complete -- chat --help', 'complete'],
-      ['settings', undefined],
-      ['settings gte', undefined],
-      ['chat send -h', undefined],
-      ['chat send Hello --help', undefined],
-      ['settings:get', undefined],
-      ['--json chat send', undefined],
-      ['', undefined],
-    ] as const) {
-      it(`runs ${id ?? 'oclif'} for "${line}"`, () => {
-        expect(findCommand(line.split(' '), ids)).to.equal(id)
-      })
-    }
   })
 })

@@ -1,27 +1,178 @@
-import type { Configuration } from '../../config/configuration-file.ts'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { InsecureFile } from '../../auth/credentials/insecure-file.ts'
+import { isFresh, secretOf } from '../../auth/credentials/stored-credential.ts'
+import { type Configuration, readConfiguration } from '../../config/configuration-file.ts'
+import { profileHere } from '../../config/profile-directories.ts'
+import { resolveOptions } from '../../config/resolve-options.ts'
+import { resolveUpstream } from '../../config/resolve-upstream.ts'
+import { decodeText } from '../../system/files/decode-text.ts'
+import { Directories } from '../../system/files/directories.ts'
+import { makePrivateDirectory } from '../../system/files/private-directory.ts'
+import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
+import { replaceFile } from '../../system/files/replace-file.ts'
+import { chooseTarget, type Target } from '../context/target.ts'
+import { ownerOf } from '../credential/credential-stores.ts'
+import { type Host, resolvePath } from '../host.ts'
+import type { LiveValues } from './suggestions.ts'
 
-/** Values from this machine or the service. A failure gives an empty list. */
-export interface LiveValues {
-  /** Empty if it cannot be read. */
-  configuration(): Configuration
-  /** @param flags of the line, which select the service */
-  models(flags: { profile?: string; base_url?: string }): Promise<readonly string[]>
-  /** The prompts of this machine. */
-  prompts(): Promise<KnownPrompts>
-  /** The latest sessions of this machine. */
-  sessions(): Promise<readonly KnownSession[]>
+/** Where a list of models is. */
+interface ModelList {
+  baseUrl: string
+  path: string
+  /** Undefined for a model server without a key. */
+  credential?: string | undefined
 }
 
-interface KnownPrompts {
-  names(): readonly string[]
-  /** Empty for an unknown or invalid prompt. */
-  variablesOf(name: string): readonly string[]
+/** Requests the IDs of the models in a list. */
+export type AskForModels = (list: ModelList) => Promise<readonly string[]>
+
+/** How long a cached list is used, in ms. */
+const life = 5 * 60_000
+
+/** After a failed request, pause before the next one, in ms. Otherwise, every Tab would wait for it again. */
+const pause = 30_000
+
+/** Maximum wait for the keychain, in ms. */
+const timeout = 500
+
+/** The values of this machine, and of the service that a line selects. A failure gives an empty list. */
+export function createLiveValues(
+  host: Host,
+  ask: AskForModels,
+  findSessions: (directories: Directories) => ReturnType<LiveValues['sessions']>,
+): LiveValues {
+  const directories = new Directories(host.env)
+  return {
+    // The profile of the working directory takes precedence over the default profile.
+    configuration: () => {
+      try {
+        const configuration = readConfiguration(directories)
+        const here = profileHere(configuration, resolvePath(host, '.'), host.env)
+        return here ? { ...configuration, default_profile: here.value } : configuration
+      } catch {
+        // `doctor` reports it.
+        return {}
+      }
+    },
+    models: (flags) => findModels(flags, host, ask).catch(() => []),
+    prompts: () => openPrompts(directories),
+    sessions: () => findSessions(directories).catch(() => []),
+  }
 }
 
-interface KnownSession {
-  id: string
-  contextId?: string | undefined
-  name?: string | undefined
-  /** Its name, or how it began. */
-  title?: string | undefined
+async function openPrompts(directories: Directories) {
+  const { parsePrompt } = await import('../../config/prompts/prompt-file.ts')
+  const { PromptLibrary } = await import('../../config/prompts/prompt-library.ts')
+  const library = new PromptLibrary(directories)
+  return {
+    names: () => library.names(),
+    variablesOf: (name: string) => {
+      try {
+        return parsePrompt(name, library.read(name)).variables
+      } catch {
+        return []
+      }
+    },
+  }
+}
+
+/**
+ * The models of the service that a line selects, cached for some minutes. Does not start the embedded
+ * service, but asks its model server, and does not unlock the keychain.
+ *
+ * @throws Failure if the line and the configuration select no service
+ */
+async function findModels(
+  flags: { profile?: string | undefined; base_url?: string | undefined },
+  host: Host,
+  ask: AskForModels,
+): Promise<readonly string[]> {
+  const { env, clock } = host
+  const directories = new Directories(env)
+  const configuration = readConfiguration(directories)
+  const inHost = (name: string): string => resolvePath(host, name)
+  const options = resolveOptions(flags, env, () => configuration, {
+    mayNameNewProfile: false,
+    takesProfileOfAddress: false,
+    workingDirectory: inHost('.'),
+  })
+  const target = chooseTarget(options, { env, resolvePath: inHost, maxWait: 0 })
+  const upstream = resolveUpstream({ name: '' }, env, configuration, inHost).server
+  if (target.kind === 'local' && !upstream) return []
+  const about =
+    target.kind === 'local'
+      ? [upstream?.url]
+      : [target.baseUrl, target.profile ?? null, target.fromEnvironment !== undefined]
+  const path = cachePath(directories.cache, about)
+  const kept = readKept(path)
+  if (kept && clock.now() < kept.until) return kept.models
+  try {
+    const list =
+      target.kind === 'local' ? modelServerList(upstream) : await remoteList(target, configuration, host)
+    const models = list === undefined ? (kept?.models ?? []) : await ask(list)
+    keep(path, { until: clock.now() + life, models })
+    return models
+  } catch {
+    const models = kept?.models ?? []
+    keep(path, { until: clock.now() + pause, models })
+    return models
+  }
+}
+
+/** @throws Failure if the file of its key cannot be read */
+function modelServerList(server: ReturnType<typeof resolveUpstream>['server']): ModelList | undefined {
+  if (server === undefined) return undefined
+  const file = { maxBytes: maxSecretBytes, isSecret: true, isRegular: true, kind: 'refused' } as const
+  const key = server.keyFile && decodeText(readNamedFile(server.keyFile, file), server.keyFile).trim()
+  return { baseUrl: server.url, path: '/models', credential: key || undefined }
+}
+
+/** Undefined if the profile is not signed in, or the token must be renewed. Tab runs no credential command. */
+async function remoteList(
+  { profile, baseUrl, identity, command, fromEnvironment }: Extract<Target, { kind: 'remote' }>,
+  configuration: Configuration,
+  host: Host,
+): Promise<ModelList | undefined> {
+  const { endpoints } = await import('../../contract/endpoints.ts')
+  const list = { baseUrl, path: endpoints.listModels.path }
+  if (fromEnvironment) return { ...list, credential: fromEnvironment.secret }
+  if (profile === undefined || identity || command !== undefined) return undefined
+  const isInFile = configuration.profiles?.[profile]?.storage === 'file'
+  const store = isInFile
+    ? new InsecureFile(new Directories(host.env))
+    : host.openKeychain({ timeout, onWait: () => {}, mayAsk: false })
+  const stored = await store.read(ownerOf(configuration, profile, baseUrl))
+  if (!stored || (stored.kind === 'oauth' && !isFresh(stored, host.clock.now()))) return undefined
+  return { ...list, credential: secretOf(stored) }
+}
+
+interface Kept {
+  /** Ms since the epoch. */
+  until: number
+  models: readonly string[]
+}
+
+/** @param about what the models depend on */
+function cachePath(cache: string, about: readonly unknown[]): string {
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  const name = createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 32)
+  return join(cache, 'models', `${name}.json`)
+}
+
+function readKept(path: string): Kept | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function keep(path: string, kept: Kept): void {
+  try {
+    makePrivateDirectory(dirname(path))
+    replaceFile(path, JSON.stringify(kept), { flush: false })
+  } catch {
+    // Without a cache, every Tab sends a request.
+  }
 }

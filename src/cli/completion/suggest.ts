@@ -1,10 +1,18 @@
 import type { Command } from '@oclif/core/command'
+import { sharedFlags } from '../flags/shared-flags.ts'
 import { helpTopics } from '../help/page.ts'
-import { suggestArgument } from './argument-values.ts'
-import { suggestFlagValue } from './flag-values.ts'
-import type { LiveValues } from './live-values.ts'
-import { type Candidate, nothing, type Suggestions, startingWith, withPrefix } from './suggestions.ts'
-import { isNegatable, readFlags, readTypedLine, type TypedLine, takesValue } from './typed-line.ts'
+import { isNegatable, readFlags, readLine, readWords, takesValue } from '../line/read-line.ts'
+import {
+  type Candidate,
+  type Flag,
+  type LiveValues,
+  nothing,
+  type Suggestions,
+  startingWith,
+  type TypedLine,
+  withPrefix,
+} from './suggestions.ts'
+import { suggestArgument, suggestFlagValue } from './values.ts'
 
 /** What can be typed at all. */
 export interface CompletionTree {
@@ -12,6 +20,8 @@ export interface CompletionTree {
   /** Names with colons, `settings:api`. */
   topics: readonly { name: string; description?: string | undefined }[]
 }
+
+const shared = Object.entries(sharedFlags).map(([name, flag]) => ({ ...flag, name })) as readonly Flag[]
 
 /**
  * Candidates for the last of `words`.
@@ -25,9 +35,15 @@ export async function suggest(
 ): Promise<Suggestions> {
   const word = words.at(-1) ?? ''
   const visible = { ...tree, commands: tree.commands.filter(({ hidden }) => !hidden) }
-  const line = readTypedLine(words.slice(0, -1), visible.commands)
-  const [first, ...named] = line.path
-  if (first === 'help') return startingWith(word, { candidates: helpWords(named, visible) })
+  const ids = visible.commands.map(({ id }) => id)
+  const { id, path, leading, rest, isHelp } = readLine(words.slice(0, -1), ids)
+  if (isHelp && words.includes('help'))
+    return startingWith(word, { candidates: helpWords(path, rest, visible) })
+  const command = visible.commands.find((one) => one.id === id)
+  const known = command ? Object.values(command.flags) : shared
+  const given = readWords([...leading, ...rest], known)
+  const isNameOpen = rest.length === 0 && given.awaiting === undefined
+  const line = { ...given, command, path, known, isNameOpen }
   return startingWith(word, await suggestWord(word, line, visible, live))
 }
 
@@ -67,8 +83,9 @@ function nextWords(path: readonly string[], { commands, topics }: CompletionTree
 }
 
 /** What follows `help`: commands, and topics that are not about a command. */
-function helpWords(named: readonly string[], tree: CompletionTree): Candidate[] {
-  if (named.length > 0) return nextWords(named, tree)
+function helpWords(path: readonly string[], rest: readonly string[], tree: CompletionTree): Candidate[] {
+  if (rest.length > 0) return []
+  if (path.length > 0) return nextWords(path, tree)
   const topics = helpTopics.map(({ name, summary }) => ({ value: name, description: summary }))
   return [...nextWords([], tree).filter(({ value }) => value !== 'help'), ...topics]
 }

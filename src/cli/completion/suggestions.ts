@@ -1,3 +1,69 @@
+import type { Command } from '@oclif/core/command'
+import type { Configuration } from '../../config/configuration-file.ts'
+import type { View } from '../../view/format/view.ts'
+import type { GivenWords } from '../line/read-line.ts'
+
+/** A flag as the manifest describes it. */
+export type Flag = Command.Flag.Cached
+
+/** A command line, as far as it has been typed. */
+export interface TypedLine extends GivenWords<Flag> {
+  command: DeclaredCommand | undefined
+  /** The words of the name of the command, or of the group of commands. */
+  path: readonly string[]
+  /** The flags that may follow. */
+  known: readonly Flag[]
+  /** Whether the next word may belong to the name of the command. */
+  isNameOpen: boolean
+}
+
+/** What the value of an argument is, as far as completion can offer some. */
+export type ValueKind =
+  | 'settings key'
+  | 'settings assignment'
+  | 'configuration key'
+  | 'configuration value'
+  | 'profile'
+  | 'session'
+  | 'prompt'
+  | 'permissions of a user'
+  | 'method'
+  | 'endpoint'
+
+/** A command as the manifest describes it, with what `BaseCommand` has it declare. */
+export type DeclaredCommand = Command.Loadable & {
+  view?: Pick<View, 'columns'>
+  completes?: Readonly<Record<string, ValueKind>>
+  documentFormats?: readonly string[]
+  offersMarkdown?: boolean
+}
+
+/** Values from this machine or the service. A failure gives an empty list. */
+export interface LiveValues {
+  /** Empty if it cannot be read. */
+  configuration(): Configuration
+  /** @param flags of the line, which select the service */
+  models(flags: { profile?: string | undefined; base_url?: string | undefined }): Promise<readonly string[]>
+  /** The prompts of this machine. */
+  prompts(): Promise<KnownPrompts>
+  /** The latest sessions of this machine. */
+  sessions(): Promise<readonly KnownSession[]>
+}
+
+interface KnownPrompts {
+  names(): readonly string[]
+  /** Empty for an unknown or invalid prompt. */
+  variablesOf(name: string): readonly string[]
+}
+
+interface KnownSession {
+  id: string
+  contextId?: string | undefined
+  name?: string | undefined
+  /** Its name, or how it began. */
+  title?: string | undefined
+}
+
 /** A completion of the word at the cursor. */
 export interface Candidate {
   /** The whole word. */

@@ -1,10 +1,15 @@
+import { readConfiguration } from '../../config/configuration-file.ts'
+import { resolveOptions } from '../../config/resolve-options.ts'
 import { Failure, type FailureOptions } from '../../contract/failure.ts'
+import { Directories } from '../../system/files/directories.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { describeDetails } from '../../view/failure-details.ts'
 import { wrapWords } from '../../view/format/wrap-words.ts'
 import type { Connection } from '../context/connection.ts'
 import { Interruption } from '../context/interruption.ts'
 import type { InterruptedChange } from '../context/sent-changes.ts'
+import { type Host, resolvePath } from '../host.ts'
+import { readSharedFlags } from '../line/read-line.ts'
 import { loadColors, wantsColor } from '../output/colors.ts'
 import type { Streams } from '../output/streams.ts'
 import { describeFailure } from './describe-failure.ts'
@@ -129,4 +134,28 @@ function stackOf(error: unknown): string[] {
     if (name === undefined && /\.cjs:\d+:\d+$/.test(frame)) return []
     return [`    at ${name ?? frame}`]
   })
+}
+
+/** Whether errors are JSON, judged from the words of a command line that oclif could not read. */
+export function wantsJson(argv: readonly string[], host: Pick<Host, 'env' | 'cwd'>): boolean {
+  const { env } = host
+  const flags = readSharedFlags(argv)
+  const format = flags.get('output') ?? (flags.has('json') ? 'json' : undefined)
+  if (format === undefined && (flags.get('jq') || env['CHATCTL_JQ'])) return true
+  return /^jsonl?$/.test(format ?? defaultFormat(flags.get('profile'), host) ?? '')
+}
+
+/** The output format of the environment or the profile. */
+function defaultFormat(profile: string | undefined, host: Pick<Host, 'env' | 'cwd'>): string | undefined {
+  const { env } = host
+  try {
+    const flags = profile === undefined ? {} : { profile }
+    return resolveOptions(flags, env, () => readConfiguration(new Directories(env)), {
+      mayNameNewProfile: true,
+      takesProfileOfAddress: false,
+      workingDirectory: resolvePath(host, '.'),
+    }).output.value
+  } catch {
+    return env['CHATCTL_OUTPUT']
+  }
 }

@@ -1,21 +1,18 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Failure } from '../../contract/failure.ts'
-import { readCodeSelection } from '../../terminal/markdown/code-selection.ts'
-import { quoteWord } from '../command-line.ts'
-import type { Catalog } from '../unknown-command/command-catalog.ts'
-import { unexpectedAfterChat } from '../unknown-command/unknown-command.ts'
-import { flagHint } from './flag-hint.ts'
+import { nearest } from '../../contract/nearest-word.ts'
+import { asksSecret, quoteWord, secretAdvice } from '../command-line.ts'
+import { findAlias, isSentence } from './aliases.ts'
+import { sentences } from './hints.ts'
 
 /** What an error about a command line can refer to. */
 export interface Usage {
   /** ID of the command, such as `settings:get`. */
   id: string
-  /** The words after it. */
-  argv: readonly string[]
-  readCatalog(): Catalog
+  /** The names of its flags. */
   flags: readonly string[]
   /** Whether its one argument is a text, which users may type without quotes. */
-  takesText?: boolean
+  takesText: boolean
 }
 
 /** Flags of commands that read a secret, which users may type as an argument. */
@@ -30,74 +27,51 @@ interface ParseError extends Error {
 }
 
 /**
- * Turns oclif's errors about a command line into failures, with a corrected command.
+ * Turns oclif's errors about a command line into failures.
  *
  * @returns other errors unchanged
  */
-export function usageFailure(error: unknown, usage: Usage): unknown {
+export function usageFailure(error: unknown, { id, flags, takesText }: Usage): unknown {
   if (!isParseError(error)) return error
-  const { id, argv, flags } = usage
   const command = `chatctl ${id.replaceAll(':', ' ')}`
-  const hint = `${command} --help`
+  const help = `See: ${command} --help`
   if (error.flags) {
     // The part after = is not repeated, because it may be a secret.
     const unknown = error.flags[0]?.replace(/=.*/s, '') ?? ''
-    const meant = flagHint(unknown, { known: flags, line: { id, argv, catalog: usage.readCatalog() } })
-    return new Failure('usage', `Unknown flag ${unknown}`, {
-      hint: meant
-        ? meant.endsWith('.') || meant.endsWith('?')
-          ? `${meant} See: ${hint}`
-          : meant
-        : `See: ${hint}`,
-    })
+    const hints = [flagHint(unknown, command, flags), help].filter((hint) => hint !== undefined)
+    return new Failure('usage', `Unknown flag ${unknown}`, { hint: sentences(hints) })
   }
-  if (error.args) {
-    const names = error.args.map((arg) => (typeof arg === 'string' ? arg : arg.name.toUpperCase()))
-    const extra = error.args.some((arg) => typeof arg === 'string')
-    if (extra && flags.some((flag) => readsSecret.has(flag))) {
-      // The argument is not repeated, because it may be a secret.
-      const next = `Do not pass a key or a password as an argument, because other users of this machine can read it. See: ${hint}`
-      return new Failure('usage', 'Unexpected argument', { hint: next })
-    }
-    const words = extra ? `Unexpected argument ${names.join(' ')}` : `Missing argument ${names.join(', ')}`
-    const typed = error.parse?.output?.argv ?? []
-    const catalog = usage.readCatalog()
-    if (extra && id === 'chat') return unexpectedAfterChat(argv, names[0] ?? '', catalog)
-    if (extra && usage.takesText && typed.includes('-')) {
-      const text = quoteWord(typed.filter((word) => word !== '-').join(' '))
-      return new Failure('usage', 'A message and - cannot be used together', {
-        hint: `Text from a pipe is added to the message without -. Run: ${command} ${text}`,
-      })
-    }
-    const valueAt = argv.findIndex((word) => /^(-\w*x|--extract)$/.test(word)) + 1
-    const number = valueAt > 0 ? (argv[valueAt] ?? '') : ''
-    if (extra && flags.includes('extract') && readCodeSelection(number) !== undefined) {
-      const text = typed.filter((word) => word !== number).join(' ')
-      return new Failure('usage', words, {
-        hint: `The value of --extract is attached: ${command} --extract=${number} ${quoteWord(text)}`,
-      })
-    }
-    if (extra && usage.takesText) {
-      const text = quoteWord(typed.join(' '))
-      return new Failure('usage', words, { hint: `Put the words in quotes: ${command} ${text}` })
-    }
-    if (extra && /^(settings|users):(apply|diff)$/.test(id)) {
-      const others = names.map((name) => `--file ${quoteWord(name)}`).join(' ')
-      return new Failure('usage', words, { hint: `To give another file, use: ${others}` })
-    }
-    return new Failure('usage', words, { hint: `${choicesOf(error)}See: ${hint}` })
+  if (!error.args) return new Failure('usage', tidy(error.message), { hint: help })
+  const extra = error.args.filter((arg) => typeof arg === 'string')
+  if (extra.length === 0) {
+    const missing = error.args.flatMap((arg) => (typeof arg === 'string' ? [] : [arg]))
+    const names = missing.map(({ name }) => name.toUpperCase()).join(', ')
+    const options = missing.flatMap((arg) => arg.options ?? [])
+    const choices = options.length === 0 ? '' : `One of ${options.join(', ')}. `
+    return new Failure('usage', `Missing argument ${names}`, { hint: choices + help })
   }
-  const message = tidy(error.message)
-  const isContinue = message.includes('--context expects a value') && flags.includes('continue')
-  return new Failure('usage', message, { hint: isContinue ? continueHint : `See: ${hint}` })
+  // The argument is not repeated, because it may be a secret.
+  if (flags.some((flag) => readsSecret.has(flag)))
+    return new Failure('usage', 'Unexpected argument', { hint: secretAdvice })
+  const text = quoteWord((error.parse?.output?.argv ?? []).join(' '))
+  return new Failure('usage', `Unexpected argument ${extra.join(' ')}`, {
+    hint: takesText ? `Put the words in quotes: ${command} ${text}` : help,
+  })
 }
 
-/** In other tools, `-c` continues the last conversation. */
-const continueHint = 'Continue the last conversation with: --continue'
-
-function choicesOf({ args = [] }: ParseError): string {
-  const options = args.flatMap((arg) => (typeof arg === 'string' ? [] : (arg.options ?? [])))
-  return options.length === 0 ? '' : `One of ${options.join(', ')}. `
+/** What an unknown flag was probably meant to be: what other tools call one, else the nearest. */
+function flagHint(flag: string, command: string, known: readonly string[]): string | undefined {
+  const name = flag.replace(/^-+/, '').replaceAll('_', '-')
+  const alias = findAlias(`${command.slice('chatctl '.length)} --${name}`) ?? findAlias(`--${name}`)
+  if (alias !== undefined && isSentence(alias)) return alias
+  if (asksSecret.test(name.toLowerCase())) {
+    const sources = known.filter((other) => /^(password-|generate-password)/.test(other))
+    if (!/pass/i.test(name) || sources.length === 0) return secretAdvice
+    return `Do not pass a password as an argument. Use ${sources.map((other) => `--${other}`).join(', or ')}`
+  }
+  const ours = alias?.slice('--'.length) ?? name
+  const meant = known.includes(ours) ? ours : name.length < 2 ? undefined : nearest(name, known)
+  return meant === undefined ? findAlias(`--${ours}`) : `Did you mean --${meant}?`
 }
 
 function isParseError(error: unknown): error is ParseError {

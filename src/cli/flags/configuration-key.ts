@@ -4,11 +4,9 @@ import { directoryKey, directoryOf, normalizeDirectory } from '../../config/prof
 import { localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import { commandFor } from '../command-line.ts'
+import { asksSecret, commandFor, looksSecret } from '../command-line.ts'
 import type { Context } from '../context/context.ts'
-import { asksSecret } from '../errors/flag-hint.ts'
-import { findAlias } from '../unknown-command/aliases.ts'
-import { looksSecret } from '../unknown-command/command-catalog.ts'
+import { findAlias } from '../errors/aliases.ts'
 
 /**
  * A key of the configuration as it was typed.

@@ -6,7 +6,9 @@ import { booleanWords, parseBoolean } from '../../contract/notation/text-value.t
 import { streamFormats } from '../../contract/resources/stream-event.ts'
 import { maxTextBytes } from '../../system/files/read-named-file.ts'
 import { type CodeSelection, readCodeSelection } from '../../terminal/markdown/code-selection.ts'
-import { omittedValue } from './optional-value.ts'
+
+/** The value of a flag that is given without one. No argument of a process can contain this character. */
+export const omittedValue = '\0'
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({

@@ -1,14 +1,5 @@
-import {
-  type Declarations,
-  type DeclaredCommand,
-  type DeclaredFlag,
-  describeFlag,
-  isShared,
-  listedFlags,
-  placeholderOf,
-  usagesOf,
-} from './declared-command.ts'
-import type { Example, HelpPage, Row, Section } from './page.ts'
+import { isValueAttached } from '../line/read-line.ts'
+import type { Declarations, DeclaredCommand, DeclaredFlag, Example, HelpPage, Row, Section } from './page.ts'
 
 /** Shared flags that the last lines of a page name; `chatctl help flags` has all of them. */
 const namedFlags = 3
@@ -79,4 +70,50 @@ function nameSharedFlags({ flags }: DeclaredCommand): string {
     .slice(0, namedFlags)
     .map(({ char, name }) => (char === undefined ? `--${name}` : `-${char}/--${name}`))
     .join(', ')
+}
+
+export function isShared({ helpGroup }: DeclaredFlag): boolean {
+  return helpGroup === 'GLOBAL'
+}
+
+/** The flags that all commands have, as a command without others declares them. */
+export function sharedFlagsOf({ commands }: Declarations): DeclaredFlag[] {
+  return Object.values(commands.find(({ id }) => id === 'config:path')?.flags ?? {}).filter(isShared)
+}
+
+/** What the page of a command lists: its own flags, and shared ones that mean something else there. */
+export function listedFlags(command: DeclaredCommand, declarations: Declarations): DeclaredFlag[] {
+  const usual = new Map(sharedFlagsOf(declarations).map(({ name, summary }) => [name, summary]))
+  return Object.values(command.flags)
+    .filter((flag) => !flag.hidden && (!isShared(flag) || usual.get(flag.name) !== flag.summary))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The value as it follows the name of the flag: ` FILE`, ` [SESSION]`, `[=N]`. */
+export function placeholderOf(flag: DeclaredFlag): string {
+  if (flag.type === 'boolean') return ''
+  return `${isValueAttached(flag) ? '' : ' '}${flag.helpValue ?? 'VALUE'}`
+}
+
+/** What a flag does, with its default. */
+export function describeFlag(flag: DeclaredFlag): string {
+  const notes = [
+    flag.required && '(required)',
+    flag.multiple && '(repeatable)',
+    flag.type === 'option' && flag.default !== undefined && `(default: ${flag.default})`,
+  ]
+  return [flag.summary, ...notes].filter(Boolean).join(' ')
+}
+
+/** The lines below USAGE. */
+export function usagesOf({ id, usage, args, flags }: DeclaredCommand): string[] {
+  const required = Object.values(flags).filter((flag) => flag.required && !flag.hidden)
+  const words = Object.values(args).map(({ name, required, multiple }) => {
+    const word = `${name.toUpperCase()}${multiple ? '...' : ''}`
+    return required ? word : `[${word}]`
+  })
+  const lines = usage === undefined ? [[...id.split(':'), ...words].join(' ')] : [usage].flat()
+  return lines.map((line) =>
+    ['chatctl', line, ...required.map((flag) => `--${flag.name}${placeholderOf(flag)}`), '[flags]'].join(' '),
+  )
 }

@@ -30,3 +30,43 @@ export const helpTopics = [
   { name: 'exit-codes', summary: 'Exit codes, and errors as JSON' },
   { name: 'output', summary: 'Output formats, and how to select fields' },
 ] as const
+
+/** A flag as the manifest describes it. */
+export interface DeclaredFlag {
+  name: string
+  type: 'boolean' | 'option'
+  summary?: string | undefined
+  char?: string | undefined
+  helpValue?: string | string[] | undefined
+  helpGroup?: string | undefined
+  hidden?: boolean | undefined
+  allowNo?: boolean | undefined
+  multiple?: boolean | undefined
+  required?: boolean | undefined
+  default?: unknown
+}
+
+interface DeclaredArgument {
+  name: string
+  description?: string | undefined
+  required?: boolean | undefined
+  multiple?: boolean | undefined
+}
+
+/** A command as the manifest describes it. */
+export interface DeclaredCommand {
+  id: string
+  summary?: string | undefined
+  description?: string | undefined
+  hidden?: boolean | undefined
+  usage?: string | string[] | undefined
+  examples?: readonly unknown[] | undefined
+  args: Record<string, DeclaredArgument>
+  flags: Record<string, DeclaredFlag>
+}
+
+/** Commands by id, `settings:api:set`, and the groups that they are in. */
+export interface Declarations {
+  commands: readonly DeclaredCommand[]
+  topics: readonly { name: string; description?: string | undefined }[]
+}

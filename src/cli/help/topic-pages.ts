@@ -1,7 +1,6 @@
-import { flagLabel } from './command-page.ts'
-import { type Declarations, describeFlag, sharedFlagsOf } from './declared-command.ts'
+import { describeFlag, flagLabel, sharedFlagsOf } from './command-page.ts'
 import { credentialVariables, flagVariables, otherVariables } from './environment-variables.ts'
-import { type HelpPage, helpTopics, type Row } from './page.ts'
+import { type Declarations, type HelpPage, helpTopics, type Row } from './page.ts'
 
 /** The page of a help topic, such as `exit-codes`. */
 export function helpTopicPage(

@@ -11,9 +11,8 @@ import {
   settingsKeys,
 } from '../../contract/resources/settings-keys.ts'
 import { maxSettingsBytes } from '../../system/files/read-named-file.ts'
-import { commandFor } from '../command-line.ts'
+import { commandFor, looksSecret } from '../command-line.ts'
 import type { Context } from '../context/context.ts'
-import { looksSecret } from '../unknown-command/command-catalog.ts'
 import { readTypedValue } from './key-values.ts'
 import { type NestedField, nestFields } from './nested-fields.ts'
 import { readTextValue } from './read-text-value.ts'

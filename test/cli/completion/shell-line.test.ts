@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { renderForBash } from '../../../src/cli/completion/render-suggestions.ts'
-import { readShellLine } from '../../../src/cli/completion/shell-line.ts'
+import { readShellLine, renderForBash } from '../../../src/cli/completion/shells.ts'
 
 /** The default COMP_WORDBREAKS of bash. */
 const breaks = ' \t\n"\'@><=;|&(:'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { permissions, roles, themeModes } from '../../../src/cli/completion/known-values.ts'
-import type { LiveValues } from '../../../src/cli/completion/live-values.ts'
 import { type CompletionTree, suggest } from '../../../src/cli/completion/suggest.ts'
+import type { LiveValues } from '../../../src/cli/completion/suggestions.ts'
+import { permissions, roles, themeModes } from '../../../src/cli/completion/values.ts'
 import { defaultFormats } from '../../../src/config/output-formats.ts'
 import { effectivePermissions, listPermissions } from '../../../src/service/domain/access/permissions.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
@@ -20,7 +20,7 @@ const asked: object[] = []
 const live: LiveValues = {
   configuration: () => ({ profiles: { work: { aliases: { best: 'large' } } } }),
   models: async (said) => {
-    asked.push(said)
+    asked.push(JSON.parse(JSON.stringify(said)))
     return ['small', 'large']
   },
   prompts: async () => ({

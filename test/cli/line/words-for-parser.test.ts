@@ -5,9 +5,7 @@ import { expect } from 'chai'
 import { type CompletionTree, suggest } from '../../../src/cli/completion/suggest.ts'
 import { optionalTextFlag, textFlag } from '../../../src/cli/flags/flag-types.ts'
 import { flagLabel } from '../../../src/cli/help/command-page.ts'
-import { markOmittedValues } from '../../../src/cli/mark-omitted-values.ts'
-import type { CommandShape } from '../../../src/cli/unknown-command/command-catalog.ts'
-import { fits } from '../../../src/cli/unknown-command/command-catalog.ts'
+import { markOmittedValues } from '../../../src/cli/line/words-for-parser.ts'
 
 const args = { text: Args.string({ ignoreStdin: true }) }
 const flags = {
@@ -91,13 +89,20 @@ describe('a flag whose value may be omitted', () => {
     expect(await offered('a', '--attached', '--q')).to.deep.equal(['--quiet'])
     expect(await offered('a', '--attached', '')).to.deep.equal([])
   })
+})
 
-  it('is carried into a suggested command with or without its value', () => {
-    const shape = { args: { text: {} }, flags } as unknown as CommandShape
-    const fitting = (line: string) => fits(shape, line.split(' '))
-    expect(['Hello -x', '-x Hello', '-x -q', '-r', '-r -q', '-r one Hello'].map(fitting)).to.not.include(
-      false,
-    )
-    expect(['-x Hello 2', '--model', '-r one Hello 2'].map(fitting)).to.not.include(true)
+describe('a Boolean flag with a value', () => {
+  const known = { json: Flags.boolean(), stream: Flags.boolean({ allowNo: true }), system: textFlag() }
+
+  for (const word of ['--json=true', '--stream=', '--no-stream=1']) {
+    it(`is rejected: ${word}`, () => {
+      const [name] = word.split('=')
+      expect(() => markOmittedValues([word], known)).to.throw(`${name} does not take a value`)
+    })
+  }
+
+  it('is accepted as the value of another flag or after --', () => {
+    const words = ['--system', '--json=1', '--system=--json=1', '--unknown=1', 'json=1', '--', '--json=1']
+    expect(markOmittedValues(words, known)).to.deep.equal(words)
   })
 })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { wantsJson } from '../../../src/cli/flags/wants-json.ts'
+import { wantsJson } from '../../../src/cli/errors/render-error.ts'
 
 describe('the format of an error about an unreadable command line', () => {
   const home = { HOME: '/nonexistent' }
@@ -14,7 +14,6 @@ describe('the format of an error about an unreadable command line', () => {
     '-qo json',
     '-qojson',
     '-qo=json',
-    '-out=plan --json',
     '--jq .id',
     '--jq=.id',
   ]) {
@@ -22,7 +21,7 @@ describe('the format of an error about an unreadable command line', () => {
       expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(true))
   }
 
-  for (const line of ['', '-o yaml', '-out=json', '-- --json', '--json -o yaml']) {
+  for (const line of ['', '-o yaml', '-- --json', '--json -o yaml']) {
     it(`is text with ${line || 'no flag'}`, () => {
       expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(false)
     })

@@ -1,0 +1,69 @@
+import { Failure } from '../../contract/failure.ts'
+import { nearest } from '../../contract/nearest-word.ts'
+import { looksSecret, quoteWord, secretAdvice } from '../command-line.ts'
+import { type CommandLine, wordsBeforeFlags } from '../line/read-line.ts'
+import { findAlias, isSentence } from './aliases.ts'
+
+/**
+ * @param line a command line that names no command, or words after `chatctl chat` that may be a mistyped command: a
+ *   message costs a request
+ * @param ids every command that may be named
+ */
+export function unknownCommand(
+  { path, leading, rest }: Pick<CommandLine, 'path' | 'leading' | 'rest'>,
+  ids: readonly string[],
+): Failure {
+  const words = wordsBeforeFlags(rest)
+  const [word] = words
+  const typed = ['chatctl', ...path].join(' ')
+  if (word === undefined) {
+    // What follows a = may be a secret.
+    const flag = [...leading, ...rest][0]?.replace(/=.*/s, '') ?? ''
+    const alias = findAlias(flag.toLowerCase())
+    const place = path.length === 0 ? 'before' : `between ${typed} and`
+    return new Failure('usage', `There is no command ${place} ${flag}`, {
+      hint: `${alias === undefined ? 'Flags come after the command.' : `Did you mean ${alias}?`} See: ${typed} --help`,
+    })
+  }
+  if (words.some(looksSecret)) {
+    return new Failure('usage', `Unknown command: ${typed} (hidden, it looks like a secret)`, {
+      hint: secretAdvice,
+    })
+  }
+  return new Failure('usage', `Unknown command: ${typed} ${word || '""'}`, {
+    hint: guess(path, words, ids) ?? hintOfMessage(path, words) ?? `List the commands with: ${typed} --help`,
+  })
+}
+
+/** An alias, else the nearest command. */
+function guess(
+  path: readonly string[],
+  [word = '', ...others]: readonly string[],
+  ids: readonly string[],
+): string | undefined {
+  const prefix = path.map((name) => `${name}:`).join('')
+  const known = ids
+    .filter((id) => id.startsWith(prefix))
+    .map((id) => id.slice(prefix.length).split(':')[0] ?? '')
+  for (const meant of [word, findAlias(`* ${word}`)]) {
+    if (meant === undefined) continue
+    const names = [...path, meant, ...others.map((other) => findAlias(`* ${other}`) ?? other)]
+    for (let length = Math.min(3, names.length); length > path.length; length--) {
+      const alias = findAlias(names.slice(0, length).join(' '))
+      if (alias !== undefined) return isSentence(alias) ? alias : `Did you mean: chatctl ${alias}`
+    }
+    if (known.includes(meant)) return `Did you mean: chatctl ${[...path, meant].join(' ')}`
+  }
+  // One letter of two makes another word: `cp` is not `up`.
+  const near = word.length < 3 ? undefined : nearest(word, known)
+  return near === undefined ? undefined : `Did you mean: chatctl ${[...path, near].join(' ')}`
+}
+
+/** Words in quotes, or after `chatctl chat`, were probably meant as a message. */
+function hintOfMessage(path: readonly string[], words: readonly string[]): string | undefined {
+  const isAfterChat = path.join(' ') === 'chat'
+  const isQuoted = path.length === 0 && /\s/.test(words[0]?.trim() ?? '')
+  if (!isAfterChat && !isQuoted) return undefined
+  const message = quoteWord(words.join(' '))
+  return `For one message: chatctl chat send ${message}. To begin a session with it: chatctl chat -- ${message}`
+}
