@@ -1,4 +1,6 @@
 import type { OutputFormat } from '../../config/output-formats.ts'
+import { Failure } from '../../contract/failure.ts'
+import { nearest } from '../../contract/nearest-word.ts'
 import { yamlWriting } from '../../contract/notation/yaml-scalars.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { renderCsv, renderTsv } from '../../view/format/delimited.ts'
@@ -6,10 +8,9 @@ import { markdownTable } from '../../view/format/markdown-table.ts'
 import { absentFields, selectFields, undocumentedFields } from '../../view/format/select-fields.ts'
 import { gridOf, rowsOf, type Span, type View } from '../../view/format/view.ts'
 import type { Colors } from './colors.ts'
-import { absentField } from './field-failures.ts'
 import { filterWithJq } from './jq.ts'
 
-export interface Rendering {
+interface Rendering {
   format: OutputFormat | 'text'
   /** Paths; undefined for all columns of the view. */
   fields: readonly string[] | undefined
@@ -65,10 +66,10 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
  *
  * @param isFirst whether to write the header of the format before it
  */
-export async function renderRow(
+async function renderRow(
   view: View,
   row: unknown,
-  { format, fields, jq }: Pick<Rendering, 'fields' | 'jq'> & { format: RowFormat },
+  { format, fields, jq }: RowRendering,
   isFirst: boolean,
 ): Promise<string> {
   switch (format) {
@@ -85,8 +86,10 @@ export async function renderRow(
   }
 }
 
+type RowRendering = Pick<Rendering, 'fields' | 'jq'> & { format: RowFormat }
+
 /** Formats that are written row by row, as the rows arrive. JSON is then a list. */
-export type RowFormat = 'json' | 'jsonl' | 'csv' | 'tsv'
+type RowFormat = 'json' | 'jsonl' | 'csv' | 'tsv'
 
 export function isRowFormat(format: OutputFormat | 'text'): format is Exclude<RowFormat, 'json'> {
   return format === 'jsonl' || format === 'csv' || format === 'tsv'
@@ -135,4 +138,69 @@ export function renderSpans(spans: readonly Span[], colors: Colors): string {
     )
     .join('')
   return all.endsWith('\n') ? all : `${all}\n`
+}
+
+export function unknownField(view: View, field: string): Failure {
+  const known = view.columns.map(({ path }) => path)
+  const meant = nearest(field, known)
+  return new Failure('usage', `Unknown field "${field}"`, {
+    hint: meant ? `Did you mean ${meant}? Known: ${known.join(', ')}` : `Known: ${known.join(', ')}`,
+  })
+}
+
+/** A view without documented columns is no reason to blame the command line. */
+function absentField(view: View, field: string): Failure {
+  if (view.columns.length > 0) return unknownField(view, field)
+  return new Failure('invalid_response', `The response has no field "${field}"`)
+}
+
+/** Rows that are searched for an undocumented field before the first row is written. */
+const maxHeld = 100
+
+/** Writes rows as they arrive, so that memory does not grow with their number. */
+export class RowWriter {
+  readonly #view: View
+  readonly #rendering: RowRendering
+  readonly #write: (text: string) => Promise<void>
+  #held: unknown[] = []
+  #missing: readonly string[]
+  #isFirst = true
+
+  constructor(view: View, rendering: RowRendering, write: (text: string) => Promise<void>) {
+    this.#view = view
+    this.#rendering = rendering
+    this.#write = write
+    this.#missing = undocumentedFields(view, rendering.fields ?? [])
+  }
+
+  /** @throws Failure for an undocumented field that the first rows do not have */
+  async write(rows: readonly unknown[]): Promise<void> {
+    if (rows.length === 0) return
+    this.#held.push(...rows)
+    if (this.#missing.length > 0) this.#missing = absentFields(this.#view, this.#held, this.#missing)
+    if (this.#missing.length === 0) return this.#writeHeld()
+    if (this.#held.length >= maxHeld) this.#refuseMissing()
+  }
+
+  /** @throws Failure for a field that no row has */
+  async end(): Promise<void> {
+    if (this.#held.length > 0) this.#refuseMissing()
+    if (this.#rendering.format === 'json') await this.#write(this.#isFirst ? '[]\n' : '\n]\n')
+  }
+
+  #refuseMissing(): void {
+    const [unknown] = this.#missing
+    if (unknown !== undefined) throw absentField(this.#view, unknown)
+  }
+
+  async #writeHeld(): Promise<void> {
+    const rows = this.#held
+    this.#held = []
+    let text = ''
+    for (const row of rows) {
+      text += await renderRow(this.#view, row, this.#rendering, this.#isFirst)
+      this.#isFirst = false
+    }
+    await this.#write(text)
+  }
 }

@@ -4,10 +4,25 @@ import type { Fault } from '../../contract/faults.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { countOf, groupDigits } from '../../view/format/count.ts'
 import type { View } from '../../view/format/view.ts'
-import { describeFaults } from '../errors/response-warnings.ts'
-import type { BulkProgress } from './bulk-progress.ts'
 import type { Output } from './output.ts'
-import { excerptOf, isUndocumented } from './show-undocumented.ts'
+import type { BulkProgress } from './progress.ts'
+import { describeFaults, excerptOf, isUndocumented } from './show-response.ts'
+
+const batchSize = 100
+
+/** Shows rows: some at once if the output format allows it, otherwise as one list. */
+export async function showRows(view: View, rows: AsyncIterable<unknown>, output: Output): Promise<void> {
+  const writer = output.rowWriter(view, true)
+  const held: unknown[] = []
+  for await (const row of rows) {
+    held.push(row)
+    if (!writer || held.length < batchSize) continue
+    await unlessAborted(writer.write(held.splice(0)), output.streams.signal)
+  }
+  if (!writer) return output.show(view, held)
+  await unlessAborted(writer.write(held), output.streams.signal)
+  await writer.end()
+}
 
 /** `id` names the user in errors. */
 export type ShownResult = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })
@@ -45,14 +60,18 @@ export async function showEach(
   const bodies: unknown[] = []
   const failures = new RowFailures(output, words)
   const faults = new Map<string, Fault>()
-  const undocumented = new UndocumentedBodies()
+  /** Responses without any documented field. */
+  const bare = { count: 0, first: '' }
   const showRest = async (): Promise<void> => {
     progress.end()
     if (faults.size > 0) await output.warn(describeFaults([...faults.values()]))
-    faults.clear()
-    await undocumented.warn(output)
-    const whole = bodies.splice(0)
-    if (whole.length > 0) await output.show(view, whole)
+    if (bare.count > 0) {
+      const what = bare.count === 1 ? 'response has' : 'responses have'
+      await output.warn(
+        `${groupDigits(bare.count)} ${what} none of the documented fields, such as ${bare.first}`,
+      )
+    }
+    if (bodies.length > 0) await output.show(view, bodies)
   }
   try {
     for await (const result of results) {
@@ -64,7 +83,7 @@ export async function showEach(
           if (faults.size < maxFaults) faults.set(`${fault.path} ${fault.message}`, fault)
         }
         const isBare = isUndocumented(view, body)
-        if (isBare) undocumented.add(result.id, body)
+        if (isBare && bare.count++ === 0) bare.first = `${result.id}: ${excerptOf(body)}`
         const row = isBare && !output.isDocument ? { id: result.id } : body
         if (writer) await unlessAborted(writer.write([row]), output.streams.signal)
         else bodies.push(row)
@@ -72,7 +91,6 @@ export async function showEach(
       progress.update({ done: failures.rows - failures.failed, failed: failures.failed, unknown: 0 })
     }
     await writer?.end()
-    await showRest()
   } catch (error) {
     progress.end()
     await failures.say()
@@ -80,39 +98,17 @@ export async function showEach(
     if (error instanceof Failure) await showRest().catch(() => {})
     throw error
   }
+  await showRest()
   if (failures.rows === 0) throw new Failure('usage', words.none, { hint: `For example: ${words.example}` })
   failures.end()
-}
-
-/** Responses without any documented field, of which the first ones are quoted. */
-class UndocumentedBodies {
-  #count = 0
-  #first: string[] = []
-
-  add(id: string, body: unknown): void {
-    this.#count++
-    if (this.#first.length < 3) this.#first.push(`${id}: ${excerptOf(body)}`)
-  }
-
-  async warn(output: Output): Promise<void> {
-    if (this.#count === 0) return
-    const lines = this.#first.splice(0)
-    const more = this.#count - lines.length
-    if (more > 0) lines.push(`and ${groupDigits(more)} more`)
-    const what = this.#count === 1 ? 'response has' : 'responses have'
-    await output.warn(
-      `${groupDigits(this.#count)} ${what} none of the documented fields:\n${lines.join('\n')}`,
-    )
-    this.#count = 0
-  }
 }
 
 /** Failures of single rows: a warning for each, and the failure of the command at the end. */
 class RowFailures {
   readonly #output: Output
   readonly #words: EachWords
-  #rows = 0
-  #failed = 0
+  rows = 0
+  failed = 0
   #first: Failure | undefined
   #isOneKind = true
   /** A failure of the only row is the failure of the command, so the first one is held until there is another row. */
@@ -123,27 +119,18 @@ class RowFailures {
     this.#words = words
   }
 
-  get failed(): number {
-    return this.#failed
-  }
-
-  get rows(): number {
-    return this.#rows
-  }
-
   async took(): Promise<void> {
-    this.#rows++
+    this.rows++
     await this.say()
   }
 
   async add(name: string, failure: Failure): Promise<void> {
-    await this.say()
-    this.#rows++
-    this.#failed++
+    await this.took()
+    this.failed++
     this.#first ??= failure
     if (failure.kind !== this.#first.kind) this.#isOneKind = false
     this.#unsaid = `${this.#words.cannot} ${name}: ${failure.message}`
-    if (this.#rows > 1) await this.say()
+    if (this.rows > 1) await this.say()
   }
 
   /** Writes the failure that was held. */
@@ -157,20 +144,18 @@ class RowFailures {
   end(): void {
     const first = this.#first
     if (!first) return
-    if (this.#rows === 1) {
-      this.#unsaid = undefined
-      throw first
+    if (this.rows === 1) throw first
+    const users = countOf(this.rows, 'user')
+    if (this.failed < this.rows || !this.#isOneKind) {
+      const failed = groupDigits(this.failed)
+      throw new Failure('incomplete', `${failed} of ${users} could not be ${this.#words.done}`)
     }
-    if (this.#failed === this.#rows && this.#isOneKind) {
-      throw new Failure(
-        first.kind,
-        `None of the ${countOf(this.#rows, 'user')} could be ${this.#words.done}`,
-        { code: first.code, hint: first.hint, advice: first.advice, status: first.status },
-      )
-    }
-    throw new Failure(
-      'incomplete',
-      `${groupDigits(this.#failed)} of ${countOf(this.#rows, 'user')} could not be ${this.#words.done}`,
-    )
+    const { kind, code, hint, advice, status } = first
+    throw new Failure(kind, `None of the ${users} could be ${this.#words.done}`, {
+      code,
+      hint,
+      advice,
+      status,
+    })
   }
 }

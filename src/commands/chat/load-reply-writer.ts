@@ -1,5 +1,4 @@
-import { loadSessionStyle, wantsColor } from '../../cli/output/colors.ts'
-import { linkerFor } from '../../cli/output/link.ts'
+import { linkerFor, loadSessionStyle, wantsColor } from '../../cli/output/colors.ts'
 import type { Output } from '../../cli/output/output.ts'
 import { loadHighlight } from '../../terminal/markdown/highlight.ts'
 import { PlainWriter, type ReplyWriter } from '../../terminal/markdown/plain-writer.ts'

@@ -1,7 +1,7 @@
 import { quoteWord } from '../../cli/command-line.ts'
 import { connectWorkers } from '../../cli/context/connect-workers.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { BulkProgress } from '../../cli/output/bulk-progress.ts'
+import { BulkProgress } from '../../cli/output/progress.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import type { ApplyRunOptions } from '../../users/apply/apply-run.ts'
 import type { Comparing } from '../../users/apply/plan-users.ts'

@@ -125,15 +125,6 @@ describe('chat send and chat complete with --extract', () => {
     expect(server.requests).to.deep.equal([])
   })
 
-  it('say how the value is given if it is a separate word', async () => {
-    expectFailure(
-      await run(['send', '-x', '2', 'Say hi']),
-      2,
-      'Unexpected argument Say hi',
-      'chatctl chat send --extract=2 "Say hi"',
-    )
-  })
-
   it('change nothing in a pipe without it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1 }), async (text) => {

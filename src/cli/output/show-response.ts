@@ -1,13 +1,15 @@
 import type { ApiResponse } from '../../client/response/response.ts'
+import type { Fault } from '../../contract/faults.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
+import { hideSecrets } from '../../contract/secret-fields.ts'
 import type { SentDifference } from '../../settings/plan.ts'
-import type { View } from '../../view/format/view.ts'
+import { visibleJson } from '../../terminal/strip-controls.ts'
+import { type View, valueAt } from '../../view/format/view.ts'
 import { contradictionOf } from '../../view/mismatches.ts'
 import { describeChange, sentView } from '../../view/settings-plan.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context/context.ts'
-import type { OneTimeSecret } from './output.ts'
-import { excerptOf, hasValue, isUndocumented } from './show-undocumented.ts'
+import type { OneTimeSecret, Output } from './output.ts'
 
 /** A change that the service has confirmed by its status. */
 export interface Changed {
@@ -69,4 +71,54 @@ export async function showSentDifference(difference: SentDifference, { output }:
     output.notice(`Compared with the configuration last sent from this machine (${sentAt}): ${words}`)
   } else await output.showAside(sentView(sentAt), difference, false)
   if (left.length > 0) output.notice(`Sent then, but not this time: ${left.join(', ')}`)
+}
+
+/** Whether a body has a value in none of the columns of a view. */
+export function isUndocumented({ columns }: View, body: unknown): boolean {
+  return !columns.some(({ path }) => hasValue(valueAt(body, path)))
+}
+
+/** Whether a column with the value is not blank. */
+function hasValue(value: unknown): boolean {
+  return (value ?? '') !== ''
+}
+
+/** Shows the columns of the view or, if the body has none of them, all of its fields. */
+export async function showDocumentedOrAll(
+  view: View,
+  response: ApiResponse<unknown>,
+  context: Context,
+): Promise<void> {
+  if (!isUndocumented(view, response.body)) return context.show(view, response)
+  await context.output.warn('The response has none of the documented fields, so it is shown as it is')
+  await context.show({ ...view, layout: 'pairs' }, response)
+}
+
+/** Maximum number of characters. */
+const maxLength = 500
+
+/** The beginning of a body, on one line and without secrets. */
+export function excerptOf(body: unknown): string {
+  const text = visibleJson(hideSecrets(body))
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+}
+
+/** Warns if a response does not match the interface, or if the client has a warning about it. */
+export async function warnOfResponse(
+  { faults, warning }: Pick<ApiResponse<unknown>, 'faults' | 'warning'>,
+  output: Output,
+): Promise<void> {
+  if (faults.length > 0) await output.warn(describeFaults(faults))
+  if (warning) await output.warn(warning)
+}
+
+/** All faults in one line. A fault of several elements of a list is named once. */
+export function describeFaults(faults: readonly Fault[]): string {
+  const words = faults.map(
+    ({ path, message }) => `${path.replace(/\b\d+\b/g, '*') || 'the response'} ${message}`,
+  )
+  const distinct = [...new Set(words)]
+  const shown = distinct.slice(0, 5).join('; ')
+  const more = distinct.length > 5 ? `; and ${distinct.length - 5} more` : ''
+  return `The response does not match the documented API: ${shown}${more}`
 }
