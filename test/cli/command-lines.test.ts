@@ -140,7 +140,7 @@ const cases: Record<string, Case[]> = {
     ],
     ['users settings set --notification email=1', '"1" must be on, off, true, or false'],
     ['settings set theme.mode', '"theme.mode" is not KEY=VALUE'],
-    ['settings set theme.mdoe=dark', 'Did you mean: chatctl settings set theme.mode=dark'],
+    ['settings set theme.mdoe=dark', 'Did you mean theme.mode?'],
     [['settings', 'set', '=dark'], '"=dark" is not KEY=VALUE'],
     ['users permissions assign ID read -p local', 'permissions.0 must have the form <action>:<resource>'],
     ['users permissions assign ID read: -p local', 'permissions.0 must have the form <action>:<resource>'],

@@ -76,3 +76,82 @@ function isTyped(pair: string): boolean {
   const at = pair.indexOf('=')
   return at > 0 && pair[at - 1] === ':'
 }
+
+/** A value, and the key at which it belongs: `a.b`, `a\.b` for a dot in a name, `a[]` for an item of a list. */
+export interface NestedField {
+  key: string
+  value: unknown
+}
+
+/**
+ * The JSON object of `KEY=TEXT` and `KEY:=JSON` pairs, in which `a.b` is field b of the object a.
+ *
+ * @param flag for errors
+ * @throws Failure `usage`
+ */
+export function parseNestedFields(pairs: readonly string[], flag: string): Record<string, unknown> {
+  return nestFields(
+    pairs.map((pair) => parseNestedField(pair, flag)),
+    `${flag} `,
+  )
+}
+
+/** In a key, `\=` and `\:` are no separators. */
+const separated = /^((?:\\[\s\S]|[^\\=])*?)(:?)=([\s\S]*)$/
+
+function parseNestedField(pair: string, flag: string): NestedField {
+  const [, key = '', colon = '', text = ''] = separated.exec(pair) ?? []
+  if (key === '') throw new Failure('usage', `${flag} "${pair}" is not KEY=TEXT or KEY:=JSON`)
+  return { key, value: colon === '' ? text : readTypedValue(key, text, flag) }
+}
+
+/**
+ * @param prefix of a key in errors
+ * @throws Failure `usage` for an invalid key, one that was given twice, and two that exclude each other
+ */
+export function nestFields(fields: readonly NestedField[], prefix: string): Record<string, unknown> {
+  const root: Record<string, unknown> = {}
+  /** The objects and lists that keys have made, rather than values. */
+  const made = new Set<unknown>()
+  for (const { key, value } of fields) {
+    const { groups, name, isItem } = readKey(key, prefix)
+    let group = root
+    for (const step of groups) {
+      const inner = Object.hasOwn(group, step) ? group[step] : {}
+      if (!Object.hasOwn(group, step)) made.add(inner)
+      if (!made.has(inner) || Array.isArray(inner)) throw contradiction(key, prefix)
+      group[step] = inner
+      group = inner as Record<string, unknown>
+    }
+    const known = Object.hasOwn(group, name) ? group[name] : undefined
+    if (isItem && made.has(known) && Array.isArray(known)) known.push(value)
+    else if (Object.hasOwn(group, name)) throw contradiction(key, prefix)
+    else {
+      group[name] = isItem ? [value] : value
+      if (isItem) made.add(group[name])
+    }
+  }
+  return root
+}
+
+function contradiction(key: string, prefix: string): Failure {
+  return new Failure('usage', `${prefix}${key} was given twice, or contradicts another key`, {
+    hint: 'A key has one value, a list (KEY[]), or an object (KEY.KEY).',
+  })
+}
+
+function readKey(key: string, prefix: string): { groups: string[]; name: string; isItem: boolean } {
+  const [, listKey] = /^((?:\\[\s\S]|[^\\])*)\[\]$/.exec(key) ?? []
+  const steps = ['']
+  for (const [unit] of (listKey ?? key).matchAll(/\\?[\s\S]/g)) {
+    if (unit === '.') steps.push('')
+    else steps[steps.length - 1] += /^\\[.=:[\\]$/.test(unit) ? unit.slice(1) : unit
+  }
+  if (steps.includes('')) {
+    throw new Failure('usage', `${prefix}${key} has an empty name`, {
+      hint: 'A dot separates names. For a dot in a name, use: \\.',
+    })
+  }
+  if (steps.includes('__proto__')) throw new Failure('usage', `${prefix}cannot be named __proto__`)
+  return { groups: steps.slice(0, -1), name: steps.at(-1) ?? '', isItem: listKey !== undefined }
+}

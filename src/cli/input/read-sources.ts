@@ -3,7 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import { maxSettingsBytes } from '../../system/files/read-named-file.ts'
 import type { Context } from '../context/context.ts'
 import { textFlag } from '../flags/flag-types.ts'
-import { readStdin, readTextFile } from './read-input.ts'
+import { demandOneStdin, readStdin, readTextFile } from './read-input.ts'
 
 /**
  * The texts of settings files in the order of their layers; `-` is stdin.
@@ -20,9 +20,7 @@ export async function readSources(
       hint: 'Create one with: chatctl settings export > settings.yaml',
     })
   }
-  if (given.filter((name) => name === '-').length > 1) {
-    throw new Failure('usage', 'stdin can be read only once, but - was given twice')
-  }
+  demandOneStdin(given)
   const sources: { name: string; text: string }[] = []
   for (const name of given) {
     const text =

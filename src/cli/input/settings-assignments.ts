@@ -11,11 +11,10 @@ import {
   settingsKeys,
 } from '../../contract/resources/settings-keys.ts'
 import { maxSettingsBytes } from '../../system/files/read-named-file.ts'
-import { commandFor, looksSecret } from '../command-line.ts'
+import { looksSecret } from '../command-line.ts'
 import type { Context } from '../context/context.ts'
-import { readTypedValue } from './key-values.ts'
-import { type NestedField, nestFields } from './nested-fields.ts'
-import { readTextValue } from './read-text-value.ts'
+import { type NestedField, nestFields, readTypedValue } from './key-values.ts'
+import { readTextValue } from './read-input.ts'
 
 const paths = settingsKeys.map(({ path }) => path)
 
@@ -32,13 +31,22 @@ export async function readAssignments(
   context: Context,
 ): Promise<SettingsPatch> {
   const fields: NestedField[] = []
-  for (const [index, word] of words.entries()) {
+  for (const word of words) {
     const at = word.indexOf('=')
-    if (at < 1) throw notAssignment(word, words[index + 1], context)
+    if (at < 1) {
+      // What follows a colon may be a secret.
+      throw new Failure(
+        'usage',
+        `"${looksSecret(word) ? word.replace(/:.*/s, '') : word}" is not KEY=VALUE`,
+        {
+          hint: 'For example: chatctl settings set theme.mode=dark',
+        },
+      )
+    }
     const isTyped = allowsUnknownKeys && word[at - 1] === ':'
     const path = word.slice(0, isTyped ? at - 1 : at)
     const isUnknown = allowsUnknownKeys && isUndocumentedKey(path)
-    const key = isUnknown ? undefined : findSettingsKey(word.slice(0, at), word.slice(at + 1), context)
+    const key = isUnknown ? undefined : findSettingsKey(word.slice(0, at))
     const source = { what: `the value of ${path}`, maxBytes: maxSettingsBytes }
     const text = await readTextValue(word.slice(at + 1), source, context)
     const value = key ? readValue(key, text) : isTyped ? readTypedValue(path, text, 'The setting') : text
@@ -61,41 +69,13 @@ function demandNames(path: string, value: unknown): void {
   }
 }
 
-/** What `theme.mode dark` and `theme.mode:dark` mean. */
-function notAssignment(word: string, next: string | undefined, context: Context): Failure {
-  const [name = '', attached] = word.split(/:(.*)/s)
-  const value = attached ?? (next?.includes('=') ? undefined : next)
-  const key = paths.find((path) => path === name) ?? nearest(name, paths)
-  const line = commandFor(context, 'settings', 'set', key ? assignment(key, value) : 'KEY=VALUE')
-  return new Failure('usage', `"${looksSecret(word) ? name : word}" is not KEY=VALUE`, {
-    hint: `Did you mean: ${line}`,
-  })
-}
-
-/** An assignment for a hint, which must not repeat a secret. */
-function assignment(key: string, value: string | undefined): string {
-  return `${key}=${value === undefined || looksSecret(value) ? 'VALUE' : value}`
-}
-
-/** @throws Failure `usage` naming the nearest known key, or those of a group that can have the value */
-function findSettingsKey(path: string, value: string, context: Context): SettingsKey {
+/** @throws Failure `usage` naming the nearest known key, or the keys of a group */
+function findSettingsKey(path: string): SettingsKey {
   const known = settingsKeys.find((key) => key.path === path)
   if (known) return known
-  const inGroup = settingsKeys.filter((key) => key.path.startsWith(`${path}.`))
-  if (inGroup.length === 0) {
-    throw unknownSettingsKey(path, (meant) =>
-      commandFor(context, 'settings', 'set', assignment(meant, value)),
-    )
-  }
-  const taking = inGroup.filter((key) => checkShape(key.schema, parseValue(key.type, value)).success)
-  const lines = taking.map((key) => commandFor(context, 'settings', 'set', assignment(key.path, value)))
-  const keys = inGroup.map((key) => key.path).join(', ')
-  throw new Failure('usage', `"${path}" is a group of settings: ${keys}`, {
-    hint:
-      lines.length > 0
-        ? `Did you mean: ${lines.join(', or ')}`
-        : `Show their values with: ${commandFor(context, 'settings', 'get', path)}`,
-  })
+  const keys = paths.filter((key) => key.startsWith(`${path}.`))
+  if (keys.length === 0) throw unknownSettingsKey(path, true)
+  throw new Failure('usage', `"${path}" is a group of settings`, { hint: `Set one of: ${keys.join(', ')}` })
 }
 
 /**
@@ -119,13 +99,12 @@ function isDocumented(path: string): boolean {
   return paths.some((known) => known === path || known.startsWith(`${path}.`))
 }
 
-/** @param lineFor the command line with the corrected key */
-function unknownSettingsKey(path: string, lineFor?: (meant: string) => string): Failure {
+/** @param mayAllow whether a flag allows unknown keys */
+function unknownSettingsKey(path: string, mayAllow = false): Failure {
   const meant = similarKey(path)
-  const orAllow = lineFor ? 'If the service has this key, pass --allow-unknown-keys. ' : ''
-  const line = meant && lineFor ? `: ${lineFor(meant)}` : ` ${meant}?`
+  const orAllow = mayAllow ? 'If the service has this key, pass --allow-unknown-keys. ' : ''
   return new Failure('usage', `Unknown setting "${path}"`, {
-    hint: orAllow + (meant ? `Did you mean${line}` : `Known keys: ${paths.join(', ')}`),
+    hint: orAllow + (meant ? `Did you mean ${meant}?` : `Known keys: ${paths.join(', ')}`),
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/context/context.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
-import { demandText } from '../../cli/input/read-text.ts'
+import { demandText } from '../../cli/input/read-input.ts'
 import { resolveAlias } from '../../config/model-aliases.ts'
 import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
 import { Failure } from '../../contract/failure.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/context/context.ts'
-import { demandText, readText } from '../../cli/input/read-text.ts'
+import { demandText, readText } from '../../cli/input/read-input.ts'
 import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
 import { Failure } from '../../contract/failure.ts'
 import { joinFiles, type MessageParts } from '../../contract/resources/file-block.ts'

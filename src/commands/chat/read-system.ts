@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/context/context.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
-import { readTextValue } from '../../cli/input/read-text-value.ts'
+import { readTextValue } from '../../cli/input/read-input.ts'
 import { Failure } from '../../contract/failure.ts'
 import { maxTextBytes } from '../../system/files/read-named-file.ts'
 

@@ -1,9 +1,8 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { readConfigurationKey } from '../../cli/flags/configuration-key.ts'
-import { listOptions } from '../../cli/flags/list-options.ts'
 import { valueView } from '../../view/format/value.ts'
+import { listOptions, readConfigurationKey } from './configuration-options.ts'
 
 export default class ConfigGet extends BaseCommand {
   static override summary = 'Print the value of an option'
@@ -25,7 +24,7 @@ export default class ConfigGet extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigGet)
-    const key = readConfigurationKey(args.key, context, { command: 'get' })
+    const key = readConfigurationKey(args.key, context)
     const row = listOptions(context).find((option) => option.key === key)
     await context.output.show(valueView, row?.value ?? null)
   }

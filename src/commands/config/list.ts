@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { listOptions } from '../../cli/flags/list-options.ts'
 import { configListView } from '../../view/config.ts'
+import { listOptions } from './configuration-options.ts'
 
 export default class ConfigList extends BaseCommand {
   static override summary = 'List all options and where their values come from'

@@ -5,7 +5,6 @@ import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { noticeUpstreamChange } from '../../cli/context/notice-upstream-change.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { profileOfKey, readConfigurationKey } from '../../cli/flags/configuration-key.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
@@ -13,6 +12,7 @@ import { directoryOf, kindOf } from '../../config/profile-directories.ts'
 import { Failure } from '../../contract/failure.ts'
 import { configValueView } from '../../view/config.ts'
 import { adviseSignOut } from '../auth/sign-out-profile.ts'
+import { profileOfKey, readConfigurationKey } from './configuration-options.ts'
 
 export default class ConfigSet extends BaseCommand {
   static override summary = 'Set an option of a profile'
@@ -52,7 +52,7 @@ export default class ConfigSet extends BaseCommand {
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigSet)
     const [name, text] = readAssignment(args.key, args.value)
-    const key = readConfigurationKey(name, context, { command: 'set', value: text })
+    const key = readConfigurationKey(name, context)
     const value = key === 'upstream_key_file' ? resolve(context.resolvePath(text)) : text
     const profile = profileOfKey(key, context)
     const directory = directoryOf(key)

@@ -2,12 +2,12 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { noticeUpstreamChange } from '../../cli/context/notice-upstream-change.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { profileOfKey, readConfigurationKey } from '../../cli/flags/configuration-key.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withoutValue } from '../../config/configuration-keys.ts'
 import { configValueView } from '../../view/config.ts'
 import { adviseSignOut } from '../auth/sign-out-profile.ts'
+import { profileOfKey, readConfigurationKey } from './configuration-options.ts'
 
 export default class ConfigUnset extends BaseCommand {
   static override summary = 'Remove a default from a profile'
@@ -36,7 +36,7 @@ export default class ConfigUnset extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigUnset)
-    const key = readConfigurationKey(args.key, context, { command: 'unset' })
+    const key = readConfigurationKey(args.key, context)
     const profile = profileOfKey(key, context)
     const unset = (configuration: Configuration) => withoutValue(configuration, profile, key)
     if (!context.dryRun) await changeConfiguration(context.directories, unset)

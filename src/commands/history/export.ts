@@ -3,13 +3,13 @@ import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
-import { readSince } from '../../cli/flags/read-since.ts'
 import { sharedFlags } from '../../cli/flags/shared-flags.ts'
 import { ExportProgress } from '../../cli/output/progress.ts'
 import { describeFaults } from '../../cli/output/show-response.ts'
 import { formatOfExtension } from '../../config/output-formats.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/format/count.ts'
+import { pastFlag } from '../service/service-flags.ts'
 import { ambiguousTimes } from './page-through-history.ts'
 
 const formats = ['jsonl', 'json', 'markdown', 'html'] as const
@@ -32,8 +32,7 @@ export default class HistoryExport extends BaseCommand {
   ]
   static override flags = {
     context: textFlag({ char: 'c', helpValue: 'ID', summary: 'Only messages of this conversation' }),
-    since: textFlag({
-      helpValue: 'TIME',
+    since: pastFlag({
       summary:
         'Only messages since this time: 7d (7 days ago), 24h, 2026-01-31 (UTC), or 2026-01-31T08:00:00Z',
     }),
@@ -49,10 +48,12 @@ export default class HistoryExport extends BaseCommand {
   static override documentFormats = formats
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(HistoryExport)
+    const { flags, raw, context } = await this.start(HistoryExport)
     const { output, signal, options } = context
     const { clock } = context.host
-    const since = flags.since === undefined ? undefined : readSince(flags.since, clock.now())
+    const since = flags.since === undefined ? undefined : Date.parse(flags.since)
+    // A later run with the same relative time resumes the export.
+    const typed = raw.find((token) => token.type === 'flag' && token.flag === 'since')
     const asked = formats.find((format) => format === options.output.value)
     const [extension = ''] = /(?<=\.)[^.]*$/.exec(flags.to?.toLowerCase() ?? '') ?? []
     const named = formatOfExtension(extension, formats)
@@ -70,7 +71,7 @@ export default class HistoryExport extends BaseCommand {
         directories: context.directories,
         history: client.history,
         format,
-        identity: { ...identify(context), context: flags.context, since: flags.since },
+        identity: { ...identify(context), context: flags.context, since: typed?.input },
         since,
         to,
         signal,

@@ -3,11 +3,11 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
-import { readSince } from '../../cli/flags/read-since.ts'
 import { wantsColor } from '../../cli/output/colors.ts'
 import type { SearchReport } from '../../history/search-messages.ts'
 import { countOf } from '../../view/format/count.ts'
 import { foundMessagesView, highlightedView } from '../../view/history.ts'
+import { pastFlag } from '../service/service-flags.ts'
 
 export default class HistorySearch extends BaseCommand {
   static override summary = 'Search past messages on this machine'
@@ -47,8 +47,7 @@ export default class HistorySearch extends BaseCommand {
       summary: 'Maximum number of messages',
     }),
     role: textFlag({ helpValue: 'ROLE', summary: 'Only messages of this role, such as user or assistant' }),
-    since: textFlag({
-      helpValue: 'TIME',
+    since: pastFlag({
       summary:
         'Only messages since this time: 7d (7 days ago), 24h, 2026-01-31 (UTC), or 2026-01-31T08:00:00Z',
     }),
@@ -58,7 +57,7 @@ export default class HistorySearch extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(HistorySearch)
     const { output, host, directories } = context
-    const since = flags.since === undefined ? undefined : readSince(flags.since, host.clock.now())
+    const since = flags.since === undefined ? undefined : Date.parse(flags.since)
     const { transcriptFiles } = await import('../../chat/transcript/transcript-files.ts')
     const { searchMessages } = await import('../../history/search-messages.ts')
     const report = await searchMessages({

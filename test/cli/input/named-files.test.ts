@@ -73,7 +73,7 @@ describe('a file named by a flag or a variable', function () {
     ['settings', ['settings', 'apply', '-', '--yes'], '4 MiB'],
     ['a message', ['chat', 'send'], '64 MiB'],
     ['a body', ['api', 'POST', '/v1/users', '--data', '-'], '64 MiB'],
-    ['ids', ['users', 'get', '-'], '64 KiB'],
+    ['ids', ['users', 'get', '-'], '64 MiB'],
   ] as const) {
     it(`is rejected if it is an endless stdin for ${name}`, async () => {
       const { stdin, ended } = startChatctl(sandbox, args, { env: service() })

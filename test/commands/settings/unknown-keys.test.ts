@@ -39,12 +39,7 @@ describe('settings that the interface does not document', () => {
       'Unknown setting "experimental.flag"',
       `pass ${allow}`,
     )
-    expectFailure(
-      await set('features.chats=true'),
-      2,
-      'Did you mean: chatctl settings set features.chat=',
-      `pass ${allow}`,
-    )
+    expectFailure(await set('features.chats=true'), 2, 'Did you mean features.chat?', `pass ${allow}`)
     expect(run.server.requests).to.deep.equal([])
   })
 
@@ -127,7 +122,7 @@ describe('settings that the interface does not document', () => {
       '__proto__.x=1',
     ])
       expectFailure(await set(allow, word), 2)
-    expectFailure(await set(allow, 'a=1', 'a.b=2'), 2, 'Two keys contradict each other: a and a.b')
+    expectFailure(await set(allow, 'a=1', 'a.b=2'), 2, 'a.b was given twice, or contradicts another key')
     expectFailure(await set(allow, 'theme=dark'), 2, '"theme" is a group of settings')
     expectFailure(await set(allow, 'theme.mode.x=dark'), 2)
     run.file('dots.yaml', 'experimental: { "a.b": 1 }\n"": 2\nempty:\n')

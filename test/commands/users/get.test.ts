@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Clock, systemClock } from '../../../src/system/clock.ts'
@@ -118,22 +117,6 @@ describe('users get with several IDs', () => {
     }
   })
 
-  it('prints rows before it has read all IDs from stdin', async () => {
-    const options = await start(users())
-    const { stdin, stdout, written, ended } = startChatctl(
-      sandbox,
-      ['users', 'get', '-', '-o', 'jsonl'],
-      options,
-    )
-    stdin.write('a b\n')
-    await once(stdout, 'data')
-    expect(JSON.parse(written().stdout.split('\n')[0] ?? '')).to.deep.equal(userOf('a'))
-    stdin.end('c')
-    const run = await ended
-    expect(run.exitCode).to.equal(0)
-    expect(run.stdout).to.contain('"c"')
-  })
-
   it('prints one header in CSV, and one array in JSON', async () => {
     const csv = await get(['a', 'b', '-o', 'csv', '--fields', 'id,email'], users())
     expect(csv.stdout).to.equal('id,email\na,a@example.com\nb,b@example.com\n')
@@ -195,13 +178,6 @@ describe('users get with several IDs', () => {
       expect(server.requests).to.have.length(4)
       await server.close()
     }
-  })
-
-  it('does not wait for the end of stdin when it stops', async () => {
-    const options = await start(failing(401, 'unauthorized', 'No'))
-    const running = startChatctl(sandbox, ['users', 'get', '-'], options)
-    running.stdin.write('a b c\n')
-    expect(await running.ended).to.include({ exitCode: 4 })
   })
 
   it('stops if the service cannot be reached', async () => {

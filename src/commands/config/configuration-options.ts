@@ -1,12 +1,58 @@
+import { asksSecret } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { findAlias } from '../../cli/errors/aliases.ts'
 import { type GlobalKey, globalKeys, type ProfileKey, profileKeys } from '../../config/configuration-file.ts'
-import { aliasKey } from '../../config/model-aliases.ts'
-import { directoryKey } from '../../config/profile-directories.ts'
+import { configurationKeys, isGlobalKey } from '../../config/configuration-keys.ts'
+import { aliasKey, aliasOf } from '../../config/model-aliases.ts'
+import { directoryKey, directoryOf, normalizeDirectory } from '../../config/profile-directories.ts'
 import { localProfile, type Options, type Source } from '../../config/resolve-options.ts'
 import { formatDuration } from '../../config/units.ts'
-import type { Context } from '../context/context.ts'
+import { Failure } from '../../contract/failure.ts'
+import { nearest } from '../../contract/nearest-word.ts'
+
+/**
+ * A key of the configuration as it was typed.
+ *
+ * @throws Failure `usage` naming the nearest key
+ */
+export function readConfigurationKey(key: string, { directories, resolvePath }: Context): string {
+  if (configurationKeys.includes(key) || aliasOf(key) !== undefined) return key
+  const directory = directoryOf(key)
+  if (directory !== undefined) {
+    return directoryKey(normalizeDirectory(directory, directories.home, resolvePath))
+  }
+  const message = `Unknown configuration key "${key}"`
+  if (asksSecret.test(key.toLowerCase().replaceAll('_', '-'))) {
+    const hint = 'The configuration contains no secrets. Sign in with: chatctl auth login --with-api-key'
+    throw new Failure('usage', message, { hint })
+  }
+  const name = key.replaceAll('-', '_')
+  const ours = findAlias(`--${key}`)?.slice(2).replaceAll('-', '_') ?? ''
+  const meant =
+    [name, ours, `default_${name}`].find((known) => configurationKeys.includes(known)) ??
+    nearest(name, configurationKeys)
+  if (meant === undefined) {
+    const hint = `Known: ${configurationKeys.join(', ')}. Show all values with: chatctl config list`
+    throw new Failure('usage', message, { hint })
+  }
+  throw new Failure('usage', message, { hint: `Did you mean ${meant}?` })
+}
+
+/**
+ * The profile in which a key is set or unset; null for a key that belongs to no profile.
+ *
+ * @throws Failure `usage` for such a key with `--profile`
+ */
+export function profileOfKey(key: string, { options: { profile } }: Context): string | null {
+  if (!isGlobalKey(key) && directoryOf(key) === undefined) return profile.value ?? localProfile
+  if (profile.source !== 'flag') return null
+  throw new Failure('usage', `${key} belongs to no profile, so it cannot be used with --profile`, {
+    hint: 'Omit --profile.',
+  })
+}
 
 /** One option as it is in force. */
-export interface OptionRow {
+interface OptionRow {
   key: string
   value: string | null
   source: Source
