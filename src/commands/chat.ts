@@ -1,11 +1,9 @@
 import { join } from 'node:path'
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import type { ConversationStart } from '../chat/session-options.ts'
 import { BaseCommand } from '../cli/base-command.ts'
 import { commandLine } from '../cli/command-line.ts'
 import type { Context } from '../cli/context/context.ts'
-import { noConversation } from '../cli/continue-context.ts'
 import { calls } from '../cli/documented-requests.ts'
 import { describeFailure } from '../cli/errors/describe-failure.ts'
 import { optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flags/flag-types.ts'
@@ -18,10 +16,9 @@ import { type ContextOwner, rememberLastContext } from '../config/last-context.t
 import { Failure } from '../contract/failure.ts'
 import { describeUpstream } from '../contract/upstream-address.ts'
 import type { Directories } from '../system/files/directories.ts'
-import { fileFlags } from './chat/file-flags.ts'
+import { chooseBeginning } from './chat/choose-beginning.ts'
+import { fileFlags, readSystem, systemFlag } from './chat/message.ts'
 import { offerModelServer } from './chat/offer-model-server.ts'
-import { pickSession } from './chat/pick-session.ts'
-import { readSystem, systemFlag } from './chat/read-system.ts'
 
 export default class Chat extends BaseCommand {
   static override summary = 'Start a chat session'
@@ -101,7 +98,7 @@ export default class Chat extends BaseCommand {
       connect: (observe) => context.connect({ observe }),
       signal: context.signal,
       clock: host.clock,
-      begin: await chooseBeginning(flags, context, sessionsDirectory),
+      begin: await chooseBeginning(flags, context, false),
       message,
       system: await readSystem(flags.system, context),
       isRecorded,
@@ -147,33 +144,6 @@ function demandTerminal(
     hint: picks
       ? 'List the sessions with: chatctl chat sessions'
       : `Send one message with: ${commandLine('chat', 'send', message)}`,
-  })
-}
-
-async function chooseBeginning(
-  flags: { context?: string | undefined; continue: boolean; resume?: string | true | undefined },
-  context: Context,
-  sessionsDirectory: string,
-): Promise<ConversationStart> {
-  if (flags.context !== undefined) return { kind: 'context', id: flags.context }
-  if (flags.resume === true) return { kind: 'transcript', path: await chooseSession(context) }
-  if (flags.resume !== undefined) {
-    const { findTranscript } = await import('../chat/transcript/find-transcript.ts')
-    return { kind: 'transcript', path: findTranscript(sessionsDirectory, flags.resume) }
-  }
-  if (!flags.continue) return { kind: 'new' }
-  const { findLastConversation } = await import('../chat/find-last-conversation.ts')
-  const last = findLastConversation(context.directories, context.contextOwner(), { needsReply: false })
-  if (last) return last
-  throw noConversation()
-}
-
-async function chooseSession(context: Context): Promise<string> {
-  const { listTranscripts } = await import('../chat/transcript/list-transcripts.ts')
-  const sessions = listTranscripts(context.directories.sessions, context.contextOwner())
-  if (sessions.length > 0) return pickSession(sessions, context)
-  throw new Failure('usage', 'There are no sessions with this service and profile', {
-    hint: 'List all sessions with: chatctl chat sessions --all',
   })
 }
 

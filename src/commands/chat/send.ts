@@ -5,20 +5,16 @@ import type { ConversationStart } from '../../chat/session-options.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { noConversation, rememberContext } from '../../cli/continue-context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { hintOf, sentences } from '../../cli/errors/hints.ts'
 import { streamFormatFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { completionView, sendView, streamEventView } from '../../view/chat/chat.ts'
-import { promptFlags } from './apply-prompt.ts'
-import { fileFlags } from './file-flags.ts'
+import { chooseBeginning, rememberContext } from './choose-beginning.ts'
+import { fileFlags, promptFlags, readMessage, readSystem, systemFlag } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
-import { readMessage } from './read-message.ts'
-import { readSystem, systemFlag } from './read-system.ts'
-import { replyFlags } from './reply-flags.ts'
-import { emptyReplyNotice, ReplyPrinter, tokenLimitNotice } from './show-reply.ts'
+import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './show-reply.ts'
 
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
@@ -86,7 +82,7 @@ export default class ChatSend extends BaseCommand {
     if (extract !== undefined && flags.stream) {
       throw new Failure('usage', '--stream and --extract cannot be used together')
     }
-    const begin = await chooseBeginning(flags, context)
+    const begin = await chooseBeginning(flags, context, true)
     const system = await readSystem(flags.system, context)
     const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
     const { message, model, ...prompted } = await readMessage(line, context)
@@ -115,19 +111,6 @@ export default class ChatSend extends BaseCommand {
       await close()
     }
   }
-}
-
-/** The conversation that the message continues. */
-async function chooseBeginning(
-  flags: { context?: string | undefined; continue: boolean },
-  context: Context,
-): Promise<ConversationStart> {
-  if (flags.context !== undefined) return { kind: 'context', id: flags.context }
-  if (!flags.continue) return { kind: 'new' }
-  const { findLastConversation } = await import('../../chat/find-last-conversation.ts')
-  const last = findLastConversation(context.directories, context.contextOwner(), { needsReply: true })
-  if (last) return last
-  throw noConversation()
 }
 
 /** @returns the exchange, and the function that ends it: it remembers the conversation, and warns if nothing was recorded */

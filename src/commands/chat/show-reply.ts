@@ -1,5 +1,9 @@
+import * as Flags from '@oclif/core/flags'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
+import { codeFlag } from '../../cli/flags/flag-types.ts'
+import { linkerFor, loadSessionStyle, wantsColor } from '../../cli/output/colors.ts'
+import type { Output } from '../../cli/output/output.ts'
 import { WaitingLine } from '../../cli/output/progress.ts'
 import { warnOfResponse } from '../../cli/output/show-response.ts'
 import type { ApiResponse } from '../../client/response/response.ts'
@@ -7,12 +11,25 @@ import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import type { CodeSelection } from '../../terminal/markdown/code-selection.ts'
-import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
+import { loadHighlight } from '../../terminal/markdown/highlight.ts'
+import { PlainWriter, type ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import { slicesInTurns } from '../../terminal/slices-in-turns.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { describeStreamEvent } from '../../view/chat/stream-event.ts'
 import type { View } from '../../view/format/view.ts'
-import { loadReplyWriter } from './load-reply-writer.ts'
+
+/** Flags that say how a reply is printed. They apply to text, and not to data. */
+export const replyFlags = {
+  extract: codeFlag({
+    char: 'x',
+    summary: 'Print only the Nth code block (default: 1)',
+    exclusive: ['json', 'output', 'fields', 'jq'],
+  }),
+  raw: Flags.boolean({
+    summary: 'Do not render Markdown (default in a pipe)',
+    exclusive: ['json', 'output', 'fields', 'jq', 'extract'],
+  }),
+}
 
 /** The values of `replyFlags`. */
 interface ReplyFlags {
@@ -176,4 +193,49 @@ export class ReplyPrinter {
 function contextOf(body: unknown): string | undefined {
   const { context_id: id } = (body ?? {}) as { context_id?: unknown }
   return typeof id === 'string' ? id : undefined
+}
+
+/**
+ * What turns a reply into the text that stdout gets: rendered Markdown in a terminal, and unchanged text in a
+ * pipe.
+ *
+ * @param isRaw whether a terminal gets plain text too
+ * @param isWhole whether the whole reply is known
+ */
+async function loadReplyWriter(output: Output, isRaw: boolean, isWhole = false): Promise<ReplyWriter> {
+  const { isShown, host } = output.streams
+  const { stdout, env } = host
+  if (!isShown) return new UnchangedWriter()
+  if (isRaw || env['TERM'] === 'dumb') return new PlainWriter()
+  const hasColor = wantsColor(stdout, env, output.isColorless)
+  const [{ MarkdownWriter }, style, link, highlight] = await Promise.all([
+    import('../../terminal/markdown/markdown-writer.ts'),
+    loadSessionStyle(hasColor),
+    linkerFor(stdout),
+    hasColor ? loadHighlight() : undefined,
+  ])
+  return new MarkdownWriter({
+    // The last column stays empty, because terminals wrap there in different ways.
+    get columns() {
+      return (stdout.columns || 80) - 1
+    },
+    style,
+    isWhole,
+    ...(link && { link }),
+    ...(highlight && { highlight }),
+  })
+}
+
+/** The text as it arrives. It ends with a newline. */
+class UnchangedWriter implements ReplyWriter {
+  #last = ''
+
+  push(text: string): string {
+    this.#last = text.at(-1) ?? this.#last
+    return text
+  }
+
+  end(): string {
+    return this.#last === '' || this.#last === '\n' ? '' : '\n'
+  }
 }

@@ -1,0 +1,98 @@
+import type { ConversationStart } from '../../chat/session-options.ts'
+import { quoteWord } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { rememberLastContext } from '../../config/last-context.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
+import { countOf } from '../../view/format/count.ts'
+import { localTime } from '../../view/format/local-time.ts'
+
+/**
+ * The conversation that a session or a message continues.
+ *
+ * @param needsReply whether the last conversation must have a reply
+ * @throws Failure `usage` if there is none
+ */
+export async function chooseBeginning(
+  flags: { context?: string | undefined; continue: boolean; resume?: string | true | undefined },
+  context: Context,
+  needsReply: boolean,
+): Promise<ConversationStart> {
+  if (flags.context !== undefined) return { kind: 'context', id: flags.context }
+  if (flags.resume === true) return { kind: 'transcript', path: await chooseSession(context) }
+  if (flags.resume !== undefined) {
+    const { findTranscript } = await import('../../chat/transcript/find-transcript.ts')
+    return { kind: 'transcript', path: findTranscript(context.directories.sessions, flags.resume) }
+  }
+  if (!flags.continue) return { kind: 'new' }
+  const { findLastConversation } = await import('../../chat/find-last-conversation.ts')
+  const last = findLastConversation(context.directories, context.contextOwner(), { needsReply })
+  if (last) return last
+  throw new Failure('usage', 'This profile has no conversation to continue', {
+    hint: 'Omit --continue to start one, or name a conversation with --context ID.',
+  })
+}
+
+async function chooseSession(context: Context): Promise<string> {
+  const { listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
+  const sessions = listTranscripts(context.directories.sessions, context.contextOwner())
+  if (sessions.length > 0) return pickSession(sessions, context)
+  throw new Failure('usage', 'There are no sessions with this service and profile', {
+    hint: 'List all sessions with: chatctl chat sessions --all',
+  })
+}
+
+interface ListedSession {
+  path: string
+  updatedAt: string
+  turns: number
+  name?: string
+  firstMessage?: string
+}
+
+/** Cells that the prompt needs beside a choice. */
+const margin = 4
+
+/**
+ * Lets the person choose a session by its time, name, or first message.
+ *
+ * @param sessions the last used first
+ * @returns the path of its transcript
+ * @throws Interruption if the person leaves
+ */
+async function pickSession(
+  sessions: readonly ListedSession[],
+  { prompter, streams }: Pick<Context, 'prompter' | 'streams'>,
+): Promise<string> {
+  const known = sessions.map((session) => {
+    const { path, name, firstMessage, turns, updatedAt } = session
+    const title = stripControls([name, firstMessage].filter(Boolean).join(': ').slice(0, 1_000))
+    // Without the year, because a narrow terminal has little room.
+    const time = (localTime(updatedAt) ?? '').slice('2026-'.length).padEnd('11-21 14:22'.length)
+    const label = `${time}  ${title.replaceAll(/\s+/g, ' ').trim()}`
+    return { path, label, turns: countOf(turns, 'turn') }
+  })
+  const find = (words: readonly string[]) => {
+    const room = (streams.host.stderr.columns || 80) - margin
+    const found = known.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
+    return found.map(({ path, label, turns }) => ({
+      name: `${truncateToWidth(label, room - turns.length - 2).text}  ${turns}`,
+      value: path,
+    }))
+  }
+  return prompter.pick('Session to resume:', find, 'chatctl chat sessions')
+}
+
+/** Stores the conversation for `--continue`. The reply has been shown, so a failure is only a warning. */
+export async function rememberContext(context: Context, contextId: string | null | undefined): Promise<void> {
+  if (!contextId) return
+  try {
+    await rememberLastContext(context.directories, context.contextOwner(), contextId)
+  } catch (error) {
+    await context.output.warn(
+      `Cannot remember this conversation for --continue: ${describeSystemError(error)}. Continue it with: --context ${quoteWord(contextId)}`,
+    )
+  }
+}

@@ -1,0 +1,165 @@
+import type { Context } from '../../cli/context/context.ts'
+import { fileSizeFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { demandText, readText, readTextValue } from '../../cli/input/read-input.ts'
+import { resolveAlias } from '../../config/model-aliases.ts'
+import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
+import { Failure } from '../../contract/failure.ts'
+import { joinFiles, type MessageParts } from '../../contract/resources/file-block.ts'
+import { maxTextBytes } from '../../system/files/read-named-file.ts'
+
+/** The flags that add files to a message. */
+export const fileFlags = {
+  file: textFlag({
+    char: 'f',
+    helpValue: 'FILE...',
+    multiple: true,
+    summary: 'Text files to send; - is stdin',
+  }),
+  'max-file-size': fileSizeFlag({ summary: 'Maximum size of a file, such as 2m (default: 1m)' }),
+}
+
+export const systemFlag = textFlag({
+  char: 's',
+  helpValue: 'TEXT',
+  summary: 'System message, @FILE, or - for stdin',
+})
+
+/** The flags that select a prompt and fill its variables. */
+export const promptFlags = {
+  prompt: textFlag({ helpValue: 'NAME', summary: 'Prompt to use: see chat prompts' }),
+  var: textFlag({
+    helpValue: 'KEY=VALUE',
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'Value of a variable of the prompt',
+  }),
+}
+
+interface PromptFlags {
+  prompt?: string | undefined
+  var?: readonly string[] | undefined
+}
+
+interface MessageFlags extends PromptFlags {
+  file?: string[] | undefined
+  'max-file-size'?: number | undefined
+}
+
+/** The command line of a message. */
+interface MessageLine {
+  /** The command, `chat send`. */
+  command: string
+  /** The words after it. */
+  argv: readonly string[]
+  /** The argument with the text. */
+  argument: string | undefined
+  flags: MessageFlags
+}
+
+/**
+ * The message of `chat send`: the files of `--file`, and the text from the argument, stdin, or both. With
+ * `--prompt`, they are the input of that prompt.
+ *
+ * @throws Failure `usage` for an empty text, `refused` for files that cannot be sent; as `applyPrompt`
+ */
+export async function readMessage(line: MessageLine, context: Context): Promise<FilledPrompt> {
+  const parts = await readParts(line, context)
+  return applyPrompt(joinParts(parts, 'MESSAGE', line), 'MESSAGE', line.flags, context)
+}
+
+/**
+ * The prompt of `chat complete`, from the same sources.
+ *
+ * @param mayBeEmpty whether the request has other messages; files need a text in any case
+ * @throws Failure as `readMessage`
+ */
+export async function readPrompt(
+  line: MessageLine,
+  mayBeEmpty: boolean,
+  context: Context,
+): Promise<FilledPrompt> {
+  const parts = await readParts(line, context)
+  const name = mayBeEmpty && parts.files.length === 0 ? undefined : 'PROMPT'
+  return applyPrompt(joinParts(parts, name, line), name, line.flags, context)
+}
+
+/** @param name of the argument; undefined if the text may be empty, as it may with `--prompt` */
+function joinParts(parts: MessageParts, name: string | undefined, { flags }: MessageLine): string {
+  if (flags.prompt !== undefined || name === undefined) return joinFiles(parts)
+  if (parts.files.length > 0 && parts.text.trim() === '') {
+    throw new Failure('usage', `${name} is missing or empty`, { hint: 'Give it before -f, or on stdin.' })
+  }
+  return joinFiles({ ...parts, text: demandText(parts.text, name) })
+}
+
+async function readParts(line: MessageLine, context: Context): Promise<MessageParts> {
+  const { argument, flags } = line
+  if (flags.file === undefined) return { files: [], text: await readText(argument, context) }
+  const { attachFiles } = await import('./attach-files.ts')
+  const attached = await attachFiles(
+    { ...line, names: flags.file, maxBytes: flags['max-file-size'] },
+    context,
+  )
+  return { files: attached.files, text: await readText(attached.argument, context) }
+}
+
+/**
+ * Fills the prompt that the flags select. Its model has precedence over a default, but not over `--model`.
+ *
+ * @param text of the person; without a prompt, it is the message
+ * @param argument name of the argument, for errors; undefined if the message may be empty
+ * @throws Failure `not_found` for an unknown prompt; `refused` for an invalid one; `usage` for a variable that
+ *   is missing or unknown, or if the message is empty
+ */
+export async function applyPrompt(
+  text: string,
+  argument: string | undefined,
+  flags: PromptFlags,
+  { directories, options: { model, aliases } }: Context,
+): Promise<FilledPrompt> {
+  const { prompt: name } = flags
+  const chosen = model.value === undefined ? {} : { model: model.value }
+  const demand = (message: string) => (argument === undefined ? message : demandText(message, argument))
+  if (name === undefined && flags.var) throw new Failure('usage', '--var requires --prompt')
+  if (name === undefined) return { message: demand(text), ...chosen }
+  const values = readVariables(flags.var ?? [])
+  const { fillPrompt } = await import('../../config/prompts/fill-prompt.ts')
+  const { parsePrompt } = await import('../../config/prompts/prompt-file.ts')
+  const { PromptLibrary } = await import('../../config/prompts/prompt-library.ts')
+  const library = new PromptLibrary(directories)
+  const filled = fillPrompt(parsePrompt(library.pathOf(name), library.read(name)), {
+    name,
+    values,
+    input: text,
+    hintFor: (missing) => `Add: ${missing.map((variable) => `--var ${variable}=VALUE`).join(' ')}`,
+  })
+  demand(filled.message)
+  if (model.source === 'flag' || filled.model === undefined) return { ...filled, ...chosen }
+  return { ...filled, model: resolveAlias(filled.model, aliases.value) }
+}
+
+/** @throws Failure `usage` */
+function readVariables(assignments: readonly string[]): Map<string, string> {
+  const values = new Map<string, string>()
+  for (const assignment of assignments) {
+    const at = assignment.indexOf('=')
+    if (at < 1) throw new Failure('usage', `--var "${assignment}" is not KEY=VALUE`)
+    const name = assignment.slice(0, at)
+    if (values.has(name)) throw new Failure('usage', `--var ${name} was given twice`)
+    values.set(name, assignment.slice(at + 1))
+  }
+  return values
+}
+
+/**
+ * The system message that `--system` gives. Undefined without the flag.
+ *
+ * @throws Failure `refused` if a file or stdin cannot be read or is blank
+ */
+export async function readSystem(given: string | undefined, context: Context): Promise<string | undefined> {
+  if (given === undefined) return undefined
+  const text = await readTextValue(given, { what: 'the system message', maxBytes: maxTextBytes }, context)
+  if (text.trim() !== '') return text
+  const isStdin = given === '-' || given === '@-'
+  throw new Failure('refused', `The system message in ${isStdin ? 'stdin' : given.slice(1)} is empty`)
+}
