@@ -8,7 +8,6 @@ import { textFlag } from '../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../cli/flags/shared-flags.ts'
 import { parseNestedFields } from '../cli/input/key-values.ts'
 import { readStdin, readTextFile } from '../cli/input/read-input.ts'
-import { isDeeperThan } from '../client/response/json.ts'
 import type { RawResponse } from '../client/response/response.ts'
 import { Failure } from '../contract/failure.ts'
 import { parseJson, tryParse } from '../contract/notation/exact-json.ts'
@@ -183,13 +182,10 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
   )
 }
 
-/** Of a body. Code that shows or records it recurses. */
-const maxDepth = 500
-
 /**
  * The body of `chatctl api`, checked to be JSON before it is sent as it stands.
  *
- * @throws Failure `refused` for a text that is not JSON, or is nested too deeply
+ * @throws Failure `refused` for a text that is not JSON
  */
 async function readRequestBody(
   source: { data: string | undefined; fields: readonly string[] | undefined },
@@ -198,14 +194,10 @@ async function readRequestBody(
   if (source.fields) return JSON.stringify(parseNestedFields(source.fields, '--field'))
   if (source.data === undefined) return undefined
   const text = await readData(source.data, context)
-  let value: unknown
   try {
-    value = JSON.parse(text)
+    JSON.parse(text)
   } catch (cause) {
     throw new Failure('refused', `The request body is not valid JSON: ${(cause as Error).message}`, { cause })
-  }
-  if (isDeeperThan(maxDepth, value)) {
-    throw new Failure('refused', `The request body is nested deeper than ${maxDepth} levels`)
   }
   return text
 }

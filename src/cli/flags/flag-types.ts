@@ -110,7 +110,7 @@ export const quotaFlag = Flags.custom<ConfiguredQuota>({
 export const streamFormatFlag = Flags.option({
   helpValue: 'FORMAT',
   options: streamFormats,
-  summary: 'Format of the reply stream: auto, sse, ndjson, json, json-seq, or text (default: auto)',
+  summary: 'Format of the reply stream: auto, sse, ndjson, json, or text (default: auto)',
 })
 
 /** `on` or `off`; `true` and `false` say the same. */

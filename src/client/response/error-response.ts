@@ -7,9 +7,8 @@ import {
   type Help,
   unknownOutcome,
 } from '../../contract/failure.ts'
-import { isNumber, isRecord } from '../../contract/notation/exact-json.ts'
+import { isNumber, isRecord, readJson } from '../../contract/notation/exact-json.ts'
 import { unknownOutcomeHint } from '../network/network-failure.ts'
-import { cutDeeperThan, readJson } from './json.ts'
 import { requestIdOf } from './response.ts'
 
 interface ErrorResponse {
@@ -19,13 +18,10 @@ interface ErrorResponse {
   bytes: Uint8Array
 }
 
-/** Maximum depth of the details of an error. Code that shows them recurses, and a hostile service can nest 30,000 levels. */
-const maxDetailsDepth = 100
-
 /** The content of an error response, in any of the known shapes. */
 export interface ErrorContent {
-  code?: string
-  message?: string
+  code?: string | undefined
+  message?: string | undefined
   details?: unknown
 }
 
@@ -72,9 +68,8 @@ export function responseFailure(
   const { status, headers } = response
   const id = requestIdOf(headers)
   const content = readErrorContent(readJson(response.bytes))
-  const options: FailureOptions = { status, request: id === undefined ? request : { ...request, id } }
-  if (content.code !== undefined) options.code = content.code
-  if (content.details !== undefined) options.details = content.details
+  const { code, details } = content
+  const options: FailureOptions = { status, request: { ...request, id }, code, details }
   const reachedNoModel = content.code === unreachedUpstream
   const isUnchanged = reachedNoModel || storedNothing(content.details)
   const hint = unknownOutcomeHint(request, mayHaveDone(status) && !isUnchanged)
@@ -119,13 +114,7 @@ export function readErrorContent(body: unknown): ErrorContent {
   const bareCode = outerMessage === undefined ? undefined : textOf(error)
   const code = textOf(inner['code']) ?? textOf(body['code']) ?? bareCode
   const details = inner['details'] ?? body['details']
-  return {
-    ...(code === undefined ? {} : { code }),
-    ...(message === undefined ? {} : { message }),
-    ...(details === undefined || details === null
-      ? {}
-      : { details: cutDeeperThan(maxDetailsDepth, details) }),
-  }
+  return { code, message, details: details ?? undefined }
 }
 
 /** FastAPI servers send a list of faults instead of a text. */

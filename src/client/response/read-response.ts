@@ -2,17 +2,13 @@ import * as z from 'zod/mini'
 import type { Endpoint } from '../../contract/endpoints.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../../contract/failure.ts'
 import { checkShape, type Fault, faultsOf } from '../../contract/faults.ts'
-import { isRecord } from '../../contract/notation/exact-json.ts'
+import { isRecord, readJson } from '../../contract/notation/exact-json.ts'
 import { faultOfUtf8 } from '../../contract/notation/utf8-text.ts'
 import type { FinalResponse } from '../deliver.ts'
 import { mayChange } from '../network/network-failure.ts'
 import { concealFailure, type Redact, redactBytes } from '../redaction.ts'
 import { readErrorContent, webPageAdvice } from './error-response.ts'
-import { isDeeperThan, readJson } from './json.ts'
 import { type ApiResponse, codingOf, type RawResponse, requestIdOf } from './response.ts'
-
-/** Maximum depth of a response. Code that checks or shows a body recurses. */
-const maxDepth = 1000
 
 interface SuccessResponse {
   status: number
@@ -51,12 +47,9 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
     const isOutcomeUnknown = mayChange(received.request) && (namesId(body) || response.location !== undefined)
     throw fail('rejected', words, { ...reported, isOutcomeUnknown })
   }
-  const tooDeep = isDeeperThan(maxDepth, body)
-  const isUnusable = endpoint.response !== undefined && !isRecord(body)
-  if (body === undefined || tooDeep || isUnusable) {
-    const unread = tooDeep ? 'is nested too deeply' : describeUnread(headers)
-    const noObject = body === undefined || tooDeep ? unread : 'is not a JSON object'
-    const what = bytes.length === 0 ? 'has no body' : noObject
+  if (body === undefined || (endpoint.response !== undefined && !isRecord(body))) {
+    const unread = body === undefined ? describeUnread(headers) : 'is not a JSON object'
+    const what = bytes.length === 0 ? 'has no body' : unread
     // If no caller needs the response of a change, the status is enough.
     if (endpoint.method === 'GET' || endpoint.needs) {
       const advice = webPageAdvice(headers, bytes)

@@ -1,18 +1,14 @@
 import { type FailedRequest, Failure, type FailureKind } from '../../contract/failure.ts'
-import { CountingDecoder } from '../../contract/notation/utf8-text.ts'
+import { CheckingDecoder, invalidUtf8 } from '../../contract/notation/utf8-text.ts'
 import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
-import { type DetectedFormat, FormatDetector, isJson, isJsonLines } from './detect-format.ts'
-import { EventStreamDecoder, readValue } from './event-stream-decoder.ts'
+import { type Frame, readFrame, readTextFrame } from './frame.ts'
 import {
   type Decoder,
-  type Frame,
-  isDamagedFrame,
-  readFrame,
-  readTextFrame,
+  type DetectedFormat,
+  decoderOf,
+  detectFormat,
   type StreamUnit,
-} from './frame.ts'
-import { GrowingText } from './growing-text.ts'
-import { JsonValues } from './json-values.ts'
+} from './stream-format.ts'
 
 interface About {
   contentType: string
@@ -20,6 +16,19 @@ interface About {
   format?: StreamFormat | undefined
   status: number
   request: FailedRequest
+}
+
+interface Interruption {
+  reason: string
+  cause?: unknown
+}
+
+interface Fault {
+  kind: FailureKind
+  reason: string
+  code?: string
+  details?: unknown
+  cause?: unknown
 }
 
 /**
@@ -30,24 +39,19 @@ export class Assembly {
   /** Whether the service has ended the reply. After `soon`, other frames may follow; after `now`, none. */
   ended: 'no' | 'soon' | 'now' = 'no'
   readonly #about: About
-  readonly #utf8 = new CountingDecoder()
-  readonly #text = new GrowingText()
-  readonly #reasoning = new GrowingText()
+  readonly #utf8 = new CheckingDecoder()
+  readonly #text = new AssembledText()
+  readonly #reasoning = new AssembledText()
   /** The text before the format was detected. */
   #beginning = ''
-  readonly #detector: FormatDetector
   #format: DetectedFormat | undefined
   #decoder: Decoder | undefined
   #started = false
   #seen: { id?: string; contextId?: string; createdAt?: string; model?: string; finishReason?: string } = {}
   /** Number of frames that are JSON objects. A stream of these has a final event. */
   #objects = 0
-  /** Whether one of them contained a part of the reply. */
-  #framed = false
-  /** The last event, if it was plain text without a name. */
-  #plain: string | undefined
-  /** The parts of the reply that were events of plain text. */
-  readonly #texts: string[] = []
+  /** Whether a part of the reply was plain text. */
+  #hasPlainText = false
   #unreadable = false
   /** Whether a frame could not be read and others came after it. */
   #gap = false
@@ -56,7 +60,7 @@ export class Assembly {
 
   constructor(about: About) {
     this.#about = about
-    this.#detector = new FormatDetector(about.contentType, about.format)
+    if (about.format !== undefined && about.format !== 'auto') this.#format = about.format
   }
 
   /** Processes the next bytes. */
@@ -69,35 +73,24 @@ export class Assembly {
    *
    * @param interruption why the stream ended early
    */
-  end(interruption?: { reason: string; cause?: unknown }): StreamEvent[] {
+  end(interruption?: Interruption): StreamEvent[] {
     const events: StreamEvent[] = []
     if (this.ended !== 'now') {
-      events.push(...this.#pushText(interruption ? '' : this.#utf8.decode(), true))
+      if (!interruption) events.push(...this.#pushText(this.#utf8.decode(), true))
       events.push(...this.#read(this.#decoder?.end() ?? []))
     }
-    events.push(...this.#endReasoning())
-    const rest = this.#text.finish(this.#last.ends !== undefined && (this.#last.text ?? '') !== '')
-    if (rest !== '') events.push({ type: 'delta', text: rest })
     if (!this.#started) events.unshift(this.#start())
     events.push(this.#conclude(interruption))
     return events
   }
 
   #pushText(text: string, ended: boolean): StreamEvent[] {
-    if (this.#format !== undefined) return this.#decode(text)
-    this.#beginning += text
-    this.#format = this.#detector.push(text, ended)
-    if (this.#format === undefined) return []
-    if (this.#format === 'events')
-      this.#decoder = new EventStreamDecoder((value) => hasPart(readFrame(value)))
-    else if (this.#format === 'json') this.#decoder = new JsonValues()
-    return this.#decode(this.#beginning)
-  }
-
-  #decode(text: string): StreamEvent[] {
     if (this.#decoder) return this.#read(this.#decoder.push(text))
-    if (this.#format !== 'text' || text === '') return []
-    return this.#take({ text, source: 'delta' })
+    this.#beginning += text
+    this.#format ??= detectFormat(this.#about.contentType, this.#beginning, ended)
+    if (this.#format === undefined) return []
+    this.#decoder = decoderOf(this.#format)
+    return this.#read(this.#decoder.push(this.#beginning))
   }
 
   #read(units: StreamUnit[]): StreamEvent[] {
@@ -105,34 +98,18 @@ export class Assembly {
     for (const unit of units) {
       if (this.ended === 'now') break
       this.#gap ||= this.#unreadable
-      this.#plain = undefined
       if (unit.type === 'done') this.ended = 'now'
-      else if (unit.type === 'unreadable' || this.#isMisplaced(unit)) this.#unreadable = this.ended === 'no'
-      else if (unit.type === 'text') events.push(...this.#take(this.#readText(unit.text, unit.event)))
-      else {
-        const frame = readFrame(unit.value, unit.event)
-        if (typeof unit.value !== 'string') {
-          this.#objects++
-          this.#framed ||= hasPart(frame)
-        }
+      else if (unit.type === 'unreadable') this.#unreadable = this.ended === 'no'
+      else if (unit.type === 'text') {
+        const frame = readTextFrame(unit.text, unit.event)
+        this.#hasPlainText ||= (frame.text ?? '') !== ''
         events.push(...this.#take(frame))
+      } else {
+        if (typeof unit.value !== 'string') this.#objects++
+        events.push(...this.#take(readFrame(unit.value, unit.event)))
       }
     }
     return events
-  }
-
-  /** Whether it is plain text between frames of JSON, which cannot be placed. */
-  #isMisplaced(unit: StreamUnit): boolean {
-    if (unit.type !== 'text' || !this.#framed) return false
-    return (readTextFrame(unit.text, unit.event).text?.trim() ?? '') !== ''
-  }
-
-  #readText(text: string, event: string | undefined): Frame {
-    const frame = readTextFrame(text, event)
-    if (this.#framed && frame.text !== undefined) return {}
-    if (event === undefined) this.#plain = text
-    if (frame.text !== undefined && frame.text !== '') this.#texts.push(frame.text)
-    return frame
   }
 
   #take(frame: Frame): StreamEvent[] {
@@ -148,25 +125,18 @@ export class Assembly {
       return events
     }
     const { text, source, reasoning } = frame
-    const last = frame.ends !== undefined
+    const isLast = frame.ends !== undefined
     if (reasoning) {
-      const added = addTo(this.#reasoning, reasoning.text, reasoning.source, last)
+      const added = this.#reasoning.add(reasoning.text, reasoning.source, isLast)
       if (added !== '') events.push({ type: 'reasoning', text: added })
     }
     if (text !== undefined) {
-      if (text !== '') events.push(...this.#endReasoning())
-      const added = addTo(this.#text, text, source, last)
+      const added = this.#text.add(text, source, isLast)
       if (added !== '') events.push({ type: 'delta', text: added })
     }
     if (frame.usage !== undefined) events.push({ type: 'usage', usage: frame.usage })
     if (frame.ends !== undefined && this.ended !== 'now') this.ended = frame.ends
     return events
-  }
-
-  /** Returns the reasoning that was held back. */
-  #endReasoning(): StreamEvent[] {
-    const text = this.#reasoning.finish(false)
-    return text === '' ? [] : [{ type: 'reasoning', text }]
   }
 
   #start(): StreamEvent {
@@ -175,105 +145,64 @@ export class Assembly {
     return { type: 'start', ...known }
   }
 
-  #conclude(interruption: { reason: string; cause?: unknown } | undefined): StreamEnd {
+  #conclude(interruption: Interruption | undefined): StreamEnd {
     const { model: _, ...known } = this.#seen
     const end: StreamEnd = { type: 'end', complete: true, verified: true, ...known, text: this.#text.text }
     if (!interruption && this.#isWhole()) end.isWholeBody = true
     const fault = this.#findFault(interruption)
-    if (!fault) return this.#isVerified() ? end : { ...end, verified: false }
+    const isVerified = this.ended !== 'no' || (this.#objects > 0 && !this.#hasPlainText)
+    if (!fault) return isVerified ? end : { ...end, verified: false }
     const { kind, reason, ...more } = fault
     const { status, request } = this.#about
     const failure = new Failure(kind, reason, { status, request, ...more })
     return { ...end, complete: false, verified: false, reason, failure }
   }
 
-  #findFault(interruption: { reason: string; cause?: unknown } | undefined): Fault | undefined {
-    const reported = this.#reportedError ?? this.#readFinalError()
-    if (reported) {
-      const { message, ...more } = reported
-      return {
-        kind: 'server_error',
-        reason: message ?? 'The service ended the reply with an error',
-        ...more,
-      }
+  #findFault(interruption: Interruption | undefined): Fault | undefined {
+    if (this.#reportedError) {
+      const { message = 'The service ended the reply with an error', ...more } = this.#reportedError
+      return { kind: 'server_error', reason: message, ...more }
     }
     if (this.#format === 'page') return unusable('The response is a web page')
-    if (this.#format === 'noise')
-      return unusable('The response is not JSON, although its Content-Type says so')
-    if (this.#utf8.fault !== undefined) return truncated(this.#utf8.fault)
-    if (this.#text.contradicted) return truncated('The stream contradicts text that it sent before')
-    if (this.#gap || this.#isProtocol()) return truncated('The stream contains an unreadable frame')
+    if (!this.#utf8.isValid) return truncated(invalidUtf8)
+    if (this.#gap) return truncated('The stream contains an unreadable frame')
     if (this.ended !== 'no') return undefined
     if (interruption) return { ...truncated(interruption.reason), cause: interruption.cause }
-    if (this.#unreadable) return truncated('The stream was truncated within a frame')
-    if (this.#isWhole()) {
+    if (this.#unreadable) {
+      return this.#format === 'json'
+        ? unusable('The response is not valid JSON')
+        : truncated('The stream was truncated within a frame')
+    }
+    if (this.#isWhole())
       return this.#last.text === undefined ? unusable('The response contains no text') : undefined
-    }
-    if (this.#decoder instanceof JsonValues && this.#decoder.array === 'closed') return undefined
-    if (this.#decoder instanceof JsonValues && this.#decoder.array === 'open') {
-      return truncated('The stream was truncated within its array')
-    }
-    if (this.#objects > 0 && this.#texts.length === 0)
-      return truncated('The stream ended without a final event')
+    if (this.#objects > 0 && !this.#hasPlainText) return truncated('The stream ended without a final event')
     return this.#text.text === '' ? unusable('The reply is empty') : undefined
-  }
-
-  #isVerified(): boolean {
-    return this.ended !== 'no' || (this.#objects > 0 && this.#texts.length === 0)
-  }
-
-  /** A stream of plain text may end with an error as JSON. Anywhere else, such text is part of the reply. */
-  #readFinalError(): Frame['error'] {
-    if (!this.#plain?.startsWith('{') || this.ended !== 'no') return undefined
-    try {
-      return readFrame(JSON.parse(this.#plain)).error
-    } catch {
-      return undefined
-    }
-  }
-
-  /** Whether the text consists of frames, of which a damaged one prevented the detection of the format. */
-  #isProtocol(): boolean {
-    if (this.#about.format === 'text') return false
-    const isText = this.#format === 'text'
-    const [first = '', ...rest] = isText ? this.#text.text.trimStart().split('\n') : this.#texts
-    const isPlausible = isText ? isDamagedFrame(first) || isFrame(first) : rest.every(startsObject)
-    return isPlausible && rest.some(isFrame)
   }
 
   /** Whether the stream was one JSON body, which means that the service did not stream. */
   #isWhole(): boolean {
-    if (!(this.#decoder instanceof JsonValues) || this.#decoder.count !== 1) return false
-    if (this.#decoder.array !== 'none' || this.#objects !== 1 || this.#last.continues) return false
-    const { contentType } = this.#detector
-    if (isJson(contentType)) return true
-    return this.#last.source === 'whole' || (!isJsonLines(contentType) && this.#last.source !== 'delta')
+    if (this.#objects !== 1 || this.#last.continues) return false
+    return this.#format === 'json' || (this.#format === 'ndjson' && this.#last.source === 'whole')
   }
 }
 
-/** Returns the new text. */
-function addTo(whole: GrowingText, text: string, source: Frame['source'], last: boolean): string {
-  return source === 'delta' ? whole.add(text) : whole.offer(text, last)
-}
+/** The text of a reply, or its reasoning, from parts. */
+class AssembledText {
+  text = ''
+  /** Whether certain parts have arrived, so that another field can only repeat them. */
+  #isCertain = false
 
-function hasPart({ text, reasoning }: Frame): boolean {
-  return text !== undefined || reasoning !== undefined
-}
-
-function startsObject(line: string): boolean {
-  return /^(data:)?\s*\{/.test(line)
-}
-
-function isFrame(line: string): boolean {
-  return startsObject(line) && readFrame(readValue(line.replace(/^data:/, '').trim())).text !== undefined
-}
-
-interface Fault {
-  kind: FailureKind
-  reason: string
-  code?: string
-  details?: unknown
-  cause?: unknown
+  /**
+   * @param isLast whether the frame ends the reply, and may repeat all of its text
+   * @returns the new text
+   */
+  add(part: string, source: Frame['source'], isLast: boolean): string {
+    const mayRepeat = source !== 'delta' && (isLast || this.#isCertain) && this.text !== ''
+    const added = mayRepeat && part.startsWith(this.text) ? part.slice(this.text.length) : part
+    this.#isCertain ||= source === 'delta'
+    this.text += added
+    return added
+  }
 }
 
 function unusable(reason: string): Fault {

@@ -3,11 +3,10 @@ import { isRecord } from '../../contract/notation/exact-json.ts'
 import type { Usage } from '../../contract/resources/completion.ts'
 import { reasoningIn } from '../../contract/resources/reasoning.ts'
 import { type ErrorContent, readErrorContent } from '../response/error-response.ts'
-import { cutDeeperThan } from '../response/json.ts'
 
 /**
  * Where a text was found. A `delta` is the next part of the reply. A `whole` field contains the reply in
- * documented bodies. In a stream, `whole` and `plain` may be the next part, or the whole text so far.
+ * documented bodies. In a stream, `whole` and `plain` are the next part too, unless the frame ends the reply.
  */
 type TextSource = 'delta' | 'whole' | 'plain'
 
@@ -16,20 +15,17 @@ interface FoundText {
   source: TextSource
 }
 
-/** Maximum depth of a usage, which is passed on unchanged. Code that shows it recurses. */
-const maxUsageDepth = 100
-
 /** The content of one unit of a stream. */
 export interface Frame {
   text?: string
   source?: TextSource
   reasoning?: FoundText
-  id?: string
-  contextId?: string
-  createdAt?: string
-  model?: string
-  usage?: Usage
-  finishReason?: string
+  id?: string | undefined
+  contextId?: string | undefined
+  createdAt?: string | undefined
+  model?: string | undefined
+  usage?: Usage | undefined
+  finishReason?: string | undefined
   /**
    * Whether it ends the reply: `soon` after a finish reason, after which other frames may follow; `now`
    * after `done: true` or an event with such a name, after which none follows.
@@ -53,13 +49,13 @@ export function isReasoningName(name: string): boolean {
 }
 
 /** Whether an event with this name ends a reply. */
-export function isEndName(name: string): boolean {
+function isEndName(name: string): boolean {
   return endNames.test(name)
 }
 
-/** Whether text that is not valid JSON was an object, of which the first or last characters are damaged. */
-export function isDamagedFrame(text: string): boolean {
-  return /^[^\n]{0,80}":/.test(text) && (text.startsWith('{') || /[}\]]\s*$/.test(text.slice(-8)))
+/** Whether a frame contains a part of the reply, or of the reasoning. */
+export function hasPart({ text, reasoning }: Frame): boolean {
+  return text !== undefined || reasoning !== undefined
 }
 
 /** Reads a JSON value in any of the known shapes. */
@@ -88,12 +84,12 @@ export function readFrame(value: unknown, event?: string): Frame {
     textOf(inside(value['delta'], 'stop_reason'))
   // Some services first announce, or finally repeat, the whole reply as a nested object.
   const inner = [value['message'], value['response']].find(isRecord)
-  assign(frame, 'id', textOf(value['id']) ?? textOf(inner?.['id']))
-  assign(frame, 'contextId', textOf(value['context_id']) ?? textOf(inner?.['context_id']))
-  assign(frame, 'createdAt', textOf(value['created_at']) ?? textOf(inner?.['created_at']))
-  assign(frame, 'model', textOf(value['model']) ?? textOf(inner?.['model']))
-  assign(frame, 'finishReason', finish)
-  const usage = cutDeeperThan(maxUsageDepth, value['usage'] ?? inner?.['usage'])
+  frame.id = textOf(value['id']) ?? textOf(inner?.['id'])
+  frame.contextId = textOf(value['context_id']) ?? textOf(inner?.['context_id'])
+  frame.createdAt = textOf(value['created_at']) ?? textOf(inner?.['created_at'])
+  frame.model = textOf(value['model']) ?? textOf(inner?.['model'])
+  frame.finishReason = finish
+  const usage = value['usage'] ?? inner?.['usage']
   if (isRecord(usage)) frame.usage = usage
   if (value['done'] === true || isEndName(name)) frame.ends = 'now'
   else if (finish !== undefined) frame.ends = 'soon'
@@ -155,14 +151,6 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-function assign<K extends 'id' | 'contextId' | 'createdAt' | 'model' | 'finishReason'>(
-  frame: Frame,
-  key: K,
-  value?: string,
-): void {
-  if (value !== undefined) frame[key] = value
-}
-
 /** Reads a text unit. The name of its event may be decisive. */
 export function readTextFrame(text: string, event?: string): Frame {
   if (event !== undefined && errorNames.test(event)) return { error: { message: text } }
@@ -170,21 +158,4 @@ export function readTextFrame(text: string, event?: string): Frame {
   if (event !== undefined && isEndName(event)) return { ends: 'now' }
   if (event !== undefined && isReasoningName(event)) return { reasoning: { text, source: 'plain' } }
   return { text, source: 'plain' }
-}
-
-/** One unit of a stream, as the format delimits it. */
-export type StreamUnit =
-  /** `event` is the name of a server-sent event. */
-  | { type: 'json'; value: unknown; event?: string }
-  | { type: 'text'; text: string; event?: string }
-  /** The marker `[DONE]`. */
-  | { type: 'done' }
-  /** A truncated or unreadable unit. */
-  | { type: 'unreadable' }
-
-/** Decodes text into units, however the text is split. */
-export interface Decoder {
-  push(text: string): StreamUnit[]
-  /** Returns the units of an unterminated end. */
-  end(): StreamUnit[]
 }

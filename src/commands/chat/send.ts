@@ -58,7 +58,7 @@ export default class ChatSend extends BaseCommand {
         'Print the reply while it arrives (default in a terminal); --no-stream requests it in one piece',
     }),
     'stream-format': streamFormatFlag({
-      summary: 'Format: auto, sse, ndjson, json, json-seq, or text; implies --stream (default: auto)',
+      summary: 'Format: auto, sse, ndjson, json, or text; implies --stream (default: auto)',
     }),
     ...fileFlags,
     ...replyFlags,

@@ -73,6 +73,13 @@ export function tryParse(text: string, parse: (text: string) => unknown = JSON.p
   }
 }
 
+const utf8 = new TextDecoder()
+
+/** Parses JSON in UTF-8, and ignores a byte order mark. Undefined for invalid JSON. */
+export function readJson(bytes: Uint8Array): unknown {
+  return tryParse(utf8.decode(bytes), parseJson)
+}
+
 /**
  * Whether a value contains numbers, or is nested too deeply to know. Faster than a search of the text. Has no closure,
  * for which each call would allocate memory.

@@ -1,7 +1,7 @@
 import type { Failure } from '../failure.ts'
 import type { Usage } from './completion.ts'
 
-export const streamFormats = ['auto', 'sse', 'ndjson', 'json', 'json-seq', 'text'] as const
+export const streamFormats = ['auto', 'sse', 'ndjson', 'json', 'text'] as const
 
 /** The format of a streamed reply, which the interface does not show; `auto` detects it. */
 export type StreamFormat = (typeof streamFormats)[number]

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
-import { CountingDecoder } from '../../contract/notation/utf8-text.ts'
+import { CheckingDecoder } from '../../contract/notation/utf8-text.ts'
 import { reasoningIn } from '../../contract/resources/reasoning.ts'
 import { parseUsage } from './parse-response.ts'
 import type { ReplyPart, TextPart, TokenCounts } from './upstream.ts'
@@ -56,7 +56,7 @@ export async function* readReply(
   }
   const { reason, model, usage } = reply
   if (reason === undefined) throw invalidResponse('ended the reply before it was complete')
-  if (reader.decoder.fault !== undefined) throw invalidText()
+  if (!reader.decoder.isValid) throw invalidText()
   yield { kind: 'finish', reason, model, usage }
 }
 
@@ -153,7 +153,7 @@ function parseObject(data: string): Chunk {
 
 /** Parses the bytes of a stream into events, in chunks of any size. */
 class EventReader {
-  readonly decoder = new CountingDecoder()
+  readonly decoder = new CheckingDecoder()
   readonly #parser: EventSourceParser
   #arrived: EventSourceMessage[] = []
   #isTooLong = false

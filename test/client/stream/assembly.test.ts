@@ -29,7 +29,6 @@ function endOf(events: StreamEvent[]): StreamEnd {
 const sse = 'text/event-stream'
 const answer = 'Grüße, 世界! 👋\n“Next” line\twith {"json": [1]} and data: inside'
 const parts = ['Grü', 'ße, 世', '界! 👋\n“Ne', 'xt” line\twith {"js', 'on": [1]} and data: inside']
-const grown = parts.map((_, index) => parts.slice(0, index + 1).join(''))
 const events = (frames: unknown[], done = '[DONE]') =>
   `${frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('')}data: ${done}\n\n`
 const lines = (frames: unknown[]) => frames.map((frame) => `${JSON.stringify(frame)}\n`).join('')
@@ -53,7 +52,6 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
     body: `: hello\n\nevent: start\ndata: {"context_id":"c1"}\n\n${parts.map((text) => `event: delta\ndata: ${JSON.stringify({ text })}\n\n`).join('')}event: ping\ndata: {}\n\nevent: done\ndata: ${JSON.stringify({ id: 'x1', response: answer })}\n\n`,
     verified: true,
   },
-  'SSE of growing text': { type: sse, body: events(grown.map((response) => ({ response }))), verified: true },
   'SSE of JSON strings': { type: sse, body: events(parts), verified: true },
   'SSE of messages': {
     type: sse,
@@ -100,34 +98,6 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
     verified: true,
   },
   'NDJSON of strings': { type: 'application/x-ndjson', body: lines(parts), verified: false },
-  'a JSON array': {
-    type: 'application/json',
-    body: JSON.stringify(
-      parts.map((content) => ({ content })),
-      null,
-      2,
-    ),
-    verified: true,
-  },
-  'a JSON array without a content type': {
-    type: '',
-    body: JSON.stringify(parts.map((text) => ({ text }))),
-    verified: true,
-  },
-  'RFC 7464': {
-    type: 'application/json-seq',
-    body: [...parts.map((delta) => ({ delta })), { done: true }]
-      .map((frame) => `\u001e${JSON.stringify(frame)}\n`)
-      .join(''),
-    verified: true,
-  },
-  'RFC 7464 without a content type': {
-    type: 'application/octet-stream',
-    body: [...parts.map((delta) => ({ delta })), { done: true }]
-      .map((frame) => `\u001e${JSON.stringify(frame)}\n`)
-      .join(''),
-    verified: true,
-  },
   'SSE with a byte order mark, no space after the colon': {
     type: sse,
     body: `\ufeff${events(parts.map((delta) => ({ delta }))).replaceAll(/^data: /gm, 'data:')}`,
@@ -141,16 +111,6 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
   'SSE whose data spans several lines': {
     type: sse,
     body: `${parts.map((delta) => `data: {\ndata:  "delta":\ndata: ${JSON.stringify(delta)}}\nid: 7\nretry: 10\n\n`).join('')}data: [DONE]\n\n`,
-    verified: true,
-  },
-  'SSE with one line break after each event': {
-    type: sse,
-    body: events(parts.map((delta) => ({ delta }))).replaceAll('\n\n', '\n'),
-    verified: true,
-  },
-  'SSE with a last event that has a name and no data': {
-    type: sse,
-    body: `${parts.map((delta) => `data: ${JSON.stringify({ delta })}\n\n`).join('')}event: done\n\n`,
     verified: true,
   },
   'SSE of bare text after one of JSON': {
@@ -177,21 +137,6 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
     body: `${[...parts.map((delta) => ({ type: 'response.output_text.delta', delta })), { type: 'response.output_text.done', text: answer }, { type: 'response.completed', response: { id: 'r1' } }].map((frame) => `event: ${frame.type}\ndata: ${JSON.stringify(frame)}\n\n`).join('')}`,
     verified: true,
   },
-  'SSE declared as NDJSON': {
-    type: 'application/x-ndjson',
-    body: events(parts.map((delta) => ({ delta }))),
-    verified: true,
-  },
-  'NDJSON declared as SSE': {
-    type: sse,
-    body: lines([...parts.map((delta) => ({ delta })), { done: true }]),
-    verified: true,
-  },
-  'NDJSON declared as one JSON body': {
-    type: 'application/json',
-    body: lines([...parts.map((delta) => ({ delta })), { done: true }]),
-    verified: true,
-  },
   'NDJSON with the end marker of SSE': {
     type: 'application/x-ndjson',
     body: `${lines(parts.map((delta) => ({ delta })))}[DONE]\n`,
@@ -204,14 +149,6 @@ const forms: Record<string, { type: string; body: string; verified: boolean }> =
       { message: { role: 'assistant', content: '' }, done: true, done_reason: 'stop' },
     ]),
     verified: true,
-  },
-  'NDJSON of escaped strings, declared as text': {
-    type: 'text/plain',
-    body: lines(parts).replaceAll(
-      /[^\0-\x7f]/g,
-      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    ),
-    verified: false,
   },
   'one JSON body': {
     type: 'application/json',
@@ -333,7 +270,7 @@ describe('a streamed reply', () => {
     ])
   })
 
-  for (const type of ['text/plain', 'application/x-ndjson']) {
+  for (const type of ['application/json', 'application/x-ndjson']) {
     it(`of one long value as ${type} is read in linear time`, () => {
       // In quadratic time this exceeds the timeout of the test.
 
@@ -345,44 +282,6 @@ describe('a streamed reply', () => {
       expect(end.complete && end.text === text).to.equal(true)
     })
   }
-
-  for (const [what, piece, start] of [
-    ['many comments', ': still waiting\n', ''],
-    ['much white space', '\n            ', ''],
-    ['a value in tiny pieces', 'x', '{"x":"'],
-    ['a string in tiny pieces', 'x', '"'],
-    ['a line in tiny pieces', 'x', 'event: '],
-  ] as const) {
-    it(`with ${what} is read in linear time`, () => {
-      const started = process.cpuUsage()
-      const assembly = new Assembly({ contentType: 'text/plain', status: 200, request })
-      const bytes = new TextEncoder().encode(piece)
-      assembly.push(new TextEncoder().encode(start))
-      for (let count = 0; count < 60_000; count++) assembly.push(bytes)
-      const { user, system } = process.cpuUsage(started)
-      // In quadratic time each took 15 s and more.
-      expect((user + system) / 1000).to.be.below(2000)
-    })
-  }
-
-  it('of long text that begins like JSON is text, however it is split', () => {
-    const long = 'x'.repeat(100_000)
-    for (const text of [`"${long}" she said, and left.`, `{ ${long} }`, `"${long}`]) {
-      const bytes = new TextEncoder().encode(text)
-      for (const at of [1, 60_000, 65_536, 70_000, 100_001, 100_002]) {
-        const end = endOf(run('text/plain', [bytes.subarray(0, at), bytes.subarray(at)]))
-        expect(end.complete && end.text === text, `${text.slice(0, 3)} ${at}`).to.equal(true)
-      }
-    }
-  })
-
-  it('has its usage truncated if it is nested too deeply', () => {
-    const deep = '['.repeat(30_000) + ']'.repeat(30_000)
-    const frames = `data: {"delta":"a"}\n\ndata: {"usage":{"total_tokens":9,"x":${deep}}}\n\ndata: [DONE]\n\n`
-    const usage = runText(sse, frames).find((event) => event.type === 'usage')?.usage
-    expect(usage).to.have.property('total_tokens', 9)
-    expect(JSON.stringify(usage)).to.include('nested too deep')
-  })
 
   it('is passed on as soon as text arrives', () => {
     const assembly = new Assembly({ contentType: '', status: 200, request })
@@ -419,7 +318,7 @@ describe('a streamed reply', () => {
   })
 
   it('does not include keep-alive events', () => {
-    const body = `data: {"context_id":"c1"}\n\ndata: ping\n\n${events([{ delta: 'Hello' }])}`
+    const body = `event: ping\ndata: {}\n\ndata: {"delta":"Hel"}\n\ndata: ping\n\n${events([{ delta: 'lo' }])}`
     expect(endOf(runText(sse, body))).to.include({ text: 'Hello', complete: true })
   })
 
@@ -431,12 +330,8 @@ describe('a streamed reply', () => {
     }
     expect(say('text', 'data: {"delta":"a"}\n\n', sse).text).to.equal('data: {"delta":"a"}\n\n')
     expect(say('text', '{"response":"a"}', 'application/json').text).to.equal('{"response":"a"}')
-    expect(say('sse', '<!doctype html>\ndata: {"delta":"a"}\n\ndata: [DONE]\n\n')).to.include({
-      text: 'a',
-      complete: true,
-    })
-    for (const format of ['ndjson', 'json-seq'] as const)
-      expect(say(format, '{"text":"a"}', 'application/json')).to.include({ text: 'a', complete: false })
+    expect(say('sse', 'data: {"delta":"a"}\n\ndata: [DONE]\n\n')).to.include({ text: 'a', complete: true })
+    expect(say('ndjson', '{"text":"a"}', 'application/json')).to.include({ text: 'a', complete: false })
     expect(say('json', '{"text":"a"}', 'application/x-ndjson')).to.include({ text: 'a', complete: true })
     expect(say('auto', '{"text":"a"}', 'application/json')).to.include({ text: 'a', complete: true })
     expect(say('json', '<p>').complete).to.equal(false)
@@ -470,68 +365,33 @@ describe('a streamed reply', () => {
   const streams = [
     [sse, events(whole.map((response) => ({ response })))],
     [sse, events(whole.map((delta) => ({ delta, model: 'm' })))],
-    ['', events([...whole.map(choice), finish])],
-    ['', lines([...whole.map((response) => ({ response, done: false })), { response: '', done: true }])],
     ['application/x-ndjson', lines([...whole.map((delta) => ({ delta })), { done: true }])],
   ] as const
-  /** What is between the frames: a service may send it, or a gateway. */
-  const lost = ['<html>502</html>', 'two', '{response":"two"}', '"response":"two"}', '{"response":"two"']
 
   for (const [index, [type, body]] of streams.entries()) {
     it(`is truncated if a frame is replaced by other data, or damaged at its brace: ${index}`, () => {
       const separator = body.includes('\n\n') ? '\n\n' : '\n'
       const frames = body.trimEnd().split(separator)
       for (let at = 0; at < 3; at++) {
-        for (const other of [
-          ...lost,
-          frames[at]?.replace('{', '') ?? '',
-          frames[at]?.replace('{', 'x{') ?? '',
-        ]) {
+        for (const other of ['<html>502</html>', '{"response":"two"', frames[at]?.replace('{', '') ?? '']) {
           const data = separator === '\n' || other.startsWith('data:') ? other : `data: ${other}`
           const end = endOf(runText(type, [...frames.with(at, data), ''].join(separator)))
-          // Without a content type, text may be followed by frames, for example as a quotation.
-          if (at > 0 || type !== '' || /":|data/.test(data))
-            expect(end.complete, `${at} ${data}`).to.equal(false)
+          // Text before the first frame of JSON is part of a reply in plain text.
+          if (at > 0 || separator === '\n') expect(end.complete, `${at} ${data}`).to.equal(false)
         }
       }
     })
-
-    it(`is whole or truncated with any character inserted or omitted outside its text: ${index}`, () => {
-      const frame = /(?<=^|\n)(data: )?[{["]|[}\]"](?=\n)|\n+/g
-      const positions = [...body.matchAll(frame)].flatMap(({ index, 0: { length } }) => [
-        index,
-        index + length - 1,
-      ])
-      fc.assert(
-        fc.property(
-          fc.constantFrom(...positions),
-          fc.constantFrom('', 'x', '<', '"', '{', '}'),
-          (at, added) => {
-            const damaged = body.slice(0, at) + added + body.slice(added === '' ? at + 1 : at)
-            const end = endOf(runText(type, damaged))
-            if (end.complete) expect(end.text, JSON.stringify(damaged)).to.equal(whole.join(''))
-          },
-        ),
-      )
-    })
   }
 
-  it('with invalid UTF-8 is truncated, and names the number of sequences, split at any point', () => {
+  it('with invalid UTF-8 is truncated, split at any point', () => {
     const bytes = Buffer.from('H\xefllo \xff\xef\xbf\xbd \xe2\x82\xac\xe2', 'latin1')
     for (let at = 0; at <= bytes.length; at++) {
       const end = endOf(run('text/plain', [bytes.subarray(0, at), bytes.subarray(at)]))
       expect(end).to.include({ complete: false, text: 'H\ufffdllo \ufffd\ufffd €\ufffd' })
-      expect(end.reason).to.include('U+FFFD: 3')
+      expect(end.reason).to.include('not valid UTF-8')
       const valid = bytes.subarray(7, -1)
       expect(endOf(run('text/plain', [valid.subarray(0, at), valid.subarray(at)])).complete).to.equal(true)
     }
-  })
-
-  it('of plain SSE text has an error at its end, but may quote one before', () => {
-    const quoted = 'data: For example:\n\ndata: {"error":{"message":"Busy"}}\n\ndata:  is one.\n\n'
-    expect(endOf(runText(sse, quoted))).to.include({ complete: true })
-    const last = 'data: Hello\n\ndata: {"error":{"message":"Busy"}}\n\n'
-    expect(endOf(runText(sse, last))).to.include({ complete: false, reason: 'Busy' })
   })
 
   it('of plain SSE text is kept verbatim, including numbers and quotation marks', () => {
@@ -546,15 +406,8 @@ describe('a streamed reply', () => {
     ['NDJSON that stops without a marker', 'application/x-ndjson', '{"text":"Hel"}\n{"text":"lo"}\n'],
     ['NDJSON that stops after one line of several', 'application/x-ndjson', '{"text":"Hello"}\n'],
     ['NDJSON that says that more will come', '', '{"response":"Hello","done":false}\n'],
-    ['a JSON array that is not closed', 'application/json', '[{"text":"Hel"},{"text":"lo"}'],
-    [
-      'an RFC 7464 record that is truncated',
-      'application/json-seq',
-      '\u001e{"text":"Hel"}\n\u001e{"text":"lo"}\n\u001e{"don',
-    ],
     ['bare text after a reset', 'text/plain', 'Hello', 'connection reset'],
     ['bare SSE text after a reset', sse, 'data: Hello\n\n', 'connection reset'],
-    ['a JSON array of strings after a reset', 'application/json', '["Hel","lo"', 'connection reset'],
   ]
   for (const [what, type, body, cut] of cutOff) {
     it(`of ${what} is truncated, and keeps its text`, () => {
@@ -582,6 +435,19 @@ describe('a streamed reply', () => {
       'data: {"delta":"Hi"}\n\nevent: error\ndata: {"code":"overloaded","message":"Busy"}\n\n',
       'overloaded',
     ],
+    [
+      'an error object',
+      sse,
+      'data: {"delta":"Hi"}\n\ndata: {"object":"error","message":"Busy"}\n\n',
+      'server_error',
+    ],
+    [
+      'an error field',
+      sse,
+      'data: {"delta":"Hi"}\n\nerror: {"code":"overloaded","message":"Busy"}\n\n',
+      'overloaded',
+    ],
+    ['the body of an error', sse, 'data: {"delta":"Hi"}\n\n{"error":{"message":"Busy"}}\n', 'server_error'],
     ['an error event of bare text', sse, 'data: Hi\n\nevent: error\ndata: Busy\n\n', 'server_error'],
     ['an error line', 'application/x-ndjson', '{"delta":"Hi"}\n{"error":"Busy"}\n', 'server_error'],
     ['an error as the only JSON body', 'application/json', '{"error":{"message":"Busy"}}', 'server_error'],

@@ -127,22 +127,6 @@ const forms: Record<string, [string, string]> = {
       { message: { content: '' }, done: true, done_reason: 'stop' },
     ]),
   ],
-  'NDJSON of growing text': [
-    ndjson,
-    lines([
-      ...thought.map((_, index) => ({ response: '', reasoning: thought.slice(0, index + 1).join('') })),
-      ...parts.map((_, index) => ({ response: parts.slice(0, index + 1).join(''), reasoning: thinking })),
-      { done: true },
-    ]),
-  ],
-  'NDJSON without a content type': [
-    '',
-    lines([
-      ...thought.map((reasoning) => ({ reasoning })),
-      ...parts.map((delta) => ({ delta })),
-      { done: true },
-    ]),
-  ],
   'one completion': [
     'application/json',
     JSON.stringify({
@@ -211,15 +195,6 @@ describe('a streamed reply with reasoning', () => {
       { type: 'delta', text: 'a' },
       { type: 'reasoning', text: 'two' },
       { type: 'delta', text: 'b' },
-    ])
-  })
-
-  it('gives reasoning that may have been repeated before the text', () => {
-    const frames = [{ reasoning: 'ha' }, { reasoning: 'haha' }, { response: 'Hi' }, { done: true }]
-    expect(read(ndjson, lines(frames)).slice(1, -1)).to.deep.equal([
-      { type: 'reasoning', text: 'ha' },
-      { type: 'reasoning', text: 'ha' },
-      { type: 'delta', text: 'Hi' },
     ])
   })
 

