@@ -1,6 +1,6 @@
 import type { HistoryStore, Part, PartEnding } from '../client/history/collect-history.ts'
-import type { HistoryPosition } from '../client/history/history-position.ts'
-import { keysOf, MessageKeys } from '../client/history/message-keys.ts'
+import { keysOf, type SeenMessages } from '../client/history/message-keys.ts'
+import type { HistoryPosition } from '../client/history/walk-history.ts'
 import type { ApiResponse } from '../client/response/response.ts'
 import { isRecord } from '../contract/notation/exact-json.ts'
 import type { HistoryMessage, HistoryPage } from '../contract/resources/conversation.ts'
@@ -28,7 +28,7 @@ create table owner (
 ) strict;
 create table parts (part integer primary key, position text, ending text) strict;
 create table keys (
-  low integer, high integer, part integer not null, message integer not null, primary key (low, high)
+  key integer primary key, part integer not null, message integer not null
 ) strict, without rowid;
 `
 
@@ -131,13 +131,13 @@ export class Mirror implements HistoryStore {
     })
   }
 
-  storedKeys(): MessageKeys {
-    const seen = new MessageKeys()
-    const rows = this.#store.prepare('select low, high, part from keys where part >= 0')
+  storedKeys(): SeenMessages {
+    const seen: SeenMessages = new Map()
+    const rows = this.#store.prepare('select key, part from keys where part >= 0')
     this.#guard(() => {
       for (const row of rows.iterate()) {
-        const { low, high, part } = row as { low: number; high: number; part: number }
-        seen.add({ low: [low], high: [high] }, 0, part)
+        const { key, part } = row as { key: number; part: number }
+        seen.set(key, part)
       }
     })
     return seen
@@ -179,16 +179,16 @@ export class Mirror implements HistoryStore {
   }
 
   /** @returns whether it is new */
-  #put(part: number, message: HistoryMessage, time: number, key: Key): boolean {
-    const known = this.#store.prepare('select message from keys where low = ? and high = ?').get(...key)
+  #put(part: number, message: HistoryMessage, time: number, key: number): boolean {
+    const known = this.#store.prepare('select message from keys where key = ?').get(key)
     const stored = storedForm(message)
     if (typeof known?.['message'] === 'number') {
       this.#store.replaceText(known['message'], stored)
-      this.#store.prepare('update keys set part = ? where low = ? and high = ?').run(part, ...key)
+      this.#store.prepare('update keys set part = ? where key = ?').run(part, key)
       return false
     }
     const id = this.#store.add(stored, time)
-    this.#store.prepare('insert into keys values (?, ?, ?, ?)').run(...key, part, id)
+    this.#store.prepare('insert into keys values (?, ?, ?)').run(key, part, id)
     return true
   }
 
@@ -223,18 +223,13 @@ export class Mirror implements HistoryStore {
   }
 }
 
-type Key = readonly [low: number, high: number]
-
 /** The key of each message of a page, as the walk has it. */
-function pageKeys({ body }: ApiResponse<HistoryPage>): (message: HistoryMessage) => Key {
+function pageKeys({ body }: ApiResponse<HistoryPage>): (message: HistoryMessage) => number {
   const sent: readonly unknown[] = Array.isArray(body?.messages) ? body.messages : []
   const page = sent.filter(isRecord as (value: unknown) => value is HistoryMessage)
-  const { low, high } = keysOf(page)
-  const indexes = new Map(page.map((message, index) => [message, index]))
-  return (message) => {
-    const index = indexes.get(message) ?? 0
-    return [low[index] ?? 0, high[index] ?? 0]
-  }
+  const keys = keysOf(page)
+  const byMessage = new Map(page.map((message, index) => [message, keys[index] ?? 0]))
+  return (message) => byMessage.get(message) ?? 0
 }
 
 function readFacts(store: MessageDatabase): MirrorFacts | undefined {

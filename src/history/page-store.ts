@@ -11,8 +11,8 @@ import {
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { HistoryStore, Part, PartEnding } from '../client/history/collect-history.ts'
-import type { HistoryPosition } from '../client/history/history-position.ts'
-import { keysOf, MessageKeys } from '../client/history/message-keys.ts'
+import { keysOf, type SeenMessages } from '../client/history/message-keys.ts'
+import type { HistoryPosition } from '../client/history/walk-history.ts'
 import { parseJson } from '../contract/notation/exact-json.ts'
 import type { HistoryMessage } from '../contract/resources/conversation.ts'
 import { firstTime } from '../contract/resources/history-order.ts'
@@ -105,13 +105,12 @@ export class PageStore implements HistoryStore {
     return this.#guard(() => this.#bytes(start, end))
   }
 
-  storedKeys(): MessageKeys {
-    const seen = new MessageKeys()
+  storedKeys(): SeenMessages {
+    const seen: SeenMessages = new Map()
     for (const page of this.pages) {
       const lines = this.read(page).toString('utf8').split('\n').slice(0, -1)
       const messages = lines.map((line) => parseJson(line) as HistoryMessage)
-      const keys = keysOf(messages)
-      for (const index of messages.keys()) seen.add(keys, index, page.part)
+      for (const key of keysOf(messages)) if (!seen.has(key)) seen.set(key, page.part)
     }
     return seen
   }

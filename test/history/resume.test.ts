@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { beforeWalk } from '../../src/client/history/history-position.ts'
+import { beforeWalk } from '../../src/client/history/walk-history.ts'
 import type { HistoryMessage } from '../../src/contract/resources/conversation.ts'
 import { PageStore } from '../../src/history/page-store.ts'
 import { writeDocument } from '../../src/history/write-document.ts'

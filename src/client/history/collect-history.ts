@@ -1,10 +1,9 @@
 import { Failure } from '../../contract/failure.ts'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../../contract/resources/conversation.ts'
 import type { ApiResponse } from '../response/response.ts'
-import type { History, HistoryBatch } from './history.ts'
-import type { HistoryPosition } from './history-position.ts'
-import type { MessageKeys } from './message-keys.ts'
-import { SeenMessages } from './seen-messages.ts'
+import type { History } from './history.ts'
+import type { SeenMessages } from './message-keys.ts'
+import type { HistoryBatch, HistoryPosition } from './walk-history.ts'
 
 /** How a part ended: it met an earlier part, or reached the end of the history. */
 export type PartEnding = 'met' | 'ended'
@@ -28,7 +27,7 @@ export interface HistoryStore {
   ): void
   endPart(part: number, ending: PartEnding): void
   /** The messages of all parts. */
-  storedKeys(): MessageKeys
+  storedKeys(): SeenMessages
 }
 
 export interface CollectOptions {
@@ -58,8 +57,7 @@ const permanent: ReadonlySet<string> = new Set(['rejected', 'invalid_response', 
  */
 export async function collectHistory(options: CollectOptions): Promise<boolean> {
   const { store } = options
-  // Of a first run, the store has each page before the page after the next is read.
-  const seen = new SeenMessages(store.parts.length > 0 ? store.storedKeys() : () => store.storedKeys())
+  const seen = store.storedKeys()
   await walkPart(store.parts.length, seen, options)
   for (let part = store.parts.length - 2; part >= 0 && store.parts[part + 1]?.ending === 'met'; part--) {
     if (store.parts[part]?.ending) continue

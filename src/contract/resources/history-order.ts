@@ -19,6 +19,12 @@ export function firstTime(messages: readonly HistoryMessage[]): number | undefin
   return message && timeOf(message)
 }
 
+/** The latest time of the messages, in ms. */
+export function latestTime(messages: readonly HistoryMessage[]): number | undefined {
+  const times = messages.map(timeOf).filter((time) => !Number.isNaN(time))
+  return times.length === 0 ? undefined : Math.max(...times)
+}
+
 /** The order of a page by its first and last time; undefined if they are equal. */
 export function orderByTimes(messages: readonly HistoryMessage[]): HistoryOrder | undefined {
   const first = timeOf(messages.find(hasTime))
@@ -43,9 +49,24 @@ function hasTime(message: HistoryMessage): boolean {
   return !Number.isNaN(timeOf(message))
 }
 
+/** The field of a message that `before` takes. */
+export type CursorField = 'id' | 'created_at'
+
+/** Values for `before`. */
+export type CursorValues = Partial<Record<CursorField, string>>
+
 /** The value of `before` for a message: the field as the service sent it, if usable. */
-export function cursorOf(message: HistoryMessage, field: 'id' | 'created_at'): string | undefined {
+export function cursorOf(message: HistoryMessage, field: CursorField): string | undefined {
   const value: unknown = message[field]
   if (isNumber(value)) return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** The values of the first messages that have them. */
+export function cursorsOf(messages: readonly HistoryMessage[]): CursorValues {
+  const cursor = (field: CursorField) => {
+    const message = messages.find((one) => cursorOf(one, field) !== undefined)
+    return message && cursorOf(message, field)
+  }
+  return { id: cursor('id'), created_at: cursor('created_at') }
 }
