@@ -22,9 +22,9 @@ export type ClientEvent = About &
         /** The headers about rate limits, and `date`. Names are lower case. */
         limits: Record<string, string>
         elapsed: number
-        requestId?: string
+        requestId?: string | undefined
         /** When the credential of the request ends, ISO 8601 UTC, if the service tells it. */
-        credentialExpiresAt?: string
+        credentialExpiresAt?: string | undefined
       }
     | { type: 'redirect'; status: number; to: string }
     /** The same request again after `after`, because of `reason`: a status or a network error in words. */

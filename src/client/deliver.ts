@@ -5,7 +5,6 @@ import { type AttemptResponse, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
 import { describeInterruption, isHopeless, networkFailure } from './network/network-failure.ts'
 import { followRedirect } from './network/redirect.ts'
-import { wrongScheme } from './network/wrong-scheme.ts'
 import { type Redact, showUrl } from './redaction.ts'
 import { type HttpRequest, Interrupted, type Transport } from './response/open-response.ts'
 import { limitHeaders } from './response/rate-limit-headers.ts'
@@ -42,7 +41,7 @@ export interface FinalResponse extends AttemptResponse {
   /** The request of this response, without secrets. */
   request: FailedRequest
   /** Milliseconds that the service asked to wait, if that was too long. */
-  asked?: number
+  asked?: number | undefined
 }
 
 /** An event without what is the same in all events of an attempt. */
@@ -87,17 +86,12 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
         continue
       }
       verdict = decide({ type: 'response', status, headers: response.headers })
-      if (!verdict.again) {
-        return { ...response, request, ...(verdict.asked === undefined ? {} : { asked: verdict.asked }) }
-      }
+      if (!verdict.again) return { ...response, request, asked: verdict.asked }
       reason = redact(`${status} ${response.statusText}`.trim())
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
       verdict = decide({ type: 'interrupted', stage: error.stage, hopeless: isHopeless(error) })
-      if (!verdict.again) {
-        const { env } = delivery
-        throw (await wrongScheme(error, request, env)) ?? networkFailure(error, request, env)
-      }
+      if (!verdict.again) throw networkFailure(error, request, delivery.env)
       reason = redact(describeInterruption(error))
     }
     counts = verdict.counts
@@ -114,15 +108,13 @@ function responseNews(
   elapsed: number,
   redact: Redact,
 ): News {
-  const requestId = requestIdOf(headers)
-  const credentialExpiresAt = credentialExpiryOf(headers)
   return {
     type: 'response',
     status,
     statusText: redact(statusText),
     elapsed,
     limits: redact(limitHeaders(headers)),
-    ...(requestId === undefined ? {} : { requestId: redact(requestId) }),
-    ...(credentialExpiresAt === undefined ? {} : { credentialExpiresAt }),
+    requestId: redact(requestIdOf(headers)),
+    credentialExpiresAt: credentialExpiryOf(headers),
   }
 }

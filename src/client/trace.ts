@@ -3,7 +3,6 @@ import { hideSecretFields, hideSecretParameters, redacted, stringOf } from '../c
 import type { AttemptResponse } from './attempt.ts'
 import { minSecretLength, type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
 import type { HttpRequest, Interrupted, OpenResponse } from './response/open-response.ts'
-import { codingOf } from './response/response.ts'
 
 /** A body without secrets. */
 export interface TracedBody {
@@ -225,7 +224,7 @@ function bodyOf(
       ? hideSecretParameters(text, () => redacted)
       : hideSecretFields(text, () => `"${redacted}"`)
   const shownUpTo = (end: number): string | undefined => {
-    const text = codingOf(headers) === undefined ? utf8Text(bytes.subarray(0, end)) : undefined
+    const text = utf8Text(bytes.subarray(0, end))
     return text === undefined ? undefined : clean(hide(text))
   }
   const text = shownUpTo(maxShown)

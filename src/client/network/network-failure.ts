@@ -1,10 +1,10 @@
 import type { Advice } from '../../contract/advice.ts'
+import { isLoopback } from '../../contract/base-url.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { type FailedRequest, Failure } from '../../contract/failure.ts'
 import { networkErrors } from '../../contract/network-errors.ts'
 import { describeDuration } from '../../system/clock.ts'
 import { Expired, type Interrupted } from '../response/open-response.ts'
-import { proxyFor, proxyVariable } from './proxy-for.ts'
 
 /** TLS error codes of Node, of the verification in OpenSSL (`X509_V_ERR_` without the prefix), and of undici. */
 const tlsCode =
@@ -17,6 +17,9 @@ export function isHopeless(interrupted: Interrupted): boolean {
     code === 'ENOTFOUND' || tlsCode.test(code) || isProxyRefusal(interrupted) || code === 'UND_ERR_DESTROYED'
   )
 }
+
+/** OpenSSL's codes for a first record that is not TLS (RFC 8446 section 5.1). */
+const notTls = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
 
 /** Codes of a wrong address, or of a service that does not run. */
 const addressCodes = new Set(['ENOTFOUND', 'ECONNREFUSED'])
@@ -43,11 +46,20 @@ export function networkFailure(
   env: NodeJS.ProcessEnv,
 ): Failure {
   const { cause, stage } = interrupted
-  const { origin } = new URL(request.url)
+  const url = new URL(request.url)
+  const { origin } = url
   const what = describeInterruption(interrupted)
   const unknownHint = unknownOutcomeHint(request, stage !== 'connect')
   const unknown = unknownHint === undefined ? {} : { hint: unknownHint, isOutcomeUnknown: true }
   const code = codeOf(cause)
+  const proxied = stage === 'connect' ? describeProxy(url, env) : undefined
+  if (notTls.has(code) && proxied === undefined) {
+    return new Failure('tls', `Cannot reach ${origin}: the server does not speak TLS`, {
+      cause,
+      request,
+      advice: [{ code: 'other_scheme', url: `http://${url.host}` }],
+    })
+  }
   if (tlsCode.test(code)) {
     return new Failure('tls', `Cannot open a TLS connection to ${origin}: ${what}`, {
       cause,
@@ -61,7 +73,6 @@ export function networkFailure(
     const words = `No response from ${origin} within ${describeDuration(cause.ms)}`
     return new Failure('timeout', words, { cause, request, ...unknown, advice })
   }
-  const proxied = stage === 'connect' ? describeProxy(new URL(request.url), env) : undefined
   if (isConnectTimeout(code)) {
     const words = `Cannot reach ${proxied === undefined ? origin : `${proxied.name} for ${origin}`}: ${what}`
     return new Failure('timeout', words, { cause, request, ...proxied?.help })
@@ -140,4 +151,44 @@ function codeOf(error: unknown): string {
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return messageOf(error.errors[0])
   return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * The proxy for an address. Follows the rules of `EnvHttpProxyAgent` in undici.
+ *
+ * @returns undefined without a proxy, and for an invalid URL, which the first request reports
+ */
+export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
+  const { protocol, hostname, port } = url
+  if (isLoopback(hostname)) return undefined
+  const named = env[proxyVariable(url, env)]
+  if (!named || !URL.canParse(named)) return undefined
+  const wanted = Number(port || (protocol === 'https:' ? 443 : 80))
+  const excepted = (env['no_proxy'] ?? env['NO_PROXY'] ?? '').split(/[,\s]/).filter(Boolean)
+  return excepted.some((entry) => covers(entry, hostname.toLowerCase(), wanted)) ? undefined : new URL(named)
+}
+
+/** The environment variable for the proxy of an address, even if it is not set. */
+function proxyVariable({ protocol }: URL, env: NodeJS.ProcessEnv): string {
+  const nameOf = (lower: string): string => (env[lower] === undefined ? lower.toUpperCase() : lower)
+  const https = nameOf('https_proxy')
+  // HTTPS requests fall back to the proxy of HTTP.
+  return protocol === 'https:' && env[https] ? https : nameOf('http_proxy')
+}
+
+/** `host`, `.host`, and `host:port` cover the host and its subdomains, `*.host` only subdomains, `*` every host. */
+function covers(entry: string, hostname: string, port: number): boolean {
+  const [, named = entry, only] = /^([^:]+|\[.+\]):(\d+)$/.exec(entry) ?? []
+  if (only !== undefined && Number(only) !== port) return false
+  if (named === '*') return true
+  const host = named
+    .replace(/^\*?\./, '')
+    .replace(/\.$/, '')
+    .toLowerCase()
+  const isItself = !named.startsWith('*') && bare(host) === bare(hostname)
+  return isItself || hostname.endsWith(`.${host}`)
+}
+
+function bare(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1')
 }

@@ -2,7 +2,6 @@ import type { Dispatcher } from 'undici'
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { trustedConnect } from '../../system/trusted-connect.ts'
-import type { PoolOptions } from './proxied-pool.ts'
 
 /**
  * Opens the keep-alive pool of a client. Loads undici on demand, and its proxy agent only if the
@@ -22,7 +21,7 @@ export async function openPool(
     const hint = 'Unset it. To trust another certificate authority, set NODE_EXTRA_CA_CERTS to its PEM file.'
     throw new Failure('refused', `Nothing is sent to ${origin.origin}, ${words}`, { hint })
   }
-  const options: PoolOptions = {
+  const options = {
     // Undici rejects Infinity; 0 means no limit.
     connectTimeout: Number.isFinite(connectTimeout) ? connectTimeout : 0,
     // HTTP/2 does not help a short-lived client, and needs another module and the handling of GOAWAY.
@@ -31,11 +30,35 @@ export async function openPool(
     bodyTimeout: 0,
   }
   if (!isLoopback(origin.hostname) && namesProxy(env)) {
-    const { openProxiedPool } = await import('./proxied-pool.ts')
     return openProxiedPool(options, env)
   }
   const { default: DirectPool } = await import('undici/lib/dispatcher/pool.js')
   return new DirectPool(origin.origin, { ...options, connect: trustedConnect })
+}
+
+/**
+ * Opens a pool that uses the proxy of the environment for the addresses to which it applies.
+ *
+ * @throws Failure `config` if the proxy is not a valid URL
+ */
+async function openProxiedPool(options: object, env: NodeJS.ProcessEnv): Promise<Dispatcher> {
+  const { default: connect } = await import('undici/lib/api/api-connect.js')
+  const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js')
+  const { default: Pool } = await import('undici/lib/dispatcher/pool.js')
+  try {
+    return new EnvHttpProxyAgent({
+      ...options,
+      // If undefined, undici reads the environment of the process.
+      httpProxy: env['http_proxy'] ?? env['HTTP_PROXY'] ?? '',
+      httpsProxy: env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '',
+      noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',
+      // The proxy agent calls `connect`, which only the index of undici adds to its dispatchers.
+      clientFactory: (proxy, own) => Object.assign(new Pool(proxy, own), { connect }),
+    })
+  } catch {
+    // Without the value and the cause, which quotes it: the URL of a proxy often contains a password.
+    throw new Failure('config', 'HTTPS_PROXY or HTTP_PROXY is not a valid proxy URL')
+  }
 }
 
 function namesProxy(env: NodeJS.ProcessEnv): boolean {

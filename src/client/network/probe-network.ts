@@ -2,9 +2,7 @@ import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { trustedConnect } from '../../system/trusted-connect.ts'
 import { Expired, Interrupted } from '../response/open-response.ts'
-import { networkFailure } from './network-failure.ts'
-import { proxyFor } from './proxy-for.ts'
-import { wrongScheme } from './wrong-scheme.ts'
+import { networkFailure, proxyFor } from './network-failure.ts'
 
 /** The connection to a service, or to its proxy. */
 export interface NetworkReport {
@@ -42,9 +40,7 @@ export async function probeNetwork(
     if (proxy) return { ...report, proxy: proxy.host }
     return isSecured ? { ...report, tls: describe(socket as TLSSocket) } : report
   } catch (cause) {
-    const interrupted = new Interrupted('connect', cause)
-    const request = { method: 'GET', url: base.href }
-    throw (await wrongScheme(interrupted, request, env)) ?? networkFailure(interrupted, request, env)
+    throw networkFailure(new Interrupted('connect', cause), { method: 'GET', url: base.href }, env)
   } finally {
     socket.destroy()
   }

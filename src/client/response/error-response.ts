@@ -4,7 +4,6 @@ import {
   Failure,
   type FailureKind,
   type FailureOptions,
-  type Help,
   unknownOutcome,
 } from '../../contract/failure.ts'
 import { isNumber, isRecord, readJson } from '../../contract/notation/exact-json.ts'
@@ -74,7 +73,8 @@ export function responseFailure(
   const isUnchanged = reachedNoModel || storedNothing(content.details)
   const hint = unknownOutcomeHint(request, mayHaveDone(status) && !isUnchanged)
   options.isOutcomeUnknown = hint !== undefined
-  if (asked !== undefined) Object.assign(options, waitHelp(asked, now))
+  if (asked !== undefined)
+    options.advice = [{ code: 'longer_wait', ms: asked, until: new Date(now + asked).toISOString() }]
   else if (hint !== undefined) options.hint = hint
   else if (reachedNoModel) options.hint = upstreamHint
   else if (isUnchanged) options.hint = unchangedHint
@@ -90,14 +90,6 @@ export function responseFailure(
  */
 export function mayHaveDone(status: number): boolean {
   return status >= 500 || status === 302 || status === 303
-}
-
-/** Longer waits are shown without a date, because dates end in the year 275760. */
-const maxDatedWait = 365 * 24 * 3600 * 1000
-
-function waitHelp(asked: number, now: number): Help {
-  if (asked > maxDatedWait) return { hint: 'The service asks to wait for more than a year.' }
-  return { advice: [{ code: 'longer_wait', ms: asked, until: new Date(now + asked).toISOString() }] }
 }
 
 /**

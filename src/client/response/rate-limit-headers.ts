@@ -12,6 +12,9 @@ export function limitHeaders(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => limitName.test(name)))
 }
 
+/** A longer wait counts as this one, so that its end is a date. In milliseconds. */
+const maxWait = 365 * 24 * 3600 * 1000
+
 const limitName = /^(date|retry-after|(x-)?ratelimit(-.*)?)$/
 
 /**
@@ -26,17 +29,19 @@ export function readWait(headers: Headers, now: number): number | undefined {
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
   const value = headers['retry-after']?.trim()
   if (!value) return undefined
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000
+  if (/^\d+(\.\d+)?$/.test(value)) return wait(Number(value) * 1000)
   const at = readDate(value)
-  if (at === undefined) return undefined
   // Relative to the Date header if present, because the local clock may be wrong.
-  return Math.max(0, at - (readDate(headers['date'] ?? '') ?? now))
+  return at === undefined ? undefined : wait(at - (readDate(headers['date'] ?? '') ?? now))
 }
 
-/** RFC 9110 section 5.6.7: three formats. The oldest one omits its time zone, GMT. */
+function wait(ms: number): number {
+  return Math.max(0, Math.min(ms, maxWait))
+}
+
+/** RFC 9110 section 5.6.7, in the format that services must generate. */
 function readDate(text: string): number | undefined {
-  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
-  const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
+  const at = /^\w{3}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) ? undefined : at
 }
 
@@ -45,17 +50,21 @@ function readDate(text: string): number | undefined {
  * separate headers, or their `X-` variants.
  */
 export function readQuota(headers: Headers, now: number): ReportedQuota {
-  const combined = headers['ratelimit']
-  if (combined) {
-    const quota = /;\s*[rt]\s*=/.test(combined) ? readStructured(combined) : readPairs(combined, now)
-    if (quota.remaining !== undefined || quota.reset !== undefined) return quota
+  const combined = readStructured(headers['ratelimit'] ?? '')
+  if (combined.remaining !== undefined || combined.reset !== undefined) return combined
+  const field = (name: string) => headers[`ratelimit-${name}`] ?? headers[`x-ratelimit-${name}`]
+  const reset = numberOf(field('reset'))
+  // A window may follow the limit: `100, 100;w=3600`.
+  const limit = numberOf(/^\s*[\d.]+/.exec(field('limit') ?? '')?.[0])
+  return quotaOf(limit, numberOf(field('remaining')), reset === undefined ? undefined : readReset(reset, now))
+}
+
+function quotaOf(limit?: number, remaining?: number, reset?: number): ReportedQuota {
+  return {
+    ...(limit !== undefined && { limit }),
+    ...(remaining !== undefined && { remaining }),
+    ...(reset !== undefined && { reset }),
   }
-  return quotaOf(
-    headers['ratelimit-limit'] ?? headers['x-ratelimit-limit'],
-    headers['ratelimit-remaining'] ?? headers['x-ratelimit-remaining'],
-    headers['ratelimit-reset'] ?? headers['x-ratelimit-reset'],
-    now,
-  )
 }
 
 /**
@@ -108,67 +117,20 @@ export function readWindows(headers: Headers, now: number): (ReportedQuota & { w
 
 /** `"burst";r=0;t=5, "hour";r=80;t=1800`: the policy with the fewest requests left. */
 function readStructured(value: string): ReportedQuota {
-  const quotas = value.split(',').map((item): ReportedQuota => {
-    const remaining = /;\s*r\s*=\s*(\d+)/.exec(item)?.[1]
-    const reset = /;\s*t\s*=\s*(\d+)/.exec(item)?.[1]
-    return {
-      ...(remaining === undefined ? {} : { remaining: Number(remaining) }),
-      ...(reset === undefined ? {} : { reset: Number(reset) * 1000 }),
-    }
+  const quotas = value.split(',').map((item) => {
+    const reset = numberOf(/;\s*t\s*=\s*(\d+)/.exec(item)?.[1])
+    const seconds = reset === undefined ? undefined : wait(reset * 1000)
+    return quotaOf(undefined, numberOf(/;\s*r\s*=\s*(\d+)/.exec(item)?.[1]), seconds)
   })
   const left = (quota: ReportedQuota) => quota.remaining ?? Number.POSITIVE_INFINITY
   quotas.sort((a, b) => left(a) - left(b) || (b.reset ?? 0) - (a.reset ?? 0))
   return quotas[0] ?? {}
 }
 
-/** `limit=100, remaining=0, reset=30`. */
-function readPairs(value: string, now: number): ReportedQuota {
-  const field = (name: string) => new RegExp(`(?:^|[,;\\s])${name}\\s*=\\s*([^,;\\s]+)`, 'i').exec(value)?.[1]
-  return quotaOf(field('limit'), field('remaining'), field('reset'), now)
-}
-
-function quotaOf(limit?: string, remaining?: string, reset?: string, now = 0): ReportedQuota {
-  const quota: ReportedQuota = {}
-  // A window may follow the limit: `100, 100;w=3600`.
-  const limitValue = numberOf(/^\s*[\d.]+/.exec(limit ?? '')?.[0])
-  const remainingValue = numberOf(remaining)
-  const resetValue = reset === undefined ? undefined : readReset(reset.trim(), now)
-  if (limitValue !== undefined) quota.limit = limitValue
-  if (remainingValue !== undefined) quota.remaining = remainingValue
-  if (resetValue !== undefined) quota.reset = resetValue
-  return quota
-}
-
-/** A number, a date, or a duration. Undefined for anything else; then the client backs off by its own rule. */
-function readReset(text: string, now: number): number | undefined {
-  const value = numberOf(text)
-  if (value !== undefined) return readNumber(value, now)
-  const at = readDate(text) ?? readIsoDate(text)
-  return at === undefined ? readDuration(text) : Math.max(0, at - now)
-}
-
-/** An ISO 8601 date and time, in UTC if it has no time zone. */
-function readIsoDate(text: string): number | undefined {
-  const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text)
-  if (!match) return undefined
-  const at = Date.parse(`${match[1]}T${match[2]}${match[3] ?? 'Z'}`)
-  return Number.isNaN(at) ? undefined : at
-}
-
-const units: Record<string, number> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
-
-/** A duration in the notation of Go: `6m0s`, `500ms`, `1.5s`. */
-function readDuration(text: string): number | undefined {
-  if (!/^(\d+(\.\d+)?(ms|[dhms]))+$/.test(text)) return undefined
-  const parts = [...text.matchAll(/(?<![\d.])([\d.]+)([a-z]+)/g)]
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (units[unit ?? ''] ?? 0), 0)
-}
-
 /** Seconds from now, or a Unix time in seconds or milliseconds, recognized by its size. */
-function readNumber(value: number, now: number): number {
-  if (value > 1e11) return Math.max(0, value - now)
-  if (value > 1e9) return Math.max(0, value * 1000 - now)
-  return value * 1000
+function readReset(value: number, now: number): number {
+  if (value > 1e11) return wait(value - now)
+  return wait(value > 1e9 ? value * 1000 - now : value * 1000)
 }
 
 function numberOf(text: string | undefined): number | undefined {

@@ -8,7 +8,7 @@ import type { FinalResponse } from '../deliver.ts'
 import { mayChange } from '../network/network-failure.ts'
 import { concealFailure, type Redact, redactBytes } from '../redaction.ts'
 import { readErrorContent, webPageAdvice } from './error-response.ts'
-import { type ApiResponse, codingOf, type RawResponse, requestIdOf } from './response.ts'
+import { type ApiResponse, type RawResponse, requestIdOf } from './response.ts'
 
 interface SuccessResponse {
   status: number
@@ -39,7 +39,7 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
     return new Failure(kind, message, { status, request, ...more })
   }
 
-  const body = bytes.length === 0 || codingOf(headers) !== undefined ? undefined : readJson(bytes)
+  const body = bytes.length === 0 ? undefined : readJson(bytes)
   const reported = readReportedFailure(endpoint, body)
   if (reported) {
     const words = reported.message ?? 'The request failed'
@@ -110,13 +110,13 @@ function whyUnusable({ needs = {} }: Endpoint, body: unknown): string | undefine
 /** Whether a body that is not JSON comes from another program, such as a sign-in page or a gateway. */
 export function confirmsNothing({ headers, bytes }: Pick<SuccessResponse, 'headers' | 'bytes'>): boolean {
   const type = headers['content-type']
-  return bytes.length > 0 && codingOf(headers) === undefined && type !== undefined && !jsonType.test(type)
+  return bytes.length > 0 && type !== undefined && !jsonType.test(type)
 }
 
 const jsonType = /[/+]json\b/i
 
 function describeUnread(headers: Record<string, string>): string {
-  const type = codingOf(headers) ?? headers['content-type'] ?? 'application/json'
+  const type = headers['content-type'] ?? 'application/json'
   return jsonType.test(type) ? 'is not valid JSON' : `is ${type}, not JSON`
 }
 

@@ -42,15 +42,6 @@ export interface RawResponse {
   requestId?: string
 }
 
-/**
- * The content coding of a response (RFC 9110 section 8.4, case-insensitive). Undefined for none. The
- * client requests none, so it cannot decode one.
- */
-export function codingOf(headers: Record<string, string>): string | undefined {
-  const coding = headers['content-encoding']?.trim() ?? ''
-  return /^(identity)?$/i.test(coding) ? undefined : coding
-}
-
 /** The ID that the service gave the request, from the two common headers. */
 export function requestIdOf(headers: Record<string, string>): string | undefined {
   return headers['x-request-id'] || headers['request-id'] || undefined

@@ -1,11 +1,9 @@
-import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
 import { describeDuration, startTimer } from '../../system/clock.ts'
 import type { FinalResponse } from '../deliver.ts'
 import { describeInterruption } from '../network/network-failure.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
 import { Expired, Interrupted, type OpenResponse } from '../response/open-response.ts'
-import { codingOf } from '../response/response.ts'
 import { Assembly } from './assembly.ts'
 
 /** A streamed reply. It can be iterated once; leaving the loop early closes the connection. */
@@ -38,19 +36,10 @@ export interface StreamSource {
  * Turns a 2xx response into events, as fast as the caller reads them. The event `end` reports any later
  * failure; only an abort throws, with the reason of the signal.
  *
- * @throws Failure `invalid_response` for a content coding, because the client cannot decode any
  * @internal
  */
 export function openReplyStream(source: StreamSource): ReplyStream {
-  const { status, headers, request, rest } = source.finalResponse
-  const coding = codingOf(headers)
-  if (coding !== undefined) {
-    rest?.cancel()
-    throw new Failure('invalid_response', `The response has the unsupported content coding ${coding}`, {
-      status,
-      request,
-    })
-  }
+  const { status, headers } = source.finalResponse
   const events = readEvents(source)
   return { status, headers, [Symbol.asyncIterator]: () => events }
 }

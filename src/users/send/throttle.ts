@@ -9,9 +9,6 @@ import { type KnownQuota, QuotaCount, QuotaHeaders, type SpentQuota, stricterOf 
 /** Maximum value of `--max-wait` in ms: the maximum delay of a Node timer, less an hour. */
 const maxSettableWait = 2 ** 31 - 1 - 3_600_000
 
-/** A longer wait is described without its end, which may be beyond the range of dates. In ms. */
-const maxDatedWait = 365 * 24 * 3600 * 1000
-
 /** A pause of all workers. */
 export interface Pause {
   /** Unix time in ms. */
@@ -243,7 +240,6 @@ function pausedTooLong(pause: {
 }
 
 function helpFor(left: number, until: number, waited: number): Help {
-  if (left > maxDatedWait) return { hint: 'The service asks to wait for more than a year.' }
   const total = waited > maxSettableWait ? null : waited
   return { advice: [{ code: 'longer_total_wait', ms: left, until: new Date(until).toISOString(), total }] }
 }

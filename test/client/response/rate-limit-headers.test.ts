@@ -14,16 +14,6 @@ describe('a rate limit in response headers', () => {
     expect(readRetryAfter({ 'retry-after': ' 0 ' }, now)).to.equal(0)
   })
 
-  it('is read from Retry-After with every notation of an HTTP date', () => {
-    for (const date of [
-      'Sun, 01 Mar 2026 12:00:30 GMT',
-      'Sunday, 01-Mar-26 12:00:30 GMT',
-      'Sun Mar  1 12:00:30 2026',
-    ]) {
-      expect(readRetryAfter({ 'retry-after': date }, now), date).to.equal(30_000)
-    }
-  })
-
   it('is read from Retry-After as an HTTP date, and is never negative', () => {
     expect(readRetryAfter({ 'retry-after': 'Sun, 01 Mar 2026 12:00:30 GMT' }, now)).to.equal(30_000)
     expect(readRetryAfter({ 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' }, now)).to.equal(0)
@@ -40,13 +30,15 @@ describe('a rate limit in response headers', () => {
     }
   })
 
+  it('is at most a year, so that its end is a date', () => {
+    const year = 365 * 24 * 3600 * 1000
+    expect(readRetryAfter({ 'retry-after': '9'.repeat(400) }, now)).to.equal(year)
+    expect(readWait({ ratelimit: `"x";r=0;t=${'9'.repeat(20)}` }, now)).to.equal(year)
+    expect(readWait({ 'x-ratelimit-reset': '9'.repeat(30) }, now)).to.equal(year)
+  })
+
   const quotas: [string, Record<string, string>, ReturnType<typeof readQuota>][] = [
     ['a structured RateLimit field', { ratelimit: '"default";r=0;t=30' }, { remaining: 0, reset: 30_000 }],
-    [
-      'the older RateLimit syntax',
-      { ratelimit: 'limit=100, remaining=0, reset=30' },
-      { limit: 100, remaining: 0, reset: 30_000 },
-    ],
     [
       'the policy that is exhausted',
       { ratelimit: '"day";r=90;t=9000, "burst";r=0;t=5' },
@@ -68,25 +60,6 @@ describe('a rate limit in response headers', () => {
       'X- fields as a Unix time in milliseconds',
       { 'x-ratelimit-reset': String(now + 40_000) },
       { reset: 40_000 },
-    ],
-    ['X- fields in milliseconds', { 'x-ratelimit-reset': '500ms' }, { reset: 500 }],
-    ['X- fields in fractions of a second', { 'x-ratelimit-reset': '1.5s' }, { reset: 1500 }],
-    ['X- fields as a duration', { 'x-ratelimit-reset': '1h6m0s' }, { reset: 3_960_000 }],
-    ['X- fields as an ISO date', { 'x-ratelimit-reset': '2026-03-01T12:00:40Z' }, { reset: 40_000 }],
-    [
-      'X- fields as an ISO date without its zone',
-      { 'x-ratelimit-reset': '2026-03-01 12:00:40' },
-      { reset: 40_000 },
-    ],
-    [
-      'X- fields as an HTTP date',
-      { 'x-ratelimit-reset': 'Sun, 01 Mar 2026 12:00:30 GMT' },
-      { reset: 30_000 },
-    ],
-    [
-      'the older RateLimit syntax with a unit',
-      { ratelimit: 'limit=100, remaining=0, reset=500ms' },
-      { limit: 100, remaining: 0, reset: 500 },
     ],
     [
       'a number that other characters follow, as no quota',

@@ -234,10 +234,6 @@ describe('doctor on a service', () => {
     await new Promise<void>((resolve) => secured.listen(0, '127.0.0.1', resolve))
     try {
       const { port } = secured.address() as AddressInfo
-      const plain = await diagnose(sandbox, ['--base-url', `http://127.0.0.1:${port}`], {
-        env: { CHATCTL_API_KEY: key },
-      })
-      expect(plain.found('service').hint).to.equal(`Use this address: --base-url https://127.0.0.1:${port}`)
       const env = { CHATCTL_BASE_URL: `https://127.0.0.1:${port}`, CHATCTL_API_KEY: key }
       const unknown = await diagnose(sandbox, [], { env })
       expect(unknown.exitCode).to.equal(69)

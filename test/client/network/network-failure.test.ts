@@ -10,9 +10,9 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { Client } from '../../src/client/client.ts'
-import { type Certificate, makeCertificate } from '../support/certificate.ts'
-import { failureOf, hurriedClock } from './capture.ts'
+import { Client } from '../../../src/client/client.ts'
+import { type Certificate, makeCertificate } from '../../support/certificate.ts'
+import { failureOf, hurriedClock } from '../capture.ts'
 
 const canary = 'sk-canary-2b77ac1e'
 /** A name that only the proxy can resolve: a request that reaches it went through the proxy. */
@@ -71,7 +71,7 @@ describe('a connection with TLS or a proxy', () => {
     own = 'process.env',
   ): Promise<Record<string, unknown>> {
     const program = `
-      import { Client } from ${JSON.stringify(new URL('../../src/client/client.ts', import.meta.url).href)}
+      import { Client } from ${JSON.stringify(new URL('../../../src/client/client.ts', import.meta.url).href)}
       const client = new Client({ baseUrl: ${JSON.stringify(baseUrl)}, credential: ${JSON.stringify(canary)}, retries: 0, timeout: 5000, env: ${own} })
       const outcome = await client.settings.get().then(({ body }) => ({ body }), ({ kind, message, hint, advice }) => ({ kind, message, hint, advice }))
       process.stdout.write(JSON.stringify(outcome))
@@ -97,8 +97,14 @@ describe('a connection with TLS or a proxy', () => {
   })
 
   it('with https:// to a server of plain HTTP is a TLS failure', async () => {
-    const client = new Client({ baseUrl: `https://127.0.0.1:${portOf(proxy)}`, clock: hurriedClock() })
-    expect((await failureOf(client.settings.get())).kind).to.equal('tls')
+    const address = `127.0.0.1:${portOf(proxy)}`
+    const client = new Client({ baseUrl: `https://${address}`, clock: hurriedClock() })
+    const failure = await failureOf(client.settings.get())
+    expect(failure).to.include({
+      kind: 'tls',
+      message: `Cannot reach https://${address}: the server does not speak TLS`,
+    })
+    expect(failure.advice).to.deep.equal([{ code: 'other_scheme', url: `http://${address}` }])
     await client.close()
   })
 
