@@ -9,10 +9,15 @@ import { kindOfStatus, mayHaveDone } from './response/error-response.ts'
 import { confirmsNothing } from './response/read-response.ts'
 import { idOfCreated, requestIdOf } from './response/response.ts'
 
-/** Follows the attempts of one request, because an attempt before the last one may have taken effect. */
+/**
+ * Follows the attempts of one request, because an attempt before the last one may have taken effect. Reports the
+ * outcome once: also when the request is aborted, so that a run that a signal ends knows what it has changed.
+ */
 export class OutcomeTracker {
   readonly #request: OutgoingRequest
   readonly #report: (outcome: RequestOutcome) => void
+  /** Where the request was last sent. */
+  #url: string | undefined
   /** Whether the current attempt was sent, and may have taken effect. */
   #isOpen = false
   /** Whether an earlier attempt may have taken effect. */
@@ -24,8 +29,10 @@ export class OutcomeTracker {
   }
 
   follow(event: ClientEvent): void {
-    if (event.type === 'sent') this.#isOpen = true
-    else if (event.type === 'response') this.#isOpen = event.status < 300 || mayHaveDone(event.status)
+    if (event.type === 'sent') {
+      this.#isOpen = true
+      this.#url = event.url
+    } else if (event.type === 'response') this.#isOpen = event.status < 300 || mayHaveDone(event.status)
     else if (event.type === 'redirect') this.#isOpen = false
     else if (event.type === 'retry') {
       this.#mayBeDone ||= this.#isOpen
@@ -39,48 +46,43 @@ export class OutcomeTracker {
    * @param body undefined if it is not JSON, or a stream
    */
   answered(response: FinalResponse, body: unknown, redact: Redact): void {
-    this.#report(this.#ofResponse(response, body, redact))
+    const { status, headers } = response
+    const requestId = redact(requestIdOf(headers))
+    this.#report({ url: this.#url, status, requestId, ...this.#ofResponse(response, body, redact) })
   }
 
   /** The request failed, or was aborted. */
   failed(error: unknown): void {
-    this.#report(this.#ofError(error))
+    const isFailure = error instanceof Failure
+    const isUnknown = this.#mayBeDone || (isFailure ? error.isOutcomeUnknown : this.#isOpen)
+    this.#report({
+      outcome: isUnknown ? 'unknown' : 'refused',
+      url: this.#url,
+      status: isFailure ? error.status : undefined,
+      requestId: isFailure ? error.request?.id : undefined,
+      error: isFailure ? error.kind : 'interrupted',
+    })
   }
 
-  #ofResponse(response: FinalResponse, body: unknown, redact: Redact): RequestOutcome {
+  #ofResponse(
+    response: FinalResponse,
+    body: unknown,
+    redact: Redact,
+  ): Pick<RequestOutcome, 'outcome' | 'error' | 'createdId'> {
     const { status, headers } = response
-    const requestId = requestIdOf(headers)
-    const about = { status, ...(requestId !== undefined && { requestId: redact(requestId) }) }
     if (status < 200 || status > 299) {
       const outcome = this.#mayBeDone || mayHaveDone(status) ? 'unknown' : 'refused'
-      return { outcome, ...about, error: kindOfStatus(status) }
+      return { outcome, error: kindOfStatus(status) }
     }
     // A stream has shown its own format.
     if (body === undefined && response.rest === undefined && confirmsNothing(response))
-      return { outcome: 'unknown', ...about, error: 'invalid_response' }
-    const location = headers['location']
-    const created = idOfCreated({ body, status, headers, faults: [], ...(location && { location }) })
+      return { outcome: 'unknown', error: 'invalid_response' }
+    const created = idOfCreated({ body, status, headers, faults: [], location: headers['location'] })
     // A failure in a 2xx response, as in `readResponse`.
-    if (isRecord(body) && body['success'] === false) {
-      const outcome = this.#mayBeDone || created !== undefined ? 'unknown' : 'refused'
-      return { outcome, ...about, error: 'rejected' }
-    }
+    if (isRecord(body) && body['success'] === false)
+      return { outcome: this.#mayBeDone || created !== undefined ? 'unknown' : 'refused', error: 'rejected' }
     const { method, path } = endpoints.createUser
     const isCreate = this.#request.method === method && this.#request.path.split('?', 1)[0] === path
-    const known = isCreate && created !== undefined && { createdId: redact(created) }
-    return { outcome: 'done', ...about, ...known }
-  }
-
-  #ofError(error: unknown): RequestOutcome {
-    if (!(error instanceof Failure)) {
-      return { outcome: this.#mayBeDone || this.#isOpen ? 'unknown' : 'refused', error: 'interrupted' }
-    }
-    const { status, request, kind } = error
-    return {
-      outcome: this.#mayBeDone || error.isOutcomeUnknown ? 'unknown' : 'refused',
-      ...(status === undefined ? {} : { status }),
-      ...(request?.id === undefined ? {} : { requestId: request.id }),
-      error: kind,
-    }
+    return { outcome: 'done', createdId: isCreate ? redact(created) : undefined }
   }
 }

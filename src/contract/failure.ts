@@ -128,12 +128,14 @@ export interface RequestOutcome {
    * was not reached. `unknown`: it may have taken effect.
    */
   outcome: 'done' | 'refused' | 'unknown'
+  /** The URL to which the request was last sent, without secrets. Undefined if it was never sent. */
+  url?: string | undefined
   /** HTTP status of the last response, if there was one. */
-  status?: number
+  status?: number | undefined
   /** The service's own ID for the request, if it sent one. */
-  requestId?: string
+  requestId?: string | undefined
   /** ID of the user that the request created, if the response names it. */
-  createdId?: string
+  createdId?: string | undefined
   /** Why the request failed; `interrupted` if it was aborted. */
   error?: FailureKind | 'interrupted'
 }

@@ -14,9 +14,9 @@ export interface ApiResponse<T> {
   /** Names are lower case. */
   headers: Record<string, string>
   /** The `Location` header, as sent. */
-  location?: string
+  location?: string | undefined
   /** The service's own id for the request, if it sent one. */
-  requestId?: string
+  requestId?: string | undefined
   /** Where the body departs from the documented types. */
   faults: Fault[]
   /** What is unusual about a response that is still usable, in one sentence. */
@@ -39,7 +39,7 @@ export interface RawResponse {
   /** What `Client.request` rejects with for this status; undefined for 2xx. */
   failure?: Failure
   /** The service's own id for the request, if it sent one. */
-  requestId?: string
+  requestId?: string | undefined
 }
 
 /** The ID that the service gave the request, from the two common headers. */

@@ -5,13 +5,17 @@ import { scriptedClient } from './scripted-client.ts'
 
 describe('the function that the gate returns', () => {
   let outcomes: RequestOutcome[] = []
+  let urls: (string | undefined)[] = []
   beforeEach(() => {
     outcomes = []
+    urls = []
   })
   const scripted = scriptedClient(() => ({
     credential: 'some-key',
     gate: () => (outcome) => {
-      outcomes.push(outcome)
+      const { url, ...rest } = JSON.parse(JSON.stringify(outcome))
+      outcomes.push(rest)
+      urls.push(url)
     },
   }))
   const { client } = scripted
@@ -36,6 +40,7 @@ describe('the function that the gate returns', () => {
     await scripted.start([redirect(307, '/v1/other'), json(200, {})])
     await client.users.update('u1', { name: 'Ada' })
     expect(outcomes).to.deep.equal([{ outcome: 'done', status: 200 }])
+    expect(urls).to.deep.equal([`${scripted.server.url}/v1/other`])
   })
 
   it('is called with an unknown outcome after a redirect that does not tell whether the change was made', async () => {
@@ -79,5 +84,6 @@ describe('the function that the gate returns', () => {
     await client.users.update('u1', { name: 'Ada' }).catch(() => {})
     expect(outcomes).to.deep.equal([{ outcome: 'refused', error: 'interrupted' }])
     expect(scripted.server.requests).to.deep.equal([])
+    expect(urls).to.deep.equal([undefined])
   })
 })
