@@ -6,7 +6,7 @@ import { hideSecretFields, isSecretParameter, redacted, stringOf } from '../cont
 export type Redact = <T>(value: T) => T
 
 /** Minimum length of a secret. Removing shorter texts would damage words. */
-export const minSecretLength = 6
+const minSecretLength = 6
 
 /** A service may quote the key or the request that it rejects, so messages are cleaned of these secrets. */
 export function redactorOf(...secrets: (string | undefined)[]): Redact {
@@ -47,15 +47,12 @@ function formsOf(secret: string): string[] {
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]
 }
 
-/** Number of characters of a raw body in which secrets are searched for. */
-const maxSearched = 256 * 1024
-
 /** The secrets in a request body: the password of a new user, and all secret fields of a raw body. */
 function secretsOf(body: unknown): string[] {
   if (typeof body === 'string' || body instanceof Uint8Array) {
-    const text = typeof body === 'string' ? body : new TextDecoder().decode(body.subarray(0, maxSearched))
+    const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
     const secrets: string[] = []
-    hideSecretFields(text.slice(0, maxSearched), (written) => {
+    hideSecretFields(text, (written) => {
       secrets.push(stringOf(written))
       return written
     })

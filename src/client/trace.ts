@@ -1,7 +1,7 @@
 import { utf8Text } from '../contract/notation/utf8-text.ts'
 import { hideSecretFields, hideSecretParameters, redacted, stringOf } from '../contract/secret-fields.ts'
 import type { AttemptResponse } from './attempt.ts'
-import { minSecretLength, type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
+import { type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
 import type { HttpRequest, Interrupted, OpenResponse } from './response/open-response.ts'
 
 /** A body without secrets. */
@@ -40,9 +40,6 @@ const maxShown = 16 * 1024
 
 /** Number of bytes after those in which the rest of a secret is searched for. */
 const margin = 8 * 1024
-
-/** Number of bytes of a request body in which secrets are searched for that the response may repeat. */
-const maxSearched = 256 * 1024
 
 /** Reports what crosses the network, for debugging. */
 export class Trace {
@@ -171,25 +168,14 @@ function cleanerOf(sent: HttpRequest, redact: Redact): Clean {
     return value
   }
   const { headers, url } = sent
-  const text = new TextDecoder().decode(bytesOf(sent).subarray(0, maxSearched))
+  const text = new TextDecoder().decode(bytesOf(sent))
   if (isForm(headers)) hideSecretParameters(text, (value) => keep(decoded(value)))
   else hideSecretFields(text, (written) => keep(stringOf(written)))
   hideSecretParameters(url.search, (value) => keep(decoded(value)))
   const shown = showHeaders(headers)
   for (const [name, value] of Object.entries(headers)) if (shown[name] !== value) keep(value)
   const redactSecrets = redactorOf(...secrets)
-  const short = secrets.filter((secret) => secret !== '' && secret.length < minSecretLength)
-  const words = short.length > 0 && wordsOf(short)
-  return (text) => {
-    const clean = redactSecrets(redact(text))
-    return words ? clean.replace(words, redacted) : clean
-  }
-}
-
-/** Matches short secrets as whole words. Within longer words, they are a coincidence. */
-function wordsOf(secrets: readonly string[]): RegExp {
-  const any = [...new Set(secrets)].map((secret) => secret.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|')
-  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${any})(?![\\p{L}\\p{N}])`, 'gu')
+  return (text) => redactSecrets(redact(text))
 }
 
 function decoded(value: string): string {
@@ -219,24 +205,16 @@ function bodyOf(
   clean: Clean,
   length = bytes.length,
 ): TracedBody {
-  const hide = (text: string): string =>
-    isForm(headers)
-      ? hideSecretParameters(text, () => redacted)
-      : hideSecretFields(text, () => `"${redacted}"`)
-  const shownUpTo = (end: number): string | undefined => {
-    const text = utf8Text(bytes.subarray(0, end))
-    return text === undefined ? undefined : clean(hide(text))
-  }
-  const text = shownUpTo(maxShown)
-  if (text === undefined) return { text, length, omitted: length }
-  if (length <= maxShown) return { text, length, omitted: 0 }
-  // A secret at the end is recognized by its rest.
-  const shown = commonStart(text, shownUpTo(maxShown + margin) ?? '')
-  return { text: shown, length, omitted: length - maxShown }
-}
-
-function commonStart(text: string, other: string): string {
-  let end = 0
-  while (end < text.length && text[end] === other[end]) end++
-  return text.slice(0, end)
+  const begin = utf8Text(bytes.subarray(0, maxShown))
+  const text = utf8Text(bytes.subarray(0, maxShown + margin))
+  if (begin === undefined || text === undefined) return { text: undefined, length, omitted: length }
+  const hidden = isForm(headers)
+    ? hideSecretParameters(text, () => redacted)
+    : hideSecretFields(text, () => `"${redacted}"`)
+  const cleaned = clean(hidden)
+  if (length <= maxShown) return { text: cleaned, length, omitted: 0 }
+  // A secret that continues after the beginning is hidden before the text is truncated. One that is cut at the end of
+  // the margin is not recognized, so the last characters are omitted even if hidden secrets are shorter.
+  const end = Math.min(begin.length, cleaned.length - (text.length - begin.length))
+  return { text: cleaned.slice(0, end), length, omitted: length - maxShown }
 }
