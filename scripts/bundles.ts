@@ -61,17 +61,14 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   talk: { files: ['chat/run-session.ts'] },
   transcript: {
     files: [
-      'chat/transcript/find-transcript.ts',
       'chat/find-last-conversation.ts',
-      'chat/transcript/delete-transcripts.ts',
       'chat/transcript/list-transcripts.ts',
-      'chat/transcript/rename-transcript.ts',
-      'chat/transcript/render-transcript.ts',
-      'chat/transcript/transcript-messages.ts',
+      'chat/transcript/manage-transcripts.ts',
       'chat/transcript/read-transcript.ts',
+      'chat/transcript/render-transcript.ts',
     ],
   },
-  exchange: { files: ['chat/exchange/open-exchange.ts'] },
+  exchange: { files: ['chat/exchange.ts'] },
   doctor: {
     files: [
       'commands/doctor/examine.ts',

@@ -1,9 +1,9 @@
-import { closeSync, openSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, openSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { digestOf } from '../client/history/message-keys.ts'
 import { Failure } from '../contract/failure.ts'
-import { loadSqlite } from '../system/sqlite.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
+import { isBusy, isDamaged, isDiskFull, loadSqlite } from '../system/sqlite.ts'
 import type { SearchQuery } from './search-query.ts'
 import { indexedText } from './words.ts'
 
@@ -28,9 +28,6 @@ export interface SearchFilters {
   contextId: string | undefined
 }
 
-/** A new chatctl with other words or columns builds the index again, and refuses a newer one. */
-const version = 1
-
 /** Maximum number of words that replace `WORD*` in a search. With more, FTS5 merges their matches itself. */
 const maxCompletions = 20
 
@@ -38,7 +35,7 @@ const maxCompletions = 20
 const busyTimeout = 10_000
 
 const schema = `
-create table messages (
+create table if not exists messages (
   id integer primary key,
   at text,
   role text,
@@ -48,7 +45,7 @@ create table messages (
   turn integer,
   text text not null
 ) strict;
-create virtual table words using fts5(text, tags, content='', contentless_delete=1, tokenize='ascii');
+create virtual table if not exists words using fts5(text, tags, content='', contentless_delete=1, tokenize='ascii');
 `
 
 const columns =
@@ -68,40 +65,35 @@ export class MessageDatabase {
    *
    * @param path empty for a temporary database
    * @param ownSchema further tables
-   * @throws errors of node:sqlite and of the system; OtherVersion
+   * @throws Failure `storage`
    */
   constructor(path: string, ownSchema: string) {
-    if (path !== '') closeSync(openSync(path, 'a', 0o600))
-    const { DatabaseSync } = loadSqlite()
     this.path = path
-    this.database = new DatabaseSync(path, { timeout: busyTimeout })
+    this.database = this.guard(() => {
+      if (path !== '') closeSync(openSync(path, 'a', 0o600))
+      const { DatabaseSync } = loadSqlite()
+      const database = new DatabaseSync(path, { timeout: busyTimeout })
+      try {
+        // Otherwise, a deleted text stays in the file. A crash of the machine loses the last transactions; a crash of
+        // the process loses none.
+        database.exec(
+          `pragma journal_mode = wal; pragma secure_delete = on; pragma synchronous = normal; ${schema} ${ownSchema}`,
+        )
+        return database
+      } catch (error) {
+        database.close()
+        throw error
+      }
+    })
+  }
+
+  /** @throws Failure `storage` */
+  guard<T>(work: () => T): T {
     try {
-      this.#prepareSchema(ownSchema)
+      return work()
     } catch (error) {
-      this.close()
-      throw error
+      throw storageError(this.path, error)
     }
-  }
-
-  #prepareSchema(ownSchema: string): void {
-    if (this.#version() === 0) {
-      this.database.exec('pragma journal_mode = wal')
-      this.transact(() => {
-        // Another process may have created the tables in the meantime.
-        if (this.#version() === 0)
-          this.database.exec(`${schema} ${ownSchema} pragma user_version = ${version}`)
-      })
-    }
-    const found = this.#version()
-    if (found !== version) throw new OtherVersion(found > version)
-    // Otherwise, a deleted text stays in the file.
-    this.database.exec('pragma secure_delete = on')
-    // A crash of the machine loses the last transactions; a crash of the process loses none.
-    this.database.exec('pragma synchronous = normal')
-  }
-
-  #version(): number {
-    return Number(this.database.prepare('pragma user_version').get()?.['user_version'])
   }
 
   /** A prepared statement, which is kept. */
@@ -115,15 +107,17 @@ export class MessageDatabase {
 
   /** All or nothing. Other processes wait. */
   transact<T>(work: () => T): T {
-    this.database.exec('begin immediate')
-    try {
-      const result = work()
-      this.database.exec('commit')
-      return result
-    } catch (error) {
-      if (this.database.isTransaction) this.database.exec('rollback')
-      throw error
-    }
+    return this.guard(() => {
+      this.database.exec('begin immediate')
+      try {
+        const result = work()
+        this.database.exec('commit')
+        return result
+      } catch (error) {
+        if (this.database.isTransaction) this.database.exec('rollback')
+        throw error
+      }
+    })
   }
 
   /**
@@ -167,26 +161,28 @@ export class MessageDatabase {
   }
 
   /**
-   * Finds messages, the newest first, one after the other.
+   * Finds messages, the newest first.
    *
+   * @param limit maximum number of messages
    * @param condition on `m`, the message
    */
-  *search(
+  search(
     query: SearchQuery,
     { since, role, contextId }: SearchFilters,
+    limit: number,
     condition = 'true',
     values: readonly (string | null)[] = [],
-  ): Generator<FoundMessage> {
+  ): FoundMessage[] {
     const sql = `select ${columns} from words join messages m on m.id = words.rowid
       where words match ? and words.rowid >= ? and ${condition}
-      order by words.rowid desc`
+      order by words.rowid desc limit ?`
     const tags = tagsOf({ role, contextId }).map((tag) => ` AND tags : ${tag}`)
-    const expression = query.expression((prefix) => this.#wordsWithPrefix(prefix))
-    const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
-    const statement = this.database.prepare(sql)
-    for (const row of statement.iterate(`text : (${expression})${tags.join('')}`, from, ...values)) {
-      yield row as unknown as FoundMessage
-    }
+    return this.guard(() => {
+      const expression = query.expression((prefix) => this.#wordsWithPrefix(prefix))
+      const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
+      const found = this.prepare(sql).all(`text : (${expression})${tags.join('')}`, from, ...values, limit)
+      return found as unknown as FoundMessage[]
+    })
   }
 
   close(): void {
@@ -240,16 +236,6 @@ function tagsOf({
   return tags
 }
 
-/** Another chatctl wrote the database. */
-export class OtherVersion extends Error {
-  readonly isNewer: boolean
-
-  constructor(isNewer: boolean) {
-    super('another version of chatctl wrote it')
-    this.isNewer = isNewer
-  }
-}
-
 /** IDs begin with the milliseconds since 2020, so that they are exact as numbers until 2089. */
 const idsPerMs = 4096
 const epoch = Date.UTC(2020, 0, 1)
@@ -265,32 +251,31 @@ export function timeOfId(id: number): number {
   return Math.floor(id / idsPerMs) + epoch
 }
 
-/**
- * The newest file of a name: `NAME.db`, or `NAME-2.db` and so on after damage. A damaged file is not
- * renamed: another process that has it open would remove the log of the new file with its name when it
- * closes the old one (https://sqlite.org/howtocorrupt.html, section 4).
- */
-export function newestFile(directory: string, name: string): { path: string; next: string; exists: boolean } {
-  const numbers = namesIn(directory).flatMap((entry) => {
-    if (!entry.startsWith(name)) return []
-    const [found, number] = /^(?:-(\d{1,9}))?\.db$/.exec(entry.slice(name.length)) ?? []
-    return found === undefined ? [] : [Number(number ?? 1)]
-  })
-  const newest = Math.max(1, ...numbers)
-  const pathOf = (number: number) => join(directory, `${name}${number === 1 ? '' : `-${number}`}.db`)
-  return { path: pathOf(newest), next: pathOf(newest + 1), exists: numbers.length > 0 }
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
+/** The failure for an error of the database or its directory. */
+export function storageError(path: string, cause: unknown): unknown {
+  const { code } = cause as NodeJS.ErrnoException
+  if (cause instanceof Failure || typeof code !== 'string' || !/^(E[A-Z0-9]+|ERR_SQLITE_ERROR)$/.test(code))
+    return cause
+  if (isDiskFull(cause)) {
+    return new Failure('storage', `No space left on the disk of ${path}`, {
+      hint: 'Free some space, and run the same command again. What the mirror had is unchanged.',
+      cause,
+    })
   }
-}
-
-/** The failure for a database of a newer chatctl. */
-export function newerVersion(path: string): Failure {
-  return new Failure('storage', `A newer chatctl wrote ${path}`, { hint: 'Update chatctl.' })
+  if (isDamaged(cause)) {
+    return new Failure('storage', `${path} is damaged`, {
+      hint: 'Delete the file. Then history sync fetches the messages of the service again, and a search reads the sessions.',
+      cause,
+    })
+  }
+  if (isBusy(cause)) {
+    return new Failure('storage', `${path} is locked by another program`, {
+      hint: 'Try again when that program has ended.',
+      cause,
+    })
+  }
+  return new Failure('storage', `Cannot use ${path}: ${describeSystemError(cause)}`, {
+    hint: 'Make it readable and writable for this user, or set XDG_DATA_HOME to another directory.',
+    cause,
+  })
 }

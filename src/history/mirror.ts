@@ -6,8 +6,7 @@ import { isRecord } from '../contract/notation/exact-json.ts'
 import type { HistoryMessage, HistoryPage } from '../contract/resources/conversation.ts'
 import { cursorOf, timeOf } from '../contract/resources/history-order.ts'
 import { MessageDatabase, type StoredMessage } from './message-database.ts'
-import { demandOwner, type MirrorOwner } from './mirror-file.ts'
-import { storageError } from './storage-error.ts'
+import type { MirrorOwner } from './mirror-file.ts'
 
 /** What a mirror says about itself. */
 export interface MirrorFacts extends MirrorOwner {
@@ -22,12 +21,12 @@ export interface MirrorFacts extends MirrorOwner {
 
 /** `keys` identifies messages as the walk does; their part is -1 while they are fetched again. */
 const schema = `
-create table owner (
+create table if not exists owner (
   profile text, base_url text, user_id text,
   messages integer not null, as_of integer, is_replaced integer not null
 ) strict;
-create table parts (part integer primary key, position text, ending text) strict;
-create table keys (
+create table if not exists parts (part integer primary key, position text, ending text) strict;
+create table if not exists keys (
   key integer primary key, part integer not null, message integer not null
 ) strict, without rowid;
 `
@@ -40,35 +39,15 @@ export class Mirror implements HistoryStore {
   readonly #store: MessageDatabase
   #parts: Part[]
 
-  /** @throws errors of node:sqlite and of the system; OtherVersion; Failure `conflict` for another owner */
+  /** @throws Failure `storage` */
   constructor(path: string, owner: MirrorOwner) {
     this.#store = new MessageDatabase(path, schema)
-    try {
+    this.#store.transact(() =>
       this.#store
         .prepare('insert into owner select ?, ?, null, 0, null, 0 where not exists (select 1 from owner)')
-        .run(owner.profile, owner.baseUrl)
-      demandOwner(path, this.facts(), owner)
-      this.#parts = this.#readParts()
-    } catch (error) {
-      this.#store.close()
-      throw error
-    }
-  }
-
-  /** Opens an existing mirror to search it. */
-  static openToSearch(
-    path: string,
-    owner: MirrorOwner,
-  ): { store: MessageDatabase; facts: MirrorFacts | undefined } {
-    const store = new MessageDatabase(path, schema)
-    try {
-      const facts = readFacts(store)
-      if (facts) demandOwner(path, facts, owner)
-      return { store, facts }
-    } catch (error) {
-      store.close()
-      throw error
-    }
+        .run(owner.profile, owner.baseUrl),
+    )
+    this.#parts = this.#readParts()
   }
 
   get path(): string {
@@ -80,19 +59,11 @@ export class Mirror implements HistoryStore {
   }
 
   facts(): MirrorFacts {
-    const facts = this.#guard(() => readFacts(this.#store))
-    if (!facts) throw new Error('the mirror has no owner')
-    return facts
-  }
-
-  /** Whether SQLite finds no damage. */
-  isSound(): boolean {
-    const [row] = this.#store.prepare('pragma quick_check(1)').all()
-    return row?.['quick_check'] === 'ok'
+    return this.#store.guard(() => readFacts(this.#store))
   }
 
   setUser(userId: string): void {
-    this.#guard(() => this.#store.prepare('update owner set user_id = ?').run(userId))
+    this.#change(() => this.#store.prepare('update owner set user_id = ?').run(userId))
   }
 
   /** @param messages oldest first */
@@ -134,7 +105,7 @@ export class Mirror implements HistoryStore {
   storedKeys(): SeenMessages {
     const seen: SeenMessages = new Map()
     const rows = this.#store.prepare('select key, part from keys where part >= 0')
-    this.#guard(() => {
+    this.#store.guard(() => {
       for (const row of rows.iterate()) {
         const { key, part } = row as { key: number; part: number }
         seen.set(key, part)
@@ -200,26 +171,29 @@ export class Mirror implements HistoryStore {
   }
 
   #change(work: () => void): void {
-    this.#guard(() => this.#store.transact(work))
-    this.#parts = this.#guard(() => this.#readParts())
+    this.#store.transact(work)
+    this.#parts = this.#readParts()
   }
 
   #readParts(): Part[] {
-    return this.#store
-      .prepare('select position, ending from parts order by part')
-      .all()
-      .map(({ position, ending }) => ({
-        position: typeof position === 'string' ? JSON.parse(position) : undefined,
-        ending: (ending ?? undefined) as PartEnding | undefined,
-      }))
+    const rows = this.#store.guard(() =>
+      this.#store.prepare('select position, ending from parts order by part').all(),
+    )
+    return rows.map(({ position, ending }) => ({
+      position: typeof position === 'string' ? JSON.parse(position) : undefined,
+      ending: (ending ?? undefined) as PartEnding | undefined,
+    }))
   }
+}
 
-  #guard<T>(work: () => T): T {
-    try {
-      return work()
-    } catch (error) {
-      throw storageError(this.path, error)
-    }
+/** Opens an existing mirror to search it. @throws Failure `storage` */
+export function openToSearch(path: string): { store: MessageDatabase; facts: MirrorFacts } {
+  const store = new MessageDatabase(path, schema)
+  try {
+    return { store, facts: store.guard(() => readFacts(store)) }
+  } catch (error) {
+    store.close()
+    throw error
   }
 }
 
@@ -232,9 +206,9 @@ function pageKeys({ body }: ApiResponse<HistoryPage>): (message: HistoryMessage)
   return (message) => byMessage.get(message) ?? 0
 }
 
-function readFacts(store: MessageDatabase): MirrorFacts | undefined {
+function readFacts(store: MessageDatabase): MirrorFacts {
   const row = store.prepare('select * from owner').get()
-  if (!row) return undefined
+  if (!row) throw new Error('the mirror has no owner')
   const parts = store.prepare('select ending from parts').all()
   const asOf = row['as_of'] as number | null
   return {

@@ -3,11 +3,8 @@ import type { ContextOwner } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
-import { isDamaged } from '../system/sqlite.ts'
-import { newerVersion, newestFile, OtherVersion } from './message-database.ts'
 import { Mirror, type MirrorFacts } from './mirror.ts'
-import { lockMirror, type MirrorOwner, mirrorsDirectory, nameOf, ownerOf } from './mirror-file.ts'
-import { storageError } from './storage-error.ts'
+import { lockMirror, mirrorPath, mirrorsDirectory, ownerOf } from './mirror-file.ts'
 
 export interface SyncOptions extends Pick<CollectOptions, 'history' | 'onFirstResponse' | 'onPage'> {
   directories: Directories
@@ -21,8 +18,6 @@ export interface SyncOptions extends Pick<CollectOptions, 'history' | 'onFirstRe
   onResume(messages: number): void
   /** Called if the position of an interrupted sync is no longer valid. */
   onRestart(): void
-  /** Called with the path of a damaged mirror, which stays there. */
-  onDamage(path: string): void
   /** Called after a failure with the number of messages that the mirror has. */
   onKept(messages: number): void
 }
@@ -41,15 +36,15 @@ export interface SyncResult {
  * Fetches the messages that a mirror does not have yet, the newest first. If it ends early, the next sync
  * fetches newer messages first, and then continues where this one stopped.
  *
- * @throws Failure `conflict` if another process syncs the same history, or if the mirror is of another user
+ * @throws Failure `conflict` if another process syncs the same history, or if the mirror is of another user; `storage`
  */
 export async function syncHistory(options: SyncOptions): Promise<SyncResult> {
   const { directories, clock } = options
-  const directory = mirrorsDirectory(directories)
   const owner = ownerOf(options.owner)
-  const release = lockMirror(directory, nameOf(owner))
+  const path = mirrorPath(mirrorsDirectory(directories), owner)
+  const release = lockMirror(path)
   try {
-    const mirror = openSound(directory, owner, options.onDamage)
+    const mirror = new Mirror(path, owner)
     try {
       return await fillMirror(mirror, clock.now(), options)
     } finally {
@@ -96,23 +91,4 @@ function demandUser(path: string, { userId: known }: MirrorFacts, userId: string
     `The mirror ${path} is of the user ${known}, but the service says that you are the user ${userId}`,
     { hint: 'Use another profile for this user, or move the file elsewhere to start a new mirror.' },
   )
-}
-
-/** Opens the newest mirror. If it is damaged, it stays as it is, and the next one begins. */
-function openSound(directory: string, owner: MirrorOwner, onDamage: (path: string) => void): Mirror {
-  const { path, next } = newestFile(directory, nameOf(owner))
-  try {
-    const mirror = new Mirror(path, owner)
-    if (mirror.isSound()) return mirror
-    mirror.close()
-  } catch (error) {
-    if (error instanceof OtherVersion) throw newerVersion(path)
-    if (!isDamaged(error)) throw storageError(path, error)
-  }
-  onDamage(path)
-  try {
-    return new Mirror(next, owner)
-  } catch (error) {
-    throw storageError(next, error)
-  }
 }

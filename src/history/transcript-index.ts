@@ -1,20 +1,13 @@
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
-import { isDamaged } from '../system/sqlite.ts'
-import {
-  type FoundMessage,
-  MessageDatabase,
-  newerVersion,
-  newestFile,
-  OtherVersion,
-  type SearchFilters,
-} from './message-database.ts'
+import { type FoundMessage, MessageDatabase, type SearchFilters, storageError } from './message-database.ts'
 import { type MirrorOwner, mirrorsDirectory } from './mirror-file.ts'
 import type { SearchQuery } from './search-query.ts'
-import { storageError } from './storage-error.ts'
 
-/** A transcript on disk. It is only appended to. */
+/** A transcript on disk. */
 export interface TranscriptFile {
   id: string
   path: string
@@ -23,17 +16,10 @@ export interface TranscriptFile {
   modifiedAt: number
 }
 
-/** A place before a turn, from which a transcript can be read again. */
-interface ReadingPoint extends MirrorOwner {
-  offset: number
-  contextId: string | undefined
-}
-
-/** A turn of a transcript, as `readMessages` of talk reads it. */
-interface RecordedTurn {
-  point: ReadingPoint
-  turn: number
+/** A session as messages. */
+interface RecordedSession extends MirrorOwner {
   messages: readonly {
+    turn: number
     role: string
     at: string
     text: string
@@ -42,8 +28,8 @@ interface RecordedTurn {
   }[]
 }
 
-/** Reads a transcript from a place on, or from its beginning. */
-type ReadMessages = (path: string, from: ReadingPoint | undefined) => Iterable<RecordedTurn>
+/** @throws Failure if the transcript cannot be read */
+type ReadMessages = (path: string) => RecordedSession
 
 export interface Transcripts {
   files: readonly TranscriptFile[]
@@ -52,15 +38,14 @@ export interface Transcripts {
 }
 
 const schema = `
-create table sessions (
+create table if not exists sessions (
   id text primary key, size integer not null, modified_at real not null,
-  profile text, base_url text, point text
+  profile text, base_url text, messages integer not null
 ) strict;
-create index messages_of_session on messages (session_id, turn);
+create index if not exists messages_of_session on messages (session_id);
 `
 
-/** The name of its files, without `.db`. */
-const name = 'sessions'
+const indexPath = (directory: string) => join(directory, 'sessions.db')
 
 /** The transcripts of this machine in a database, which can be rebuilt from them at any time. */
 export class TranscriptIndex {
@@ -70,34 +55,18 @@ export class TranscriptIndex {
     this.#store = new MessageDatabase(path, schema)
   }
 
-  /**
-   * Opens the index of a directory and brings it up to date. A damaged index is rebuilt. If the directory
-   * cannot be written, the index is temporary.
-   */
+  /** Opens the index of a directory and brings it up to date. If that fails, the index is temporary. */
   static async open(directory: string, transcripts: Transcripts): Promise<TranscriptIndex> {
-    try {
-      makePrivateDirectory(directory)
-      const { path, exists } = newestFile(directory, name)
-      if (!exists && transcripts.files.length === 0) return await TranscriptIndex.#openAt('', transcripts)
+    if (transcripts.files.length > 0) {
       try {
-        return await TranscriptIndex.#openAt(path, transcripts)
+        makePrivateDirectory(directory)
+        return await TranscriptIndex.#openAt(indexPath(directory), transcripts)
       } catch (error) {
-        if (error instanceof OtherVersion && error.isNewer) throw newerVersion(path)
-        if (!isDamaged(error) && !(error instanceof OtherVersion)) throw error
-        return await TranscriptIndex.rebuild(directory, transcripts)
+        const failure = storageError(directory, error)
+        if (!(failure instanceof Failure && failure.kind === 'storage')) throw error
       }
-    } catch (error) {
-      if (!isOfDisk(error)) throw error
-      return TranscriptIndex.#openAt('', transcripts)
     }
-  }
-
-  /** Builds the index again, in a new file. */
-  static async rebuild(directory: string, transcripts: Transcripts): Promise<TranscriptIndex> {
-    const { path, next } = newestFile(directory, name)
-    const index = await TranscriptIndex.#openAt(next, transcripts)
-    for (const suffix of ['', '-wal', '-shm']) removeQuietly(`${path}${suffix}`)
-    return index
+    return TranscriptIndex.#openAt('', transcripts)
   }
 
   static async #openAt(path: string, transcripts: Transcripts): Promise<TranscriptIndex> {
@@ -112,15 +81,15 @@ export class TranscriptIndex {
   }
 
   /** Finds messages of the sessions of an owner, the newest first. */
-  search(query: SearchQuery, filters: SearchFilters, owner: MirrorOwner): Generator<FoundMessage> {
+  search(query: SearchQuery, filters: SearchFilters, limit: number, owner: MirrorOwner): FoundMessage[] {
     const ofOwner = 'm.session_id in (select s.id from sessions s where s.profile is ? and s.base_url is ?)'
-    return this.#store.search(query, filters, ofOwner, [owner.profile, owner.baseUrl])
+    return this.#store.search(query, filters, limit, ofOwner, [owner.profile, owner.baseUrl])
   }
 
   /** Number of sessions of an owner. */
   countSessions({ profile, baseUrl }: MirrorOwner): number {
     const count = this.#store.prepare(
-      'select count(*) count from sessions where profile is ? and base_url is ? and point is not null',
+      'select count(*) count from sessions where profile is ? and base_url is ? and messages > 0',
     )
     return Number(count.get(profile, baseUrl)?.['count'])
   }
@@ -131,64 +100,39 @@ export class TranscriptIndex {
 
   async #update({ files, loadReader }: Transcripts): Promise<void> {
     const rows = this.#store.prepare('select id, size, modified_at from sessions').all()
-    const known = new Map(rows.map((row) => [row['id'], row]))
+    const known = new Map(rows.map((row) => [String(row['id']), row]))
     const changed = files.filter(({ id, size, modifiedAt }) => {
       const before = known.get(id)
       known.delete(id)
       return before?.['size'] !== size || before['modified_at'] !== modifiedAt
     })
-    if (known.size > 0) this.#store.transact(() => this.#forgetAll(known.keys()))
+    if (known.size > 0) {
+      this.#store.transact(() => {
+        for (const session of known.keys()) this.#forget(session)
+      })
+    }
     if (changed.length === 0) return
     const read = await loadReader()
     for (const file of changed) this.#store.transact(() => this.#indexFile(file, read))
   }
 
   #indexFile({ id, path, size, modifiedAt }: TranscriptFile, read: ReadMessages): void {
-    // Another process may have indexed it in the meantime.
-    const stored = this.#store.prepare('select * from sessions where id = ?').get(id)
-    const isAppended = typeof stored?.['size'] === 'number' && stored['size'] < size
-    if (stored?.['size'] === size && stored['modified_at'] === modifiedAt) return
-    if (!isAppended) this.#forget(id)
-    const text = isAppended ? stored?.['point'] : undefined
-    let point: ReadingPoint | undefined = typeof text === 'string' ? JSON.parse(text) : undefined
-    let isFirst = true
-    for (const turn of readOrSkip(path, point, read)) {
-      if (isFirst) this.#removeTurns(id, turn.turn)
-      isFirst = false
-      point = turn.point
-      for (const { role, at, text, contextId = null, id: messageId = null } of turn.messages) {
-        const time = Date.parse(at)
-        const message = { at, role, contextId, messageId, text }
-        this.#store.add(message, Number.isNaN(time) ? modifiedAt : time, { id, turn: turn.turn })
-      }
+    this.#forget(id)
+    const { profile, baseUrl, messages } = readOrSkip(path, read)
+    for (const { turn, role, at, text, contextId = null, id: messageId = null } of messages) {
+      const time = Date.parse(at)
+      const message = { at, role, contextId, messageId, text }
+      this.#store.add(message, Number.isNaN(time) ? modifiedAt : time, { id, turn })
     }
     this.#store
-      .prepare('insert or replace into sessions values (?, ?, ?, ?, ?, ?)')
-      .run(
-        id,
-        size,
-        modifiedAt,
-        point?.profile ?? null,
-        point?.baseUrl ?? null,
-        point ? JSON.stringify(point) : null,
-      )
-  }
-
-  #forgetAll(sessions: Iterable<unknown>): void {
-    for (const session of sessions) this.#forget(String(session))
+      .prepare('insert into sessions values (?, ?, ?, ?, ?, ?)')
+      .run(id, size, modifiedAt, profile, baseUrl, messages.length)
   }
 
   #forget(session: string): void {
-    this.#removeTurns(session, Number.MIN_SAFE_INTEGER)
-    this.#store.prepare('delete from sessions where id = ?').run(session)
-  }
-
-  /** Removes the messages of a session from a turn on. */
-  #removeTurns(session: string, turn: number): void {
-    const rows = this.#store
-      .prepare('select id from messages where session_id = ? and turn >= ?')
-      .all(session, turn)
+    const rows = this.#store.prepare('select id from messages where session_id = ?').all(session)
     for (const { id } of rows) this.#store.remove(Number(id))
+    this.#store.prepare('delete from sessions where id = ?').run(session)
   }
 }
 
@@ -198,40 +142,21 @@ export class TranscriptIndex {
  *
  * @throws Failure `storage`
  */
-export async function emptyTranscriptIndex(directories: Directories): Promise<void> {
-  const directory = mirrorsDirectory(directories)
+export function removeTranscriptIndex(directories: Directories): void {
+  const path = indexPath(mirrorsDirectory(directories))
   try {
-    if (!newestFile(directory, name).exists) return
-    const index = await TranscriptIndex.rebuild(directory, { files: [], loadReader: async () => () => [] })
-    index.close()
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
   } catch (error) {
-    throw storageError(directory, error)
+    throw storageError(path, error)
   }
 }
 
 /** A transcript that cannot be read is skipped, as in the list of sessions. */
-function* readOrSkip(
-  path: string,
-  point: ReadingPoint | undefined,
-  read: ReadMessages,
-): Generator<RecordedTurn> {
+function readOrSkip(path: string, read: ReadMessages): RecordedSession {
   try {
-    yield* read(path, point)
+    return read(path)
   } catch (error) {
     if (!(error instanceof Error && 'kind' in error)) throw error
+    return { profile: null, baseUrl: null, messages: [] }
   }
-}
-
-function removeQuietly(path: string): void {
-  try {
-    rmSync(path, { force: true })
-  } catch {
-    // Windows cannot remove a file that another process has open.
-  }
-}
-
-/** Whether the database cannot be written: a full disk, a read-only file system, missing permissions. */
-function isOfDisk(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException
-  return typeof code === 'string' && /^(E[A-Z]+|ERR_SQLITE_ERROR)$/.test(code)
 }

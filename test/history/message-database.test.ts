@@ -2,8 +2,7 @@ import blns from 'big-list-of-naughty-strings/blns.json' with { type: 'json' }
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { MessageDatabase } from '../../src/history/message-database.ts'
-import { SearchQuery } from '../../src/history/search-query.ts'
-import { snippetOf } from '../../src/history/snippet.ts'
+import { SearchQuery, snippetOf } from '../../src/history/search-query.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { textsFound } from './temporary-mirrors.ts'
 
@@ -122,11 +121,8 @@ describe('the index of messages', () => {
 
   it('finds the words that begin with WORD* after messages were replaced and removed', () => {
     const store = openWith(['indexed', 'index', 'indexing'])
-    const [newest] = store.search(new SearchQuery('index*'), {
-      since: undefined,
-      role: undefined,
-      contextId: undefined,
-    })
+    const filters = { since: undefined, role: undefined, contextId: undefined }
+    const [newest] = store.search(new SearchQuery('index*'), filters, 1)
     store.remove(newest?.id ?? 0)
     expect(textsFound(store, 'index*')).to.deep.equal(['index', 'indexed'])
     expect(textsFound(store, 'r*')).to.deep.equal([])
@@ -207,7 +203,7 @@ describe('the index of messages', () => {
     const third = store.add({ ...message, role: 'user', contextId: null }, 3000)
     const find = (filters: { role?: string; contextId?: string; since?: number }) => {
       const all = { role: undefined, contextId: undefined, since: undefined, ...filters }
-      return Array.from(store.search(new SearchQuery('word'), all), ({ id }) => id)
+      return Array.from(store.search(new SearchQuery('word'), all, 10), ({ id }) => id)
     }
     expect(find({ role: 'user' })).to.deep.equal([third, first])
     expect(find({ contextId: 'c1' })).to.deep.equal([second, first])

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -202,49 +202,6 @@ describe('history sync', function () {
     })
     expect(messagesIn(path)).to.deep.equal(before)
     await sync({ findUser: async () => undefined })
-  })
-
-  it('refuses a mirror of another service', async () => {
-    const { path } = await sync()
-    const { path: other } = await sync({ owner: { profile: 'work', baseUrl: 'https://other.example/' } })
-    writeFileSync(other, '')
-    const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
-    const database = new DatabaseSync(path)
-    database.exec(`vacuum into '${other}'`)
-    database.close()
-    await expectRejection(sync({ owner: { profile: 'work', baseUrl: 'https://other.example/' } }), {
-      kind: 'conflict',
-      message: /is of https:\/\/chat\.example\/, not of https:\/\/other\.example\/ \(profile "work"\)/,
-    })
-  })
-
-  it('leaves a damaged mirror as it is and creates a new one', async () => {
-    addMessages(30)
-    const { path } = await sync()
-    const damage = Buffer.alloc(statSync(path).size, 'damage')
-    writeFileSync(path, damage)
-    let damaged = ''
-    const result = await sync({
-      onDamage: (found) => {
-        damaged = found
-      },
-    })
-    expect(damaged).to.equal(path)
-    expect(result.path).to.equal(path.replace(/\.db$/, '-2.db'))
-    expect(messagesIn(result.path)).to.deep.equal(asStored(stored))
-    expect(readdirSync(mirrorsDirectory(mirrors.directories))).to.include(
-      path.slice(path.lastIndexOf('/') + 1),
-    )
-    expect((await sync()).path).to.equal(result.path)
-  })
-
-  it('reports a mirror of a newer chatctl', async () => {
-    const { path } = await sync()
-    const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
-    const database = new DatabaseSync(path)
-    database.exec('pragma user_version = 99')
-    database.close()
-    await expectRejection(sync(), { kind: 'storage', message: /newer chatctl/ })
   })
 
   it('reports a directory that cannot be used', async () => {

@@ -38,7 +38,6 @@ export async function syncFrom(
       onPage: () => {},
       onResume: () => {},
       onRestart: () => {},
-      onDamage: () => {},
       onKept: () => {},
       ...options,
     })
@@ -74,5 +73,5 @@ function compare(a: unknown, b: unknown): number {
 /** The texts that a search finds, the newest first. */
 export function textsFound(store: MessageDatabase, words: string): string[] {
   const filters = { since: undefined, role: undefined, contextId: undefined }
-  return Array.from(store.search(new SearchQuery(words), filters), ({ text }) => text)
+  return Array.from(store.search(new SearchQuery(words), filters, 1000), ({ text }) => text)
 }

@@ -2,9 +2,9 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { readMessages } from '../../src/chat/transcript/read-transcript.ts'
 import { transcriptFiles } from '../../src/chat/transcript/transcript-files.ts'
 import type { TranscriptLine } from '../../src/chat/transcript/transcript-line.ts'
-import { readMessages } from '../../src/chat/transcript/transcript-messages.ts'
 import { SearchQuery } from '../../src/history/search-query.ts'
 import { TranscriptIndex } from '../../src/history/transcript-index.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -56,7 +56,7 @@ describe('the index of transcripts', () => {
     const index = await TranscriptIndex.open(directory, { files: transcriptFiles(sessions), loadReader })
     try {
       const filters = { since: undefined, role: undefined, contextId: undefined }
-      const found = Array.from(index.search(new SearchQuery(words), filters, owner))
+      const found = Array.from(index.search(new SearchQuery(words), filters, 100, owner))
       return {
         sessions: index.countSessions(owner),
         found: found

@@ -42,7 +42,10 @@ export async function resumeTranscript(
   const { entries, failure } = await mergeWithHistory(session.client, conversation, said, signal)
   conversation.messages = entries.map(({ message }) => message)
 
-  const { writer, isShared } = openWriter(session.options, path, transcript)
+  const { isRecorded } = session.options
+  const own = isRecorded ? TranscriptWriter.reopenUnlessOpen(path) : undefined
+  const isShared = isRecorded && own === undefined
+  const writer = own ?? createTranscriptWriter(session.options)
   const at = isoNow(session.options.clock)
   writer.append(conversation.optionsLine(at))
   const differs = entries.some(({ difference }) => difference === 'service' || difference === 'longer')
@@ -102,21 +105,6 @@ function findPromptWithoutReply({ turns }: Transcript, entries: readonly MergedM
       difference === 'service' && message.role === 'user' && message.content === last.user,
   )
   return isOnService ? undefined : last
-}
-
-/** Continues the transcript, or writes a new one if another session has it open. */
-function openWriter(
-  options: SessionOptions,
-  path: string,
-  transcript: Transcript,
-): { writer: TranscriptWriter; isShared: boolean } {
-  if (!options.isRecorded) return { writer: createTranscriptWriter(options), isShared: false }
-  try {
-    return { writer: TranscriptWriter.reopen(path, transcript), isShared: false }
-  } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== 'conflict') throw error
-    return { writer: createTranscriptWriter(options), isShared: true }
-  }
 }
 
 function requireSameConnection(options: SessionOptions, transcript: Transcript): void {

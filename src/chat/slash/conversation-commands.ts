@@ -7,8 +7,7 @@ import { toMessages } from '../conversation.ts'
 import { openConversation } from '../resume/open-conversation.ts'
 import type { Session } from '../session.ts'
 import type { ConversationStart } from '../session-options.ts'
-import { findTranscript } from '../transcript/find-transcript.ts'
-import { listTranscripts, type TranscriptSummary } from '../transcript/list-transcripts.ts'
+import { findTranscript, listTranscripts, type TranscriptSummary } from '../transcript/list-transcripts.ts'
 import type { SlashCommand } from './slash-command.ts'
 
 /** Number of messages that /history shows by default. */

@@ -1,10 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
+import { Failure } from '../../contract/failure.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
-import { readHeadAndTail } from './read-transcript.ts'
-import { sessionIdOf } from './session-id.ts'
+import { readOutline } from './read-transcript.ts'
 import type { Transcript } from './transcript.ts'
-import { transcriptPaths } from './transcript-files.ts'
+import { extension, sessionIdOf, transcriptPaths } from './transcript-files.ts'
 
 /** A session, as lists show it. */
 export interface TranscriptSummary {
@@ -110,21 +111,8 @@ export function belongsTo(
 /** Undefined if the transcript cannot be read. */
 function summarize(path: string): TranscriptSummary | undefined {
   try {
-    const {
-      id,
-      at,
-      updatedAt,
-      profile,
-      baseUrl,
-      name,
-      mode,
-      isOnService,
-      contextId,
-      model: requested,
-      turns,
-    } = readHeadAndTail(path)
-    const last = turns.at(-1)
-    const model = requested ?? last?.model
+    const { id, at, updatedAt, profile, baseUrl, mode, isOnService, turns, ...read } = readOutline(path)
+    const [first, last] = [turns[0], turns.at(-1)]
     return {
       id,
       path,
@@ -135,10 +123,10 @@ function summarize(path: string): TranscriptSummary | undefined {
       baseUrl,
       mode,
       isOnService,
-      ...(name === undefined ? {} : { name }),
-      ...(contextId === undefined ? {} : { contextId }),
-      ...(model === undefined ? {} : { model }),
-      ...(turns[0] === undefined ? {} : { firstMessage: splitFiles(turns[0].user).text }),
+      name: read.name,
+      contextId: read.contextId,
+      model: read.model ?? last?.model,
+      firstMessage: first && splitFiles(first.user).text,
     }
   } catch {
     return undefined
@@ -187,4 +175,44 @@ function shorten(text: string): string {
   return characters.length > maxLength || text.length > 10 * maxLength
     ? `${characters.slice(0, maxLength - 1).join('')}…`
     : line
+}
+
+/** Maximum number of sessions that an error names. */
+const maxNamed = 5
+
+/**
+ * Finds the transcript of a session.
+ *
+ * @param wanted an ID, a name, or an unambiguous prefix of an ID, with or without the leading `s`
+ * @returns its path
+ * @throws Failure `not_found`; `usage` if several match, and the message names them
+ */
+export function findTranscript(directory: string, wanted: string): string {
+  const paths = transcriptPaths(directory)
+  const exact = join(directory, `${wanted}${extension}`)
+  if (paths.includes(exact)) return exact
+  const named = listTranscripts(directory, undefined, {
+    containing: '{"type":"name"',
+    isWanted: ({ name }) => name === wanted,
+  })
+  const found = named.length > 0 ? named.map(({ path }) => path) : paths.filter(beginsWith(wanted))
+  const [only, ...others] = found
+  if (only === undefined) {
+    throw new Failure('not_found', `No session "${wanted}" on this machine`, {
+      advice: [{ code: 'list_all_sessions' }],
+    })
+  }
+  if (others.length === 0) return only
+  const ids = found.map(sessionIdOf).sort().reverse()
+  const rest = ids.length > maxNamed ? ` and ${ids.length - maxNamed} more` : ''
+  throw new Failure('usage', `"${wanted}" is ambiguous: ${ids.slice(0, maxNamed).join(', ')}${rest}`, {
+    advice: [{ code: 'longer_session_id' }],
+  })
+}
+
+function beginsWith(wanted: string): (path: string) => boolean {
+  return (path) => {
+    const id = sessionIdOf(path)
+    return wanted !== '' && (id.startsWith(wanted) || id.startsWith(`s${wanted}`))
+  }
 }

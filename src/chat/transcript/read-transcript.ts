@@ -1,9 +1,9 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
-import { buildTranscript } from './build-transcript.ts'
-import { sessionIdOf } from './session-id.ts'
-import { withStorageErrors } from './storage-errors.ts'
-import { repeatAfter, type Transcript } from './transcript.ts'
-import { parseLine } from './transcript-line.ts'
+import { readFileSync } from 'node:fs'
+import { Failure } from '../../contract/failure.ts'
+import type { Message } from '../../contract/resources/completion.ts'
+import type { Transcript, Turn } from './transcript.ts'
+import { sessionIdOf, withStorageErrors } from './transcript-files.ts'
+import { type LineOf, parseLine, type TranscriptLine } from './transcript-line.ts'
 
 /**
  * Reads a transcript. Skips a truncated last line, and lines of unknown types.
@@ -11,78 +11,231 @@ import { parseLine } from './transcript-line.ts'
  * @throws Failure `not_found`; `storage` if it cannot be read, or a newer version wrote it
  */
 export function readTranscript(path: string): Transcript {
-  const text = withStorageErrors(path, 'read', () => readFileSync(path, 'utf8'))
-  return buildTranscript(sessionIdOf(path), readLines(text))
+  return buildTranscript(
+    sessionIdOf(path),
+    readLines(path, () => true),
+  )
 }
 
-function* readLines(text: string) {
-  for (const part of text.split('\n')) {
-    const line = part === '' ? undefined : parseLine(part)
+/**
+ * Reads a transcript without its replies, which are most of its lines.
+ *
+ * @throws Failure as `readTranscript`
+ */
+export function readOutline(path: string): Omit<Transcript, 'conversation'> {
+  const isNeeded = (line: string) => !/^\{"type":"(delta|reasoning)"/.test(line)
+  return buildTranscript(sessionIdOf(path), readLines(path, isNeeded))
+}
+
+function* readLines(path: string, isNeeded: (line: string) => boolean): Generator<TranscriptLine> {
+  const text = withStorageErrors(path, 'read', () => readFileSync(path, 'utf8'))
+  for (const part of text.slice(0, text.lastIndexOf('\n')).split('\n')) {
+    const line = part !== '' && isNeeded(part) ? parseLine(part) : undefined
     if (line) yield line
   }
 }
 
-/** Bytes that are read first at either end. */
-const firstLength = 64 * 1024
+/** A session as messages that a search finds. */
+export function readMessages(path: string) {
+  const { profile, baseUrl, turns } = readTranscript(path)
+  const messages = turns.flatMap(({ number, at, user, reply, repliedAt, sentIn, ...turn }) => {
+    const common = { turn: number, contextId: turn.contextId ?? sentIn }
+    const prompt = { ...common, role: 'user', at, text: user, id: undefined }
+    if (reply === '') return [prompt]
+    return [prompt, { ...common, role: 'assistant', at: repliedAt ?? at, text: reply, id: turn.id }]
+  })
+  return { profile, baseUrl, messages }
+}
 
-const userLine = '\n{"type":"user"'
+/** Reason of a turn without an `end` line. */
+const crash = 'interrupted by a crash'
 
 /**
- * Reads only the first and the last lines of a transcript, so that the time does not grow with its
- * size. The result lacks the replies, and the turns in between.
+ * Builds a transcript from its lines.
  *
- * @throws Failure as `readTranscript`
+ * @param id used if the first line is missing
+ * @throws Failure `storage` for a transcript of a newer version
  */
-export function readHeadAndTail(path: string): Omit<Transcript, 'conversation'> {
-  return withStorageErrors(path, 'read', () => {
-    const descriptor = openSync(path, 'r')
-    try {
-      const { size } = fstatSync(descriptor)
-      const head = readHead(descriptor, size)
-      const parts = head.length === size ? [head] : [head, readTail(descriptor, size)]
-      return buildTranscript(sessionIdOf(path), parts.flatMap(linesOf))
-    } finally {
-      closeSync(descriptor)
+export function buildTranscript(id: string, lines: Iterable<TranscriptLine>): Transcript {
+  const transcript: Transcript = {
+    id,
+    at: '',
+    updatedAt: '',
+    profile: null,
+    baseUrl: null,
+    mode: 'context',
+    turns: [],
+    conversation: [],
+    lacksBeginning: false,
+    isOnService: true,
+  }
+  let recorded: Message[] = []
+  /** Index of the first turn that `recorded` does not contain. */
+  let firstTurn = 0
+  for (const line of lines) {
+    if ('at' in line) transcript.updatedAt = line.at
+    switch (line.type) {
+      case 'session':
+        begin(transcript, line)
+        break
+      case 'name':
+        transcript.name = line.name
+        break
+      case 'options':
+        if (startsNewContext(transcript, line)) {
+          recorded = []
+          transcript.lacksBeginning = false
+          firstTurn = transcript.turns.length
+        }
+        setOptions(transcript, line)
+        break
+      case 'conversation':
+        recorded = line.messages
+        transcript.lacksBeginning = line.lacks_beginning === true
+        firstTurn = transcript.turns.length
+        break
+      case 'user':
+        transcript.turns.push(openTurn(line, transcript))
+        if (transcript.mode === 'completions') transcript.isOnService = false
+        break
+      default:
+        addToTurn(transcript, line)
     }
+  }
+  transcript.conversation = [...recorded, ...transcript.turns.slice(firstTurn).flatMap(messagesOf)]
+  // The lines of replies may be missing.
+  const hasReply = transcript.turns.some(({ reply, firstMs }) => reply !== '' || firstMs !== undefined)
+  if (transcript.contextId === undefined && hasReply) {
+    // The service has named no context, so only this machine can continue the conversation.
+    transcript.mode = 'completions'
+    transcript.isOnService = false
+  }
+  return transcript
+}
+
+function begin(transcript: Transcript, { v, id, at, profile, base_url }: LineOf<'session'>): void {
+  if (v !== 1) {
+    throw new Failure('storage', `The transcript ${id} was written by a newer chatctl (version ${v})`, {
+      hint: 'Update chatctl.',
+    })
+  }
+  Object.assign(transcript, { id, at, profile, baseUrl: base_url })
+}
+
+/** Whether the options name another context, which does not contain the messages so far. */
+function startsNewContext({ contextId }: Transcript, { mode, context_id }: LineOf<'options'>): boolean {
+  return mode === 'context' && contextId !== undefined && context_id !== contextId
+}
+
+function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
+  if (line.mode === 'context') transcript.isOnService = true
+  else if (transcript.mode === 'context') {
+    // If the context differs from the last one, the reply in the new context failed.
+    const isSameContext = transcript.contextId !== undefined && transcript.contextId === line.context_id
+    transcript.isOnService = isSameContext || transcript.turns.length === 0
+  }
+  transcript.mode = line.mode
+  set(transcript, 'contextId', line.context_id)
+  set(transcript, 'model', line.model)
+  set(transcript, 'system', line.system)
+  set(transcript, 'temperature', line.temperature)
+  set(transcript, 'maxTokens', line.max_tokens)
+}
+
+function set<K extends 'contextId' | 'model' | 'system' | 'temperature' | 'maxTokens'>(
+  transcript: Transcript,
+  key: K,
+  value: Transcript[K] | undefined,
+): void {
+  if (value === undefined) delete transcript[key]
+  else transcript[key] = value
+}
+
+function openTurn({ turn, at, text }: LineOf<'user'>, { mode, contextId }: Transcript): Turn {
+  const sentIn = mode === 'context' ? contextId : undefined
+  return {
+    number: turn,
+    at,
+    user: text,
+    reply: '',
+    status: 'lost',
+    reason: crash,
+    events: [],
+    ...(sentIn !== undefined && { sentIn }),
+  }
+}
+
+type ReplyLine = LineOf<'start' | 'reasoning' | 'delta' | 'usage' | 'end' | 'recovered'>
+
+function addToTurn(transcript: Transcript, line: ReplyLine): void {
+  const turn = transcript.turns.findLast(({ number }) => number === line.turn)
+  if (turn && 'at' in line) turn.repliedAt ??= line.at
+  if (turn && line.type === 'recovered') recover(turn, line.text)
+  if (!turn || line.type === 'recovered' || turn.status !== 'lost') return
+  if (line.type === 'start' || line.type === 'end') {
+    const { context_id, id } = line
+    if (id !== undefined) turn.id = id
+    if (context_id !== undefined) turn.contextId = context_id
+    if (context_id !== undefined && transcript.mode === 'context') transcript.contextId = context_id
+  }
+  if (line.type === 'start') start(turn, line)
+  else if (line.type === 'end') finish(turn, line)
+  else if (line.type === 'usage') {
+    turn.usage = line.usage
+    turn.events.push({ type: 'usage', usage: line.usage })
+  } else if (line.type === 'reasoning') {
+    turn.reasoning = (turn.reasoning ?? '') + line.text
+    turn.events.push({ type: 'reasoning', text: line.text })
+  } else {
+    turn.reply += line.text
+    turn.events.push({ type: 'delta', text: line.text })
+  }
+}
+
+function start(turn: Turn, { context_id, id, model }: LineOf<'start'>): void {
+  if (model !== undefined) turn.model = model
+  turn.events.push({
+    type: 'start',
+    ...(context_id !== undefined && { contextId: context_id }),
+    ...(id !== undefined && { id }),
+    ...(model !== undefined && { model }),
   })
 }
 
-/** Reads from the beginning through the first prompt. */
-function readHead(descriptor: number, size: number): Buffer {
-  for (let length = 2 * firstLength; ; length *= 4) {
-    const head = read(descriptor, 0, Math.min(length, size))
-    if (head.length === size) return head
-    const first = head.indexOf(userLine)
-    const end = first < 0 ? -1 : head.indexOf('\n', first + 1)
-    if (end >= 0) return head.subarray(0, end)
-  }
+function finish(turn: Turn, line: LineOf<'end'>): void {
+  turn.status = statusOf(line)
+  const reason = line.reason ?? line.error?.message
+  if (reason === undefined) delete turn.reason
+  else turn.reason = reason
+  if (line.finish_reason !== undefined) turn.finishReason = line.finish_reason
+  if (line.first_ms !== undefined) turn.firstMs = line.first_ms
+  if (line.total_ms !== undefined) turn.totalMs = line.total_ms
 }
 
-/** Reads enough at the end to include the last prompt, and the name and options in force. */
-function readTail(descriptor: number, size: number): Buffer {
-  for (let length = firstLength; ; length *= 4) {
-    const from = Math.max(0, size - length)
-    const tail = read(descriptor, from, size - from)
-    if (from === 0) return tail
-    if (tail.lastIndexOf(userLine) > repeatAfter) return tail.subarray(tail.indexOf('\n'))
-  }
+function statusOf({ interrupted, error, complete, verified }: LineOf<'end'>): Turn['status'] {
+  if (interrupted) return 'interrupted'
+  if (error) return 'failed'
+  if (!complete) return 'truncated'
+  return verified ? 'complete' : 'unverified'
 }
 
-function read(descriptor: number, from: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length)
-  let at = 0
-  while (at < length) {
-    const count = readSync(descriptor, bytes, at, length - at, from + at)
-    if (count === 0) break
-    at += count
-  }
-  return bytes.subarray(0, at)
+/** Replaces the reply with the text from the history. The part that had arrived is a prefix of it, or wrong. */
+function recover(turn: Turn, text: string): void {
+  const others = turn.events.filter(({ type }) => type !== 'delta')
+  const isPrefix = text.startsWith(turn.reply)
+  const rest = isPrefix ? text.slice(turn.reply.length) : text
+  turn.events = isPrefix ? turn.events : others
+  if (rest !== '') turn.events.push({ type: 'delta', text: rest })
+  turn.reply = text
+  // The history does not tell whether the text is complete.
+  turn.status = 'unverified'
+  delete turn.reason
 }
 
-function linesOf(bytes: Buffer) {
-  return bytes
-    .toString('utf8')
-    .split('\n')
-    .filter((text) => text !== '' && !/^\{"type":"(delta|reasoning)"/.test(text))
-    .flatMap((text) => parseLine(text) ?? [])
+function messagesOf({ user, reply }: Turn): Message[] {
+  if (reply === '') return []
+  return [
+    { role: 'user', content: user },
+    { role: 'assistant', content: reply },
+  ]
 }

@@ -1,7 +1,29 @@
 import { readdirSync, statSync } from 'node:fs'
-import { sep } from 'node:path'
-import { extension } from './session-id.ts'
-import { withStorageErrors } from './storage-errors.ts'
+import { basename, sep } from 'node:path'
+import { Failure } from '../../contract/failure.ts'
+import { systemClock } from '../../system/clock.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+
+const letters = 'abcdefghijkmnpqrstuvwxyz23456789'
+
+/** The file extension of transcripts. */
+export const extension = '.jsonl'
+
+/**
+ * An ID that sorts by time and begins with what a person can type: `s20261121-142233-k3f9`. The time
+ * is in UTC, so that IDs also sort when daylight saving time ends.
+ */
+export function makeSessionId(now: Date): string {
+  const [date = '', time = ''] = now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '').split('T')
+  // Not of the host's clock, which may return one number only. The Web Crypto API takes 3 ms to load.
+  const letter = () => letters[Math.floor(systemClock.random() * letters.length)]
+  return `s${date}-${time}-${Array.from({ length: 4 }, letter).join('')}`
+}
+
+/** The ID of the session whose transcript is at a path. */
+export function sessionIdOf(path: string): string {
+  return basename(path, extension)
+}
 
 /** The paths of all transcripts in a directory. Empty if the directory does not exist. */
 export function transcriptPaths(directory: string): string[] {
@@ -28,5 +50,36 @@ function transcriptNames(directory: string): string[] {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
       throw error
     }
+  })
+}
+
+/**
+ * Runs file operations on a transcript, and turns system errors into failures.
+ *
+ * @throws Failure `not_found` if the file does not exist, else `storage`
+ */
+export function withStorageErrors<T>(path: string, verb: 'read' | 'written', work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw storageFailure(path, verb, cause)
+  }
+}
+
+export function storageFailure(path: string, verb: 'read' | 'written', cause: unknown): Failure {
+  if (cause instanceof Failure) return cause
+  const { code } = cause as NodeJS.ErrnoException
+  if (code === 'ENOENT' && verb === 'read') {
+    return new Failure('not_found', `No transcript ${path}`, {
+      advice: [{ code: 'list_all_sessions' }],
+      cause,
+    })
+  }
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+  return new Failure('storage', `The transcript ${path} cannot be ${verb}: ${describeSystemError(cause)}`, {
+    hint: isFull
+      ? 'Free some space on the disk.'
+      : 'Set XDG_DATA_HOME to a directory that you can read and write, or fix the permissions of this one.',
+    cause,
   })
 }

@@ -3,12 +3,6 @@ import { isTokenLimit, type StreamEvent } from '../../contract/resources/stream-
 import { countOf } from '../../view/format/count.ts'
 
 /**
- * Bytes after which the name and the options are repeated, at the latest before the next prompt, so that a
- * reader finds them near the end of a long transcript.
- */
-export const repeatAfter = 32 * 1024
-
-/**
  * How a turn ended. `unverified`: apparently complete, but the service did not mark the end;
  * `truncated`: by the service or the network; `interrupted`: by the person; `failed`: with an error;
  * `lost`: unknown, because the session itself ended.
@@ -25,8 +19,12 @@ export interface Turn {
   reply: string
   /** What the model thought before it replied. */
   reasoning?: string
+  /** When the service first replied, ISO 8601. */
+  repliedAt?: string
   status: TurnStatus
+  /** The context that the reply names, and the one in which the prompt was sent. */
   contextId?: string
+  sentIn?: string
   id?: string
   /** The model that the reply names. */
   model?: string

@@ -23,7 +23,7 @@ export async function chooseBeginning(
   if (flags.context !== undefined) return { kind: 'context', id: flags.context }
   if (flags.resume === true) return { kind: 'transcript', path: await chooseSession(context) }
   if (flags.resume !== undefined) {
-    const { findTranscript } = await import('../../chat/transcript/find-transcript.ts')
+    const { findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
     return { kind: 'transcript', path: findTranscript(context.directories.sessions, flags.resume) }
   }
   if (!flags.continue) return { kind: 'new' }

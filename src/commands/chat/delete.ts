@@ -30,10 +30,9 @@ export default class ChatDelete extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatDelete)
-    const { findTranscript } = await import('../../chat/transcript/find-transcript.ts')
-    const { describeSession } = await import('../../chat/transcript/list-transcripts.ts')
-    const { emptyTranscriptIndex } = await import('../../history/transcript-index.ts')
-    const { lockTranscripts } = await import('../../chat/transcript/delete-transcripts.ts')
+    const { describeSession, findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
+    const { removeTranscriptIndex } = await import('../../history/transcript-index.ts')
+    const { lockTranscripts } = await import('../../chat/transcript/manage-transcripts.ts')
     const { sessions } = context.directories
     const paths = [...new Set(args.session.map((wanted) => findTranscript(sessions, wanted)))]
     const rows = paths.map(describeSession)
@@ -46,7 +45,7 @@ export default class ChatDelete extends BaseCommand {
         locked.delete(path)
         deleted.push(rows[index] ?? {})
       }
-      await emptyTranscriptIndex(context.directories)
+      removeTranscriptIndex(context.directories)
     } finally {
       locked.release()
       if (deleted.length > 0) await report(context, deleted)

@@ -33,11 +33,10 @@ export default class ChatRename extends BaseCommand {
     const { args, context } = await this.start(ChatRename)
     const name = args.name.trim()
     if (name === '') throw new Failure('usage', 'NAME is empty')
-    const { findTranscript } = await import('../../chat/transcript/find-transcript.ts')
-    const { describeSession } = await import('../../chat/transcript/list-transcripts.ts')
+    const { describeSession, findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
     const path = findTranscript(context.directories.sessions, args.session)
     if (context.dryRun) return this.showLocalChange({ rename: describeSession(path)['id'], name })
-    const { renameTranscript } = await import('../../chat/transcript/rename-transcript.ts')
+    const { renameTranscript } = await import('../../chat/transcript/manage-transcripts.ts')
     renameTranscript(path, name)
     await context.output.show(chatSessionsView, [describeSession(path)])
   }

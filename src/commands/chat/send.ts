@@ -123,7 +123,7 @@ async function openExchange(
   let lost: Failure | undefined
   const [client, { openExchange: open }] = await Promise.all([
     context.connect(),
-    import('../../chat/exchange/open-exchange.ts'),
+    import('../../chat/exchange.ts'),
   ])
   const exchange = await open({
     client,

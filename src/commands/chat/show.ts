@@ -42,7 +42,7 @@ export default class ChatShow extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatShow)
-    const { findTranscript } = await import('../../chat/transcript/find-transcript.ts')
+    const { findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
     const { readTranscript } = await import('../../chat/transcript/read-transcript.ts')
     const { renderTranscript } = await import('../../chat/transcript/render-transcript.ts')
     const transcript = readTranscript(findTranscript(context.directories.sessions, args.id))

@@ -71,28 +71,22 @@ export default class HistorySearch extends BaseCommand {
     const isColored = wantsColor(host.stdout, context.env, output.isColorless)
     await output.show(highlightedView(report.find, isColored), report.results)
     const sync = commandFor(context, 'history', 'sync')
-    if (report.damaged !== undefined) {
-      await output.warn(
-        `The mirror ${report.damaged} is damaged, so messages may be missing. Create a new one with: ${sync}`,
-      )
-    }
     output.progress(describeSearch(report, sync))
   }
 }
 
 async function loadReader() {
-  const { readMessages } = await import('../../chat/transcript/transcript-messages.ts')
+  const { readMessages } = await import('../../chat/transcript/read-transcript.ts')
   return readMessages
 }
 
 /** What was searched, so that nobody takes it for everything. */
-function describeSearch({ results, hasMore, sessions, mirror, damaged }: SearchReport, sync: string): string {
+function describeSearch({ results, hasMore, sessions, mirror }: SearchReport, sync: string): string {
   const found = results.length === 0 ? 'No message found. ' : ''
   const more = hasMore ? 'There are more messages; to see them, use --limit. ' : ''
   const inSessions = countOf(sessions, 'session')
   if (!mirror) {
-    const none = damaged === undefined ? ` There is no mirror of this service; create one with: ${sync}` : ''
-    return `${found}${more}Searched ${inSessions} on this machine.${none}`
+    return `${found}${more}Searched ${inSessions} on this machine. There is no mirror of this service; create one with: ${sync}`
   }
   const { messages, asOf, isIncomplete } = mirror
   const inMirror = `the mirror of the service (${countOf(messages, 'message')}${

@@ -55,10 +55,6 @@ export default class HistorySync extends BaseCommand {
           output.notice(`Resuming an interrupted sync. The mirror has ${countOf(messages, 'message')}.`),
         onRestart: () =>
           output.notice('The service cannot continue from there. Fetching all messages again.'),
-        onDamage: (damaged) =>
-          output.notice(
-            `The mirror ${damaged} is damaged. Starting a new one; you can delete the damaged file.`,
-          ),
         onKept: (messages) => {
           progress.end()
           output.notice(`The mirror has ${countOf(messages, 'message')}. To continue, run the same command.`)

@@ -86,10 +86,16 @@ export class LineLog {
     this.#schedule()
   }
 
-  /** The line survives the process when this returns. */
+  /** The line survives the process when this returns. If this throws, the line is not in the file. */
   appendNow(text: string): void {
     this.#add(text)
-    this.#write()
+    try {
+      this.#write()
+    } catch (error) {
+      this.#pending = ''
+      this.#pendingSize = 0
+      throw error
+    }
   }
 
   /** Flushes all lines to disk before it returns. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findTurns } from '../../../src/chat/resume/resume-transcript.ts'
-import { buildTranscript } from '../../../src/chat/transcript/build-transcript.ts'
+import { buildTranscript } from '../../../src/chat/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
 import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'

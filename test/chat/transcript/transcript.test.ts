@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { readHeadAndTail, readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
+import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
 import { renderTranscript, replayTurn } from '../../../src/chat/transcript/render-transcript.ts'
 import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
@@ -113,24 +113,6 @@ describe('a transcript', () => {
     })
   })
 
-  it('is listed without reading long reasoning', () => {
-    withDirectory((directory) => {
-      const text = 'x'.repeat(16 * 1024)
-      const long = Array.from({ length: 20 }, (): TranscriptLine => ({ type: 'reasoning', turn: 1, text }))
-      const [asked, ...rest] = reasoned
-      const path = write(directory, [
-        ...(asked ? [asked] : []),
-        ...long,
-        ...rest,
-        ...answered(2, 'And?', 'So'),
-      ])
-      expect(readHeadAndTail(path).turns.map(({ number, reasoning }) => [number, reasoning])).to.deep.equal([
-        [1, undefined],
-        [2, undefined],
-      ])
-    })
-  })
-
   it('restores what was written', () => {
     withDirectory((directory) => {
       const path = write(directory, [
@@ -170,6 +152,7 @@ describe('a transcript', () => {
           at,
           user: 'Hi\nthere',
           reply: 'Hello \ud83d',
+          repliedAt: at,
           status: 'complete',
           contextId: 'c1',
           id: 'm1',
@@ -310,9 +293,7 @@ describe('a transcript', () => {
     withDirectory((directory) => {
       const path = join(directory, 's.jsonl')
       expect(thrownFailure(() => readTranscript(path)).kind).to.equal('not_found')
-      expect(thrownFailure(() => TranscriptWriter.reopen(path, readHeadAndTail(path))).kind).to.equal(
-        'not_found',
-      )
+      expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('not_found')
       expect(readdirSync(directory)).to.deep.equal([])
     })
   })
@@ -321,17 +302,15 @@ describe('a transcript', () => {
     withDirectory((directory) => {
       const first = TranscriptWriter.create(directory, about, systemClock)
       first.append({ type: 'user', turn: 1, at, text: 'Hi' })
-      const refused = thrownFailure(() => TranscriptWriter.reopen(first.path, readHeadAndTail(first.path)))
+      const refused = thrownFailure(() => TranscriptWriter.reopen(first.path))
       expect(refused).to.include({ kind: 'conflict' })
       expect(refused.message).to.include(first.id)
       // The rejected writer did not remove the lock.
-      expect(
-        thrownFailure(() => TranscriptWriter.reopen(first.path, readHeadAndTail(first.path))).kind,
-      ).to.equal('conflict')
+      expect(thrownFailure(() => TranscriptWriter.reopen(first.path)).kind).to.equal('conflict')
       first.append({ type: 'delta', turn: 1, text: 'still here' })
       first.close()
       first.close()
-      const second = TranscriptWriter.reopen(first.path, readHeadAndTail(first.path))
+      const second = TranscriptWriter.reopen(first.path)
       second.append({ type: 'delta', turn: 1, text: '!' })
       second.close()
       expect(readTranscript(first.path).turns[0]?.reply).to.equal('still here!')

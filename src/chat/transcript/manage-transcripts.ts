@@ -1,8 +1,8 @@
-import { rmSync } from 'node:fs'
+import { rmSync, statSync, utimesSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncDirectory } from '../../system/files/replace-file.ts'
-import { withStorageErrors } from './storage-errors.ts'
-import { lockTranscript } from './transcript-writer.ts'
+import { withStorageErrors } from './transcript-files.ts'
+import { lockTranscript, TranscriptWriter } from './transcript-writer.ts'
 
 /** Transcripts that no other process can open until they are released. */
 export interface LockedTranscripts {
@@ -33,5 +33,22 @@ export function lockTranscripts(paths: readonly string[]): LockedTranscripts {
       syncDirectory(dirname(path))
     },
     release,
+  }
+}
+
+/**
+ * Names a session. The time of its last use stays, because lists are in that order.
+ *
+ * @throws Failure `conflict` if another process has it open; `storage`
+ */
+export function renameTranscript(path: string, name: string): void {
+  const writer = TranscriptWriter.reopen(path)
+  try {
+    const { atime, mtime } = statSync(path)
+    writer.append({ type: 'name', name })
+    writer.sync()
+    withStorageErrors(path, 'written', () => utimesSync(path, atime, mtime))
+  } finally {
+    writer.close()
   }
 }

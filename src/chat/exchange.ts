@@ -1,0 +1,261 @@
+import type { Client } from '../client/client.ts'
+import type { ApiResponse } from '../client/response/response.ts'
+import type { ContextOwner } from '../config/last-context.ts'
+import { Failure } from '../contract/failure.ts'
+import type { Completion } from '../contract/resources/completion.ts'
+import type { SendResponse } from '../contract/resources/conversation.ts'
+import { reasoningIn } from '../contract/resources/reasoning.ts'
+import { isTokenLimit, type StreamEvent, type StreamFormat } from '../contract/resources/stream-event.ts'
+import { type Clock, isoNow } from '../system/clock.ts'
+import { maxFileBytes } from '../system/files/read-text-files.ts'
+import { Conversation, type Parameters } from './conversation.ts'
+import { fetchMessages, noMessages } from './fetch-messages.ts'
+import { Recorder } from './reply/recorder.ts'
+import { Turn } from './reply/turn.ts'
+import type { ConversationStart } from './session-options.ts'
+import { TranscriptWriter } from './transcript/transcript-writer.ts'
+
+interface OpenOptions {
+  client: Client
+  begin: ConversationStart
+  owner: ContextOwner
+  model: string | undefined
+  /** Whether the command line names the model. */
+  isModelExplicit: boolean
+  /** Those that are given replace those of an earlier conversation. */
+  parameters: Parameters
+  /** Directory of the transcripts. Undefined if nothing is recorded. */
+  sessionsDirectory: (() => string) | undefined
+  /** Called at most once. The exchange continues without being recorded. */
+  onLost(failure: Failure): void
+  clock: Clock
+  signal: AbortSignal
+}
+
+/**
+ * Opens a conversation for one message. Requests nothing, except the messages of a context that continues
+ * with parameters.
+ *
+ * @throws Failure if the conversation cannot be read; never because the exchange cannot be recorded
+ */
+export async function openExchange(options: OpenOptions): Promise<Exchange> {
+  const { client, clock, signal, onLost } = options
+  const { conversation, earlier } = await openConversation(options)
+  const opened = openWriter(options, conversation, earlier)
+  const recorder = new Recorder(opened?.writer, opened?.turns ?? 0, clock, onLost)
+  return new Exchange({ client, conversation, recorder, clock, signal })
+}
+
+interface Opened {
+  conversation: Conversation
+  /** The transcript to which the exchange is appended. Undefined for a new one. */
+  earlier?: { path: string; turns: number } | undefined
+}
+
+async function openConversation(options: OpenOptions): Promise<Opened> {
+  const { begin, model, isModelExplicit, parameters } = options
+  if (begin.kind === 'transcript') {
+    const { readTranscript } = await import('./transcript/read-transcript.ts')
+    const transcript = readTranscript(begin.path)
+    const conversation = Conversation.ofTranscript(transcript)
+    if (isModelExplicit || conversation.model === undefined) conversation.model = model
+    Object.assign(conversation.parameters, parameters)
+    return { conversation, earlier: { path: begin.path, turns: transcript.turns.at(-1)?.number ?? 0 } }
+  }
+  const conversation = new Conversation()
+  conversation.model = model
+  conversation.parameters = parameters
+  if (begin.kind === 'context') conversation.contextId = begin.id
+  if (conversation.hasParameters) conversation.mode = 'completions'
+  if (begin.kind === 'new') return { conversation }
+  if (conversation.mode === 'context') {
+    return { conversation, earlier: await findOwnTranscript(options, begin.id) }
+  }
+  conversation.messages = await fetchMessages(options.client, begin.id, options.signal)
+  if (conversation.messages.length === 0) throw noMessages(begin.id)
+  return { conversation }
+}
+
+/** The transcript of a context, if this machine has one. */
+async function findOwnTranscript(
+  { sessionsDirectory, owner, onLost }: OpenOptions,
+  contextId: string,
+): Promise<Opened['earlier']> {
+  if (sessionsDirectory === undefined) return undefined
+  const { findTranscriptOfContext } = await import('./transcript/list-transcripts.ts')
+  return unlessLost(onLost, () => {
+    return findTranscriptOfContext(sessionsDirectory(), owner, contextId)
+  })
+}
+
+/** Continues the transcript, or begins a new one if there is none or another process has it open. */
+function openWriter(
+  { sessionsDirectory, owner, clock, onLost }: OpenOptions,
+  conversation: Conversation,
+  earlier: Opened['earlier'],
+): { writer: TranscriptWriter; turns: number } | undefined {
+  if (sessionsDirectory === undefined) return undefined
+  return unlessLost(onLost, () => {
+    const existing = earlier && TranscriptWriter.reopenUnlessOpen(earlier.path)
+    const { profile = null, baseUrl = null } = owner
+    const writer = existing ?? TranscriptWriter.create(sessionsDirectory(), { profile, baseUrl }, clock)
+    const at = isoNow(clock)
+    writer.append(conversation.optionsLine(at))
+    const isNew = existing === undefined
+    const { messages, contextId, mode } = conversation
+    // The service has the earlier messages.
+    if (isNew && mode === 'context') conversation.lacksBeginning = contextId !== undefined
+    if (isNew && (messages.length > 0 || conversation.lacksBeginning)) {
+      writer.append(conversation.conversationLine(at))
+    }
+    return { writer, turns: existing ? (earlier?.turns ?? 0) : 0 }
+  })
+}
+
+function unlessLost<T>(onLost: (failure: Failure) => void, work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    onLost(error)
+    return undefined
+  }
+}
+
+interface ExchangeOptions {
+  client: Client
+  conversation: Conversation
+  recorder: Recorder
+  clock: Clock
+  signal: AbortSignal
+}
+
+/** One message outside of a session, and its reply. The message is recorded before it is sent. */
+export class Exchange {
+  readonly #options: ExchangeOptions
+  #turn: Turn | undefined
+  #isLarge = false
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+  }
+
+  /** The context of the service in which a reply has begun. */
+  get contextId(): string | undefined {
+    return this.#turn?.hasBegun && !this.isCompletion ? this.#options.conversation.contextId : undefined
+  }
+
+  /** Whether the reply is a completion, which is not in the history of the service. */
+  get isCompletion(): boolean {
+    return this.#options.conversation.mode === 'completions'
+  }
+
+  /** Whether the reply has reached its maximum number of tokens. */
+  get isCutShort(): boolean {
+    return isTokenLimit(this.#turn?.outcome.end?.finishReason)
+  }
+
+  /** See `Turn`. */
+  get emptiness(): Turn['emptiness'] {
+    return this.#turn?.emptiness
+  }
+
+  /**
+   * Ends the record, also of a reply that is still arriving when the process ends. Each attempt to send a large
+   * message that the service refuses would leave a copy of it, so that one is deleted.
+   */
+  close(): void {
+    this.#turn?.end(true)
+    const { status } = this.#turn?.outcome.failure ?? {}
+    if (this.#isLarge && (status === 400 || status === 413)) this.#options.recorder.discard()
+    this.#options.recorder.close()
+  }
+
+  /** Requests the reply as events. Each is recorded before it is returned. */
+  async *stream(message: string, format: StreamFormat | undefined): AsyncGenerator<StreamEvent, void> {
+    const turn = this.#begin(message)
+    try {
+      for await (const event of await turn.stream(format)) {
+        turn.take(event)
+        turn.flush()
+        yield event
+      }
+    } catch (error) {
+      turn.fail(error)
+      throw error
+    } finally {
+      turn.end()
+    }
+  }
+
+  /**
+   * Requests the reply in one piece.
+   *
+   * @param isStreamed whether the service sends it as a stream, so that it may take long. A completion is
+   *   the body that the service sent, so it is never streamed.
+   */
+  async send(
+    message: string,
+    { isStreamed }: { isStreamed: boolean },
+  ): Promise<ApiResponse<SendResponse | Completion>> {
+    const { client, conversation } = this.#options
+    const turn = this.#begin(message)
+    const onEvent = (event: StreamEvent): void => turn.take(event)
+    try {
+      if (this.isCompletion) {
+        const response = await client.chat.complete(conversation.completionRequest(message))
+        for (const event of eventsOfCompletion(response.body)) turn.take(event)
+        return response
+      }
+      const request = conversation.sendRequest(message)
+      if (isStreamed) return await client.chat.collect(request, { onEvent })
+      const response = await client.chat.send(request)
+      for (const event of eventsOfMessage(response.body)) turn.take(event)
+      return response
+    } catch (error) {
+      turn.fail(error)
+      throw error
+    } finally {
+      turn.end()
+    }
+  }
+
+  #begin(prompt: string): Turn {
+    const turn = new Turn({ ...this.#options, prompt })
+    this.#isLarge = Buffer.byteLength(prompt) > maxFileBytes
+    this.#turn = turn
+    return turn
+  }
+}
+
+/** A reply that arrived in one piece, as the events of a stream. */
+function eventsOfMessage(body: SendResponse | undefined): StreamEvent[] {
+  const { id, context_id: contextId, response } = body ?? {}
+  const named = { ...(id && { id }), ...(contextId && { contextId }) }
+  const finishReason = body?.['finish_reason']
+  const reason = typeof finishReason === 'string' && { finishReason }
+  return [{ type: 'start', ...named }, ...wholeReply(response ?? '', { ...named, ...reason })]
+}
+
+/** The same for a completion. */
+function eventsOfCompletion({ id, model, usage, choices }: Completion = {}): StreamEvent[] {
+  const all = Array.isArray(choices) ? choices : []
+  const choice = all.find(({ message }) => typeof message?.content === 'string') ?? all[0]
+  const reasoning = reasoningIn(choice?.message)
+  const named = { ...(id && { id }) }
+  const finishReason = choice?.finish_reason
+  return [
+    { type: 'start', ...named, ...(model && { model }) },
+    ...(reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning } as const]),
+    ...(usage ? [{ type: 'usage', usage } as const] : []),
+    ...wholeReply(choice?.message?.content ?? '', { ...named, ...(finishReason && { finishReason }) }),
+  ]
+}
+
+function wholeReply(
+  text: string,
+  more: { id?: string; contextId?: string; finishReason?: string },
+): StreamEvent[] {
+  const end = { type: 'end', complete: true, verified: true, ...more, text } as const
+  return text === '' ? [end] : [{ type: 'delta', text }, end]
+}
