@@ -87,7 +87,12 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   table: { files: ['view/format/table.ts'] },
   export: { files: ['history/export-history.ts'] },
   mirror: {
-    files: ['history/sync-history.ts', 'history/search-messages.ts', 'history/transcript-index.ts'],
+    files: [
+      'history/sync-history.ts',
+      'history/search-messages.ts',
+      'history/search-query.ts',
+      'history/transcript-index.ts',
+    ],
   },
   'change-recorder': { files: ['activity/change-recorder.ts'] },
   activity: { files: ['activity/read-activity.ts'] },

@@ -20,33 +20,36 @@ export type ConversationStart =
 
 export type SessionStyle = TextStyle & EditorStyle
 
-/** The environment of a session, and the options of the command line. */
-export interface SessionOptions {
-  terminal: Terminal
-  connect(observe: ClientOptions['observe']): Promise<Client>
-  clock: Clock
-  /** Ends the session, for example on SIGTERM. */
-  signal: AbortSignal
+/** How a session begins, by the command line. */
+interface SessionStart {
   begin: ConversationStart
   /** The first message. */
   message: string | undefined
   /** The system message. */
   system: string | undefined
-  /** Whether messages and replies are recorded. */
-  isRecorded: boolean
+  model: string | undefined
+  /** Whether the command line names the model. */
+  isModelExplicit: boolean
+}
+
+/** The service of a session. */
+interface SessionService {
+  connect(observe: ClientOptions['observe']): Promise<Client>
+  /** Display name of the service. */
+  serviceName: string
   /** The service and profile that the conversations belong to. */
   owner: ContextOwner
   /** The name of the profile in use. */
   profile?: string | undefined
-  /** Display name of the service. */
-  serviceName: string
-  model: string | undefined
   aliases: ModelAliases
   /** Whether the first listed model replies if none is chosen, and to ask for the list costs no quota. */
   firstModelReplies: boolean
-  /** Whether the command line names the model. */
-  isModelExplicit: boolean
   streamFormat: StreamFormat | undefined
+}
+
+/** How a session looks. */
+interface SessionAppearance {
+  terminal: Terminal
   /** Raw text, and nothing on the screen that changes by itself. */
   isPlain: boolean
   /** Undefined with `isPlain`. */
@@ -55,6 +58,10 @@ export interface SessionOptions {
   link: ((text: string, url: string) => string) | undefined
   /** Omit notes: see `SessionOutput`. */
   isQuiet: boolean
+}
+
+/** The files and programs of this machine that a session uses. */
+interface SessionMachine {
   directories: Directories
   platform: NodeJS.Platform
   env: NodeJS.ProcessEnv
@@ -62,12 +69,32 @@ export interface SessionOptions {
   cwd: string | undefined
   /** Maximum size of a file in a message (default: 1 MiB). */
   maxFileBytes: number | undefined
+  /** Whether messages and replies are recorded. */
+  isRecorded: boolean
   /** Directory that contains the transcripts. */
   sessionsDirectory: string
   /** File with the input history. Undefined keeps it in memory. */
   inputHistoryPath: string | undefined
   /** Value of `$VISUAL` or `$EDITOR`. */
   editorCommand: string | undefined
+}
+
+/** A message that /search finds. */
+interface FoundMessage {
+  time: string | null
+  role: string | null
+  session_id: string | null
+  context_id: string | null
+  snippet: string
+}
+
+/** The environment of a session, and the options of the command line. */
+export interface SessionOptions extends SessionStart, SessionService, SessionAppearance, SessionMachine {
+  clock: Clock
+  /** Ends the session, for example on SIGTERM. */
+  signal: AbortSignal
+  /** Finds messages of the owner, the newest first. @throws Failure `usage` if there is no word to search */
+  search(words: string): Promise<{ results: readonly FoundMessage[]; hasMore: boolean }>
   /** Records the conversation as the last one of this profile. @throws Error with a message for the person */
   rememberContext(contextId: string): Promise<void>
   /** The command that resumes a session, of this connection or of another profile. */

@@ -19,6 +19,7 @@ import type { Directories } from '../system/files/directories.ts'
 import { chooseBeginning } from './chat/choose-beginning.ts'
 import { fileFlags, readSystem, systemFlag } from './chat/message.ts'
 import { offerModelServer } from './chat/offer-model-server.ts'
+import { searchHistory } from './history/search-history.ts'
 
 export default class Chat extends BaseCommand {
   static override summary = 'Start a chat session'
@@ -124,6 +125,7 @@ export default class Chat extends BaseCommand {
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberContext(directories, owner, id),
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
+      search: (words) => searchHistory(context, words),
       showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure: (failure) => describeFailure(failure, context.connection()),
     })

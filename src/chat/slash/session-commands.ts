@@ -1,9 +1,8 @@
 import { extname } from 'node:path'
-import type { ContextOwner } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
+import { localTime } from '../../view/format/local-time.ts'
 import type { Session } from '../session.ts'
-import { listTranscripts } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import { renderTranscript, type TranscriptFormat } from '../transcript/render-transcript.ts'
 import { saveText } from './save-text.ts'
@@ -26,13 +25,22 @@ export const sessionCommands: readonly SlashCommand[] = [
   {
     name: 'search',
     argument: 'WORDS',
-    summary: 'Search the sessions with this service and profile',
-    run: (session, words) => {
+    summary: 'Search the messages with this service and profile, as history search does',
+    run: async (session, words) => {
       if (words === '')
         throw new Failure('usage', 'Missing search text', { hint: 'For example: /search write-ahead log' })
-      const { sessionsDirectory, owner } = session.options
-      const found = searchTranscripts(sessionsDirectory, owner, words, session.screen.columns)
-      session.output.show(found.length === 0 ? `No matches for "${words}".` : found.join('\n'))
+      const { results, hasMore } = await session.options.search(words)
+      const lines = results.map(({ time, role, session_id, context_id, snippet }) => {
+        const place = session_id ?? context_id ?? ''
+        return truncateToWidth(
+          [place, time === null ? '' : localTime(time), `${role ?? ''}: ${snippet}`]
+            .filter(Boolean)
+            .join('  '),
+          session.screen.columns,
+        ).text
+      })
+      if (hasMore) lines.push('… and more. Find them with: chatctl history search')
+      session.output.show(lines.length === 0 ? `No matches for "${words}".` : lines.join('\n'))
     },
   },
   {
@@ -115,34 +123,4 @@ function countTurns({ turns, path }: Session['recorder']): string {
   const recorded = path === undefined || turns === 0 ? [] : readTranscript(path).turns
   const failed = recorded.filter(({ reply }) => reply === '').length
   return failed === 0 ? `${turns}` : `${turns}, ${failed} of them without a reply`
-}
-
-/** Maximum number of matches that a search shows. */
-const maxMatches = 30
-
-/** Characters that are shown before a match. */
-const lead = 20
-
-/**
- * Finds turns that contain a text, ignoring case. Returns one line for each, newest first: session,
- * turn, and the text around the match.
- */
-function searchTranscripts(directory: string, owner: ContextOwner, words: string, columns: number): string[] {
-  const wanted = words.toLowerCase()
-  const found: string[] = []
-  for (const { id, path } of listTranscripts(directory, owner)) {
-    for (const { number, user, reply } of readTranscript(path).turns.toReversed()) {
-      const text = [user, reply].find((message) => message.toLowerCase().includes(wanted))
-      if (text === undefined) continue
-      if (found.length === maxMatches) return [...found, '… and more']
-      found.push(truncateToWidth(`${id} turn ${number}: ${excerpt(text, wanted)}`, columns).text)
-    }
-  }
-  return found
-}
-
-function excerpt(text: string, wanted: string): string {
-  const line = text.replaceAll(/\s+/g, ' ')
-  const from = Math.max(0, line.toLowerCase().indexOf(wanted) - lead)
-  return `${from > 0 ? '…' : ''}${line.slice(from)}`
 }

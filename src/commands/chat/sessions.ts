@@ -9,7 +9,7 @@ import { chatSessionsView } from '../../view/chat/chat.ts'
 export default class ChatSessions extends BaseCommand {
   static override summary = 'List the chat sessions on this machine'
   static override description =
-    'Sessions are read from their transcripts, last used first. No request is sent. To search all messages, use history search.'
+    'Sessions are read from their transcripts, last used first. No request is sent. To search all messages, use history search, which has the same syntax.'
   static override requests = localWork
   static override view = chatSessionsView
   static override examples = [
@@ -33,14 +33,12 @@ export default class ChatSessions extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(ChatSessions)
     const { describeSummary, listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
-    const words = flags.search?.toLowerCase().split(/\s+/).filter(Boolean) ?? []
+    const { SearchQuery } = await import('../../history/search-query.ts')
+    const query = flags.search === undefined ? undefined : new SearchQuery(flags.search)
     const owner = flags.all ? undefined : context.contextOwner()
     const found = listTranscripts(context.directories.sessions, owner, {
       limit: flags.limit + 1,
-      isWanted: ({ name, firstMessage }) => {
-        const text = `${name ?? ''}\n${firstMessage ?? ''}`.toLowerCase()
-        return words.every((word) => text.includes(word))
-      },
+      isWanted: ({ name, firstMessage }) => !query || query.matches(`${name ?? ''}\n${firstMessage ?? ''}`),
     })
     const rows = found.slice(0, flags.limit).map((summary) => {
       const { profile } = summary

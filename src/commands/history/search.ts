@@ -8,6 +8,7 @@ import type { SearchReport } from '../../history/search-messages.ts'
 import { countOf } from '../../view/format/count.ts'
 import { foundMessagesView, highlightedView } from '../../view/history.ts'
 import { pastFlag } from '../service/service-flags.ts'
+import { searchHistory } from './search-history.ts'
 
 export default class HistorySearch extends BaseCommand {
   static override summary = 'Search past messages on this machine'
@@ -56,28 +57,15 @@ export default class HistorySearch extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(HistorySearch)
-    const { output, host, directories } = context
+    const { output, host } = context
     const since = flags.since === undefined ? undefined : Date.parse(flags.since)
-    const { transcriptFiles } = await import('../../chat/transcript/transcript-files.ts')
-    const { searchMessages } = await import('../../history/search-messages.ts')
-    const report = await searchMessages({
-      directories,
-      owner: context.contextOwner(),
-      words: args.words,
-      filters: { since, role: flags.role, contextId: flags.context },
-      limit: flags.limit,
-      transcripts: { files: transcriptFiles(directories.sessions), loadReader },
-    })
+    const filters = { since, role: flags.role, contextId: flags.context }
+    const report = await searchHistory(context, args.words, filters, flags.limit)
     const isColored = wantsColor(host.stdout, context.env, output.isColorless)
     await output.show(highlightedView(report.find, isColored), report.results)
     const sync = commandFor(context, 'history', 'sync')
     output.progress(describeSearch(report, sync))
   }
-}
-
-async function loadReader() {
-  const { readMessages } = await import('../../chat/transcript/read-transcript.ts')
-  return readMessages
 }
 
 /** What was searched, so that nobody takes it for everything. */

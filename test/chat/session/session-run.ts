@@ -89,6 +89,7 @@ export class SessionWorld {
       editorCommand: undefined,
       rememberContext: async (id) => void this.remembered.push(id),
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
+      search: async () => ({ results: [], hasMore: false }),
       showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure,
       ...given,

@@ -1,0 +1,19 @@
+import type { Context } from '../../cli/context/context.ts'
+import type { SearchFilters } from '../../history/message-database.ts'
+import type { SearchReport } from '../../history/search-messages.ts'
+
+const noFilters = { since: undefined, role: undefined, contextId: undefined }
+
+/** Searches the mirror and the sessions of the service and profile in use. */
+export async function searchHistory(
+  { directories, contextOwner }: Context,
+  words: string,
+  filters: SearchFilters = noFilters,
+  limit = 20,
+): Promise<SearchReport> {
+  const { transcriptFiles } = await import('../../chat/transcript/transcript-files.ts')
+  const { searchMessages } = await import('../../history/search-messages.ts')
+  const loadReader = async () => (await import('../../chat/transcript/read-transcript.ts')).readMessages
+  const transcripts = { files: transcriptFiles(directories.sessions), loadReader }
+  return searchMessages({ directories, owner: contextOwner(), words, filters, limit, transcripts })
+}
