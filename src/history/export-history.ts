@@ -1,10 +1,11 @@
-import { rmSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { type CollectOptions, collectHistory } from '../client/history/collect-history.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { DocumentFile } from '../system/files/document-file.ts'
-import { type ExportIdentity, openExportDirectory } from './export-directory.ts'
-import { PageStore } from './page-store.ts'
+import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import { PageStore, unusableExports } from './page-store.ts'
 import { type ExportFormat, type Write, type WriteOptions, writeDocument } from './write-document.ts'
 
 export interface ExportOptions
@@ -38,12 +39,12 @@ export interface ExportOptions
 export async function exportHistory(options: ExportOptions): Promise<number> {
   const { to, identity, signal, clock } = options
   const file = to === undefined ? undefined : new DocumentFile(to)
-  const directory = openExportDirectory(options.directories, identity, clock)
-  if (directory.previousPid !== undefined) file?.removeLeftovers(directory.previousPid)
-  const store = new PageStore(directory.path, clock)
+  const { path, previousPid } = openExportFile(options)
+  if (previousPid !== undefined) file?.removeLeftovers(previousPid)
+  const store = new PageStore(path, clock)
   // When the reader closes a pipe, the process ends without unwinding the stack.
   const withdrawCleanup = options.onExit((exitCode) => {
-    if (exitCode === 0) rmSync(directory.path, { recursive: true, force: true })
+    if (exitCode === 0) rmSync(path, { force: true })
   })
   try {
     if (store.messages > 0) options.onResume(store.messages)
@@ -57,7 +58,7 @@ export async function exportHistory(options: ExportOptions): Promise<number> {
     signal.throwIfAborted()
     await file?.finish()
     store.close()
-    rmSync(directory.path, { recursive: true, force: true })
+    rmSync(path, { force: true })
     return written
   } catch (error) {
     await file?.discard()
@@ -66,7 +67,7 @@ export async function exportHistory(options: ExportOptions): Promise<number> {
       options.onKept(store.messages)
     } else {
       store.close()
-      rmSync(directory.path, { recursive: true, force: true })
+      rmSync(path, { force: true })
     }
     throw error
   } finally {
@@ -80,4 +81,84 @@ async function collect(options: ExportOptions, store: PageStore): Promise<void> 
   options.onRestart()
   store.clear()
   await collectHistory(collecting)
+}
+
+/** Pages of another version of chatctl are not used. */
+const formatVersion = 2
+
+/** Pages of an interrupted run are deleted after this time, in ms. */
+const maxAge = 7 * 86_400_000
+
+/** Identifies an export. Two exports in different formats are the same one. */
+export interface ExportIdentity {
+  /** Base URL; undefined for the embedded service. */
+  service: string | undefined
+  /** Identifies the user: a profile, a key. */
+  owner: readonly string[]
+  context: string | undefined
+  /** The text of the flag. */
+  since: string | undefined
+}
+
+/**
+ * Opens the file for the pages of a run. Its name ends with the process ID of the run. The file of a process that has
+ * ended is taken over, so that concurrent runs never share one.
+ *
+ * @returns its path, and the process ID of an interrupted run
+ * @throws Failure `storage`
+ */
+function openExportFile({ directories, identity, clock }: ExportOptions): {
+  path: string
+  previousPid?: number
+} {
+  const all = join(directories.state, 'exports')
+  const name = nameOf(identity)
+  const path = join(all, `${name}-${process.pid}`)
+  try {
+    makePrivateDirectory(all)
+    removeOld(all, clock)
+    for (const entry of readdirSync(all)) {
+      const pid = Number(entry.slice(name.length + 1))
+      if (!entry.startsWith(`${name}-`) || (pid !== process.pid && isRunning(pid))) continue
+      if (takeOver(join(all, entry), path)) return { path, previousPid: pid }
+    }
+    return { path }
+  } catch (cause) {
+    throw unusableExports(all, cause)
+  }
+}
+
+/** A digest, because the owner may contain a key. */
+function nameOf({ service, owner, context, since }: ExportIdentity): string {
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  const all = JSON.stringify([formatVersion, service ?? null, owner, context ?? null, since ?? null])
+  return createHash('sha256').update(all).digest('hex').slice(0, 24)
+}
+
+/** @returns false if another run has already taken it over */
+function takeOver(left: string, path: string): boolean {
+  try {
+    renameSync(left, path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function removeOld(all: string, clock: Clock): void {
+  for (const entry of readdirSync(all)) {
+    const path = join(all, entry)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats && clock.now() - stats.mtimeMs > maxAge) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    // EPERM: the process ID now belongs to another user.
+    return false
+  }
 }

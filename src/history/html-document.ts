@@ -1,8 +1,8 @@
 import type { HistoryMessage } from '../contract/resources/conversation.ts'
 import { closeDocument, openDocument } from '../pages/document.ts'
 import { Html, html } from '../pages/html.ts'
+import { textOf } from './markdown-document.ts'
 import { markdownToHtml } from './markdown-to-html.ts'
-import { textOf } from './message-text.ts'
 
 /** A single file that loads nothing and runs no script, whatever the messages contain. */
 export const htmlDocument = {

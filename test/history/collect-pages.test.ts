@@ -102,7 +102,7 @@ describe('the pages of an export', function () {
   }
 
   async function collect(client: Client): Promise<HistoryMessage[][]> {
-    const store = new PageStore(directory.path, systemClock)
+    const store = new PageStore(join(directory.path, 'pages'), systemClock)
     try {
       await collectInto(store, client)
       return store.pages.map((page) =>
@@ -161,7 +161,7 @@ describe('the pages of an export', function () {
         const stored = storedAt(Array.from({ length: count }, (_, index) => index))
         const service = historyService({ ...reading, largest: Math.max(3, reading.largest) }, stored)
         for (const { requests, cut, added } of all) {
-          const store = new PageStore(directory.path, systemClock)
+          const store = new PageStore(join(directory.path, 'pages'), systemClock)
           const broken: typeof script = {
             choose: (request, index) => (index < requests ? service.choose(request, index) : hangUp),
           }
@@ -172,7 +172,7 @@ describe('the pages of an export', function () {
           const next = stored.length
           stored.push(...storedAt(Array.from({ length: next + added }, (_, index) => index)).slice(next))
         }
-        const store = new PageStore(directory.path, systemClock)
+        const store = new PageStore(join(directory.path, 'pages'), systemClock)
         const { failure } = await read(service, async (client) => collectInto(store, client).then(() => []))
         expect(failure).to.equal(undefined)
         const chunks: Buffer[] = []

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { delayed, type FaultServer, startFaultServer } from '../support/fault-server.ts'
@@ -110,7 +110,7 @@ export function testResume(
     })
 
     it('uses only pages that are complete on disk', async () => {
-      for (const damage of [cutPage, cutHead, spoilPage]) {
+      for (const damage of [cutPage, cutHead]) {
         sandbox.remove()
         sandbox = createSandbox()
         await server?.close()
@@ -124,18 +124,10 @@ export function testResume(
   })
 }
 
-function cutPage(directory: string): void {
-  const path = join(directory, 'pages')
+function cutPage(path: string): void {
   truncateSync(path, readFileSync(path).length - 10)
 }
 
-function cutHead(directory: string): void {
-  appendFileSync(join(directory, 'pages'), '{"part":0,"si')
-}
-
-function spoilPage(directory: string): void {
-  const path = join(directory, 'pages')
-  const bytes = readFileSync(path)
-  bytes.fill(0, bytes.length - 50)
-  writeFileSync(path, bytes)
+function cutHead(path: string): void {
+  appendFileSync(path, '[{"part":0,"mess')
 }

@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { beforeWalk } from '../../src/client/history/walk-history.ts'
@@ -6,7 +5,6 @@ import type { HistoryMessage } from '../../src/contract/resources/conversation.t
 import { PageStore } from '../../src/history/page-store.ts'
 import { writeDocument } from '../../src/history/write-document.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { storedAt } from '../support/history-service.ts'
 import { startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
@@ -29,21 +27,9 @@ testResume(
 )
 
 describe('a resumed export', () => {
-  it('begins again if another version of chatctl stored the pages', () => {
-    const directory = makeEmptyDirectory()
-    for (const line of [...storedAt([0, 1]), null, 1, [], { part: 0 }, { size: 0 }, { part: 0, size: -1 }]) {
-      writeFileSync(join(directory.path, 'pages'), `${JSON.stringify(line)}\n`)
-      const store = new PageStore(directory.path, systemClock)
-      expect(store.parts).to.deep.equal([])
-      store.close()
-      expect(readFileSync(join(directory.path, 'pages'), 'utf8')).to.equal('')
-    }
-    directory.remove()
-  })
-
   it('counts the messages that it writes, without earlier ones before --since', async () => {
     const sandbox = createSandbox()
-    const store = new PageStore(sandbox.home, systemClock)
+    const store = new PageStore(join(sandbox.home, 'pages'), systemClock)
     store.append(0, storedAt([0, 1, 2]) as HistoryMessage[], beforeWalk)
     store.endPart(0, 'ended')
     const written = await writeDocument({
