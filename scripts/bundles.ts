@@ -61,7 +61,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   talk: { files: ['chat/run-session.ts'] },
   transcript: {
     files: [
-      'chat/find-last-conversation.ts',
+      'chat/transcript/list-transcripts.ts',
       'chat/transcript/list-transcripts.ts',
       'chat/transcript/manage-transcripts.ts',
       'chat/transcript/read-transcript.ts',

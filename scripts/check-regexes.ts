@@ -15,8 +15,8 @@ const root = resolve(import.meta.dirname, '..')
 export const bounded: Record<string, Record<string, string>> = {
   'src/view/format/wrap-words.ts': { '^(.*?:) ((?:chatctl|': 'hints, which chatctl composes' },
   'src/view/format/count.ts': { '\\B(?=(\\d{3})+$)': 'a number of JavaScript has at most 22 digits' },
-  'src/chat/complete-path.ts': { '(?<=^|[\\s([{])@': 'the last 4,096 characters before the cursor' },
-  'src/history/words.ts': {
+  'src/chat/attachments.ts': { '(?<=^|[\\s([{])@': 'the last 4,096 characters before the cursor' },
+  'src/history/search-query.ts': {
     '[\\p{Script=Han}': 'classes of characters; the checker does not know the flag v',
   },
   'src/auth/credentials/keychain-failure.ts': { 'native binding|': 'a message of the system' },

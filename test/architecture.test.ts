@@ -233,7 +233,7 @@ describe('the architecture', () => {
       // Flags of busctl.
       'auth/credentials/call-keychain-apart.ts',
       // `--force` of a command of the session.
-      'chat/slash/choose-model.ts',
+      'chat/slash/parameter-commands.ts',
     ]
     const found = files
       .filter((file) => !edge.includes(layerOf(file)))

@@ -1,10 +1,12 @@
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { basename, dirname, resolve, sep } from 'node:path'
 import { withoutTrailing } from '../contract/notation/without-trailing.ts'
 import { joinFiles, splitFiles, type TextFile } from '../contract/resources/file-block.ts'
+import type { Directories } from '../system/files/directories.ts'
 import { maxFileBytes, readEach, readTextFileAt } from '../system/files/read-text-files.ts'
+import type { Completions } from '../terminal/editor/completer.ts'
 import { describeBytes } from '../view/format/describe-bytes.ts'
-import { expandHome, type FileLocation } from './slash/save-text.ts'
 
 /** `@path` or `@"path"` as a word. */
 const mention = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"]+))/g
@@ -114,4 +116,64 @@ export class Attachments {
 /** `a.ts (1.2 KiB), b.ts (30 bytes)`. */
 export function describeFiles(files: readonly TextFile[]): string {
   return files.map(({ name, content }) => `${name} (${describeBytes(Buffer.byteLength(content))})`).join(', ')
+}
+
+/** Base of file names. */
+export interface FileLocation {
+  directories: Pick<Directories, 'home'>
+  /** Undefined for the working directory of the process. */
+  cwd: string | undefined
+}
+
+export function expandHome(path: string, { directories }: FileLocation): string {
+  // Windows has two separators.
+  const isInHome = path === '~' || path.startsWith('~/') || path.startsWith(`~${sep}`)
+  return isInHome ? directories.home + path.slice(1) : path
+}
+
+const noCompletions: Completions = { start: 0, candidates: [] }
+
+/**
+ * Completes a path.
+ *
+ * @param from index of the path in the line
+ */
+export async function completePath(typed: string, from: number, place: FileLocation): Promise<Completions> {
+  const name = typed.endsWith('/') ? '' : basename(typed)
+  const start = from + typed.length - name.length
+  const directory = resolve(place.cwd ?? '', typed === name ? '.' : dirname(`${expandHome(typed, place)}x`))
+  try {
+    const entries = await readdir(directory, { withFileTypes: true })
+    const found = entries.filter(
+      (entry) => entry.name.startsWith(name) && (name !== '' || !entry.name.startsWith('.')),
+    )
+    return {
+      start,
+      candidates: found.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort(),
+    }
+  } catch {
+    return noCompletions
+  }
+}
+
+/**
+ * Completes `@path` at the end of a line. A path with a space is quoted.
+ *
+ * @param before the line up to the cursor
+ */
+export async function completeMention(before: string, place: FileLocation): Promise<Completions> {
+  const [mention, quoted, word] =
+    /(?<=^|[\s([{])@(?:"([^"]*)|([^\s"]*))$/.exec(before.slice(-maxPathLength)) ?? []
+  if (mention === undefined) return noCompletions
+  const typed = quoted ?? word ?? ''
+  const from = before.length - typed.length
+  const { start, candidates } = await completePath(typed, from, place)
+  const isQuoted = quoted !== undefined || candidates.some((name) => /\s/.test(name))
+  if (!isQuoted) return { start, candidates }
+  const directory = typed.slice(0, start - from)
+  return {
+    start: before.length - mention.length,
+    // A directory stays open, so that its path can continue.
+    candidates: candidates.map((name) => `@"${directory}${name}${name.endsWith('/') ? '' : '"'}`),
+  }
 }

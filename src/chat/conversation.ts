@@ -1,3 +1,5 @@
+import type { Client } from '../client/client.ts'
+import { Failure } from '../contract/failure.ts'
 import type { CompletionRequest, Message } from '../contract/resources/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/resources/conversation.ts'
 import { testProgramModel } from '../contract/test-program.ts'
@@ -167,4 +169,27 @@ function withReplies(messages: readonly Message[]): Message[] {
 export function toMessages({ role, content }: HistoryMessage): Message[] {
   if (typeof content !== 'string') return []
   return role === 'user' || role === 'assistant' || role === 'system' ? [{ role, content }] : []
+}
+
+/**
+ * Fetches all messages of a context of the service, oldest first.
+ *
+ * @throws Failure of the service; the reason of the signal
+ */
+export async function fetchMessages(
+  client: Client,
+  contextId: string,
+  signal: AbortSignal,
+): Promise<Message[]> {
+  const pages: Message[][] = []
+  for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
+    pages.unshift(messages.flatMap(toMessages))
+  }
+  return pages.flat()
+}
+
+export function noMessages(contextId: string): Failure {
+  return new Failure('not_found', `No messages of context "${contextId}" in the history of the service`, {
+    advice: [{ code: 'list_sessions' }],
+  })
 }

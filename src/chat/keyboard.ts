@@ -1,5 +1,5 @@
+import type { EditorEvent, EditorOptions } from '../terminal/editor/completer.ts'
 import { Editor } from '../terminal/editor/editor.ts'
-import type { EditorEvent, EditorOptions } from '../terminal/editor/editor-options.ts'
 import { InputHistory } from '../terminal/editor/input-history.ts'
 import { KeyDecoder } from '../terminal/editor/key-decoder.ts'
 import { LineInput, type SessionInput } from '../terminal/input.ts'

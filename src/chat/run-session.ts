@@ -1,7 +1,7 @@
 import type { ClientEvent } from '../client/client-event.ts'
 import { Failure } from '../contract/failure.ts'
 import { splitFiles } from '../contract/resources/file-block.ts'
-import { loadHighlight } from '../terminal/markdown/highlight.ts'
+import { loadHighlight } from '../terminal/markdown/code-block.ts'
 import { countOf } from '../view/format/count.ts'
 import type { Entry } from './keyboard.ts'
 import { sendPrompt } from './reply/send-prompt.ts'

@@ -6,9 +6,9 @@ import type { Failure } from '../contract/failure.ts'
 import type { StreamFormat } from '../contract/resources/stream-event.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
-import type { EditorStyle } from '../terminal/editor/editor-options.ts'
+import type { EditorStyle } from '../terminal/editor/completer.ts'
 import type { TextStyle } from '../terminal/markdown/text-style.ts'
-import type { Terminal } from '../terminal/screen/terminal.ts'
+import type { Terminal } from '../terminal/screen/screen.ts'
 
 /** The conversation that a session starts with. */
 export type ConversationStart =

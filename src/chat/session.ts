@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts'
 import { Failure } from '../contract/failure.ts'
 import { splitFiles } from '../contract/resources/file-block.ts'
 import { editOutside } from '../system/external-editor.ts'
-import type { Highlight } from '../terminal/markdown/highlight.ts'
+import type { Highlight } from '../terminal/markdown/code-block.ts'
 import { MarkdownWriter } from '../terminal/markdown/markdown-writer.ts'
 import { PlainWriter, type ReplyWriter } from '../terminal/markdown/plain-writer.ts'
 import { plainStyle } from '../terminal/markdown/text-style.ts'
@@ -11,12 +11,11 @@ import { Status } from '../terminal/screen/status.ts'
 import { Attachments } from './attachments.ts'
 import { Conversation } from './conversation.ts'
 import { Keyboard, type KeyboardHost } from './keyboard.ts'
-import { PlainReasoningWriter, ReasoningWriter } from './reply/reasoning-writer.ts'
 import { Recorder } from './reply/recorder.ts'
 import type { PartialReply } from './reply/recover-reply.ts'
-import { silentWriter } from './reply/reply-display.ts'
+import { PlainReasoningWriter, ReasoningWriter, silentWriter } from './reply/reply-display.ts'
 import { stopped, type UnsentPrompt } from './reply/send-prompt.ts'
-import type { OpenedConversation } from './resume/resume-transcript.ts'
+import type { OpenedConversation } from './resume/open-conversation.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { SessionOutput } from './session-output.ts'
 
@@ -214,4 +213,22 @@ class Models {
 /** A message as it is typed. A message that begins with a slash needs two, or it would be a command. */
 export function asTyped(message: string): string {
   return message.startsWith('/') ? `/${message}` : message
+}
+
+type Candidates = readonly string[] | ReadonlyMap<string, string>
+
+/** A command of the session, typed as `/name`. */
+export interface SlashCommand {
+  name: string
+  /** Another name, known from other programs. */
+  alias?: string
+  /** As the help shows it. Undefined if the command takes no argument. */
+  argument?: string
+  summary: string
+  /** @throws Failure, which the session shows before it continues */
+  run(session: Session, argument: string): void | Promise<void>
+  /** Completions of the argument. A map has what each is, which also finds it. */
+  candidates?(session: Session, typed: string): Candidates | Promise<Candidates>
+  /** Whether the argument is a path. */
+  takesPath?: boolean
 }

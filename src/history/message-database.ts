@@ -4,8 +4,7 @@ import { digestOf } from '../client/history/message-keys.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import { isBusy, isDamaged, isDiskFull, loadSqlite } from '../system/sqlite.ts'
-import type { SearchQuery } from './search-query.ts'
-import { indexedText } from './words.ts'
+import { indexedText, type SearchQuery } from './search-query.ts'
 
 /** A message, as it is stored and found. */
 export interface StoredMessage {

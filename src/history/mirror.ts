@@ -1,12 +1,17 @@
+import { dirname, join } from 'node:path'
 import type { HistoryStore, Part, PartEnding } from '../client/history/collect-history.ts'
-import { keysOf, type SeenMessages } from '../client/history/message-keys.ts'
+import { digestOf, keysOf, type SeenMessages } from '../client/history/message-keys.ts'
 import type { HistoryPosition } from '../client/history/walk-history.ts'
 import type { ApiResponse } from '../client/response/response.ts'
+import type { ContextOwner } from '../config/last-context.ts'
+import { Failure } from '../contract/failure.ts'
 import { isRecord } from '../contract/notation/exact-json.ts'
 import type { HistoryMessage, HistoryPage } from '../contract/resources/conversation.ts'
 import { cursorOf, timeOf } from '../contract/resources/history-order.ts'
-import { MessageDatabase, type StoredMessage } from './message-database.ts'
-import type { MirrorOwner } from './mirror-file.ts'
+import type { Directories } from '../system/files/directories.ts'
+import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import { tryProcessLock } from '../system/files/process-lock.ts'
+import { MessageDatabase, type StoredMessage, storageError } from './message-database.ts'
 
 /** What a mirror says about itself. */
 export interface MirrorFacts extends MirrorOwner {
@@ -231,4 +236,42 @@ function storedForm(message: HistoryMessage): StoredMessage {
     messageId: cursorOf(message, 'id') ?? null,
     text: typeof content === 'string' ? content : content == null ? '' : JSON.stringify(content),
   }
+}
+
+/** Whose history a mirror contains. */
+export interface MirrorOwner {
+  profile: string | null
+  /** Null for the embedded service. */
+  baseUrl: string | null
+}
+
+/** The directory of the mirrors, and of the index of transcripts. */
+export function mirrorsDirectory({ data }: Directories): string {
+  return join(data, 'mirrors')
+}
+
+export function ownerOf({ profile, baseUrl }: ContextOwner): MirrorOwner {
+  return { profile: profile ?? null, baseUrl: baseUrl ?? null }
+}
+
+/** The file of a mirror. */
+export function mirrorPath(directory: string, { profile, baseUrl }: MirrorOwner): string {
+  return join(directory, `${digestOf([JSON.stringify([profile, baseUrl])])}.db`)
+}
+
+/** @throws Failure `conflict` if another process syncs this mirror, `storage` */
+export function lockMirror(mirror: string): () => void {
+  const directory = dirname(mirror)
+  const path = mirror.replace(/\.db$/, '.lock')
+  let release: (() => void) | undefined
+  try {
+    makePrivateDirectory(directory)
+    release = tryProcessLock(path)
+  } catch (error) {
+    throw storageError(directory, error)
+  }
+  if (release) return release
+  throw new Failure('conflict', 'Another chatctl process is syncing this history', {
+    hint: 'Wait until it has ended. It holds the lock of the mirror.',
+  })
 }

@@ -3,8 +3,7 @@ import type { ContextOwner } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
-import { Mirror, type MirrorFacts } from './mirror.ts'
-import { lockMirror, mirrorPath, mirrorsDirectory, ownerOf } from './mirror-file.ts'
+import { lockMirror, Mirror, type MirrorFacts, mirrorPath, mirrorsDirectory, ownerOf } from './mirror.ts'
 
 export interface SyncOptions extends Pick<CollectOptions, 'history' | 'onFirstResponse' | 'onPage'> {
   directories: Directories

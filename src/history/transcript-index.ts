@@ -4,7 +4,7 @@ import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { type FoundMessage, MessageDatabase, type SearchFilters, storageError } from './message-database.ts'
-import { type MirrorOwner, mirrorsDirectory } from './mirror-file.ts'
+import { type MirrorOwner, mirrorsDirectory } from './mirror.ts'
 import type { SearchQuery } from './search-query.ts'
 
 /** A transcript on disk. */

@@ -79,17 +79,7 @@ export async function runCommand(
       })
       if (onMessage) child.stderr?.setEncoding('utf8').on('data', onMessage)
       child.once('error', (error) => resolve({ problem: startProblem(program, error) }))
-      // A process that it has started may keep its streams open, as ssh does with ControlPersist.
-      child.once('exit', () => {
-        const release = async () => {
-          await clock.sleep(grace, ended.signal)
-          // Reads what has arrived, if other work has blocked this thread meanwhile.
-          await new Promise((resolve) => setImmediate(resolve))
-          child.stdout?.destroy()
-          child.stderr?.destroy()
-        }
-        release().catch(() => {})
-      })
+      child.once('exit', () => void releaseStreams(child, clock, ended.signal))
       child.once('close', (code, by) => {
         if (code === 0) resolve({ output: Buffer.concat(chunks) })
         else resolve({ problem: code === null ? `failed: ${by}` : `exited with code ${code}` })
@@ -98,6 +88,19 @@ export async function runCommand(
   } finally {
     ended.abort()
     exited?.()
+  }
+}
+
+/** A process that it has started may keep its streams open, as ssh does with ControlPersist. */
+async function releaseStreams(child: ChildProcess, clock: Clock, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(grace, signal)
+    // Reads what has arrived, if other work has blocked this thread meanwhile.
+    await new Promise((resolve) => setImmediate(resolve))
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+  } catch {
+    // The command has ended.
   }
 }
 

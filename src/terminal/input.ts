@@ -1,4 +1,4 @@
-import type { EditorEvent, EditorView } from './editor/editor-options.ts'
+import type { EditorEvent, EditorView } from './editor/completer.ts'
 
 /** The input of a session: the line editor, or lines that the terminal edits itself. */
 export interface SessionInput {

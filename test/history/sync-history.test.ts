@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Failure } from '../../src/contract/failure.ts'
-import { mirrorsDirectory } from '../../src/history/mirror-file.ts'
+import { mirrorsDirectory } from '../../src/history/mirror.ts'
 import { tryProcessLock } from '../../src/system/files/process-lock.ts'
 import { failing, type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
 import {

@@ -53,7 +53,12 @@ const cases: [reader: string, module: string, expression: string, text: string][
     'Object.values(m).map((f) => attempt(f, new Headers({ "x-ratelimit-reset": text })))',
     run('1'),
   ],
-  ['a message that is searched', 'history/words.ts', '[...m.wordsOf(text)]', run('\u00e9\u0e01\u0301')],
+  [
+    'a message that is searched',
+    'history/search-query.ts',
+    '[...m.wordsOf(text)]',
+    run('\u00e9\u0e01\u0301'),
+  ],
   ['a reply of short lines', 'terminal/markdown/markdown-writer.ts', render, run('`\n')],
   [
     'a reply with long lines of code',
@@ -63,7 +68,7 @@ const cases: [reader: string, module: string, expression: string, text: string][
   ],
   [
     'a path that is completed',
-    'chat/complete-path.ts',
+    'chat/attachments.ts',
     `m.completeMention(text, { cwd: '/', env: {} })`,
     `${run('(@')} x`,
   ],
@@ -76,7 +81,7 @@ describe('a hostile text of 1 MB', () => {
         import { readFileSync } from 'node:fs'
         import * as m from ${JSON.stringify(join(source, module))}
         import { plainStyle } from ${JSON.stringify(join(source, 'terminal/markdown/text-style.ts'))}
-        import { loadHighlight } from ${JSON.stringify(join(source, 'terminal/markdown/highlight.ts'))}
+        import { loadHighlight } from ${JSON.stringify(join(source, 'terminal/markdown/text-style.ts'))}
         const text = readFileSync(0, 'utf8')
         const attempt = async (act, ...given) => { try { await act(...given) } catch {} }
         // The reader may refuse the text. A TypeError means that it has another name now.

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { loadHighlight } from '../../src/terminal/markdown/highlight.ts'
+import { loadHighlight } from '../../src/terminal/markdown/code-block.ts'
 import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
 import { readable } from './markdown-samples.ts'
 import { renderMarkdown } from './render-markdown.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
-import { type Highlight, loadHighlight } from '../../src/terminal/markdown/highlight.ts'
+import { type Highlight, loadHighlight } from '../../src/terminal/markdown/code-block.ts'
 import { MarkdownWriter } from '../../src/terminal/markdown/markdown-writer.ts'
 import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
 import { stripControls } from '../../src/terminal/strip-controls.ts'

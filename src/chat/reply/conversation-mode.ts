@@ -1,8 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Status } from '../../terminal/screen/status.ts'
-import type { Conversation } from '../conversation.ts'
-import { fetchMessages } from '../fetch-messages.ts'
+import { type Conversation, fetchMessages } from '../conversation.ts'
 import type { SessionOutput } from '../session-output.ts'
 import type { Recorder } from './recorder.ts'
 

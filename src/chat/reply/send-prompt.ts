@@ -1,16 +1,15 @@
 import { Failure } from '../../contract/failure.ts'
 import { isTokenLimit, type StreamEnd } from '../../contract/resources/stream-event.ts'
-import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
+import { type ReplyWriter, slicesInTurns } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
-import { slicesInTurns } from '../../terminal/slices-in-turns.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import { countOf } from '../../view/format/count.ts'
 import type { SessionOptions } from '../session-options.ts'
 import { switchToCompletions } from './conversation-mode.ts'
+import { describeTurn } from './recorder.ts'
 import { type RecoveryHost, recover } from './recover-reply.ts'
 import { ReplyDisplay } from './reply-display.ts'
 import { Turn } from './turn.ts'
-import { describeTurn } from './turn-outcome.ts'
 
 /** A prompt that got no reply. */
 export interface UnsentPrompt {

@@ -4,8 +4,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Conversation } from '../conversation.ts'
-import type { Recorder, TurnRecord } from './recorder.ts'
-import type { TurnOutcome } from './turn-outcome.ts'
+import type { Recorder, TurnOutcome, TurnRecord } from './recorder.ts'
 
 interface TurnOptions {
   client: Client

@@ -1,15 +1,26 @@
+import type { Client } from '../../client/client.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { Message } from '../../contract/resources/completion.ts'
+import type { HistoryMessage } from '../../contract/resources/conversation.ts'
+import { timeOf } from '../../contract/resources/history-order.ts'
+import { isTokenLimit } from '../../contract/resources/stream-event.ts'
 import { isoNow } from '../../system/clock.ts'
-import { Conversation, toMessages } from '../conversation.ts'
-import { noMessages } from '../fetch-messages.ts'
-import type { ConversationStart } from '../session-options.ts'
-import { findTranscriptOfContext } from '../transcript/list-transcripts.ts'
+import { Conversation, noMessages, toMessages } from '../conversation.ts'
+import type { Recorder } from '../reply/recorder.ts'
+import type { PartialReply } from '../reply/recover-reply.ts'
+import type { ConversationStart, SessionOptions } from '../session-options.ts'
+import type { SessionOutput } from '../session-output.ts'
+import { belongsTo, findTranscriptOfContext } from '../transcript/list-transcripts.ts'
+import { readTranscript } from '../transcript/read-transcript.ts'
+import type { Transcript, Turn } from '../transcript/transcript.ts'
+import { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import {
-  createTranscriptWriter,
-  type OpenedConversation,
-  type ResumeHost,
-  resumeTranscript,
-} from './resume-transcript.ts'
-import { showEarlierMessages } from './show-earlier-messages.ts'
+  type MergedMessage,
+  reconcile,
+  showEarlierMessages,
+  showPromptWithoutReply,
+  type TimedMessage,
+} from './earlier-messages.ts'
 
 /**
  * Opens the conversation that a session starts with or switches to. The session itself is not changed.
@@ -68,4 +79,188 @@ async function startFromContext(
     turns: 0,
     show: () => showEarlierMessages(session.output, session.options.showCommand(writer.id), entries),
   }
+}
+
+/**
+ * Resumes a session of this machine, and compares it with the history of the service.
+ *
+ * @throws Failure `usage` if it belongs to another connection, or is open in this session
+ */
+export async function resumeTranscript(
+  session: ResumeHost,
+  path: string,
+  signal: AbortSignal,
+): Promise<OpenedConversation> {
+  if (session.recorder?.path === path) {
+    throw new Failure('usage', `Session ${session.recorder.id} is already open here`)
+  }
+  const transcript = readTranscript(path)
+  requireSameConnection(session.options, transcript)
+  const conversation = Conversation.ofTranscript(transcript)
+  const { model, isModelExplicit } = session.options
+  if (isModelExplicit || conversation.model === undefined) conversation.model = model
+  const turns = findTurns(conversation.messages, transcript.turns)
+  const said = conversation.messages.map(
+    (message): TimedMessage => ({ message, at: timeOfTurn(turns.get(message)) }),
+  )
+  const { entries, failure } = await mergeWithHistory(session.client, conversation, said, signal)
+  conversation.messages = entries.map(({ message }) => message)
+
+  const { isRecorded } = session.options
+  const own = isRecorded ? TranscriptWriter.reopenUnlessOpen(path) : undefined
+  const isShared = isRecorded && own === undefined
+  const writer = own ?? createTranscriptWriter(session.options)
+  const at = isoNow(session.options.clock)
+  writer.append(conversation.optionsLine(at))
+  const differs = entries.some(({ difference }) => difference === 'service' || difference === 'longer')
+  if (isShared || differs) writer.append(conversation.conversationLine(at))
+  const last = entries.at(-1)
+  const turn = transcript.turns.at(-1)?.number ?? 0
+  // Prompts without a reply may follow it.
+  const partial = transcript.turns.findLast(({ reply }) => reply !== '')
+  if (
+    !isShared &&
+    last?.difference === 'longer' &&
+    partial &&
+    last.message.content.startsWith(partial.reply)
+  ) {
+    const { content: text } = last.message
+    writer.append({ type: 'recovered', turn: partial.number, at, text })
+  }
+  const withoutReply = findPromptWithoutReply(transcript, entries)
+  return {
+    conversation,
+    writer,
+    turns: isShared ? 0 : turn,
+    partialReply: partialReplyOf(last && turns.get(last.message)),
+    unsent: withoutReply?.user,
+    show: () => {
+      showEarlierMessages(session.output, session.options.showCommand(writer.id), entries, turns)
+      if (withoutReply) showPromptWithoutReply(session.output, withoutReply)
+      if (failure !== undefined)
+        session.output.note(`[cannot compare with the history of the service: ${failure}]`)
+      if (isShared)
+        session.output.note(
+          '[the session is open in another terminal, so this one writes a separate transcript]',
+        )
+    },
+  }
+}
+
+function timeOfTurn(turn: Turn | undefined): number | undefined {
+  const time = Date.parse(turn?.at ?? '')
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** The reply that /continue completes. */
+function partialReplyOf(turn: Turn | undefined): PartialReply | undefined {
+  const isEnded = turn?.status === 'complete' || turn?.status === 'unverified'
+  const isAtLimit = isEnded && isTokenLimit(turn.finishReason)
+  if (!turn || (isEnded && !isAtLimit)) return undefined
+  return { prompt: turn.user, part: turn.reply, replyId: turn.id, isAtLimit }
+}
+
+/** The last prompt, if it got no reply and the history of the service does not contain it. */
+function findPromptWithoutReply({ turns }: Transcript, entries: readonly MergedMessage[]): Turn | undefined {
+  const last = turns.at(-1)
+  if (last?.reply !== '' || last.status === 'complete') return undefined
+  const isOnService = entries.some(
+    ({ message, difference }) =>
+      difference === 'service' && message.role === 'user' && message.content === last.user,
+  )
+  return isOnService ? undefined : last
+}
+
+function requireSameConnection(options: SessionOptions, transcript: Transcript): void {
+  if (belongsTo(transcript, options.owner)) return
+  const { id, profile, baseUrl } = transcript
+  const other = [baseUrl ?? 'the embedded service', profile && `profile ${profile}`]
+    .filter(Boolean)
+    .join(', ')
+  throw new Failure('usage', `Session ${id} belongs to another service or profile: ${other}`, {
+    ...(profile
+      ? { hint: options.resumeCommand(id, profile) }
+      : { advice: [{ code: 'name_service_of_session', session: id, baseUrl }] }),
+  })
+}
+
+/** Merges with the history if the service stores the conversation and the history can be read. */
+async function mergeWithHistory(
+  client: Client,
+  { mode, contextId }: Conversation,
+  said: readonly TimedMessage[],
+  signal: AbortSignal,
+): Promise<{ entries: MergedMessage[]; failure?: string }> {
+  const ours = said.map(({ message }): MergedMessage => ({ message, difference: 'none' }))
+  if (mode !== 'context' || contextId === undefined) return { entries: ours }
+  try {
+    const pages = client.history.pages({ context_id: contextId }, { signal })
+    const { value: newest } = await pages.next()
+    const remote = (newest?.messages ?? []).flatMap((one: HistoryMessage) =>
+      toMessages(one).map((message): TimedMessage => ({ message, at: timeOf(one) || undefined })),
+    )
+    return { entries: reconcile(said, remote, newest?.response.body?.has_more !== true) }
+  } catch (error) {
+    if (signal.aborted || !(error instanceof Failure)) throw error
+    return { entries: ours, failure: error.message }
+  }
+}
+
+/** The parts of a session that opening a conversation uses. */
+export interface ResumeHost {
+  readonly options: SessionOptions
+  readonly client: Client
+  readonly output: SessionOutput
+  /** Undefined before the first conversation. */
+  readonly recorder: Recorder | undefined
+}
+
+/** A conversation that is ready to continue. */
+export interface OpenedConversation {
+  conversation: Conversation
+  writer: TranscriptWriter
+  /** Number of turns in the transcript. */
+  turns: number
+  /** The last reply, if it is incomplete. */
+  partialReply?: PartialReply | undefined
+  /** The last prompt, if it got no reply. */
+  unsent?: string | undefined
+  /** Shows its last messages. */
+  show(): void
+}
+
+/** Creates a transcript. The file is created with the first prompt. */
+export function createTranscriptWriter({
+  sessionsDirectory,
+  owner,
+  clock,
+}: SessionOptions): TranscriptWriter {
+  const { profile = null, baseUrl = null } = owner
+  return TranscriptWriter.create(sessionsDirectory, { profile, baseUrl }, clock)
+}
+
+/**
+ * The turns that the messages of a conversation come from. Of equal turns, the newest belongs to the
+ * newest message. Messages without a turn, such as those from the history, are omitted.
+ */
+export function findTurns(messages: readonly Message[], turns: readonly Turn[]): Map<Message, Turn> {
+  const byText = new Map<string, Turn[]>()
+  for (const turn of turns) {
+    const key = keyOf(turn.user, turn.reply)
+    byText.set(key, [...(byText.get(key) ?? []), turn])
+  }
+  const found = new Map<Message, Turn>()
+  for (let index = messages.length - 1; index > 0; index--) {
+    const [prompt, reply] = [messages[index - 1], messages[index]]
+    if (prompt?.role !== 'user' || reply?.role !== 'assistant') continue
+    const turn = byText.get(keyOf(prompt.content, reply.content))?.pop()
+    if (!turn) continue
+    found.set(prompt, turn)
+    found.set(reply, turn)
+  }
+  return found
+}
+
+function keyOf(prompt: string, reply: string): string {
+  return JSON.stringify([prompt, reply])
 }

@@ -5,10 +5,9 @@ import { countOf } from '../../view/format/count.ts'
 import { localTime } from '../../view/format/local-time.ts'
 import { toMessages } from '../conversation.ts'
 import { openConversation } from '../resume/open-conversation.ts'
-import type { Session } from '../session.ts'
+import type { Session, SlashCommand } from '../session.ts'
 import type { ConversationStart } from '../session-options.ts'
 import { findTranscript, listTranscripts, type TranscriptSummary } from '../transcript/list-transcripts.ts'
-import type { SlashCommand } from './slash-command.ts'
 
 /** Number of messages that /history shows by default. */
 const defaultLength = 10

@@ -5,10 +5,8 @@ import { readCodeSelection } from '../../terminal/markdown/code-selection.ts'
 import { continueExactly, continueFromEnd } from '../conversation.ts'
 import { recover } from '../reply/recover-reply.ts'
 import { sendPrompt, sendReplacement } from '../reply/send-prompt.ts'
-import { asTyped, type Session } from '../session.ts'
-import { copyText } from './copy-text.ts'
-import { saveText } from './save-text.ts'
-import type { SlashCommand } from './slash-command.ts'
+import { asTyped, type Session, type SlashCommand } from '../session.ts'
+import { copyText, saveText } from './copy-and-save.ts'
 
 /** Commands for the last prompt and its reply. */
 export const replyCommands: readonly SlashCommand[] = [

@@ -1,15 +1,13 @@
 import wrapAnsi from 'wrap-ansi'
 import { Failure } from '../../contract/failure.ts'
-import type { Completions } from '../../terminal/editor/editor-options.ts'
-import { completeMention, completePath } from '../complete-path.ts'
-import type { Session } from '../session.ts'
+import type { Completions } from '../../terminal/editor/completer.ts'
+import { completeMention, completePath } from '../attachments.ts'
+import type { Session, SlashCommand } from '../session.ts'
 import { conversationCommands } from './conversation-commands.ts'
-import { fileCommands } from './file-commands.ts'
+import { fileCommands, promptCommands } from './message-commands.ts'
 import { parameterCommands } from './parameter-commands.ts'
-import { promptCommands } from './prompt-commands.ts'
 import { replyCommands } from './reply-commands.ts'
 import { sessionCommands } from './session-commands.ts'
-import type { SlashCommand } from './slash-command.ts'
 
 const help: SlashCommand = {
   name: 'help',

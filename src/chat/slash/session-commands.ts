@@ -2,11 +2,10 @@ import { extname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { localTime } from '../../view/format/local-time.ts'
-import type { Session } from '../session.ts'
+import type { Session, SlashCommand } from '../session.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import { renderTranscript, type TranscriptFormat } from '../transcript/render-transcript.ts'
-import { saveText } from './save-text.ts'
-import type { SlashCommand } from './slash-command.ts'
+import { saveText } from './copy-and-save.ts'
 
 /** Commands for the session itself. */
 export const sessionCommands: readonly SlashCommand[] = [
@@ -39,7 +38,7 @@ export const sessionCommands: readonly SlashCommand[] = [
           session.screen.columns,
         ).text
       })
-      if (hasMore) lines.push('… and more. Find them with: chatctl history search')
+      if (hasMore) lines.push('… and more')
       session.output.show(lines.length === 0 ? `No matches for "${words}".` : lines.join('\n'))
     },
   },

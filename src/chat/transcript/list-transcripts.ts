@@ -1,8 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ContextOwner } from '../../config/last-context.ts'
+import { type ContextOwner, lastContextTime, readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
+import type { Directories } from '../../system/files/directories.ts'
+import type { ConversationStart } from '../session-options.ts'
 import { readOutline } from './read-transcript.ts'
 import type { Transcript } from './transcript.ts'
 import { extension, sessionIdOf, transcriptPaths } from './transcript-files.ts'
@@ -215,4 +217,29 @@ function beginsWith(wanted: string): (path: string) => boolean {
     const id = sessionIdOf(path)
     return wanted !== '' && (id.startsWith(wanted) || id.startsWith(`s${wanted}`))
   }
+}
+
+/**
+ * Finds the conversation that this service and profile used last: one that the service stores, or one that
+ * only this machine stores. Undefined if there is none.
+ *
+ * @param needsReply ignores sessions in which no reply has begun
+ * @throws Failure `storage` if the transcripts cannot be listed
+ */
+export function findLastConversation(
+  directories: Directories,
+  owner: ContextOwner,
+  { needsReply }: { needsReply: boolean },
+): ConversationStart | undefined {
+  const contextId = readLastContext(directories, owner)
+  const [newest] = listTranscripts(directories.sessions, owner, {
+    limit: 1,
+    isWanted: ({ mode, contextId }) => !needsReply || mode === 'completions' || contextId !== undefined,
+  })
+  // The service does not know a conversation that is stored only on this machine.
+  const isStoredHere = newest?.mode === 'completions' || newest?.contextId === undefined
+  const isLast =
+    contextId === undefined || Date.parse(newest?.updatedAt ?? '') >= lastContextTime(directories)
+  if (newest && isStoredHere && isLast) return { kind: 'transcript', path: newest.path }
+  return contextId === undefined ? undefined : { kind: 'context', id: contextId }
 }

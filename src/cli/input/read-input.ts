@@ -1,11 +1,11 @@
 import { Failure, type Help } from '../../contract/failure.ts'
-import { decodeText } from '../../system/files/decode-text.ts'
 import {
   demandSize,
   maxSecretBytes,
   maxTextBytes,
   readNamedFile,
 } from '../../system/files/read-named-file.ts'
+import { decodeText } from '../../system/files/read-text-files.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import type { Context } from '../context/context.ts'
 

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Report } from '../../terminal/editor/key.ts'
-import type { Terminal, TerminalListener } from '../../terminal/screen/terminal.ts'
+import type { Terminal, TerminalListener } from '../../terminal/screen/screen.ts'
 import type { Streams } from '../output/streams.ts'
 
 /** Bracketed paste, and reports of the focus. */

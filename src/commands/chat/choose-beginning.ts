@@ -27,7 +27,7 @@ export async function chooseBeginning(
     return { kind: 'transcript', path: findTranscript(context.directories.sessions, flags.resume) }
   }
   if (!flags.continue) return { kind: 'new' }
-  const { findLastConversation } = await import('../../chat/find-last-conversation.ts')
+  const { findLastConversation } = await import('../../chat/transcript/list-transcripts.ts')
   const last = findLastConversation(context.directories, context.contextOwner(), { needsReply })
   if (last) return last
   throw new Failure('usage', 'This profile has no conversation to continue', {

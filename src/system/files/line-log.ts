@@ -3,7 +3,6 @@ import {
   closeSync,
   fdatasync,
   fdatasyncSync,
-  fstatSync,
   ftruncateSync,
   openSync,
   readSync,
@@ -12,9 +11,10 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
+import { readCompleteLines, readLineAt } from './read-lines.ts'
 import { syncDirectory } from './replace-file.ts'
 
-const newline = 10
+export { readCompleteLines }
 
 interface LineLogOptions {
   path: string
@@ -129,7 +129,7 @@ export class LineLog {
     if (this.#file === undefined) return undefined
     if (offset < this.#written) return readLineAt(this.#file, offset)
     const bytes = Buffer.from(this.#pending).subarray(offset - this.#written)
-    return bytes.toString('utf8', 0, bytes.indexOf(newline))
+    return bytes.toString('utf8', 0, bytes.indexOf('\n'))
   }
 
   /**
@@ -275,47 +275,4 @@ function writeText(file: number, text: string, size: number): void {
   if (written === size) return
   const bytes = Buffer.from(text)
   for (let at = written; at < size; ) at += writeSync(file, bytes, at)
-}
-
-/**
- * Reads a file line by line, without an incomplete last line.
- *
- * @param onLine called with each line and its offset in bytes
- * @returns the size of the complete lines, and of the file, in bytes
- */
-export function readCompleteLines(
-  file: number,
-  onLine: (text: string, offset: number) => void,
-): { complete: number; end: number } {
-  const end = fstatSync(file).size
-  const chunk = Buffer.allocUnsafe(1024 * 1024)
-  let pending = Buffer.alloc(0)
-  let complete = 0
-  for (let at = 0; at < end; ) {
-    const read = readSync(file, chunk, 0, chunk.length, at)
-    if (read === 0) break
-    at += read
-    const bytes = Buffer.concat([pending, chunk.subarray(0, read)])
-    let from = 0
-    for (let to = bytes.indexOf(newline); to !== -1; to = bytes.indexOf(newline, from)) {
-      onLine(bytes.toString('utf8', from, to), complete)
-      complete += to + 1 - from
-      from = to + 1
-    }
-    pending = bytes.subarray(from)
-  }
-  return { complete, end }
-}
-
-/** The line that begins at an offset, in bytes. */
-function readLineAt(file: number, offset: number): string {
-  const chunk = Buffer.allocUnsafe(4096)
-  let text = Buffer.alloc(0)
-  for (let at = offset; ; ) {
-    const read = readSync(file, chunk, 0, chunk.length, at)
-    text = Buffer.concat([text, chunk.subarray(0, read)])
-    const end = text.indexOf(newline)
-    if (end !== -1 || read === 0) return text.toString('utf8', 0, end === -1 ? text.length : end)
-    at += read
-  }
 }

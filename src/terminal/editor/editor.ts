@@ -1,8 +1,6 @@
-import { Completer } from './completer.ts'
-import type { EditorOptions, EditorView } from './editor-options.ts'
+import { Completer, type EditorOptions, type EditorView } from './completer.ts'
 import { InputHistoryCursor, InputHistorySearch } from './input-history.ts'
-import type { Key } from './key.ts'
-import { bindKeys, chordOf } from './key-bindings.ts'
+import { bindKeys, chordOf, type Key } from './key.ts'
 import { Layout, renderRows, textWidth } from './layout.ts'
 import { type BufferState, TextBuffer } from './text-buffer.ts'
 

@@ -1,6 +1,5 @@
-import type { EditorStyle } from './editor-options.ts'
-import type { TextUnit } from './graphemes.ts'
-import { showGrapheme, widthOf } from './graphemes.ts'
+import type { EditorStyle } from './completer.ts'
+import { showGrapheme, type TextUnit, widthOf } from './graphemes.ts'
 import type { BufferState } from './text-buffer.ts'
 
 /** The beginning of a row: a unit, and an offset in its label. */

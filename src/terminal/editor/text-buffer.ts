@@ -1,5 +1,16 @@
-import { cleanText, isBoundary, joinUnits, splitUnits, type TextUnit, textOf } from './graphemes.ts'
-import { lineEnd, lineStart, wordEnd, wordStart, wordStartBySpace } from './text-boundaries.ts'
+import {
+  cleanText,
+  isBoundary,
+  joinUnits,
+  lineEnd,
+  lineStart,
+  splitUnits,
+  type TextUnit,
+  textOf,
+  wordEnd,
+  wordStart,
+  wordStartBySpace,
+} from './graphemes.ts'
 
 interface Edit {
   at: number

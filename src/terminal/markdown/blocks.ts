@@ -1,5 +1,4 @@
-import { FencedCode, IndentedCode, opensFence } from './code-block.ts'
-import type { Highlight } from './highlight.ts'
+import { FencedCode, type Highlight, IndentedCode, opensFence } from './code-block.ts'
 import { IndentedOutput } from './indented-output.ts'
 import { inlineRuns, inlineRunsOf } from './inline-runs.ts'
 import { InlineText } from './inline-text.ts'

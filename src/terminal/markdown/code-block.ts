@@ -1,5 +1,4 @@
 import { truncateToWidth } from '../editor/graphemes.ts'
-import type { Highlight } from './highlight.ts'
 import type { IndentedOutput } from './indented-output.ts'
 import type { TextStyle } from './text-style.ts'
 
@@ -115,4 +114,20 @@ function leadingSpaces(line: string): number {
   let length = 0
   while (line.charAt(length) === ' ') length++
   return length
+}
+
+/**
+ * Creates a function that colors the lines of one code block, in order. Undefined for an unknown
+ * language.
+ */
+export type Highlight = (language: string, style: TextStyle) => ((line: string) => string) | undefined
+
+/** Loads the highlighter and its languages. Takes time, so call it before the first line of code. */
+export async function loadHighlight(): Promise<Highlight> {
+  const { LineHighlighter, knows } = await import('./line-highlighter.ts')
+  return (language, style) => {
+    if (!knows(language)) return undefined
+    const highlighter = new LineHighlighter(language, style)
+    return (line) => highlighter.read(line)
+  }
 }

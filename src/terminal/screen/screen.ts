@@ -1,8 +1,8 @@
 import stringWidth from 'string-width'
 import { truncateToWidth } from '../editor/graphemes.ts'
+import type { Report } from '../editor/key.ts'
 import type { SessionInput } from '../input.ts'
 import type { TextStyle } from '../markdown/text-style.ts'
-import type { Terminal } from './terminal.ts'
 
 /** The rows below the text, no wider than the terminal, and the cursor position in them. */
 export interface Footer {
@@ -185,4 +185,50 @@ export function composeFooter({
     return { lines: [...above, ...view.lines], cursor: { row: row + above.length, column } }
   }
   return above.length === 0 ? undefined : { lines: above, cursor: { row: above.length - 1, column: 0 } }
+}
+
+/** Receives the events of a terminal. */
+export interface TerminalListener {
+  /** Typed characters; whole lines if the terminal edits them itself. */
+  onInput(text: string): void
+  /** The input has ended. */
+  onEnd(): void
+  /** Ctrl-C, if the terminal sends SIGINT instead of a character. */
+  onInterrupt(): void
+  /** The size has changed, or another program has drawn on the screen. */
+  onRedraw(): void
+  /** Another part of the program shows a line to the person. */
+  onLine(text: string): void
+}
+
+/** The terminal of a session. `cli/input/session-terminal.ts` implements it. */
+export interface Terminal {
+  /** Cells. */
+  readonly columns: number
+  readonly rows: number
+  /** Whether the cursor can be moved. If not, the terminal edits lines itself. */
+  readonly addressable: boolean
+  /** Whether the system can suspend a process. */
+  readonly canSuspend: boolean
+  /** Whether this process uses it: no other program does, and the process is not suspended. */
+  readonly isOpen: boolean
+  /** Whether a reply of the terminal to a query is due. */
+  readonly awaitsReport: boolean
+  write(text: string): void
+  /** Resolves when the terminal has taken all output. Undefined if it already has. */
+  drained(): Promise<void> | undefined
+  /** Starts reading the keyboard. */
+  open(listener: TerminalListener): void
+  /** Takes a report of the terminal, which arrives in its input. */
+  onReport(report: Report): void
+  /** Shows in the tab of the terminal, if it can, whether work is in progress. */
+  showProgress(isBusy: boolean): void
+  /** Draws attention with a notification or the bell, if the window is not in use. */
+  notify(text: string): void
+  /** Restores the terminal. Resolves when it has. */
+  close(): Promise<void>
+  /** Lets another program use the terminal. */
+  lend<T>(use: () => Promise<T>): Promise<T>
+  /** Suspends this process, like Ctrl-Z in a shell. */
+  suspend(): Promise<void>
 }

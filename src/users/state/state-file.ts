@@ -6,9 +6,9 @@ import { type LocatedJson, locateJson } from '../../contract/notation/locate-jso
 import { placesIn } from '../../contract/notation/located.ts'
 import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { decodeText } from '../../system/files/decode-text.ts'
 import { DocumentFile } from '../../system/files/document-file.ts'
 import { maxTextBytes, readNamedFile } from '../../system/files/read-named-file.ts'
+import { decodeText } from '../../system/files/read-text-files.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from '../../system/files/replace-file.ts'
 import { formatEntry, keyOf, readEntry, type StateEntry } from './state-entry.ts'
 

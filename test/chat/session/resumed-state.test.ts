@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findTurns } from '../../../src/chat/resume/resume-transcript.ts'
+import { findTurns } from '../../../src/chat/resume/open-conversation.ts'
 import { buildTranscript } from '../../../src/chat/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
 import { failing } from '../../support/fault-server.ts'

@@ -1,6 +1,6 @@
 import xterm from '@xterm/headless'
 import type { Report } from '../../../src/terminal/editor/key.ts'
-import type { Terminal } from '../../../src/terminal/screen/terminal.ts'
+import type { Terminal } from '../../../src/terminal/screen/screen.ts'
 import { until } from '../../support/until.ts'
 
 /** A terminal without a process: xterm.js renders the output of a session. */

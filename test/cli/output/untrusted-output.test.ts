@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { copyText } from '../../../src/chat/slash/copy-text.ts'
+import { copyText } from '../../../src/chat/slash/copy-and-save.ts'
 import { renderResult } from '../../../src/cli/output/render-result.ts'
 import { plainStyle } from '../../../src/terminal/markdown/text-style.ts'
 import type { View } from '../../../src/view/format/view.ts'

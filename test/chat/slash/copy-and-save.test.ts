@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { clipboardPrograms } from '../../src/chat/slash/copy-text.ts'
+import { clipboardPrograms } from '../../../src/chat/slash/copy-and-save.ts'
 
 describe('the clipboard on Windows', () => {
   const [powerShell, clip] = clipboardPrograms({ SystemRoot: 'D:\\Windows' }, 'win32')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { reconcile, type TimedMessage } from '../../src/chat/resume/reconcile.ts'
-import type { Message } from '../../src/contract/resources/completion.ts'
+import { reconcile, type TimedMessage } from '../../../src/chat/resume/earlier-messages.ts'
+import type { Message } from '../../../src/contract/resources/completion.ts'
 
 const conversation = (length: number, name: string): TimedMessage[] =>
   Array.from({ length }, (_, index) => ({

@@ -1,7 +1,11 @@
-import { win32 } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { resolve, win32 } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import type { Terminal } from '../../terminal/screen/terminal.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { demandFileName } from '../../system/files/windows-file-name.ts'
+import type { Terminal } from '../../terminal/screen/screen.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
+import { expandHome, type FileLocation } from '../attachments.ts'
 import type { SessionOptions } from '../session-options.ts'
 
 interface ClipboardProgram {
@@ -89,4 +93,25 @@ async function feed(
     child.stdin.on('error', () => {})
     child.stdin.end(encode?.(text) ?? text)
   })
+}
+
+/**
+ * Writes a new file. `~/` in the path is the home directory.
+ *
+ * @returns its absolute path
+ * @throws Failure `refused` if the file exists, `storage` if it cannot be written, `usage` for its name
+ */
+export async function saveText(path: string, text: string, place: FileLocation): Promise<string> {
+  if (path === '') throw new Failure('usage', 'Missing file name', { hint: 'For example: /save reply.md' })
+  const file = resolve(place.cwd ?? '', expandHome(path, place))
+  demandFileName(file)
+  try {
+    await writeFile(file, text, { flag: 'wx', mode: 0o600 })
+    return file
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new Failure('refused', `${file} already exists`, { hint: 'Choose another file name.', cause })
+    }
+    throw new Failure('storage', `Cannot write ${file}: ${describeSystemError(cause)}`, { cause })
+  }
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import stringWidth from 'string-width'
-import { PlainReasoningWriter, ReasoningWriter } from '../../../src/chat/reply/reasoning-writer.ts'
+import { PlainReasoningWriter, ReasoningWriter } from '../../../src/chat/reply/reply-display.ts'
 import { PlainWriter, type ReplyWriter } from '../../../src/terminal/markdown/plain-writer.ts'
 import { plainStyle } from '../../../src/terminal/markdown/text-style.ts'
 
