@@ -1,4 +1,4 @@
-import { Lexer, Marked, Parser, type Token, type Tokens, type TokensList } from 'marked'
+import { Marked, Parser, type Tokens, type TokensList } from 'marked'
 import type { HistoryMessage } from '../contract/resources/conversation.ts'
 import { closeDocument, openDocument } from '../pages/document.ts'
 import { escapeHtml, Html, html } from '../pages/html.ts'
@@ -89,10 +89,16 @@ const maximumLength = 100_000
  * mail addresses. An image becomes a link, so that nothing is loaded.
  */
 export function markdownToHtml(text: string): string {
-  if (text.length > maximumLength) return `<pre class="raw" tabindex="0">${escapeHtml(text)}</pre>\n`
-  const tokens = new BoundedLexer(parser.defaults).lex(text)
-  arrangeHeadings(tokens)
-  return parser.parser(tokens)
+  try {
+    if (text.length <= maximumLength) {
+      const tokens = parser.lexer(text)
+      arrangeHeadings(tokens)
+      return parser.parser(tokens)
+    }
+  } catch {
+    // A text that is nested too deeply overflows the stack.
+  }
+  return `<pre class="raw" tabindex="0">${escapeHtml(text)}</pre>\n`
 }
 
 /** Removes empty headings, and closes gaps between levels. All levels are below the heading of the message. */
@@ -113,53 +119,8 @@ function arrangeHeadings(tokens: TokensList): void {
 /** `<h2>` names the role and the time of a message. */
 const messageHeading = 2
 
-/** Levels of block quotes and lists. Deeper levels are shown as text. */
-const maximumDepth = 50
-/** Marks in one paragraph or cell. With more, it is shown as text, because the lexer takes quadratic time. */
-const maximumMarks = 2_000
-/** Characters that are searched for the underline of a heading (CommonMark section 4.3). */
-const maximumHeading = 2_000
-const marks = new Set('*_~`[]<>!|()\\&@:')
-
-/** marked's lexer, without the inputs for which it takes quadratic time or overflows the stack. */
-class BoundedLexer extends Lexer<string, string> {
-  #depth = 0
-
-  override blockTokens(source: string, tokens: Token[] = [], lastParagraphClipped?: boolean): TokensList {
-    if (this.#depth === maximumDepth) {
-      tokens.push({ type: 'paragraph', raw: source, text: source, tokens: [textToken(source)] })
-      return tokens as TokensList
-    }
-    this.#depth += 1
-    super.blockTokens(source, tokens, lastParagraphClipped)
-    this.#depth -= 1
-    return tokens as TokensList
-  }
-
-  override inlineTokens(source: string, tokens: Token[] = []): Token[] {
-    let count = 0
-    for (let index = 0; index < source.length && count <= maximumMarks; index++) {
-      if (marks.has(source.charAt(index))) count += 1
-    }
-    if (count <= maximumMarks) return super.inlineTokens(source, tokens)
-    tokens.push(textToken(source))
-    return tokens
-  }
-}
-
-function textToken(source: string): Tokens.Text {
-  return { type: 'text', raw: source, text: source, escaped: false }
-}
-
 const parser = new Marked({
   gfm: true,
-  tokenizer: {
-    // At each line of a list item, marked searches for an underline up to the end of the item, in quadratic time.
-    lheading(source) {
-      const isNear = /\n {0,3}(?:=+|-+)[ \t]*(?:\n|$)/.test(source.slice(0, maximumHeading))
-      return isNear ? false : undefined
-    },
-  },
   renderer: {
     html: ({ text }) => escapeHtml(text),
     text(token) {

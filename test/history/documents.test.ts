@@ -103,22 +103,9 @@ describe('an export as HTML', () => {
     expect(html).not.to.contain('class="raw"')
   })
 
-  it('shows only the part as text that is nested too deeply or has too many marks', () => {
-    const quotes = `${'> '.repeat(200)}deep`
-    const marks = '*a '.repeat(3_000)
-    const code = `\`\`\`json\n${'{"a": [1, "b"]},\n'.repeat(1_000)}\`\`\``
-    const html = htmlDocument.message(reply(`**a**\n\n${quotes}\n\n${marks}\n\n${code}\n\n**z**`))
-    expect(html)
-      .to.contain('<strong>a</strong>')
-      .and.to.contain('<strong>z</strong>')
-      .and.to.contain('deep</p>')
-    expect(html).to.contain(marks.trim()).and.to.contain('<pre tabindex="0"><code>{&quot;a&quot;: [1')
-  })
-
-  it('renders a list item with tens of thousands of lines within seconds', function () {
-    this.timeout(10_000)
-    const html = htmlDocument.message(reply(`- ${'x\n'.repeat(49_000)}\n\n**z**`))
-    expect(html).to.contain('<strong>z</strong>')
+  it('shows a message that is nested too deeply as text', () => {
+    const html = htmlDocument.message(reply(`**a**\n\n${'> '.repeat(40_000)}deep`))
+    expect(html).to.contain('<pre class="raw" tabindex="0">**a**')
   })
 
   it('renders an underlined heading, also in a list item', () => {

@@ -3,13 +3,6 @@ import { countOf } from '../../view/format/count.ts'
 import type { SessionOutput } from '../session-output.ts'
 import { describeStatus, type Turn } from '../transcript/transcript.ts'
 
-/** A message, as this machine or the service recorded it. */
-export interface TimedMessage {
-  message: Message
-  /** When it was sent, in ms since the epoch. Undefined if unknown. */
-  at?: number | undefined
-}
-
 /** A message of the merged conversation, and how the two records of it differ. */
 export interface MergedMessage {
   message: Message
@@ -24,16 +17,17 @@ export interface MergedMessage {
 const compared = 200
 
 /**
- * Merges the messages of this machine with the newest ones of the service. The result has every
- * message, in the order of both. Times decide the order of messages that only one of them has.
+ * Merges the messages of this machine with the newest ones of the service. The result has every message, in the order
+ * of both. Of the messages that only one of them has, those of this machine come first, unless nothing before is shared:
+ * then those of the service are older.
  *
  * @param local all messages of this machine, oldest first
  * @param remote the newest page of the service, oldest first
  * @param isWhole whether `remote` begins with the first message of the conversation
  */
 export function reconcile(
-  local: readonly TimedMessage[],
-  remote: readonly TimedMessage[],
+  local: readonly Message[],
+  remote: readonly Message[],
   isWhole: boolean,
 ): MergedMessage[] {
   const here = local.slice(-compared)
@@ -45,8 +39,8 @@ export function reconcile(
   // If all of `local` was compared, the rest of `remote` is older than all of it.
   const older = before.length > 0 ? [] : remote.slice(0, remote.length - there.length)
   return [
-    ...older.map(({ message }): MergedMessage => ({ message, difference: 'service' })),
-    ...before.map(({ message }): MergedMessage => ({ message, difference: 'none' })),
+    ...older.map((message): MergedMessage => ({ message, difference: 'service' })),
+    ...before.map((message): MergedMessage => ({ message, difference: 'none' })),
     ...merged.map(
       (entry, index): MergedMessage => (index < firstShared ? { ...entry, difference: 'none' } : entry),
     ),
@@ -54,91 +48,45 @@ export function reconcile(
 }
 
 /** Aligns both by their longest common subsequence. */
-function align(here: readonly TimedMessage[], there: readonly TimedMessage[]): MergedMessage[] {
+function align(here: readonly Message[], there: readonly Message[]): MergedMessage[] {
   const width = there.length + 1
   const lengths = new Uint16Array((here.length + 1) * width)
   const at = (row: number, column: number): number => lengths[row * width + column] ?? 0
   for (let row = here.length - 1; row >= 0; row--) {
     for (let column = there.length - 1; column >= 0; column--) {
-      lengths[row * width + column] = match(here[row]?.message, there[column]?.message)
+      lengths[row * width + column] = match(here[row], there[column])
         ? at(row + 1, column + 1) + 1
         : Math.max(at(row + 1, column), at(row, column + 1))
     }
   }
   const merged: MergedMessage[] = []
   /** Messages that only one of them has, since the last message of both. */
-  let alone: { ours: TimedMessage[]; theirs: TimedMessage[] } = { ours: [], theirs: [] }
+  const alone: { ours: MergedMessage[]; theirs: MergedMessage[] } = { ours: [], theirs: [] }
+  const endAlone = (): void => {
+    const [ours, theirs] = [alone.ours.splice(0), alone.theirs.splice(0)]
+    merged.push(...(merged.length > 0 ? [...ours, ...theirs] : [...theirs, ...ours]))
+  }
   let row = 0
   let column = 0
   while (row < here.length || column < there.length) {
     const ours = here[row]
     const theirs = there[column]
-    const difference = match(ours?.message, theirs?.message)
+    const difference = match(ours, theirs)
     if (ours && theirs && difference) {
-      merged.push(...mergeByTime(alone, merged.length > 0))
-      alone = { ours: [], theirs: [] }
-      merged.push({ message: difference === 'longer' ? theirs.message : ours.message, difference })
+      endAlone()
+      merged.push({ message: difference === 'longer' ? theirs : ours, difference })
       row++
       column++
     } else if (ours && (!theirs || at(row + 1, column) >= at(row, column + 1))) {
-      alone.ours.push(ours)
+      alone.ours.push({ message: ours, difference: 'here' })
       row++
     } else if (theirs) {
-      alone.theirs.push(theirs)
+      alone.theirs.push({ message: theirs, difference: 'service' })
       column++
     }
   }
-  return [...merged, ...mergeByTime(alone, merged.length > 0)]
-}
-
-interface MessageGroup {
-  messages: MergedMessage[]
-  /** Time of its prompt, else of the next group, in ms since the epoch. */
-  at: number
-}
-
-/**
- * Orders messages that only one record has. A prompt and its reply stay together.
- *
- * @param isAfterShared whether a message of both precedes them
- */
-function mergeByTime(
-  alone: { ours: TimedMessage[]; theirs: TimedMessage[] },
-  isAfterShared: boolean,
-): MergedMessage[] {
-  const ours = groupsOf(alone.ours, 'here')
-  const theirs = groupsOf(alone.theirs, 'service')
-  const isTimed = [ours, theirs].every((groups) => groups.some(({ at }) => Number.isFinite(at)))
-  const merged: MessageGroup[] = []
-  if (isTimed) {
-    for (let [mine, other] = [ours.shift(), theirs.shift()]; mine ?? other; ) {
-      if (mine && (!other || mine.at < other.at)) {
-        merged.push(mine)
-        mine = ours.shift()
-      } else if (other) {
-        merged.push(other)
-        other = theirs.shift()
-      }
-    }
-  } else {
-    // Without times: messages of the service that share nothing with ours are older, because ours began later.
-    merged.push(...(isAfterShared ? [...ours, ...theirs] : [...theirs, ...ours]))
-  }
-  return merged.flatMap(({ messages }) => messages)
-}
-
-function groupsOf(said: readonly TimedMessage[], difference: 'here' | 'service'): MessageGroup[] {
-  const groups: MessageGroup[] = []
-  for (const { message, at = Number.POSITIVE_INFINITY } of said) {
-    const last = groups.at(-1)
-    if (last && message.role !== 'user') last.messages.push({ message, difference })
-    else groups.push({ messages: [{ message, difference }], at })
-  }
-  for (let index = groups.length - 2; index >= 0; index--) {
-    const [one, next] = [groups[index], groups[index + 1]]
-    if (one && next && one.at === Number.POSITIVE_INFINITY) one.at = next.at
-  }
-  return groups
+  endAlone()
+  return merged
 }
 
 /** How two records of one message differ, one of which may be truncated. Undefined for two messages. */

@@ -1,8 +1,6 @@
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Message } from '../../contract/resources/completion.ts'
-import type { HistoryMessage } from '../../contract/resources/conversation.ts'
-import { timeOf } from '../../contract/resources/history-order.ts'
 import { isTokenLimit } from '../../contract/resources/stream-event.ts'
 import { isoNow } from '../../system/clock.ts'
 import { Conversation, noMessages, toMessages } from '../conversation.ts'
@@ -19,7 +17,6 @@ import {
   reconcile,
   showEarlierMessages,
   showPromptWithoutReply,
-  type TimedMessage,
 } from './earlier-messages.ts'
 
 /**
@@ -100,10 +97,7 @@ export async function resumeTranscript(
   const { model, isModelExplicit } = session.options
   if (isModelExplicit || conversation.model === undefined) conversation.model = model
   const turns = findTurns(conversation.messages, transcript.turns)
-  const said = conversation.messages.map(
-    (message): TimedMessage => ({ message, at: timeOfTurn(turns.get(message)) }),
-  )
-  const { entries, failure } = await mergeWithHistory(session.client, conversation, said, signal)
+  const { entries, failure } = await mergeWithHistory(session.client, conversation, signal)
   conversation.messages = entries.map(({ message }) => message)
 
   const { isRecorded } = session.options
@@ -147,11 +141,6 @@ export async function resumeTranscript(
   }
 }
 
-function timeOfTurn(turn: Turn | undefined): number | undefined {
-  const time = Date.parse(turn?.at ?? '')
-  return Number.isNaN(time) ? undefined : time
-}
-
 /** The reply that /continue completes. */
 function partialReplyOf(turn: Turn | undefined): PartialReply | undefined {
   const isEnded = turn?.status === 'complete' || turn?.status === 'unverified'
@@ -187,19 +176,16 @@ function requireSameConnection(options: SessionOptions, transcript: Transcript):
 /** Merges with the history if the service stores the conversation and the history can be read. */
 async function mergeWithHistory(
   client: Client,
-  { mode, contextId }: Conversation,
-  said: readonly TimedMessage[],
+  { mode, contextId, messages }: Conversation,
   signal: AbortSignal,
 ): Promise<{ entries: MergedMessage[]; failure?: string }> {
-  const ours = said.map(({ message }): MergedMessage => ({ message, difference: 'none' }))
+  const ours = messages.map((message): MergedMessage => ({ message, difference: 'none' }))
   if (mode !== 'context' || contextId === undefined) return { entries: ours }
   try {
     const pages = client.history.pages({ context_id: contextId }, { signal })
     const { value: newest } = await pages.next()
-    const remote = (newest?.messages ?? []).flatMap((one: HistoryMessage) =>
-      toMessages(one).map((message): TimedMessage => ({ message, at: timeOf(one) || undefined })),
-    )
-    return { entries: reconcile(said, remote, newest?.response.body?.has_more !== true) }
+    const remote = (newest?.messages ?? []).flatMap(toMessages)
+    return { entries: reconcile(messages, remote, newest?.response.body?.has_more !== true) }
   } catch (error) {
     if (signal.aborted || !(error instanceof Failure)) throw error
     return { entries: ours, failure: error.message }

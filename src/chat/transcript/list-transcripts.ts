@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ContextOwner, lastContextTime, readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -7,7 +6,7 @@ import type { Directories } from '../../system/files/directories.ts'
 import type { ConversationStart } from '../session-options.ts'
 import { readOutline } from './read-transcript.ts'
 import type { Transcript } from './transcript.ts'
-import { extension, sessionIdOf, transcriptPaths } from './transcript-files.ts'
+import { extension, sessionIdOf, transcriptFiles, transcriptPaths } from './transcript-files.ts'
 
 /** A session, as lists show it. */
 export interface TranscriptSummary {
@@ -37,8 +36,6 @@ interface ListOptions {
   limit?: number | undefined
   /** Selects sessions. */
   isWanted?: ((summary: TranscriptSummary) => boolean) | undefined
-  /** A text that every wanted transcript contains. Other transcripts are not parsed. */
-  containing?: string | undefined
 }
 
 /**
@@ -50,43 +47,23 @@ interface ListOptions {
 export function listTranscripts(
   directory: string,
   owner?: ContextOwner,
-  { limit = Number.POSITIVE_INFINITY, isWanted = () => true, containing }: ListOptions = {},
+  { limit = Number.POSITIVE_INFINITY, isWanted = () => true }: ListOptions = {},
 ): TranscriptSummary[] {
   const found: TranscriptSummary[] = []
-  for (const { path, size } of lastUsedFirst(directory)) {
+  for (const path of lastUsedFirst(directory)) {
     if (found.length >= limit) break
-    if (containing !== undefined && !mayContain(path, size, containing)) continue
     const summary = summarize(path)
     if (summary && (!owner || belongsTo(summary, owner)) && isWanted(summary)) found.push(summary)
   }
   return found.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
 }
 
-interface TranscriptFile {
-  path: string
-  size: number
-  /** When it was last written, in ms. */
-  at: number
-}
-
 /** Reads no file, so that the time with tens of thousands of transcripts stays short. */
-function lastUsedFirst(directory: string): TranscriptFile[] {
-  const files = transcriptPaths(directory).flatMap((path): TranscriptFile[] => {
-    const stats = statSync(path, { throwIfNoEntry: false })
-    return stats ? [{ path, size: stats.size, at: stats.mtimeMs }] : []
-  })
-  return files.sort((a, b) => b.at - a.at || compare(b.path, a.path))
-}
-
-/** Size in bytes up to which a transcript is searched for a text before it is parsed. */
-const maxSearched = 256 * 1024
-
-function mayContain(path: string, size: number, text: string): boolean {
-  try {
-    return size > maxSearched || readFileSync(path).includes(text)
-  } catch {
-    return false
-  }
+function lastUsedFirst(directory: string): string[] {
+  const files = transcriptFiles(directory).sort(
+    (a, b) => b.modifiedAt - a.modifiedAt || compare(b.path, a.path),
+  )
+  return files.map(({ path }) => path)
 }
 
 /** The session in which this machine last used a context of the service. */
@@ -97,7 +74,6 @@ export function findTranscriptOfContext(
 ): TranscriptSummary | undefined {
   return listTranscripts(directory, owner, {
     limit: 1,
-    containing: JSON.stringify(id),
     isWanted: ({ contextId, mode }) => contextId === id && mode === 'context',
   })[0]
 }
@@ -194,7 +170,6 @@ export function findTranscript(directory: string, wanted: string): string {
   const exact = join(directory, `${wanted}${extension}`)
   if (paths.includes(exact)) return exact
   const named = listTranscripts(directory, undefined, {
-    containing: '{"type":"name"',
     isWanted: ({ name }) => name === wanted,
   })
   const found = named.length > 0 ? named.map(({ path }) => path) : paths.filter(beginsWith(wanted))

@@ -117,7 +117,6 @@ async function noteOwnConversations(
 ): Promise<void> {
   const { listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
   const own = listTranscripts(directories.sessions, contextOwner(), {
-    containing: '"mode":"completions"',
     isWanted: ({ isOnService, contextId, updatedAt }) =>
       !isOnService && (id ?? contextId) === contextId && !(Date.parse(updatedAt) < since),
   }).map((session) => session.id)

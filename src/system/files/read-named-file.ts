@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 import { afterColon, Failure, type FailureKind, type Help } from '../../contract/failure.ts'
 import { describeSystemError } from '../describe-system-error.ts'
 import { leaveSignalsToSystem } from '../leave-signals-to-system.ts'
@@ -22,23 +22,18 @@ interface NamedFile {
   isSecret?: boolean
   /** Whether to refuse a named pipe, for which reading would wait, and a device. */
   isRegular?: boolean
-  /** Maximum wait in ms for a program that writes to a named pipe (default and maximum: 10 seconds). */
-  maxWait?: number
   kind: FailureKind
 }
 
 /** A pipe that the shell has opened, as for `<(…)`. Reading waits only for a program that is running. */
 export const openDescriptor = /^\/(dev|proc\/self)\/fd\/\d+$/
 
-/** Time in ms between two reads of a pipe without data. */
-const pause = 10
-
 /**
  * Reads a file that a flag or a variable names. It may be a named pipe or a process substitution, `<(…)`.
- * Then reading waits for the writer, and a signal ends the process.
+ * Then this waits for the writer, and a signal ends the process.
  *
- * @throws Failure of `kind` if the file cannot be read, is too large, is a secret that other users can
- *   write, or is a named pipe without a writer
+ * @throws Failure of `kind` if the file cannot be read, is too large, or is a secret that other users
+ *   can write
  */
 export function readNamedFile(path: string, file: NamedFile): Buffer {
   const { at, name, isSecret, isRegular, kind } = file
@@ -47,11 +42,11 @@ export function readNamedFile(path: string, file: NamedFile): Buffer {
   return leaveSignalsToSystem(() => {
     let descriptor: number | undefined
     try {
-      // O_NONBLOCK has no effect on a regular file, and Windows does not have it.
-      descriptor = openSync(at ?? path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
-      if (isRegular) demandRegular(fstatSync(descriptor), object, kind)
+      // Before it is opened, because that waits for the writer of a named pipe.
+      if (isRegular) demandRegular(statSync(at ?? path), object, kind)
+      descriptor = openSync(at ?? path, 'r')
       if (isSecret) demandOnlyOwnerWrites(descriptor, path, subject, kind)
-      return readAll(descriptor, at ?? path, subject, file)
+      return readAll(descriptor, subject, file)
     } catch (cause) {
       if (cause instanceof Failure) throw cause
       throw new Failure(kind, `Cannot read ${object}: ${describeSystemError(cause)}`, { cause })
@@ -75,35 +70,16 @@ export function demandSize(
   throw new Failure(kind, `${subject} is larger than ${size}`, help)
 }
 
-function readAll(descriptor: number, path: string, subject: string, file: NamedFile): Buffer {
-  const { maxBytes, kind, ifTooLarge, maxWait = 10_000 } = file
-  const stats = fstatSync(descriptor)
-  demandSize(stats.size, maxBytes, subject, kind, ifTooLarge)
-  // Without a writer, a named pipe is at its end.
-  let hasWriter = !stats.isFIFO() || openDescriptor.test(path)
+function readAll(descriptor: number, subject: string, { maxBytes, kind, ifTooLarge }: NamedFile): Buffer {
+  demandSize(fstatSync(descriptor).size, maxBytes, subject, kind, ifTooLarge)
   // One buffer, because a pipe may deliver single bytes, and a chunk for each needs more memory.
   let bytes = Buffer.allocUnsafe(64 * 1024)
-  for (let total = 0, waited = 0; ; ) {
+  for (let total = 0; ; ) {
     if (total === bytes.length) bytes = Buffer.concat([bytes], 2 * total)
-    const length = readAvailable(descriptor, bytes, total)
-    if (length === 0 && hasWriter) return bytes.subarray(0, total)
-    hasWriter ||= length !== 0
-    if (!hasWriter && waited >= Math.min(maxWait, 10_000)) throw new Error('no program writes to this pipe')
-    total += length ?? 0
+    const length = readSync(descriptor, bytes, { offset: total })
+    if (length === 0) return bytes.subarray(0, total)
+    total += length
     demandSize(total, maxBytes, subject, kind, ifTooLarge)
-    if (length) continue
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pause)
-    waited += pause
-  }
-}
-
-/** @returns undefined if the writer of a pipe has written nothing more yet */
-function readAvailable(descriptor: number, bytes: Buffer, offset: number): number | undefined {
-  try {
-    return readSync(descriptor, bytes, { offset })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined
-    throw error
   }
 }
 
