@@ -3,7 +3,6 @@ import type { CredentialStore } from '../auth/credentials/credential-store.ts'
 import type { KeychainOptions } from '../auth/credentials/keychain.ts'
 import type { LocalModelServer } from '../contract/upstream-address.ts'
 import type { Clock } from '../system/clock.ts'
-import { demandFileName } from '../system/files/windows-file-name.ts'
 import type { Interruption } from './context/interruption.ts'
 
 /** This program: a package of files, or one executable file that contains them as assets. */
@@ -96,12 +95,5 @@ export function resolvePath({ cwd }: Pick<Host, 'cwd'>, name: string): string {
   return cwd === undefined || name === '' ? name : resolve(cwd, name)
 }
 
-/**
- * The same for a file or a directory that the run may create.
- *
- * @throws Failure `usage` for a name that Windows does not allow
- */
-export function resolveNewPath(host: Pick<Host, 'cwd' | 'platform'>, name: string): string {
-  demandFileName(name, host.platform)
-  return resolvePath(host, name)
-}
+/** The same for a file or a directory that the run may create. */
+export const resolveNewPath = resolvePath

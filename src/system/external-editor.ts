@@ -26,31 +26,16 @@ export interface OutsideEditing {
  *   `storage` if the file cannot be written or read
  */
 export async function editOutside(text: string, editing: OutsideEditing): Promise<string> {
-  const directory = await makeDirectory(editing)
-  const file = join(directory, editing.fileName)
   try {
-    return await editFile(text, directory, file, editing)
+    const directory = await mkdtemp(join(editing.temporary, 'chatctl-'))
+    return await editFile(text, directory, join(directory, editing.fileName), editing)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
     throw new Failure(
       'storage',
-      `Cannot use the file of the editor, ${file}: ${describeSystemError(cause)}`,
+      `Cannot use a file for the editor in ${editing.temporary}: ${describeSystemError(cause)}`,
       {
-        cause,
-      },
-    )
-  }
-}
-
-async function makeDirectory({ temporary: parent, platform }: OutsideEditing): Promise<string> {
-  try {
-    return await mkdtemp(join(parent, 'chatctl-'))
-  } catch (cause) {
-    throw new Failure(
-      'storage',
-      `Cannot create a file for the editor in ${parent}: ${describeSystemError(cause)}`,
-      {
-        hint: `Set ${platform === 'win32' ? 'TEMP' : 'TMPDIR'} to a directory that you can write to.`,
+        hint: `Set ${editing.platform === 'win32' ? 'TEMP' : 'TMPDIR'} to a directory that you can write to.`,
         cause,
       },
     )

@@ -42,12 +42,6 @@ const cases: [reader: string, module: string, expression: string, text: string][
     `${run('\n')}x`,
   ],
   [
-    'a name on Windows',
-    'system/files/windows-file-name.ts',
-    'Object.values(m).map((f) => attempt(f, text))',
-    `con${run('.')}\n`,
-  ],
-  [
     'a header of rate limits',
     'client/response/rate-limit-headers.ts',
     'Object.values(m).map((f) => attempt(f, new Headers({ "x-ratelimit-reset": text })))',

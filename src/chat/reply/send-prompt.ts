@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { isTokenLimit, type StreamEnd } from '../../contract/resources/stream-event.ts'
-import { type ReplyWriter, slicesInTurns } from '../../terminal/markdown/plain-writer.ts'
+import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import { countOf } from '../../view/format/count.ts'
@@ -78,11 +78,8 @@ async function showReply(session: PromptHost, turn: Turn, signal: AbortSignal): 
     for await (const event of await turn.stream(session.options.streamFormat)) {
       if (event.type === 'delta') {
         reasoning.end()
-        for await (const text of slicesInTurns(event.text)) {
-          signal.throwIfAborted()
-          turn.take({ type: 'delta', text })
-          await display.add(text)
-        }
+        turn.take(event)
+        await display.add(event.text)
         continue
       }
       if (event.type === 'reasoning') display.flush()

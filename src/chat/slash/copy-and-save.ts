@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises'
 import { resolve, win32 } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { demandFileName } from '../../system/files/windows-file-name.ts'
 import type { Terminal } from '../../terminal/screen/screen.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { expandHome, type FileLocation } from '../attachments.ts'
@@ -99,12 +98,11 @@ async function feed(
  * Writes a new file. `~/` in the path is the home directory.
  *
  * @returns its absolute path
- * @throws Failure `refused` if the file exists, `storage` if it cannot be written, `usage` for its name
+ * @throws Failure `refused` if the file exists, `storage` if it cannot be written, `usage` without a name
  */
 export async function saveText(path: string, text: string, place: FileLocation): Promise<string> {
   if (path === '') throw new Failure('usage', 'Missing file name', { hint: 'For example: /save reply.md' })
   const file = resolve(place.cwd ?? '', expandHome(path, place))
-  demandFileName(file)
   try {
     await writeFile(file, text, { flag: 'wx', mode: 0o600 })
     return file

@@ -12,7 +12,7 @@ import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-eve
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { loadHighlight } from '../../terminal/markdown/code-block.ts'
 import type { CodeSelection } from '../../terminal/markdown/code-selection.ts'
-import { PlainWriter, type ReplyWriter, slicesInTurns } from '../../terminal/markdown/plain-writer.ts'
+import { PlainWriter, type ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { describeStreamEvent } from '../../view/chat/stream-event.ts'
 import type { View } from '../../view/format/view.ts'
@@ -144,8 +144,7 @@ export class ReplyPrinter {
   }
 
   async #print(text: string, writer: ReplyWriter): Promise<void> {
-    for await (const slice of slicesInTurns(text))
-      await unlessAborted(this.#write(writer.push(slice)), this.#context.streams.signal)
+    await unlessAborted(this.#write(writer.push(text)), this.#context.streams.signal)
   }
 
   /** The shell prompt starts on a new line, also after an interrupted reply. */

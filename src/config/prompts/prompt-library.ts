@@ -9,7 +9,6 @@ import type { Directories } from '../../system/files/directories.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { maxPromptBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { replaceFile } from '../../system/files/replace-file.ts'
-import { demandFileName } from '../../system/files/windows-file-name.ts'
 
 const extension = '.md'
 const maxNameLength = 64
@@ -90,7 +89,6 @@ export class PromptLibrary {
    */
   write(name: string, text: string): void {
     const path = this.pathOf(name)
-    demandFileName(path)
     try {
       makePrivateDirectory(this.directory)
       const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() && this.has(name)

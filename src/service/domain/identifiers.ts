@@ -1,4 +1,4 @@
-import { randomBytes } from '../../system/random-bytes.ts'
+import { randomBytes } from 'node:crypto'
 
 /** Crockford's base 32, in lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

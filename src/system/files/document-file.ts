@@ -1,17 +1,10 @@
 import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { devNull } from 'node:os'
 import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../describe-system-error.ts'
 import { tryProcessLock } from './process-lock.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from './replace-file.ts'
-import { demandFileName, isNullDevicePath } from './windows-file-name.ts'
-
-interface DocumentOptions {
-  mode?: number | undefined
-  platform?: NodeJS.Platform
-}
 
 /**
  * A file that the user named. Its content is written in parts to a temporary file, which replaces the file
@@ -26,17 +19,11 @@ export class DocumentFile {
 
   /**
    * @param mode of the new file
-   * @throws Failure `storage` if the file is known to be not writable, `usage` for a name that Windows does not allow
+   * @throws Failure `storage` if the file is known to be not writable
    */
-  constructor(named: string, { mode = 0o600, platform = process.platform }: DocumentOptions = {}) {
-    const path = isNullDevicePath(named, platform) ? devNull : named
+  constructor(path: string, { mode = 0o600 }: { mode?: number | undefined } = {}) {
     this.path = path
     this.#mode = mode
-    this.#temporary = temporaryPath(path)
-    // Windows cannot describe it.
-    this.#isRegular = path === named
-    if (!this.#isRegular) return
-    demandFileName(path, platform)
     const found = this.#guardSync(() => statSync(path, { throwIfNoEntry: false }))
     if (found?.isDirectory()) {
       throw new Failure('storage', `${path} is a directory`, { hint: 'Give the path of a file.' })
@@ -45,10 +32,7 @@ export class DocumentFile {
     // The target of a symbolic link is replaced, not the link.
     if (found?.isFile()) this.path = realpathSync(path)
     this.#temporary = temporaryPath(this.path)
-    // Windows cannot tell whether a device is writable.
-    if (this.#isRegular || platform !== 'win32') {
-      this.#guardSync(() => accessSync(this.#isRegular ? dirname(this.path) || '.' : path, constants.W_OK))
-    }
+    this.#guardSync(() => accessSync(this.#isRegular ? dirname(this.path) || '.' : path, constants.W_OK))
   }
 
   /**

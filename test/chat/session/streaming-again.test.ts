@@ -148,13 +148,4 @@ describe('a session that sends the whole conversation', () => {
     await run.terminal.waitFor('[interrupted]')
     expect(world.transcript().turns.at(-1)).to.include({ reply: 'As far as this ', status: 'interrupted' })
   })
-
-  it('stops with Ctrl-C while it shows a reply that arrived in one piece', async () => {
-    const text = 'word '.repeat(200_000)
-    world.server.answerNext({ text: [text] })
-    await run.say('Hello', 'word')
-    run.terminal.type('\u0003')
-    await run.terminal.waitFor('[interrupted]')
-    expect(world.transcript().turns.at(-1)?.reply.length).to.be.within(1, text.length - 1)
-  })
 })

@@ -174,25 +174,6 @@ describe('a reply in a terminal', () => {
     }
   })
 
-  for (const command of [
-    ['chat', 'send'],
-    ['chat', 'send', '--no-stream'],
-    ['chat', 'complete'],
-  ]) {
-    it(`that arrives in one piece can be interrupted while it is rendered: ${command.join(' ')}`, async () => {
-      const text = 'word '.repeat(100_000)
-      server.answerNext({ text: [text] })
-      const running = start([...command, 'Hi'])
-      running.stdout.on('data', () => {
-        if (/word/.test(running.written().stdout)) running.interrupt('SIGTERM')
-      })
-      const { exitCode, stdout } = await running.ended
-      expect(exitCode).to.equal(143)
-      expect(stdout.length).to.be.below(text.length / 2)
-      expect(stdout).to.match(/word\n/)
-    })
-  }
-
   describe('that has not arrived', () => {
     const clock = perTest(
       () => new SteppedClock(),

@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
 import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
@@ -95,15 +93,6 @@ describe('a session', () => {
     await terminal.key('C-d')
     expect(await terminal.exitCode()).to.equal(0)
     expect(talk.server.requests).to.deep.equal([])
-  })
-
-  it('stores its transcript for its owner only', async () => {
-    const terminal = await talk.chat()
-    await converse(terminal, 'a secret')
-    const directory = join(talk.sandbox.home, '.local/share/chatctl/sessions')
-    expect(statSync(directory).mode & 0o777).to.equal(0o700)
-    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
-    expect(statSync(join(directory, `${session?.id}.jsonl`)).mode & 0o777).to.equal(0o600)
   })
 
   it('restores the terminal when it ends', async () => {

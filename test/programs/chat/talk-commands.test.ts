@@ -93,15 +93,6 @@ describe('slash commands of a session', () => {
     expect((await sessions())[0]?.name).to.equal('my holiday')
   })
 
-  it('/model lists the models of the service, and selects one', async () => {
-    const listed = await command('/model', 'model-b')
-    expect(listed).to.contain('model-a')
-    await command('/model model-b', /Using model model-b/)
-    const screen = await converse(terminal, 'Hello')
-    expect(talk.server.sends.at(-1)?.model).to.equal('model-b')
-    expect(screen).to.match(/^ {2}model-b · /m)
-  })
-
   it('/system switches to completions, and keeps the conversation on this machine', async () => {
     await converse(terminal, 'one')
     await command('/system Answer in rhymes', /this machine stores the/)
@@ -199,32 +190,6 @@ describe('slash commands of a session', () => {
     expect(talk.server.sends.at(-1)).to.include({ message: 'two', context_id: 'ctx_1' })
   })
 
-  it('/continue finds the rest of an interrupted reply', async () => {
-    const answer = talk.server.answerNext({
-      text: ['The beginning ', 'of it'],
-      held: true,
-      finishLater: 'The beginning and the end.',
-    })
-    await terminal.say('Hello')
-    await answer.begun
-    answer.release(1)
-    await terminal.waitFor('The beginning')
-    await terminal.key('C-c')
-    await terminal.waitFor('[interrupted]')
-    await terminal.waitUntil(hasPrompt, 'the prompt')
-    await command('/continue', 'and the end.')
-    expect(talk.server.sends).to.have.length(1)
-  })
-
-  it('/continue asks for more if the history has no more of the reply', async () => {
-    await converse(terminal, 'Hello')
-    talk.server.answerNext('More of it.')
-    await terminal.say('/continue')
-    await waitForTurn(terminal, 'More of it.')
-    expect(talk.server.sends).to.have.length(2)
-    expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
-  })
-
   it('/history shows the history of the service', async () => {
     await converse(terminal, 'one')
     talk.server.say('ctx_1', 'user', 'said elsewhere')
@@ -269,22 +234,6 @@ describe('slash commands of a session', () => {
     expect(await terminal.clipboard()).to.equal('You said: Zwölf 漢字')
   })
 
-  it('/copy N copies the Nth code block of the last reply', async () => {
-    await terminal.allowClipboard()
-    talk.server.answerNext('```\nfirst\n```\n\n- Then:\n  ```sh\n  second\n  ```')
-    await converse(terminal, 'Hello', 'second')
-    for (const [argument, code] of [
-      ['1', 'first\n'],
-      ['last', 'second\n'],
-      ['all', 'first\n\nsecond\n'],
-    ]) {
-      await terminal.say('/clear')
-      await terminal.waitForNo('second')
-      await command(`/copy ${argument}`, 'OSC 52')
-      expect(await terminal.clipboard()).to.equal(code)
-    }
-  })
-
   it('/save writes the last reply to a new file', async () => {
     await command('/save answer.md', 'There is no reply yet')
     await converse(terminal, 'one')
@@ -294,14 +243,6 @@ describe('slash commands of a session', () => {
     await command('/save answer.md', /already exists/)
     await command('/save no/such/directory/x.md', /Cannot write/)
     await command('/save', /Missing file name/)
-  })
-
-  it('/save completes a path with Tab', async () => {
-    await converse(terminal, 'one')
-    await command('/save long-name.md', 'Saved')
-    await terminal.type('/save long')
-    await terminal.key('Tab')
-    await terminal.waitUntil((screen) => promptOf(screen).trim() === '/save long-name.md', 'the path')
   })
 
   it('/editor opens $EDITOR for the next message', async () => {

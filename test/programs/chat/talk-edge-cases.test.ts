@@ -206,15 +206,6 @@ describe('a session in an unusual situation', () => {
     await terminal.waitUntil(hasPrompt, 'the prompt')
   })
 
-  it('stays in its context after commands that change nothing', async () => {
-    const terminal = await talk.chat()
-    await terminal.say('/system off')
-    await terminal.waitFor('system: none')
-    await terminal.say('/set temperature off')
-    await converse(terminal, 'Hello')
-    expect(talk.server.sends).to.have.length(1)
-  })
-
   it('clears a continued line with Ctrl-C, also in a dumb terminal', async () => {
     const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
     await terminal.waitFor(/^>$/m)
@@ -225,12 +216,6 @@ describe('a session in an unusual situation', () => {
     await terminal.say('but this')
     await terminal.waitFor('You said: but this')
     expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['but this'])
-  })
-
-  it('refuses a temperature that JSON cannot express', async () => {
-    const terminal = await talk.chat()
-    await terminal.say('/set temperature Infinity')
-    await terminal.waitFor('Invalid temperature')
   })
 
   it('exits 129 with an interrupted reply if the terminal is closed', async () => {
@@ -252,35 +237,6 @@ describe('a session in an unusual situation', () => {
     const { turns } = (await talk.json('chat', 'show', session?.id ?? '')) as ShownSession
     expect(turns).to.have.length(1)
     expect(turns[0]).to.include({ answer: 'Words ', status: 'interrupted' })
-  })
-
-  it('keeps the conversation if /retry gets no reply', async () => {
-    const terminal = await talk.chat()
-    await converse(terminal, 'One')
-    await converse(terminal, 'Two')
-    talk.server.failNext(failing(403, 'forbidden', 'Not now'))
-    await terminal.say('/retry')
-    await terminal.waitFor('Error: Not now')
-    await terminal.waitFor('the conversation is unchanged')
-    await promptWith(terminal, 'Two')
-    await terminal.key('C-c')
-    await terminal.waitUntil(hasPrompt, 'the prompt')
-    await converse(terminal, 'Three')
-    expect(talk.server.sends.at(-1)).to.include({ message: 'Three', context_id: 'ctx_1' })
-    await leave(terminal)
-    const again = await talk.chat(['--continue'])
-    expect(await again.screen()).to.match(/> Two\n\nYou said: Two\n\n> Three\n\nYou said: Three/)
-  })
-
-  it('returns the message if the stream has an error and no text', async () => {
-    talk.server.failNext((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.end('event: error\ndata: {"error":{"code":"busy","message":"Too busy"}}\n\n')
-    })
-    const terminal = await talk.chat()
-    await terminal.say('Hello')
-    await terminal.waitFor('Error: Too busy')
-    await promptWith(terminal, 'Hello')
   })
 
   it('keeps the conversation on this machine if the service returns no context ID', async () => {

@@ -44,61 +44,6 @@ describe('a session with interruptions', () => {
     await converse(terminal, 'Still here')
   })
 
-  it('returns queued messages to the prompt when Ctrl-C stops a reply', async () => {
-    const answer = talk.server.answerNext({ text: ['A part ', 'and more'], held: true })
-    const terminal = await talk.chat()
-    await terminal.say('one')
-    await answer.begun
-    answer.release(1)
-    await terminal.waitFor('A part')
-    await terminal.say('two')
-    await terminal.waitFor('queued: two')
-    await terminal.key('C-c')
-    await answer.abandoned
-    await terminal.waitFor('[interrupted]')
-    await terminal.waitUntil((screen) => promptOf(screen) === 'two', 'the text in the prompt')
-    expect(talk.server.sends).to.have.length(1)
-  })
-
-  it('clears the prompt with Ctrl-C, and restores its text with Up', async () => {
-    const terminal = await talk.chat()
-    await terminal.type('a long thought')
-    await terminal.waitFor('> a long thought')
-    await terminal.key('C-c')
-    await terminal.waitUntil(hasPrompt, 'an empty prompt')
-    await terminal.key('Up')
-    await terminal.waitUntil((screen) => promptOf(screen) === 'a long thought', 'the text')
-    expect(talk.server.sends).to.deep.equal([])
-  })
-
-  it('shows a hint after Ctrl-C at an empty prompt, and ends after another one within 2 s', async () => {
-    const terminal = await talk.chat()
-    await converse(terminal, 'Hello')
-    await terminal.key('C-c')
-    await terminal.waitFor(/Ctrl-C again/i)
-    await terminal.key('C-c')
-    expect(await terminal.exitCode()).to.equal(0)
-    expect(await terminal.screen()).to.match(/^1 turn\. Resume with: chatctl chat --resume \S+$/m)
-  })
-
-  it('shows the hint again if the second Ctrl-C comes after more than 2 s', async () => {
-    const terminal = await talk.chat()
-    await terminal.key('C-c')
-    await terminal.waitFor(/Ctrl-C again/i)
-    await terminal.waitForNo(/Ctrl-C again/i)
-    await terminal.key('C-c')
-    await terminal.waitFor(/Ctrl-C again/i)
-    await converse(terminal, 'Still here')
-  })
-
-  it('does not end with Ctrl-D while the prompt has text', async () => {
-    const terminal = await talk.chat()
-    await terminal.type('text')
-    await terminal.key('C-d')
-    await terminal.key('C-a', 'C-d')
-    await terminal.waitUntil((screen) => promptOf(screen) === 'ext', 'one letter less')
-  })
-
   it('ends the countdown of a rate limit with Ctrl-C, and returns the message to the prompt', async () => {
     talk.server.failNext(limited({ 'retry-after': '30' }))
     const terminal = await talk.chat()

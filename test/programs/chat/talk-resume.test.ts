@@ -195,28 +195,4 @@ describe('a resumed session', () => {
     const resumed = await talk.chat(['--resume', session?.id ?? ''])
     await converse(resumed, 'mine again')
   })
-
-  it('can be shown in every output format', async () => {
-    const id = await leave('Hello')
-    const text = await talk.run(['chat', 'show', id, '-o', 'text'])
-    expect(text.stdout).to.contain('You said: Hello')
-    const markdown = await talk.run(['chat', 'show', id, '-o', 'md'])
-    expect(markdown.stdout).to.contain('You said: Hello')
-    const lines = (await talk.run(['chat', 'show', id, '-o', 'jsonl'])).stdout.trim().split('\n')
-    const events = lines.map((line) => JSON.parse(line))
-    expect(events.map(({ type }) => type)).to.deep.equal(['user', 'start', 'delta', 'end'])
-    expect(events.at(-1)).to.include({ v: 1, complete: true, verified: true, response: 'You said: Hello' })
-  })
-
-  it('keeps its model', async () => {
-    const terminal = await talk.chat(['--model', 'model-b'])
-    await converse(terminal, 'Hello')
-    await terminal.key('C-d')
-    await terminal.exitCode()
-    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
-    const resumed = await talk.chat(['--resume', session?.id ?? ''])
-    await resumed.say('Hello again')
-    await waitForTurn(resumed, 'You said: Hello again')
-    expect(talk.server.sends.map(({ model }) => model)).to.deep.equal(['model-b', 'model-b'])
-  })
 })

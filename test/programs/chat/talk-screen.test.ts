@@ -27,24 +27,6 @@ describe('the screen of a session', () => {
     expect(talk.server.sends[0]?.message?.trimEnd()).to.equal(`Look: ${numberedLines(1, 42)}`)
   })
 
-  it('deletes the placeholder of a paste as one character', async () => {
-    const terminal = await talk.chat()
-    await terminal.paste(numberedLines(1, 42))
-    await terminal.waitFor('[pasted 42 lines]')
-    await terminal.type('x')
-    await terminal.key('BSpace', 'BSpace')
-    await terminal.waitUntil(hasPrompt, 'an empty prompt')
-  })
-
-  it('shows a short paste as text, and never submits it', async () => {
-    const terminal = await talk.chat()
-    await terminal.paste('one\ntwo\n\u0003three\n')
-    const screen = await terminal.waitFor('three')
-    expect(promptOf(screen).trimEnd()).to.equal('one\ntwo\nthree')
-    await terminal.settle()
-    expect(talk.server.sends).to.deep.equal([])
-  })
-
   it('wraps wide characters and emoji at the edge of 40 columns', async () => {
     const terminal = await talk.chat([], { columns: 40 })
     // One column is left before the edge, in which a wide character does not fit.
@@ -61,15 +43,6 @@ describe('the screen of a session', () => {
     await terminal.key('Enter')
     await terminal.waitFor(/total [\d.]+s/)
     expect(talk.server.sends[0]?.message).to.equal(`${'x'.repeat(36)}漢`)
-  })
-
-  it('wraps a reply at 40 columns between words', async () => {
-    const sentence = 'The quick brown fox jumps over the lazy dog and 漢字漢字 are wide, too.'
-    talk.server.answerNext(sentence)
-    const terminal = await talk.chat([], { columns: 40 })
-    const screen = await converse(terminal, 'Hello', 'too.')
-    expect(screen.replaceAll('\n', ' ')).to.contain(sentence)
-    for (const word of sentence.split(' ')) expect(screen).to.contain(word)
   })
 
   it('redraws only the editor if the size changes while a person types', async () => {
@@ -219,23 +192,6 @@ describe('the screen of a session', () => {
     const all = await shell.scrollback()
     for (let number = 1000; number <= 1040; number++) expect(count(all, `\n${number}`)).to.equal(1)
     expect(all).to.contain('You said: Hello')
-  })
-
-  it('removes control sequences from a reply, also across pieces', async () => {
-    talk.server.answerNext({
-      text: [
-        'safe \u001b',
-        '[31mred',
-        ' \u001b]0;ti',
-        'tle\u0007 \u009b2J and\u0007 \u202eback',
-        ' end.\u001b[2J',
-      ],
-    })
-    const terminal = await talk.chat()
-    const screen = await converse(terminal, 'Hello', 'end.')
-    expect(screen).to.match(/safe red +and +back end\./)
-    expect(screen).not.to.match(/31m|title|2J/)
-    expect(screen).to.contain('> Hello')
   })
 
   it('renders markdown, and shows it unrendered with --plain', async () => {

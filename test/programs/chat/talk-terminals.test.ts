@@ -43,29 +43,6 @@ describe('a session in various terminals', () => {
     await terminal.waitFor('[interrupted]')
   })
 
-  it('stays open after the first Ctrl-C in a dumb terminal', async () => {
-    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
-    await terminal.waitFor(/^>$/m)
-    await terminal.say('Hello')
-    await waitForTurn(terminal, 'You said: Hello')
-    await terminal.waitUntil(hasPrompt, 'the prompt')
-    await terminal.key('C-c')
-    await terminal.waitFor('Press Ctrl-C again or Ctrl-D to leave')
-    await terminal.say('Still here?')
-    await waitForTurn(terminal, 'You said: Still here?')
-  })
-
-  it('discards the lines of an entry with Ctrl-C in a dumb terminal', async () => {
-    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
-    await terminal.waitFor(/^>$/m)
-    await terminal.say('Two \\')
-    await terminal.key('C-c')
-    await terminal.waitFor(/\^C\n>$/m)
-    await terminal.say('One')
-    await waitForTurn(terminal, 'You said: One')
-    expect(talk.server.sends.at(-1)?.message).to.equal('One')
-  })
-
   it('uses no color with NO_COLOR', async () => {
     talk.server.answerNext(markdown)
     const terminal = await talk.chat([], { env: { NO_COLOR: '1' } })
@@ -143,13 +120,6 @@ describe('a session in various terminals', () => {
     expect(isAlive(pid)).to.equal(false)
     const sessions = (await talk.json('chat', 'sessions')) as { turns: number }[]
     expect(sessions.map(({ turns }) => turns)).to.deep.equal([1])
-  })
-
-  it('reads a stream in the notation of --stream-format', async () => {
-    talk.server.answerNext('as it came')
-    const terminal = await talk.chat(['--stream-format', 'text'])
-    await terminal.say('Hello')
-    await terminal.waitFor('data: ')
   })
 
   it('shows only replies with --quiet, and requests with --debug', async () => {

@@ -1,5 +1,5 @@
+import { randomBytes } from 'node:crypto'
 import { isoNow } from '../../../system/clock.ts'
-import { randomBytes } from '../../../system/random-bytes.ts'
 import type { ApiKeyRow, Database, Tier } from '../../store/tables.ts'
 import { type AuditContext, recordChange } from '../audit.ts'
 import { createId } from '../identifiers.ts'

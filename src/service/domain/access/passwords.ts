@@ -1,4 +1,4 @@
-import { randomBytes } from '../../../system/random-bytes.ts'
+import { randomBytes } from 'node:crypto'
 
 /** In characters. */
 export const passwordLength = { min: 8, max: 1024 } as const

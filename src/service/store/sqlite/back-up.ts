@@ -6,7 +6,6 @@ import { type Clock, isoNow } from '../../../system/clock.ts'
 import { describeSystemError } from '../../../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../../../system/files/private-directory.ts'
 import { moveFile, moveIntoPlace } from '../../../system/files/replace-file.ts'
-import { demandFileName } from '../../../system/files/windows-file-name.ts'
 import { isBusy, loadSqlite, sqliteUrl } from '../../../system/sqlite.ts'
 import { storageFailure } from '../storage-failure.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
@@ -31,7 +30,6 @@ const wholeDatabase = 0x7fff_ffff
  */
 export async function backUp(directory: string, target: string, replaces: boolean): Promise<Backup> {
   const file = resolve(target)
-  demandFileName(file)
   const data = databaseFile(directory)
   requireReadable(data, new Failure('not_found', `No data in ${directory} yet`))
   if (existsSync(file) && realpathSync(file) === realpathSync(data))
