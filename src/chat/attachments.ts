@@ -12,7 +12,7 @@ import { describeBytes } from '../view/format/describe-bytes.ts'
 const mention = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"]+))/g
 const punctuation = ".,;:!?)]}'*"
 /** Maximum length of a path in characters (PATH_MAX of Linux). */
-export const maxPathLength = 4096
+const maxPathLength = 4096
 
 /** The files that are sent with the next message. */
 export class Attachments {

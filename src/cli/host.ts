@@ -94,6 +94,3 @@ export interface Host {
 export function resolvePath({ cwd }: Pick<Host, 'cwd'>, name: string): string {
   return cwd === undefined || name === '' ? name : resolve(cwd, name)
 }
-
-/** The same for a file or a directory that the run may create. */
-export const resolveNewPath = resolvePath

@@ -90,7 +90,7 @@ const formatVersion = 2
 const maxAge = 7 * 86_400_000
 
 /** Identifies an export. Two exports in different formats are the same one. */
-export interface ExportIdentity {
+interface ExportIdentity {
   /** Base URL; undefined for the embedded service. */
   service: string | undefined
   /** Identifies the user: a profile, a key. */

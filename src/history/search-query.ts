@@ -143,7 +143,7 @@ function isInsideCharacter(text: string, position: number): boolean {
 }
 
 /** A word of a text, and its place in it. */
-export interface Word {
+interface Word {
   start: number
   end: number
   /** The form that is indexed: without case, diacritics, and variants of width. */
@@ -162,7 +162,7 @@ const asciiWordPattern = /[a-z0-9]+/gi
 
 const ascii = /^[\0-\x7f]*$/
 
-export function* wordsOf(text: string): Generator<Word> {
+function* wordsOf(text: string): Generator<Word> {
   const isAscii = ascii.test(text)
   for (const { 0: word, index: start } of text.matchAll(isAscii ? asciiWordPattern : wordPattern)) {
     const folded = isAscii ? word.toLowerCase() : fold(word)

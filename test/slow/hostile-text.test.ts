@@ -47,12 +47,7 @@ const cases: [reader: string, module: string, expression: string, text: string][
     'Object.values(m).map((f) => attempt(f, new Headers({ "x-ratelimit-reset": text })))',
     run('1'),
   ],
-  [
-    'a message that is searched',
-    'history/search-query.ts',
-    '[...m.wordsOf(text)]',
-    run('\u00e9\u0e01\u0301'),
-  ],
+  ['a message that is searched', 'history/search-query.ts', 'm.indexedText(text)', run('\u00e9\u0e01\u0301')],
   ['a reply of short lines', 'terminal/markdown/markdown-writer.ts', render, run('`\n')],
   [
     'a reply with long lines of code',

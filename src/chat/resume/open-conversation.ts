@@ -83,7 +83,7 @@ async function startFromContext(
  *
  * @throws Failure `usage` if it belongs to another connection, or is open in this session
  */
-export async function resumeTranscript(
+async function resumeTranscript(
   session: ResumeHost,
   path: string,
   signal: AbortSignal,
@@ -216,11 +216,7 @@ export interface OpenedConversation {
 }
 
 /** Creates a transcript. The file is created with the first prompt. */
-export function createTranscriptWriter({
-  sessionsDirectory,
-  owner,
-  clock,
-}: SessionOptions): TranscriptWriter {
+function createTranscriptWriter({ sessionsDirectory, owner, clock }: SessionOptions): TranscriptWriter {
   const { profile = null, baseUrl = null } = owner
   return TranscriptWriter.create(sessionsDirectory, { profile, baseUrl }, clock)
 }

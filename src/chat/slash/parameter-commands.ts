@@ -90,7 +90,7 @@ function describeParameters({ system, temperature, maxTokens }: Parameters): str
  *
  * @throws Failure `usage` for such a model without `--force`
  */
-export async function chooseModel(session: Session, argument: string): Promise<void> {
+async function chooseModel(session: Session, argument: string): Promise<void> {
   const force = /\s--force$/.test(argument)
   const typed = force ? argument.slice(0, -'--force'.length).trimEnd() : argument
   const id = resolveAlias(typed, session.options.aliases)
@@ -136,7 +136,7 @@ function findMeant(id: string, names: readonly string[]): readonly string[] {
 }
 
 /** Lists the models of the service, and marks the current one. */
-export async function listModels(session: Session): Promise<void> {
+async function listModels(session: Session): Promise<void> {
   const { model, replyModel } = session.conversation
   await session.stoppable(async (signal) => {
     const models = await session.models.fetch(session.client, signal)

@@ -5,7 +5,7 @@ import type { RunningService, ServiceOptions } from '../../service/start-service
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { commandLine, databaseFlagOf } from '../command-line.ts'
 import { offlineNotices } from '../errors/hints.ts'
-import { resolveNewPath } from '../host.ts'
+import { resolvePath } from '../host.ts'
 import type { BaseContext } from './base-context.ts'
 import { defaultDataDirectory } from './embedded-service.ts'
 import { refuseOtherService } from './target.ts'
@@ -48,7 +48,7 @@ export class ServiceAdministration {
     const { startService } = await import('../../service/start-service.ts')
     return startService({
       ...rest,
-      dataDir: dataDir === undefined ? directories.data : resolveNewPath(host, dataDir),
+      dataDir: dataDir === undefined ? directories.data : resolvePath(host, dataDir),
       upstream: server,
       env: host.env,
       clock: host.clock,
@@ -133,7 +133,7 @@ export class ServiceAdministration {
 
   #resolved({ data, database }: DatabaseFlags): DatabaseFlags {
     return {
-      data: data === undefined ? undefined : resolveNewPath(this.#base.host, data),
+      data: data === undefined ? undefined : resolvePath(this.#base.host, data),
       database: this.databaseOf(database),
     }
   }

@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/context/context.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
-import { resolveNewPath } from '../../cli/host.ts'
+import { resolvePath } from '../../cli/host.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StateOptions } from '../../users/state/users-state.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
@@ -30,7 +30,7 @@ export function stateOf(
   results?: string,
 ): [path: string, options: StateOptions] {
   const { host } = context
-  const path = resolveNewPath(host, name)
+  const path = resolvePath(host, name)
   if (results !== undefined && context.resolvePath(results) === path) {
     throw new Failure('usage', `Cannot write the results to ${results}: it is the state file`)
   }

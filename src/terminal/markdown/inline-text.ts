@@ -132,7 +132,7 @@ function keepPair(text: string, at: number): number {
  * rendered in parts only where none is open. Follows the rules of CommonMark 6.2 for delimiter runs,
  * except the rule of three: a wrong guess shows a delimiter as text and does no other harm.
  */
-export class OpenDelimiters {
+class OpenDelimiters {
   /** Length of the backtick run that ends the code; 0 outside code. */
   #code = 0
   #isInTag = false
