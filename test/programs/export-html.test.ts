@@ -3,10 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
-// @ts-expect-error: the package has no types.
-import specification from 'commonmark-spec'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { htmlDocument } from '../../src/history/html-document.ts'
 import { exportEnvironment } from '../history/export-run.ts'
 import { hostileTexts } from '../history/hostile-texts.ts'
 import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
@@ -114,25 +111,6 @@ describe('an exported page in a real browser', function () {
       })
     }
   }
-
-  it('has no fault with the examples of CommonMark as messages', async () => {
-    const { tests } = specification as { tests: { markdown: string }[] }
-    const context = await browser.newContext()
-    const page = await context.newPage()
-    const shown = tests.map(({ markdown: content }) => htmlDocument.message({ role: 'assistant', content }))
-    await page.setContent(htmlDocument.head('Conversation c1') + shown.join('') + htmlDocument.tail())
-    expect(await count(page, 'main > article')).to.equal(tests.length)
-    expect(await findPageFaults(page)).to.deep.equal([])
-    await context.close()
-  })
-
-  it('distinguishes the roles by the colors of the style sheet', async () => {
-    const { page, close } = await open(1000, 'light')
-    const kinds = ['user', 'assistant', 'system', 'other']
-    const colors = await Promise.all(kinds.map((kind) => styleOf(page, `article.${kind}`, 'borderLeftColor')))
-    expect(new Set(colors).size).to.equal(4)
-    await close()
-  })
 
   it('is printed in black on white, with long code wrapped', async () => {
     const { page, close } = await open(1000, 'dark')

@@ -48,7 +48,7 @@ describe('the editor of a session', () => {
     await terminal.key('End', 'C-Left', 'M-d')
     await terminal.type('d')
     await terminal.key('C-j', 'Up', 'F5', 'S-F7', 'PPage')
-    await shows('ab d\n')
+    await shows('ab d')
     expect((await submitted())?.trimEnd()).to.equal('ab d')
   })
 
