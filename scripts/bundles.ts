@@ -36,9 +36,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
     // oidc-provider stores its records by the names of its classes.
     keepNames: true,
   },
-  'local-service': {
-    files: ['service/find-joinable-service.ts', 'service/upstream/detect-model-servers.ts'],
-  },
+  'model-servers': { files: ['service/upstream/detect-model-servers.ts'] },
   upstream: { files: ['service/upstream/openai-compatible.ts', 'service/upstream/count-models.ts'] },
   metrics: { files: ['service/metrics/create-metrics.ts'] },
   postgres: { files: ['service/store/postgres/open-postgres.ts'] },

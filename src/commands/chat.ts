@@ -92,7 +92,7 @@ export default class Chat extends BaseCommand {
     const isPlain = flags.plain || env['TERM'] === 'dumb'
     host.expectStreamedReply()
     await offerModelServer(context)
-    const { name, hasUpstream } = await describeService(context)
+    const { name, hasUpstream } = describeService(context)
     const { runSession } = await import('../chat/run-session.ts')
     await runSession({
       terminal: new SessionTerminal(streams, context.options.notify.value === 'on'),
@@ -161,18 +161,16 @@ async function rememberContext(directories: Directories, owner: ContextOwner, id
 }
 
 /** The name of the service for people, and whether it is the embedded service with a model server. */
-async function describeService(context: Context): Promise<{ name: string; hasUpstream: boolean }> {
+function describeService(context: Context): { name: string; hasUpstream: boolean } {
   const target = context.target()
   if (target.kind === 'remote') {
     const { baseUrl, profile } = target
     return { name: profile === undefined ? baseUrl : `${baseUrl} (profile ${profile})`, hasUpstream: false }
   }
-  const running = await context.embedded.findRunningService()
-  const upstream = running ? running.upstream : (context.embedded.upstream().server?.url ?? null)
-  const place = running ? ` at ${running.url}` : ''
+  const upstream = context.embedded.upstream().server?.url
   return {
-    name: `the embedded service${place}, ${upstream === null ? 'built-in test program' : describeUpstream(upstream)}`,
-    hasUpstream: upstream !== null,
+    name: `the embedded service, ${upstream === undefined ? 'built-in test program' : describeUpstream(upstream)}`,
+    hasUpstream: upstream !== undefined,
   }
 }
 

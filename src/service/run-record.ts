@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { readFileSync, realpathSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
@@ -21,13 +21,6 @@ export interface RunRecord {
 interface WrittenRecord extends RunRecord {
   /** `Store.location`. */
   place: string
-  /** The base URL of its model server; null for the built-in test program. */
-  upstream: string | null
-  /**
-   * An API key of the service for commands of this user, who alone can read the file. Null in a record of
-   * a service on another directory or on PostgreSQL, or of another user.
-   */
-  key: string | null
 }
 
 /** A service that runs on another database than the one in question. */
@@ -58,7 +51,7 @@ export function announceRun(
   const files = [writeRecord(directory, 'running', record)]
   try {
     if (defaultDirectory !== undefined && !isSameDirectory(directory, defaultDirectory))
-      files.push(writeRecord(defaultDirectory, 'elsewhere', { ...record, key: null }))
+      files.push(writeRecord(defaultDirectory, 'elsewhere', record))
   } catch {
     // In a container or for a system user, the home directory may not be writable.
   }
@@ -108,16 +101,6 @@ export async function findRunningServices(directory: string, location: string): 
   }))
 }
 
-/** The records of living processes on the SQLite database of a directory: they contain a key. */
-export function listKeyedRecords(directory: string): (WrittenRecord & { key: string })[] {
-  const found: (WrittenRecord & { key: string })[] = []
-  for (const name of listRunRecords(directory)) {
-    const record = isInOwnDirectory(name) ? readRecord(join(directory, name)) : null
-    if (record?.key && isAlive(record.pid)) found.push({ ...record, key: record.key })
-  }
-  return found
-}
-
 /**
  * The services of this user that run on another database than `location`, if none runs on `location`.
  * @param named whether the user named the directory; then only services on this directory count
@@ -154,26 +137,13 @@ const isSameDatabase = (one: string, other: string): boolean =>
 
 function readRecord(file: string): WrittenRecord | null {
   try {
-    const { text, isOurs } = readOwned(file)
-    const record = JSON.parse(text)
+    const record = JSON.parse(readFileSync(file, 'utf8'))
     const isRecord = URL.canParse(record?.url) && Number.isInteger(record?.pid)
     if (!isRecord) return null
-    const { url, pid, admin_url = null, version = null, started_at = null, upstream = null } = record
-    const key = isOurs && typeof record.key === 'string' ? record.key : null
-    return { url, pid, admin_url, version, started_at, upstream, key, place: String(record.place) }
+    const { url, pid, admin_url = null, version = null, started_at = null } = record
+    return { url, pid, admin_url, version, started_at, place: String(record.place) }
   } catch {
     return null
-  }
-}
-
-/** A service whose record another user has written must not receive messages. */
-function readOwned(name: string): { text: string; isOurs: boolean } {
-  const file = openSync(name, 'r')
-  try {
-    const { uid } = fstatSync(file)
-    return { text: readFileSync(file, 'utf8'), isOurs: [undefined, uid].includes(process.getuid?.()) }
-  } finally {
-    closeSync(file)
   }
 }
 

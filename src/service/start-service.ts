@@ -83,9 +83,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     processKeys.add(key)
     return key
   }
-  // Commands join a service on SQLite only, whose data the readers of the record have anyway.
-  const runKey = announce && options.database === undefined ? createProcessKey() : undefined
-  const service = await openService(options, { isProcessKey, logger, metrics, version, publicUrl, runKey })
+  const service = await openService(options, { isProcessKey, logger, metrics, version, publicUrl })
   const { dataDir, store, pipeline } = service
   const { readiness } = pipeline
   let listening: FastifyInstance | undefined
@@ -108,8 +106,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       admin_url: adminUrl ?? null,
       version: version ?? null,
       place: location,
-      upstream: options.upstream?.url ?? null,
-      key: runKey ?? null,
     }
     const withdraw = announce && announceRun(dataDir, details, announce, clock)
     if (issuerOf(exposure, url) === undefined) logger?.warn(signInIsOff)

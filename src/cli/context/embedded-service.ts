@@ -2,10 +2,8 @@ import { changeConfiguration } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
 import { resolveUpstream, type UpstreamChoice, type UpstreamFlags } from '../../config/resolve-upstream.ts'
 import type { LocalModelServer } from '../../contract/upstream-address.ts'
-import type { JoinableService } from '../../service/find-joinable-service.ts'
 import type { DetectedModelServer } from '../../service/upstream/detect-model-servers.ts'
 import type { Directories } from '../../system/files/directories.ts'
-import { listRunRecords } from '../../system/files/run-record-files.ts'
 import { once } from '../../system/once.ts'
 import { offlineNotices } from '../errors/hints.ts'
 import type { BaseContext } from './base-context.ts'
@@ -14,18 +12,14 @@ import type { LocalService } from './connection.ts'
 /** The base URL of the service in this process, which does not listen. */
 export const ownUrl = 'http://localhost'
 
-/**
- * The embedded service, as the service that a run sends requests to. Looks for a running one before each request,
- * because it may end during a session, and another program may get its port. Once this process has opened the
- * service, it stays with it.
- */
+/** The embedded service in this process, as the service that a run sends requests to. */
 export class EmbeddedService {
   readonly #base: BaseContext
   /** The upstream that the user has chosen in this run. */
   #chosen: string | undefined
-  #isOpened = false
-  #answering: LocalService | undefined
-  readonly #open = once(() => this.#openHere())
+  #opened: LocalService | undefined
+  /** Opens the service until the command ends. */
+  readonly open = once(() => this.#open())
 
   constructor(base: BaseContext) {
     this.#base = base
@@ -49,35 +43,12 @@ export class EmbeddedService {
     await changeConfiguration(this.#base.directories, (known) => withValue(known, null, 'upstream', value))
   }
 
-  /** The running service that would answer requests, unless the environment chooses another upstream for this run. */
-  async findRunningService(): Promise<JoinableService | undefined> {
-    if (this.#isOpened) return undefined
-    const directory = defaultDataDirectory(this.#base.directories)
-    if (directory === undefined || listRunRecords(directory).length === 0) return undefined
-    const { findJoinableService } = await import('../../service/find-joinable-service.ts')
-    const running = await findJoinableService(directory)
-    if (!running) return undefined
-    const { source, server } = this.upstream()
-    return source === 'environment' && (server?.url ?? null) !== running.upstream ? undefined : running
+  /** The service, if it has been opened. */
+  get opened(): LocalService | undefined {
+    return this.#opened
   }
 
-  /** The service for the next request. */
-  async next(): Promise<LocalService> {
-    const running = await this.findRunningService()
-    this.#isOpened ||= running === undefined
-    this.#answering = running
-      ? { ...running, running, handle: undefined, upstreamFrom: undefined }
-      : await this.#open()
-    return this.#answering
-  }
-
-  /** The service that `next` returned last. */
-  get answering(): LocalService | undefined {
-    return this.#answering
-  }
-
-  /** Opens the service in this process until the command ends. */
-  async #openHere(): Promise<LocalService> {
+  async #open(): Promise<LocalService> {
     const { host, directories, output, onClose } = this.#base
     const choice = this.upstream()
     const { openEmbeddedService } = await import('../../service/open-embedded-service.ts')
@@ -92,8 +63,8 @@ export class EmbeddedService {
     onClose(() => service.close())
     if (service.created) output.notice(`Using the embedded service. Its data is in ${service.dataDir}`)
     const { key, request: handle } = service
-    const upstream = choice.server?.url ?? null
-    return { url: ownUrl, key, upstream, running: undefined, handle, upstreamFrom: choice }
+    this.#opened = { key, handle, upstream: choice.server?.url ?? null, upstreamFrom: choice }
+    return this.#opened
   }
 
   /** The model servers that run on this machine (default: of those that are known). */

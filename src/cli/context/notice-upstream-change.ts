@@ -1,12 +1,10 @@
 import type { Configuration } from '../../config/configuration-file.ts'
 import { isLoopback } from '../../contract/base-url.ts'
 import { noUpstream, readUpstream, upstreamNames } from '../../contract/upstream-address.ts'
-import { describeReplies } from './connection.ts'
 import type { Context } from './context.ts'
 
 /**
- * Says that the key of the previous upstream was removed, that the new one does not answer, and that a running
- * service keeps its model server.
+ * Says that the key of the previous upstream was removed, and that the new one does not answer.
  *
  * @param after the configuration with the change; that of the context is without it
  */
@@ -18,14 +16,7 @@ export async function noticeUpstreamChange(context: Context, after: Configuratio
   }
   if (dryRun) return
   const { upstream = noUpstream } = after
-  const url = upstream === noUpstream ? null : readUpstream(upstream).href
-  if (url !== null) await noticeSilentServer(context, upstream, url)
-  const running = await context.embedded.findRunningService()
-  if (!running || running.upstream === url) return
-  const replies = describeReplies(running.upstream)
-  output.notice(
-    `The service at ${running.url} (pid ${running.pid}) still replies with ${replies}. Restart it to apply the change.`,
-  )
+  if (upstream !== noUpstream) await noticeSilentServer(context, upstream, readUpstream(upstream).href)
 }
 
 /** Says that a model server on this machine lists no models. Other machines are not contacted. */

@@ -19,7 +19,7 @@ import {
 } from '../credential/credential-in-use.ts'
 import type { Output } from '../output/output.ts'
 import type { BaseContext, Invocation } from './base-context.ts'
-import { type Connection, describeLocalService } from './connection.ts'
+import { type Connection, describeReplies } from './connection.ts'
 import { Credentials } from './credentials.ts'
 import { type EmbeddedService, ownUrl } from './embedded-service.ts'
 import { HeldRequest } from './held-request.ts'
@@ -115,9 +115,9 @@ export class ServiceConnection {
       to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn(), held()) }
         : {
-            baseUrl: () => this.#nextLocal(),
-            credential: async () => embedded.answering?.key,
-            handler: () => embedded.answering?.handle,
+            baseUrl: () => this.#openLocal(),
+            credential: async () => (await embedded.open()).key,
+            handler: () => embedded.opened?.handle,
           }
     return this.#open({
       ...overrides,
@@ -129,24 +129,25 @@ export class ServiceConnection {
 
   /** Holds a request back under `--dry-run`, or begins to follow a change. */
   async #begin(request: OutgoingRequest, to: Target) {
-    const { invocation, embedded } = this.#parts
+    const { invocation } = this.#parts
     if (changesService(request)) this.demandNamedService()
     const isHeld = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
     if (isHeld) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
     if (to.kind === 'local' && changesService(request)) await this.#demandOwnDatabase()
-    const baseUrl = () => (to.kind === 'remote' ? to.baseUrl : (embedded.answering?.url ?? ownUrl))
+    const baseUrl = () => (to.kind === 'remote' ? to.baseUrl : ownUrl)
     return this.sentChanges.begin(request, baseUrl)
   }
 
-  async #nextLocal(): Promise<string> {
+  async #openLocal(): Promise<string> {
     const { embedded, invocation, base } = this.#parts
-    const before = embedded.answering?.url
-    const service = await embedded.next()
-    if (service.url !== before) {
-      if (this.#connection) this.#connection.localService = service
-      if (invocation.debug) base.streams.say(describeLocalService(service))
+    const isFirst = embedded.opened === undefined
+    const service = await embedded.open()
+    if (this.#connection) this.#connection.localService = service
+    if (isFirst && invocation.debug) {
+      const replies = describeReplies(service.upstream)
+      base.streams.say(`* The embedded service runs in this process, with ${replies}`)
     }
-    return service.url
+    return ownUrl
   }
 
   async #open(options: ClientOptions): Promise<Client> {

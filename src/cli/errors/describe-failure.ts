@@ -45,7 +45,7 @@ function withPlace(message: string, { failure: { status, request }, connection }
   if (status !== undefined && !new RegExp(`\\b${status}\\b`).test(message)) parts.push(String(status))
   const url = request && new URL(request.url)
   // The service in this process has no address.
-  if (url && connection?.localService?.handle && message.includes(url.origin)) {
+  if (url && connection?.localService && message.includes(url.origin)) {
     return message.replace(url.origin, 'the embedded service')
   }
   const isEmbedded = connection !== undefined && connection.baseUrl === undefined

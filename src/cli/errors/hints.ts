@@ -200,7 +200,6 @@ function withPath(origin: string, connection: Connection | undefined): string {
 
 /** The command that shows the base URL, or examines it if it is not a profile's. */
 function checkAddress(connection: Connection | undefined): string {
-  if (connection?.localService) return 'The service has ended. Run the command again.'
   if (connection?.baseUrl === undefined) return 'Check the base URL.'
   if (connection.isExamined) return 'Check that the service is running, and that the base URL is correct.'
   const isProfiles = connection.profile !== undefined && connection.baseUrlFrom === 'profile'

@@ -13,8 +13,7 @@ export async function offerModelServer(context: Context): Promise<void> {
   const { output, prompter, host } = context
   if (context.target().kind !== 'local' || context.dryRun) return
   if (!prompter.canAsk || output.isJson || output.isQuiet || host.modelServers.length === 0) return
-  if (context.embedded.upstream().source !== 'default' || (await context.embedded.findRunningService()))
-    return
+  if (context.embedded.upstream().source !== 'default') return
   const [first, ...others] = await context.embedded.detectModelServers()
   if (!first) return
   const chosen = await choose(context, first, others)

@@ -1,4 +1,4 @@
-import { describeReplies, hintOfModelServer, nameModelServer } from '../../cli/context/connection.ts'
+import { hintOfModelServer, nameModelServer } from '../../cli/context/connection.ts'
 import { credentialInUse } from '../../cli/credential/credential-in-use.ts'
 import { hintOf } from '../../cli/errors/hints.ts'
 import { probeNetwork } from '../../client/network/probe-network.ts'
@@ -93,13 +93,6 @@ export async function examineUpstream({ context }: Doctor): Promise<Examined[]> 
   }
   const choice = context.embedded.upstream()
   const { server, source, from } = choice
-  const running = await context.embedded.findRunningService()
-  if (running) {
-    const words = `the service at ${running.url}, pid ${running.pid}, replies with ${describeReplies(running.upstream)}`
-    if (source === 'default' || (server?.url ?? null) === running.upstream) return [ok('upstream', words)]
-    const chosen = `${from} selects ${describeReplies(server?.url ?? null)}`
-    return [warning('upstream', `${words}, but ${chosen}`, 'Restart that service to apply the change.')]
-  }
   if (!server) {
     const chosen = source === 'default' ? 'none is set' : `none, from ${from}`
     const hint = 'Get replies from a model with: chatctl config set upstream=ollama'
@@ -112,7 +105,7 @@ export async function examineUpstream({ context }: Doctor): Promise<Examined[]> 
     return [warning('upstream', `${place}, has no models`, 'Add a model to the model server.')]
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'unreachable') throw error
-    const service = { upstream: server.url, running: undefined, upstreamFrom: choice }
+    const service = { upstream: server.url, upstreamFrom: choice }
     const hint = hintOfModelServer(error, service)
     throw new Failure('unreachable', `${nameModelServer(error.message, server.url)}, from ${from}`, {
       ...(hint !== undefined && { hint }),

@@ -56,7 +56,7 @@ export class RequestPipeline {
   readonly #public: PublicRoutesOptions
 
   constructor(options: PipelineOptions) {
-    const { store, upstream, isProcessKey, logger, clock, version, runKey, publicUrl } = options
+    const { store, upstream, isProcessKey, logger, clock, version, publicUrl } = options
     this.#options = options
     this.readiness = options.readiness ?? new Readiness(store.db, clock)
     this.#keys = createKeyAuthenticator(store, clock)
@@ -65,7 +65,7 @@ export class RequestPipeline {
       store.openCounters((message, err) => logger?.warn({ err }, message)),
       clock,
     )
-    this.#public = { readiness: this.readiness, version, runKey, publicUrl }
+    this.#public = { readiness: this.readiness, version, publicUrl }
     this.#resources = {
       store,
       upstream,

@@ -16,7 +16,7 @@ import {
 import { perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { serveInProcess } from '../../support/run-service.ts'
+import { makeKey, serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
 describe('the upstream of the embedded service', () => {
@@ -75,7 +75,8 @@ describe('the upstream of the embedded service', () => {
       [['--upstream', 'none'], /test program/],
     ] as const) {
       const service = await serveInProcess(sandbox, args)
-      const { stdout } = await run(['chat', 'send', 'hi'])
+      const env = { CHATCTL_API_KEY: await makeKey(sandbox) }
+      const { stdout } = await run(['chat', 'send', 'hi', '--base-url', service.url], env)
       if (typeof reply === 'string') expect(stdout).to.equal(reply)
       else expect(stdout).to.match(reply)
       await service.stop()

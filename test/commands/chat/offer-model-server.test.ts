@@ -6,7 +6,6 @@ import { json, silent, startFaultServer } from '../../support/fault-server.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
-import { serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { until } from '../../support/until.ts'
 
@@ -101,15 +100,6 @@ describe('a model server that runs on this machine', () => {
     const host = { modelServers: [ollama()] }
     expect((await runChatctl(sandbox, send, { host })).stdout).to.include('test program')
     expect(server.requests).to.have.lengthOf(count)
-  })
-
-  it('is not looked for while a service runs on the data, which has its own upstream', async () => {
-    const service = await serveInProcess(sandbox)
-    const count = server.requests.length
-    const { stdout } = await runInTerminal('')
-    expect(stdout.replaceAll(/\s+/g, ' ')).to.include('service run --upstream ollama')
-    expect(server.requests).to.have.lengthOf(count)
-    await service.stop()
   })
 
   for (const [title, behavior] of [

@@ -6,7 +6,6 @@ import { failing, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { diagnose } from './checks.ts'
 
@@ -88,24 +87,6 @@ describe('doctor on the upstream', () => {
     expect(exitCode).to.equal(2)
     expect(found('upstream').message).to.include('CHATCTL_UPSTREAM')
     expect(found('upstream').hint).to.include('Did you mean ollama?')
-  })
-
-  it('names the service that runs on the data, and its upstream', async () => {
-    const server = await startModelServer()
-    const service = await serveInProcess(sandbox, ['--upstream', server.url])
-    const { found } = await diagnose(sandbox)
-    expect(found('upstream')).to.include({
-      status: 'ok',
-      message: `the service at ${service.url}, pid ${process.pid}, replies with the model server ${server.url}`,
-    })
-    expect(found('models').message).to.equal('m1, m2, m3')
-    await use('none')
-    const other = (await diagnose(sandbox)).found('upstream')
-    expect(other.status).to.equal('warning')
-    expect(other.message).to.include('but the configuration file selects the built-in test program')
-    expect(other.hint).to.equal('Restart that service to apply the change.')
-    await service.stop()
-    await server.close()
   })
 
   it('is skipped for another service', async () => {

@@ -1,5 +1,4 @@
 import { errorBodyOf } from '../../api-error.ts'
-import { challengeHeader, proofHeader, proveRun } from '../../run-proof.ts'
 import {
   jsonResponse,
   type ResponseHeaders,
@@ -12,8 +11,6 @@ export interface PublicRoutesOptions {
   readiness: Readiness
   /** Shown if it is known. */
   version: string | undefined
-  /** The key in the run record, if there is one. */
-  runKey: string | undefined
   /** The origin that clients use. Default: the origin of the request. */
   publicUrl: string | undefined
 }
@@ -41,9 +38,7 @@ const publicRoutes: ReadonlyMap<string, PublicRoute> = new Map([
     '/readyz',
     {
       label: 'readyz',
-      async respond({ readiness, runKey }, request, headers) {
-        const proof = runKey && proveRun(runKey, request.headers[challengeHeader])
-        if (proof) headers[proofHeader] = proof
+      async respond({ readiness }, _request, headers) {
         const apiError = await readiness.check()
         if (apiError) return jsonResponse(503, headers, errorBodyOf(apiError))
         return jsonResponse(200, headers, { status: 'ready' })

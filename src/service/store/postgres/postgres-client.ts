@@ -69,12 +69,5 @@ export class PostgresClient extends Client {
 /** PostgreSQL cannot store U+0000, so a search for text with it must find nothing. */
 const storable = (value: unknown) => (typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)
 
-const names = new Map<string, string>()
-
 /** The name of a prepared statement. PostgreSQL parses and plans it once for each connection. */
-function nameOf(text: string): string {
-  const known = names.get(text) ?? hash('sha256', text, 'base64url').slice(0, 22)
-  // A list of values has a different text for each length.
-  if (names.size < 500) names.set(text, known)
-  return known
-}
+const nameOf = (text: string): string => hash('sha256', text, 'base64url').slice(0, 22)
