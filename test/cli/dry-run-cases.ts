@@ -235,6 +235,7 @@ export const cases: readonly Case[] = [
         tier: 'free',
         limit: 100,
         user_id: 'usr_admin',
+        user_email: 'admin@localhost',
         permissions: null,
         expires_at: null,
       },
@@ -243,7 +244,16 @@ export const cases: readonly Case[] = [
   {
     command: 'service:keys:update',
     args: ['service', 'keys', 'update', keyToRevoke, '--tier', 'pro', '--permission', 'read:chat'],
-    change: { update: keyToRevoke, tier: 'pro', limit: 1000, permissions: ['read:chat'] },
+    change: {
+      update: keyToRevoke,
+      name: 'ci',
+      tier: 'pro',
+      limit: 1000,
+      user_id: 'usr_admin',
+      user_email: 'admin@localhost',
+      permissions: ['read:chat'],
+      expires_at: null,
+    },
   },
   {
     command: 'service:admin:create',
@@ -285,6 +295,7 @@ export const cases: readonly Case[] = [
         subject: 'b',
         permissions: ['read:chat'],
         user_id: 'usr_admin',
+        user_email: 'admin@localhost',
         tier: 'free',
         limit: 100,
         expires_in: 300,

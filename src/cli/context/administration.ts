@@ -122,11 +122,11 @@ export class ServiceAdministration {
   }
 
   async #open({ data, database }: DatabaseFlags): Promise<Administration> {
-    const { options, directories, env, host, onClose } = this.#base
+    const { options, directories, env, host, onClose, dryRun } = this.#base
     refuseOtherService(options)
     const { openAdministration } = await import('../../service/administration/administration.ts')
     const place = { dataDir: data ?? directories.data, database, env }
-    const administration = await openAdministration(place, host.clock)
+    const administration = await openAdministration(place, host.clock, dryRun)
     onClose(() => administration.close())
     return administration
   }

@@ -43,6 +43,12 @@ export const keyFlags = {
 /** The time of the run that a flag belongs to. */
 const nowOf = (command: Command) => (command as BaseCommand).streams.host.clock.now()
 
+const unplanned = ['id', 'key', 'prefix', 'created_at', 'last_used_at', 'revoked_at']
+
+/** A key, a trust, or a user as a dry run shows it: a real run would give it another ID, key, and time. */
+export const planned = (created: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(created).filter(([name]) => !unplanned.includes(name)))
+
 export const tiers = ['free', 'pro', 'enterprise'] as const
 
 /**

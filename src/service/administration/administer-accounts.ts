@@ -1,61 +1,19 @@
 import { Failure } from '../../contract/failure.ts'
 import { ApiError } from '../api-error.ts'
 import { hashPassword, passwordLength } from '../domain/access/passwords.ts'
-import { type AuditContext, localAuditContext, recordChange } from '../domain/audit.ts'
-import { createUser, lockUser, storePassword } from '../domain/users.ts'
+import { recordChange } from '../domain/audit.ts'
+import { insertUser, lockUser, storePassword } from '../domain/users.ts'
 import { validate } from '../http/request/validate.ts'
 import { clearFailures } from '../oauth/attempt-throttle.ts'
-import { endSignIns } from '../oauth/browser/sign-in-sessions.ts'
+import {
+  endSessions,
+  endSignIns,
+  listSessions,
+  type SignInSession,
+} from '../oauth/browser/sign-in-sessions.ts'
+import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
-import { findUser, requireUser, type UserSummary } from './find-user.ts'
-
-/** Manages accounts on the machine of the service. */
-export interface AccountAdministration {
-  /** @throws Failure `refused` for an invalid email or name, `conflict` if the email is taken */
-  checkAdmin(wanted: { email: string; name: string }): Promise<void>
-  /** Creates the database if there is none yet. @throws as `checkAdmin` */
-  createAdmin(wanted: { email: string; name: string; password: string }): Promise<Account>
-  /** All users, in the order of their creation. */
-  listAccounts(): Promise<Account[]>
-  /** A user by id or email. @throws Failure `not_found` */
-  findAccount(user: string): Promise<Account>
-  /**
-   * Sets a new password if one is given, removes the second factor, and ends all sign-ins.
-   * @throws as `findAccount`, `refused` for the password
-   */
-  resetAccount(user: string, password: string | undefined): Promise<Account>
-}
-
-export function administerAccounts({
-  clock,
-  open,
-  openExisting,
-  reportingFailures,
-}: DataAccess): AccountAdministration {
-  const withData = <T>(user: string, work: (db: Database) => Promise<T>): Promise<T> =>
-    reportingFailures(async () => {
-      const store = await openExisting()
-      if (store) return work(store.db)
-      throw new Failure('not_found', `User "${user}" not found: the service has no data yet`)
-    })
-  return {
-    checkAdmin: (wanted) => reportingFailures(async () => checkNewAdmin((await openExisting())?.db, wanted)),
-    createAdmin: (wanted) =>
-      reportingFailures(async () => {
-        await checkNewAdmin((await openExisting())?.db, wanted)
-        return createAdmin((await open()).db, wanted, localAuditContext(clock))
-      }),
-    listAccounts: () =>
-      reportingFailures(async () => {
-        const store = await openExisting()
-        return store ? listAccounts(store.db) : []
-      }),
-    findAccount: (user) => withData(user, (db) => findAccount(db, user)),
-    resetAccount: (user, password) =>
-      withData(user, (db) => resetAccount(db, user, password, localAuditContext(clock))),
-  }
-}
 
 /** A user, as the commands for accounts show it. */
 interface Account {
@@ -68,79 +26,113 @@ interface Account {
 
 const accountFields = ['id', 'email', 'name', 'role', 'created_at'] as const
 
-/** A valid password, to check the email and the name before the password is known. */
-const validPassword = 'x'.repeat(passwordLength.min)
+/** Manages accounts and their sign-in sessions on the machine of the service. */
+export function administerAccounts(data: DataAccess) {
+  const { clock, by } = data
+  const noUser = (user: string) => (): never => {
+    throw new Failure('not_found', `User "${user}" not found: the service has no data yet`)
+  }
+  const noSession = (id: string) => (): never => {
+    throw new Failure('not_found', `No session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
+  }
+  const addAdmin =
+    ({ email, name }: { email: string; name: string }, hash: string | null) =>
+    async (db: Database): Promise<Account> => {
+      const person = await findUser(db, email)
+      if (person) throw emailTaken(email, person)
+      const as = { role: 'admin', action: 'admin.create' } as const
+      const { id } = await insertUser(db, { email, name, password_hash: hash }, by, as)
+      return readAccount(db, String(id))
+    }
 
-/**
- * @param db undefined if there is no data yet
- * @throws Failure `refused` for an invalid email, name, or password, `conflict` if the email is taken
- */
-async function checkNewAdmin(
-  db: Database | undefined,
-  { email, name, password = validPassword }: { email: string; name: string; password?: string },
-): Promise<void> {
-  checkUser({ email, name, password })
-  const person = await findUser(db, email)
-  if (person) throw emailTaken(email, person)
-}
+  return {
+    /**
+     * The administrator that would be created.
+     * @throws Failure `refused` for an invalid email or name, `conflict` if the email is taken
+     */
+    async checkAdmin(wanted: { email: string; name: string }): Promise<Account> {
+      checkUser({ ...wanted, password: 'x'.repeat(passwordLength.min) })
+      return data.rehearse(addAdmin(wanted, null))
+    },
+    /** Creates the database if there is none yet. @throws as `checkAdmin`, `refused` for the password */
+    async createAdmin(wanted: { email: string; name: string; password: string }): Promise<Account> {
+      checkUser(wanted)
+      try {
+        return await data.create(addAdmin(wanted, await hashPassword(wanted.password)))
+      } catch (error) {
+        throw isUniqueViolation((error as Error).cause) ? emailTaken(wanted.email) : error
+      }
+    },
+    /** All users, in the order of their creation. */
+    listAccounts: (): Promise<Account[]> =>
+      data.read(
+        (db) => db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id').execute(),
+        () => [],
+      ),
+    /** A user by id or email. @throws Failure `not_found` */
+    findAccount: (user: string): Promise<Account> =>
+      data.read(async (db) => readAccount(db, (await requireUser(db, user)).id), noUser(user)),
+    /**
+     * Sets a new password if one is given, removes the second factor, and ends all sign-ins. Also clears the failed
+     * attempts, so that the user can sign in at once.
+     * @throws as `findAccount`, `refused` for the password
+     */
+    async resetAccount(user: string, password: string | undefined): Promise<Account> {
+      if (password !== undefined) checkUser({ email: 'any@example.com', password })
+      const hash = password === undefined ? undefined : await hashPassword(password)
+      return data.change(async (db) => {
+        const { id, email } = await requireUser(db, user)
+        await lockUser(db, id)
+        if (hash !== undefined) await storePassword(db, id, hash, by)
+        await db.deleteFrom('second_factors').where('user_id', '=', id).execute()
+        await endSignIns(db, clock, id)
+        await clearFailures(db, email)
+        const changed = hash !== undefined && { password_changed: true }
+        const after = { ...changed, second_factor: false, signed_in: false }
+        await recordChange(db, by, { action: 'user.reset', target: id, before: null, after })
+        return readAccount(db, id)
+      }, noUser(user))
+    },
+    /** The current sign-in sessions, oldest first. */
+    listSessions: (): Promise<SignInSession[]> =>
+      data.read(
+        async (db) => (await listSessions(db, clock)).map(withoutHash),
+        () => [],
+      ),
+    /** @throws Failure `not_found` */
+    findSession: (id: string): Promise<SignInSession> =>
+      data.read(async (db) => withoutHash(await requireSession(db, id)), noSession(id)),
+    /** A running service refuses the session from the next request on. @throws Failure `not_found` */
+    revokeSession: (id: string): Promise<SignInSession> =>
+      data.change(async (db) => {
+        const session = await requireSession(db, id)
+        const { kind, scope, created_at } = session
+        await endSessions(db, clock, [session])
+        await recordChange(db, by, {
+          action: 'session.revoke',
+          target: session.user_id,
+          before: { id, kind, scope, created_at },
+          after: null,
+        })
+        return withoutHash(session)
+      }, noSession(id)),
+  }
 
-/** @throws as `checkNewAdmin` */
-async function createAdmin(
-  db: Database,
-  { email, name, password }: { email: string; name: string; password: string },
-  by: AuditContext,
-): Promise<Account> {
-  await checkNewAdmin(db, { email, name, password })
-  try {
-    const as = { role: 'admin', action: 'admin.create' } as const
-    const { id } = await createUser(db, { email, name, password }, by, as)
-    return await readAccount(db, String(id))
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'email_taken') throw emailTaken(email)
-    throw error
+  async function requireSession(db: Database, id: string) {
+    return (await listSessions(db, clock)).find((known) => known.id === id) ?? noSession(id)()
   }
 }
 
-function listAccounts(db: Database): Promise<Account[]> {
-  return db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id').execute()
-}
-
-async function findAccount(db: Database, user: string): Promise<Account> {
-  return readAccount(db, (await requireUser(db, user)).id)
-}
-
-/** Also clears the failed attempts, so that the user can sign in at once. */
-async function resetAccount(
-  db: Database,
-  user: string,
-  password: string | undefined,
-  by: AuditContext,
-): Promise<Account> {
-  const account = await findAccount(db, user)
-  const { id } = account
-  if (password !== undefined) checkUser({ email: 'any@example.com', password })
-  const hash = password === undefined ? undefined : await hashPassword(password)
-  return db.transaction().execute(async (transaction) => {
-    await lockUser(transaction, id)
-    if (hash !== undefined) await storePassword(transaction, id, hash, by)
-    await transaction.deleteFrom('second_factors').where('user_id', '=', id).execute()
-    await endSignIns(transaction, by.clock, id)
-    await clearFailures(transaction, account.email)
-    const changed = hash !== undefined && { password_changed: true }
-    const after = { ...changed, second_factor: false, signed_in: false }
-    await recordChange(transaction, by, { action: 'user.reset', target: id, before: null, after })
-    return readAccount(transaction, id)
-  })
-}
+const withoutHash = ({ hash: _, ...session }: SignInSession & { hash: string }): SignInSession => session
 
 function readAccount(db: Database, id: string): Promise<Account> {
   return db.selectFrom('users').select(accountFields).where('id', '=', id).executeTakeFirstOrThrow()
 }
 
 /** Applies the rules of POST /v1/users. */
-function checkUser(user: { email: string; password: string; name?: string }): void {
+function checkUser({ email, name, password }: { email: string; password: string; name?: string }): void {
   try {
-    validate('createUser', user, {})
+    validate('createUser', { email, name, password }, {})
   } catch (error) {
     throw error instanceof ApiError
       ? new Failure('refused', error.message, { details: error.details })
@@ -156,4 +148,31 @@ function emailTaken(email: string, person?: UserSummary): Failure {
         : { code: 'make_admin', userId: person.id },
     ],
   })
+}
+
+interface UserSummary {
+  id: string
+  email: string
+  role: string
+  permissions: string[]
+}
+
+/** @throws Failure `not_found`; otherwise as `findUser` */
+export async function requireUser(db: Database, name: string): Promise<UserSummary> {
+  const person = await findUser(db, name)
+  if (person) return person
+  throw unknownUser(name)
+}
+
+export const unknownUser = (name: string): Failure =>
+  new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
+
+/** A user by id or email, regardless of case; undefined if there is none. */
+export async function findUser(db: Database, name: string): Promise<UserSummary | undefined> {
+  const row = await db
+    .selectFrom('users')
+    .select(['id', 'email', 'role', 'permissions'])
+    .where((where) => where.or([where('id', '=', name), where('email_key', '=', name.toLowerCase())]))
+    .executeTakeFirst()
+  return row && { ...row, permissions: JSON.parse(row.permissions) }
 }

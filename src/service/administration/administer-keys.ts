@@ -20,84 +20,56 @@ import {
   storeKey,
 } from '../domain/access/keys.ts'
 import { adminId, userPermissions } from '../domain/access/permissions.ts'
-import { type AuditContext, localAuditContext } from '../domain/audit.ts'
 import type { Database, Tier } from '../store/tables.ts'
+import { requireUser } from './administer-accounts.ts'
 import type { DataAccess } from './data-access.ts'
-import { requireUser } from './find-user.ts'
 
-/** Manages API keys on the machine of the service. */
-export interface KeyAdministration {
-  /**
-   * Returns the key that `createKey` would create, and creates nothing.
-   * @throws Failure `usage`, `not_found` for the user, `refused` for a permission that the user does not have
-   */
-  planKey(request: KeyRequest): Promise<NewKey>
-  /** Creates the database if there is none yet. @throws as `planKey` */
-  createKey(request: KeyRequest): Promise<CreatedKey>
-  /** Returns what `updateKey` would change, and changes nothing. @throws as `updateKey` */
-  planKeyChange(name: string, change: KeyChange): Promise<Partial<NewKey>>
-  /**
-   * A running service applies the change from the next request on.
-   * @throws as `findKey`; Failure `conflict` for a revoked key, and as `planKey`
-   */
-  updateKey(name: string, change: KeyChange): Promise<KeyRecord>
-  /** Returns what `rotateKey` would do, and changes nothing. @throws as `rotateKey` */
-  planRotation(name: string, rotation: Rotation): Promise<PlannedRotation>
-  /**
-   * Replaces a key with a new one that has the same name, user, tier, limit, and permissions. A running service
-   * applies both changes from the next request on.
-   *
-   * @throws as `findKey`; Failure `conflict` for a key that is not valid
-   */
-  rotateKey(name: string, rotation: Rotation): Promise<RotatedKey>
-  /** Oldest first, revoked ones included. */
-  listKeys(): Promise<KeyRecord[]>
-  /**
-   * @param name ID of a key, or name of a valid key
-   * @throws Failure `not_found`, `usage` for a name of several valid keys
-   */
-  findKey(name: string): Promise<KeyRecord>
-  /** A running service refuses the key from the next request on. @throws as `findKey` */
-  revokeKey(name: string): Promise<KeyRecord>
-}
-
-export function administerKeys({
-  clock,
-  open,
-  openExisting,
-  reportingFailures,
-}: DataAccess): KeyAdministration {
+/** Manages API keys on the machine of the service. A running service applies each change from the next request on. */
+export function administerKeys(data: DataAccess) {
+  const { clock, by } = data
   /** Without data, every key is unknown. */
-  const withKey = <T>(name: string, work: (db: Database) => Promise<T>): Promise<T> =>
-    reportingFailures(async () => {
-      const store = await openExisting()
-      if (!store) throw unknownKey(name)
-      return work(store.db)
-    })
-
+  const unknown = (name: string) => (): never => {
+    throw unknownKey(name)
+  }
   return {
-    planKey: (request) => reportingFailures(async () => planKey((await openExisting())?.db, request, clock)),
-    createKey: (request) =>
-      reportingFailures(async () => {
-        const planned = await planKey((await openExisting())?.db, request, clock)
-        return createKey((await open()).db, planned, localAuditContext(clock))
-      }),
-    planKeyChange: (name, change) =>
-      withKey(name, async (db) => (await planKeyChange(db, name, change, clock)).change),
-    updateKey: (name, change) => withKey(name, (db) => updateKey(db, name, change, localAuditContext(clock))),
-    planRotation: (name, rotation) => withKey(name, (db) => planRotation(db, name, rotation, clock)),
-    rotateKey: (name, rotation) =>
-      withKey(name, (db) => rotateKey(db, name, rotation, localAuditContext(clock))),
-    listKeys: () =>
-      reportingFailures(async () => {
-        const store = await openExisting()
-        return store ? listKeys(store.db) : []
-      }),
-    findKey: (name) => withKey(name, (db) => requireKey(db, name, clock)),
-    revokeKey: (name) =>
-      withKey(name, async (db) =>
-        revokeKey(db, (await requireKey(db, name, clock)).id, localAuditContext(clock)),
-      ),
+    /**
+     * Creates the database if there is none yet.
+     * @throws Failure `usage`, `not_found` for the user, `refused` for a permission that the user does not have
+     */
+    createKey: (request: KeyRequest): Promise<CreatedKey> =>
+      data.create(async (db) => presentCreated(await storeKey(db, await resolveKey(db, request, clock), by))),
+    /** @throws as `findKey`; Failure `conflict` for a revoked key, and as `createKey` */
+    updateKey: (name: string, wanted: KeyChange): Promise<KeyRecord> =>
+      data.change(async (db) => {
+        const { id } = await requireKey(db, name, clock)
+        await lockKey(db, id)
+        const { key, change } = await resolveChange(db, id, wanted, clock)
+        return changeKey(db, key, change, by)
+      }, unknown(name)),
+    /**
+     * Replaces a key with a new one that has the same name, user, tier, limit, and permissions.
+     * @throws as `findKey`; Failure `conflict` for a key that is not valid
+     */
+    rotateKey: (name: string, rotation: Rotation): Promise<RotatedKey> =>
+      data.change(async (db) => {
+        const { id } = await requireKey(db, name, clock)
+        await lockKey(db, id)
+        const { old, wanted, ending } = await resolveRotation(db, id, rotation, clock)
+        const { created, replaced } = await replaceKey(db, old, wanted, ending, by)
+        const { name: oldName, expires_at, revoked_at } = replaced
+        return { ...presentCreated(created), replaces: { id, name: oldName, expires_at, revoked_at } }
+      }, unknown(name)),
+    /** Oldest first, revoked ones included. */
+    listKeys: (): Promise<KeyRecord[]> => data.read(listKeys, () => []),
+    /**
+     * @param name ID of a key, or name of a valid key
+     * @throws Failure `not_found`, `usage` for a name of several valid keys
+     */
+    findKey: (name: string): Promise<KeyRecord> =>
+      data.read((db) => requireKey(db, name, clock), unknown(name)),
+    /** @throws as `findKey` */
+    revokeKey: (name: string): Promise<KeyRecord> =>
+      data.change(async (db) => revokeKey(db, (await requireKey(db, name, clock)).id, by), unknown(name)),
   }
 }
 
@@ -144,8 +116,7 @@ type RotatedKey = CreatedKey & { replaces: Pick<KeyRecord, 'id' | 'name' | 'expi
 /** The only output that contains the key itself. */
 type CreatedKey = Omit<KeyRecord, 'prefix' | 'last_used_at' | 'revoked_at'> & { key: string }
 
-/** @param db undefined if there is no data yet */
-async function planKey(db: Database | undefined, request: KeyRequest, clock: Clock): Promise<NewKey> {
+async function resolveKey(db: Database, request: KeyRequest, clock: Clock): Promise<NewKey> {
   const { name, tier, user = adminId, permissions, expiresAt } = request
   checkKeyName(name)
   const limit = resolveHourlyLimit(tier, request.limit)
@@ -164,16 +135,12 @@ async function planKey(db: Database | undefined, request: KeyRequest, clock: Clo
   }
 }
 
-async function createKey(db: Database, planned: NewKey, by: AuditContext): Promise<CreatedKey> {
-  return presentCreated(await storeKey(db, planned, by))
-}
-
 function presentCreated(stored: KeyRecord & { key: string }): CreatedKey {
   const { prefix: _, last_used_at, revoked_at, ...created } = stored
   return created
 }
 
-async function planKeyChange(
+async function resolveChange(
   db: Database,
   idOrName: string,
   { name, tier, limit, permissions, expiresAt }: KeyChange,
@@ -203,16 +170,7 @@ async function planKeyChange(
   return { key, change }
 }
 
-function updateKey(db: Database, name: string, wanted: KeyChange, by: AuditContext): Promise<KeyRecord> {
-  return db.transaction().execute(async (transaction) => {
-    const { id } = await requireKey(transaction, name, by.clock)
-    await lockKey(transaction, id)
-    const { key, change } = await planKeyChange(transaction, id, wanted, by.clock)
-    return changeKey(transaction, key, change, by)
-  })
-}
-
-async function planRotation(
+async function resolveRotation(
   db: Database,
   idOrName: string,
   { overlap, expiresAt }: Rotation,
@@ -247,17 +205,6 @@ function dateAfter(now: number, ms: number): string {
 
 /** The end of the name of a key that was replaced, so that the new key alone has its name. */
 const rotated = ' (rotated)'
-
-function rotateKey(db: Database, name: string, rotation: Rotation, by: AuditContext): Promise<RotatedKey> {
-  return db.transaction().execute(async (transaction) => {
-    const { id } = await requireKey(transaction, name, by.clock)
-    await lockKey(transaction, id)
-    const { old, wanted, ending } = await planRotation(transaction, id, rotation, by.clock)
-    const { created, replaced } = await replaceKey(transaction, old, wanted, ending, by)
-    const { name: oldName, expires_at, revoked_at } = replaced
-    return { ...presentCreated(created), replaces: { id, name: oldName, expires_at, revoked_at } }
-  })
-}
 
 async function requireKey(db: Database, idOrName: string, clock: Clock): Promise<KeyRecord> {
   const byId = await findKey(db, idOrName)

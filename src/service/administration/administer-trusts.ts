@@ -16,29 +16,10 @@ import {
   storeTrust,
   type TrustRecord,
 } from '../domain/access/trusts.ts'
-import { localAuditContext } from '../domain/audit.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, Tier } from '../store/tables.ts'
+import { requireUser } from './administer-accounts.ts'
 import type { DataAccess } from './data-access.ts'
-import { requireUser } from './find-user.ts'
-
-/** Manages trusts in issuers of identity tokens on the machine of the service. */
-export interface TrustAdministration {
-  /**
-   * Returns the trust that `createTrust` would create, and creates nothing.
-   * @throws Failure `usage`, `not_found` for the user, `refused` for a permission that the user does not have,
-   * `conflict` for a name in use
-   */
-  planTrust(request: TrustRequest): Promise<NewTrust>
-  /** Creates the database if there is none yet. @throws as `planTrust` */
-  createTrust(request: TrustRequest): Promise<TrustRecord>
-  /** Oldest first. */
-  listTrusts(): Promise<TrustRecord[]>
-  /** @throws Failure `not_found` */
-  findTrust(name: string): Promise<TrustRecord>
-  /** Ends the access tokens of the trust too, from the next request on. @throws Failure `not_found` */
-  revokeTrust(name: string): Promise<TrustRecord>
-}
 
 interface TrustRequest {
   name: string
@@ -56,46 +37,41 @@ interface TrustRequest {
   user?: string | undefined
 }
 
-export function administerTrusts({
-  clock,
-  open,
-  openExisting,
-  reportingFailures,
-}: DataAccess): TrustAdministration {
+/** Manages trusts in issuers of identity tokens on the machine of the service. */
+export function administerTrusts(data: DataAccess) {
+  const { by } = data
   /** Without data, every trust is unknown. */
-  const withTrust = <T>(name: string, work: (db: Database) => Promise<T | undefined>): Promise<T> =>
-    reportingFailures(async () => {
-      const store = await openExisting()
-      const done = store && (await work(store.db))
-      if (done !== undefined) return done
-      throw new Failure('not_found', `No trust ${JSON.stringify(name)}`, {
-        advice: [{ code: 'list_trusts' }],
-      })
-    })
-
+  const unknown = (name: string) => (): never => {
+    throw new Failure('not_found', `No trust ${JSON.stringify(name)}`, { advice: [{ code: 'list_trusts' }] })
+  }
   return {
-    planTrust: (request) => reportingFailures(async () => planTrust((await openExisting())?.db, request)),
-    createTrust: (request) =>
-      reportingFailures(async () => {
-        const planned = await planTrust((await openExisting())?.db, request)
+    /**
+     * Creates the database if there is none yet.
+     * @throws Failure `usage`, `not_found` for the user, `refused` for a permission that the user does not have,
+     * `conflict` for a name in use
+     */
+    createTrust: (request: TrustRequest): Promise<TrustRecord> =>
+      data.create(async (db) => {
+        const wanted = await resolveTrust(db, request)
+        if (await findTrust(db, wanted.name)) throw nameTaken(wanted.name)
         try {
-          return await storeTrust((await open()).db, planned, localAuditContext(clock))
+          return await storeTrust(db, wanted, by)
         } catch (error) {
-          throw isUniqueViolation(error) ? nameTaken(planned.name) : error
+          throw isUniqueViolation(error) ? nameTaken(wanted.name) : error
         }
       }),
-    listTrusts: () =>
-      reportingFailures(async () => {
-        const store = await openExisting()
-        return store ? listTrusts(store.db) : []
-      }),
-    findTrust: (name) => withTrust(name, (db) => findTrust(db, name)),
-    revokeTrust: (name) => withTrust(name, (db) => deleteTrust(db, name, localAuditContext(clock))),
+    /** Oldest first. */
+    listTrusts: (): Promise<TrustRecord[]> => data.read(listTrusts, () => []),
+    /** @throws Failure `not_found` */
+    findTrust: (name: string): Promise<TrustRecord> =>
+      data.read(async (db) => (await findTrust(db, name)) ?? unknown(name)(), unknown(name)),
+    /** Ends the access tokens of the trust too, from the next request on. @throws Failure `not_found` */
+    revokeTrust: (name: string): Promise<TrustRecord> =>
+      data.change(async (db) => (await deleteTrust(db, name, by)) ?? unknown(name)(), unknown(name)),
   }
 }
 
-/** @param db undefined if there is no data yet */
-async function planTrust(db: Database | undefined, request: TrustRequest): Promise<NewTrust> {
+async function resolveTrust(db: Database, request: TrustRequest): Promise<NewTrust> {
   const { name, issuer, audience, subject, permissions, expiresIn = 900, tier, user = adminId } = request
   checkTrustName(name)
   checkIssuer(issuer)
@@ -107,7 +83,6 @@ async function planTrust(db: Database | undefined, request: TrustRequest): Promi
   const person = await requireUser(db, user)
   const held = userPermissions(person.id, person.role, person.permissions)
   checkGrantable(permissions, held, person.email, 'A trust')
-  if (db && (await findTrust(db, name))) throw nameTaken(name)
   return {
     name,
     issuer,

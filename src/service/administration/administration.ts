@@ -1,16 +1,15 @@
 import { resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
-import { findOtherServices, findRunningServices, type OtherService, type RunRecord } from '../run-record.ts'
+import { findOtherServices, findRunningServices, type RunRecord } from '../run-record.ts'
 import { type DataLocation, describeDatabase } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
-import type { Store } from '../store/store.ts'
-import { type AccountAdministration, administerAccounts } from './administer-accounts.ts'
-import { administerKeys, type KeyAdministration } from './administer-keys.ts'
-import { administerSessions, type SessionAdministration } from './administer-sessions.ts'
-import { administerTrusts, type TrustAdministration } from './administer-trusts.ts'
-import { accessData } from './data-access.ts'
-import { type AuditAdministration, readAuditLog } from './read-audit-log.ts'
+import type { Database } from '../store/tables.ts'
+import { administerAccounts } from './administer-accounts.ts'
+import { administerKeys } from './administer-keys.ts'
+import { administerTrusts } from './administer-trusts.ts'
+import { DataAccess } from './data-access.ts'
+import { readAuditLog } from './read-audit-log.ts'
 
 interface RunningStatus extends RunRecord {
   /** `ready`, the `error.code` of the reason that it is not, or `unknown`. */
@@ -37,85 +36,56 @@ interface ServiceStatus {
 }
 
 /** Manages the data of a service on its machine, whether the service runs or not. */
-export interface Administration
-  extends KeyAdministration,
-    AccountAdministration,
-    SessionAdministration,
-    TrustAdministration,
-    AuditAdministration {
-  status(): Promise<ServiceStatus>
-  /**
-   * A service that runs on this data and is ready.
-   * @param isNamed whether the user named the data; then only services on the directory count
-   * @throws Failure `unreachable` if there is none
-   */
-  findReady(isNamed: boolean): Promise<RunningStatus>
-  /** The database: a file, or `postgres://host:port/name`. */
-  readonly place: string
-  /** See `findOtherServices`. */
-  findOtherServices(isNamed: boolean): Promise<OtherService[]>
-  /** The location of the database if it does not exist yet, otherwise undefined. */
-  findMissingDatabase(): Promise<string | undefined>
-  /**
-   * Copies the data to a new file, also while a service runs.
-   * @param replaces whether it replaces an existing file
-   * @throws Failure `usage` for PostgreSQL, which has its own tools; as `store/sqlite/back-up.ts`
-   */
-  backUp(file: string, replaces?: boolean): Promise<Backup>
-  /**
-   * Returns what `restore` would do, and does nothing.
-   * @throws as `backUp`; Failure `refused` for a file that does not exist, `storage` for one that is not a backup, `conflict` while a service runs
-   */
-  planRestore(file: string): Promise<{ restore: string; replace: string }>
-  /** Replaces the data with a backup. @throws as `planRestore` */
-  restore(file: string): Promise<Restored>
-  close(): Promise<void>
-}
+export type Administration = Awaited<ReturnType<typeof openAdministration>>
 
 /** In ms. To count a large table takes longer than a request may take. */
 const statementTimeout = 60_000
 
-/** Only `createKey`, `createTrust`, `createAdmin`, and `restore` create a database. @throws Failure `storage` */
-export async function openAdministration(
-  given: DataLocation,
-  clock: Clock = systemClock,
-): Promise<Administration> {
+/**
+ * Only `createKey`, `createTrust`, `createAdmin`, and `restore` create a database.
+ * @param isDryRun whether each change is rolled back
+ * @throws Failure `storage`
+ */
+export async function openAdministration(given: DataLocation, clock: Clock = systemClock, isDryRun = false) {
   const directory = resolve(given.dataDir)
   const where = { ...given, dataDir: directory, statementTimeout }
   const location = await describeDatabase(where)
-  const data = accessData(where, location, clock)
-  const { openExisting, reportingFailures } = data
-
-  const requireStopped = async () => {
-    const running = await findRunningServices(directory, location)
-    if (running.length === 0) return
-    const urls = running.map(({ url }) => url).join(' and ')
-    throw new Failure('conflict', `A service is running on this data at ${urls}`, {
-      advice: [{ code: 'end_services', processIds: running.map(({ pid }) => pid) }],
-    })
-  }
-
+  const data = new DataAccess(where, location, clock, isDryRun)
   return {
     ...administerKeys(data),
     ...administerAccounts(data),
-    ...administerSessions(data),
     ...administerTrusts(data),
     ...readAuditLog(data),
-    status: () =>
-      reportingFailures(async () => {
-        const store = await openExisting()
-        const counts = store ? await count(store) : noCounts
-        const [first, ...others] = await findRunningServices(directory, location)
-        const running = first ? await describeRun(first, clock) : null
-        return {
-          data: directory,
-          database: location,
-          ...counts,
-          running,
-          also_running: others.map(({ url }) => url),
-        }
-      }),
-    async findReady(isNamed) {
+    ...administerBackups(given, directory, location, clock),
+    ...describeServices(data, directory, location, clock),
+    /** The database: a file, or `postgres://host:port/name`. */
+    place: location,
+    /** The location of the database if it does not exist yet, otherwise undefined. */
+    findMissingDatabase: () =>
+      data.read<string | undefined>(
+        async () => undefined,
+        () => location,
+      ),
+    close: () => data.close(),
+  }
+}
+
+/** Finds the services that run on the data. */
+function describeServices(data: DataAccess, directory: string, location: string, clock: Clock) {
+  return {
+    async status(): Promise<ServiceStatus> {
+      const counts = await data.read(count, () => noCounts)
+      const [first, ...others] = await findRunningServices(directory, location)
+      const running = first ? await describeRun(first, clock) : null
+      const also_running = others.map(({ url }) => url)
+      return { data: directory, database: location, ...counts, running, also_running }
+    },
+    /**
+     * A service that runs on this data and is ready.
+     * @param isNamed whether the user named the data; then only services on the directory count
+     * @throws Failure `unreachable` if there is none
+     */
+    async findReady(isNamed: boolean): Promise<RunningStatus> {
       const running = await findRunningServices(directory, location)
       const described = await Promise.all(running.map((run) => describeRun(run, clock)))
       const ready = described.find(({ health }) => health === 'ready')
@@ -127,25 +97,52 @@ export async function openAdministration(
         advice: [other ? { code: 'check_other_service', ...other } : { code: 'start_service' }],
       })
     },
-    place: location,
-    findOtherServices: (isNamed) => findOtherServices(directory, location, isNamed),
-    findMissingDatabase: () => reportingFailures(async () => ((await openExisting()) ? undefined : location)),
-    backUp: (file, replaces = false) => {
-      requireSqlite(given)
+    /** See `findOtherServices`. */
+    findOtherServices: (isNamed: boolean) => findOtherServices(directory, location, isNamed),
+  }
+}
+
+function administerBackups({ database }: DataLocation, directory: string, location: string, clock: Clock) {
+  const requireSqlite = () => {
+    if (database === undefined) return
+    throw new Failure('usage', 'The data is in PostgreSQL: use the backup tools of PostgreSQL', {
+      advice: [{ code: 'back_up_postgres' }],
+    })
+  }
+  const requireStopped = async () => {
+    const running = await findRunningServices(directory, location)
+    if (running.length === 0) return
+    const urls = running.map(({ url }) => url).join(' and ')
+    throw new Failure('conflict', `A service is running on this data at ${urls}`, {
+      advice: [{ code: 'end_services', processIds: running.map(({ pid }) => pid) }],
+    })
+  }
+  return {
+    /**
+     * Copies the data to a new file, also while a service runs.
+     * @param replaces whether it replaces an existing file
+     * @throws Failure `usage` for PostgreSQL, which has its own tools; as `store/sqlite/back-up.ts`
+     */
+    async backUp(file: string, replaces = false): Promise<Backup> {
+      requireSqlite()
       return backUp(directory, file, replaces)
     },
-    async planRestore(file) {
-      requireSqlite(given)
+    /**
+     * Returns what `restore` would do, and does nothing.
+     * @throws as `backUp`; Failure `refused` for a file that does not exist, `storage` for one that is not a backup, `conflict` while a service runs
+     */
+    async planRestore(file: string): Promise<{ restore: string; replace: string }> {
+      requireSqlite()
       checkBackup(file)
       await requireStopped()
       return { restore: resolve(file), replace: location }
     },
-    async restore(file) {
-      requireSqlite(given)
+    /** Replaces the data with a backup. @throws as `planRestore` */
+    async restore(file: string): Promise<Restored> {
+      requireSqlite()
       await requireStopped()
       return restore(directory, file, clock)
     },
-    close: () => data.close(),
   }
 }
 
@@ -160,7 +157,7 @@ async function describeRun(record: RunRecord, clock: Clock): Promise<RunningStat
 
 const noCounts: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
 
-async function count({ db }: Store): Promise<Counts> {
+async function count(db: Database): Promise<Counts> {
   const counts = await db
     .selectNoFrom((of) => [
       of
@@ -188,13 +185,6 @@ async function count({ db }: Store): Promise<Counts> {
     ])
     .executeTakeFirstOrThrow()
   return { ...noCounts, ...(counts as Counts) }
-}
-
-function requireSqlite({ database }: DataLocation): void {
-  if (database === undefined) return
-  throw new Failure('usage', 'The data is in PostgreSQL: use the backup tools of PostgreSQL', {
-    advice: [{ code: 'back_up_postgres' }],
-  })
 }
 
 /** In ms. A service checks its database before it responds. */

@@ -1,43 +1,114 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Clock } from '../../system/clock.ts'
+import { type AuditContext, localAuditContext } from '../domain/audit.ts'
 import { type DataLocation, openExistingStore, openStore } from '../store/open-store.ts'
+import { openSqlite } from '../store/sqlite/open-sqlite.ts'
 import { storageFailure } from '../store/storage-failure.ts'
 import type { Store } from '../store/store.ts'
+import type { Database } from '../store/tables.ts'
 
-/** Opens the data for administration at the first use. */
-export interface DataAccess {
-  clock: Clock
-  /** Creates the database if there is none yet. */
-  open(): Promise<Store>
-  /** Undefined if there is no data yet; creates nothing. */
-  openExisting(): Promise<Store | undefined>
-  /** @throws Failure `storage` if the work fails because of the data */
-  reportingFailures<T>(work: () => Promise<T>): Promise<T>
-  close(): Promise<void>
+/** The data for administration, which is opened at the first use. All methods throw Failure `storage`. */
+export class DataAccess {
+  readonly clock: Clock
+  readonly by: AuditContext
+  readonly #where: DataLocation
+  readonly #location: string
+  readonly #isDryRun: boolean
+  #opened: Store | undefined
+
+  /**
+   * @param location see `Store.location`
+   * @param isDryRun whether no change is stored
+   */
+  constructor(where: DataLocation, location: string, clock: Clock, isDryRun: boolean) {
+    this.clock = clock
+    this.by = localAuditContext(clock)
+    this.#where = where
+    this.#location = location
+    this.#isDryRun = isDryRun
+  }
+
+  /** @param none the result if there is no data yet; nothing is created then */
+  read<T>(work: (db: Database) => Promise<T>, none: () => T): Promise<T> {
+    return this.#reportFailures(async () => {
+      const store = await this.#openExisting()
+      return store ? work(store.db) : none()
+    })
+  }
+
+  /**
+   * Makes one change, in one transaction. A dry run rolls it back and returns what it would return. Creates the
+   * database if there is none yet and the change succeeds.
+   */
+  create<T>(work: (transaction: Database) => Promise<T>): Promise<T> {
+    return this.#reportFailures(async () => {
+      const store = await this.#openExisting()
+      if (store) return this.#isDryRun ? rollBack(store, work) : store.db.transaction().execute(work)
+      // With a database that is deleted, a change that is refused creates none.
+      const rehearsed = await rehearse(work)
+      if (this.#isDryRun) return rehearsed
+      this.#opened = await openStore(this.#where)
+      return this.#opened.db.transaction().execute(work)
+    })
+  }
+
+  /** As `create`, for a change of existing data. @param none throws the Failure without data */
+  change<T>(work: (transaction: Database) => Promise<T>, none: () => never): Promise<T> {
+    return this.#reportFailures(async () => {
+      const store = (await this.#openExisting()) ?? none()
+      return this.#isDryRun ? rollBack(store, work) : store.db.transaction().execute(work)
+    })
+  }
+
+  /** What `create` would return or throw; stores nothing. */
+  rehearse<T>(work: (transaction: Database) => Promise<T>): Promise<T> {
+    return this.#reportFailures(async () => {
+      const store = await this.#openExisting()
+      return store ? rollBack(store, work) : rehearse(work)
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.close()
+    this.#opened = undefined
+  }
+
+  async #openExisting(): Promise<Store | undefined> {
+    this.#opened ??= await openExistingStore(this.#where)
+    return this.#opened
+  }
+
+  async #reportFailures<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw storageFailure(error, this.#where.dataDir, this.#location)
+    }
+  }
 }
 
-/** @param location see `Store.location` */
-export function accessData(where: DataLocation, location: string, clock: Clock): DataAccess {
-  let opened: Store | undefined
-  return {
-    clock,
-    async open() {
-      opened ??= await openStore(where)
-      return opened
-    },
-    async openExisting() {
-      opened ??= await openExistingStore(where)
-      return opened
-    },
-    async reportingFailures(work) {
-      try {
-        return await work()
-      } catch (error) {
-        throw storageFailure(error, where.dataDir, location)
-      }
-    },
-    async close() {
-      await opened?.close()
-      opened = undefined
-    },
+async function rollBack<T>({ db }: Store, work: (transaction: Database) => Promise<T>): Promise<T> {
+  const transaction = await db.startTransaction().execute()
+  try {
+    return await work(transaction)
+  } finally {
+    await transaction.rollback().execute()
+  }
+}
+
+/** Makes a change in a new database, which is deleted. */
+async function rehearse<T>(work: (transaction: Database) => Promise<T>): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-rehearsal-'))
+  try {
+    const store = openSqlite(directory)
+    try {
+      return await store.db.transaction().execute(work)
+    } finally {
+      await store.close()
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
   }
 }

@@ -9,43 +9,35 @@ import {
   listAuditEntries,
 } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
+import { findUser, unknownUser } from './administer-accounts.ts'
 import { unknownKey } from './administer-keys.ts'
 import type { DataAccess } from './data-access.ts'
-import { findUser, unknownUser } from './find-user.ts'
 
 /** A filter as a person writes it: actor and target may be an email, the actor a key, and `action` may be `key` for all changes of keys. */
 type AuditQuery = Omit<AuditFilter, 'actions' | 'keyIds'> & { action?: string | undefined }
 
 /** Reads the audit log on the machine of the service. */
-export interface AuditAdministration {
-  /**
-   * Oldest first.
-   * @throws Failure `usage` for an unknown action, `not_found` for an unknown actor or target
-   */
-  listChanges(query: AuditQuery): Promise<AuditEntry[]>
-  /** The number of entries, whatever the limit is. Otherwise as `listChanges`. */
-  countChanges(query: AuditQuery): Promise<number>
-}
-
-export function readAuditLog({ openExisting, reportingFailures }: DataAccess): AuditAdministration {
-  const read = <T>(
-    query: AuditQuery,
-    none: T,
-    work: (db: Database, filter: AuditFilter) => Promise<T>,
-  ): Promise<T> =>
-    reportingFailures(async () => {
-      const { action, actor, ...filter } = query
-      const actions = action === undefined ? undefined : actionsOf(action)
-      const store = await openExisting()
-      if (!store) return none
-      const { db } = store
-      const by = actor === undefined ? {} : await actorOf(db, actor)
-      const target = filter.target === undefined ? undefined : await targetOf(db, filter.target)
-      return work(db, { ...filter, ...by, target, actions })
-    })
+export function readAuditLog(data: DataAccess) {
+  const read = <T>(query: AuditQuery, none: T, work: (db: Database, filter: AuditFilter) => Promise<T>) => {
+    const { action, actor, ...filter } = query
+    const actions = action === undefined ? undefined : actionsOf(action)
+    return data.read(
+      async (db) => {
+        const by = actor === undefined ? {} : await actorOf(db, actor)
+        const target = filter.target === undefined ? undefined : await targetOf(db, filter.target)
+        return work(db, { ...filter, ...by, target, actions })
+      },
+      () => none,
+    )
+  }
   return {
-    listChanges: (query) => read(query, [], listAuditEntries),
-    countChanges: (query) => read(query, 0, countAuditEntries),
+    /**
+     * Oldest first.
+     * @throws Failure `usage` for an unknown action, `not_found` for an unknown actor or target
+     */
+    listChanges: async (query: AuditQuery): Promise<AuditEntry[]> => read(query, [], listAuditEntries),
+    /** The number of entries, whatever the limit is. Otherwise as `listChanges`. */
+    countChanges: async (query: AuditQuery): Promise<number> => read(query, 0, countAuditEntries),
   }
 }
 

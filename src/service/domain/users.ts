@@ -25,38 +25,12 @@ export const maxMetadataBytes = 65_536
 /** A validated request, which contains the fields that the service requires. */
 type NewUser = CreateUserRequest & { email: string; password: string }
 
-/**
- * @param as the role, and the action for the audit log; default: a member
- * @throws ApiError `email_taken`, regardless of case
- */
-export async function createUser(
-  db: Database,
-  given: NewUser,
-  by: AuditContext,
-  as: { role: Role; action: AuditAction } = { role: 'member', action: 'user.create' },
-): Promise<User> {
-  const now = isoNow(by.clock)
-  const row: UserRow = {
-    id: createId('usr'),
-    email: given.email,
-    email_key: given.email.toLowerCase(),
-    name: given.name ?? '',
-    password_hash: await hashPassword(given.password),
-    metadata: mergeMetadata('{}', given.metadata),
-    role: as.role,
-    permissions: '[]',
-    created_at: now,
-    updated_at: now,
-  }
+/** @throws ApiError `email_taken`, regardless of case */
+export async function createUser(db: Database, given: NewUser, by: AuditContext): Promise<User> {
+  const { password, ...rest } = given
+  const hashed = { ...rest, password_hash: await hashPassword(password) }
   try {
-    return await db.transaction().execute(async (transaction) => {
-      await transaction.insertInto('users').values(row).execute()
-      await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
-      const { email, name, role } = row
-      const after = { email, name, role, ...(given.metadata && { metadata: parseJson(row.metadata) }) }
-      await recordChange(transaction, by, { action: as.action, target: row.id, before: null, after })
-      return presentUser(transaction, row)
-    })
+    return await db.transaction().execute((transaction) => insertUser(transaction, hashed, by))
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
     // In a transaction, which also sees a user whose commit is pending.
@@ -66,13 +40,45 @@ export async function createUser(
         transaction
           .selectFrom('users')
           .select('id')
-          .where('email_key', '=', row.email_key)
+          .where('email_key', '=', given.email.toLowerCase())
           .executeTakeFirst(),
       )
     throw new ApiError('email_taken', `A user with the email ${given.email} already exists`, {
       details: { email: given.email, ...taken },
     })
   }
+}
+
+/**
+ * Must run inside a transaction.
+ * @param as the role, and the action for the audit log; default: a member
+ * @throws a unique violation if the email is taken
+ */
+export async function insertUser(
+  transaction: Database,
+  given: Omit<NewUser, 'password'> & Pick<UserRow, 'password_hash'>,
+  by: AuditContext,
+  as: { role: Role; action: AuditAction } = { role: 'member', action: 'user.create' },
+): Promise<User> {
+  const now = isoNow(by.clock)
+  const row: UserRow = {
+    id: createId('usr'),
+    email: given.email,
+    email_key: given.email.toLowerCase(),
+    name: given.name ?? '',
+    password_hash: given.password_hash,
+    metadata: mergeMetadata('{}', given.metadata),
+    role: as.role,
+    permissions: '[]',
+    created_at: now,
+    updated_at: now,
+  }
+  await transaction.insertInto('users').values(row).execute()
+  await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
+  const { email, name, role } = row
+  const after = { email, name, role, ...(given.metadata && { metadata: parseJson(row.metadata) }) }
+  await recordChange(transaction, by, { action: as.action, target: row.id, before: null, after })
+  return presentUser(transaction, row)
 }
 
 /** @throws ApiError `user_not_found` */

@@ -94,15 +94,18 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       expect(await administration.listKeys()).to.deep.equal([])
     }))
 
-  it('create no data if they are refused', () =>
+  it('create no data if they are refused, or in a dry run', () =>
     withService(async ({ dataDir }) => {
       const administration = await openAdministration({ dataDir: `${dataDir}/none` })
       const failure = await failureOf(administration.createKey({ ...free, user: 'nobody@example.com' }))
       expect(failure).to.include({ kind: 'not_found' })
       expect((await administration.status()).schema_version).to.equal(0)
-      const planned = await administration.planKey({ ...free, user: 'admin@localhost' })
-      expect(planned).to.include({ user_id: 'usr_admin', limit: 100 })
       await administration.close()
+      const rehearsing = await openAdministration({ dataDir: `${dataDir}/none` }, undefined, true)
+      const planned = await rehearsing.createKey({ ...free, user: 'admin@localhost' })
+      expect(planned).to.include({ user_id: 'usr_admin', limit: 100 })
+      expect((await rehearsing.status()).schema_version).to.equal(0)
+      await rehearsing.close()
     }))
 
   it('change on a running service from the next request, and keep values that are not given', () =>
@@ -145,6 +148,26 @@ onEachEngine('keys of the embedded service', (withService, engine) => {
       expect(await failureOf(administration.updateKey('key_no', { name: 'x' }))).to.include({
         kind: 'not_found',
       })
+    }))
+
+  it('do not change in a dry run, which shows what each change would do', () =>
+    withPlace(async ({ administration, service, db }) => {
+      const { id, key } = await administration.createKey(free)
+      const rehearsing = await openAdministration(service.place, undefined, true)
+      expect(await rehearsing.updateKey('ci', { tier: 'pro' })).to.include({ id, tier: 'pro', limit: 1000 })
+      const rotated = await rehearsing.rotateKey('ci', { overlap: 0 })
+      expect(rotated.replaces.revoked_at).to.be.a('string')
+      expect((await rehearsing.revokeKey('ci')).revoked_at).to.be.a('string')
+      await rehearsing.createKey(free)
+      await rehearsing.resetAccount('usr_admin', undefined)
+      await rehearsing.close()
+      const [only, ...others] = await administration.listKeys()
+      expect(only).to.include({ id, tier: 'free', revoked_at: null })
+      expect(others).to.deep.equal([])
+      expect(await db.selectFrom('audit_log').select('action').execute()).to.deep.equal([
+        { action: 'key.create' },
+      ])
+      expect((await caller(service.url, key)('GET', '/v1/settings')).status).to.equal(200)
     }))
 
   it('have an audit entry for each change, without the key', () =>

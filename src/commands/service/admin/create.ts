@@ -5,7 +5,7 @@ import { textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag } from '../service-flags.ts'
+import { databaseFlag, dataFlag, planned } from '../service-flags.ts'
 
 export default class ServiceAdminCreate extends BaseCommand {
   static override summary = 'Create an administrator of the embedded service'
@@ -44,8 +44,8 @@ export default class ServiceAdminCreate extends BaseCommand {
     const { email } = args
     const administration = await context.administration.openToChange(flags)
     // Before the password prompt, so that a conflict fails first.
-    await administration.checkAdmin({ email, name })
-    if (context.dryRun) return this.showLocalChange({ create: { email, name, role: 'admin' } })
+    const admin = await administration.checkAdmin({ email, name })
+    if (context.dryRun) return this.showLocalChange({ create: planned(admin) })
     const password = await readNewPassword(flags, context)
     await context.output.show(userListView, await administration.createAdmin({ email, name, password }))
   }

@@ -4,7 +4,7 @@ import { serviceData } from '../../../cli/documented-requests.ts'
 import { textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newKeyView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../service-flags.ts'
+import { databaseFlag, dataFlag, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
 
 export default class ServiceKeysCreate extends BaseCommand {
   static override summary = 'Create an API key for the embedded service'
@@ -60,8 +60,8 @@ export default class ServiceKeysCreate extends BaseCommand {
       expiresAt: expires?.at ?? undefined,
     }
     const administration = await context.administration.openToChange(flags)
-    if (context.dryRun) return this.showLocalChange({ create: await administration.planKey(request) })
     const created = await administration.createKey(request)
+    if (context.dryRun) return this.showLocalChange({ create: planned(created) })
     await context.output.showOnce(newKeyView, created, { name: 'key', value: created.key })
   }
 }

@@ -5,7 +5,7 @@ import { serviceData } from '../../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { parsePeriod } from '../../../config/units.ts'
 import { rotatedKeyView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag, keyFlags } from '../service-flags.ts'
+import { databaseFlag, dataFlag, keyFlags, planned } from '../service-flags.ts'
 
 export default class ServiceKeysRotate extends BaseCommand {
   static override summary = 'Replace an API key with a new one'
@@ -54,12 +54,11 @@ export default class ServiceKeysRotate extends BaseCommand {
     const { args, flags, context } = await this.start(ServiceKeysRotate)
     const rotation = { overlap: flags.overlap ?? defaultOverlap, expiresAt: flags.expires?.at }
     const administration = await context.administration.openToChange(flags)
-    if (context.dryRun) {
-      const { old, wanted, ending } = await administration.planRotation(args.key, rotation)
-      const after = ending ? { update: old.id, ...ending } : { revoke: old.id }
-      return this.showLocalChange({ create: wanted, replaces: after })
-    }
     const rotated = await administration.rotateKey(args.key, rotation)
+    if (context.dryRun) {
+      const { replaces, ...created } = rotated
+      return this.showLocalChange({ create: planned(created), replaces })
+    }
     await context.output.showOnce(rotatedKeyView, rotated, { name: 'key', value: rotated.key })
   }
 }

@@ -6,7 +6,7 @@ import { textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { keyView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag, keyFlags, keyPermissions, tiers } from '../service-flags.ts'
+import { databaseFlag, dataFlag, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
 
 export default class ServiceKeysUpdate extends BaseCommand {
   static override summary = 'Change an API key of the embedded service'
@@ -57,9 +57,8 @@ export default class ServiceKeysUpdate extends BaseCommand {
       })
     }
     const administration = await context.administration.openToChange(flags)
-    const { id } = await administration.findKey(args.key)
-    if (context.dryRun)
-      return this.showLocalChange({ update: id, ...(await administration.planKeyChange(id, change)) })
-    await context.output.show(keyView, await administration.updateKey(id, change))
+    const updated = await administration.updateKey(args.key, change)
+    if (context.dryRun) return this.showLocalChange({ update: updated.id, ...planned(updated) })
+    await context.output.show(keyView, updated)
   }
 }

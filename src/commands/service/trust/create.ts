@@ -5,7 +5,7 @@ import { serviceData } from '../../../cli/documented-requests.ts'
 import { durationFlag, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { trustView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag, keyFlags, tiers } from '../service-flags.ts'
+import { databaseFlag, dataFlag, keyFlags, planned, tiers } from '../service-flags.ts'
 
 export default class ServiceTrustCreate extends BaseCommand {
   static override summary = 'Trust the identity tokens of CI jobs'
@@ -86,7 +86,8 @@ export default class ServiceTrustCreate extends BaseCommand {
       user,
     }
     const administration = await context.administration.openToChange(flags)
-    if (context.dryRun) return this.showLocalChange({ create: await administration.planTrust(request) })
-    await context.output.show(trustView, await administration.createTrust(request))
+    const created = await administration.createTrust(request)
+    if (context.dryRun) return this.showLocalChange({ create: planned(created) })
+    await context.output.show(trustView, created)
   }
 }

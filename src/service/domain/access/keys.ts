@@ -36,16 +36,8 @@ export const generateKey = (kind: 'ck' | 'ct' = 'ck'): string =>
 /** A plain digest is enough: a key has 256 random bits, so it cannot be guessed from its digest. */
 export const hashKey = (key: string): string => process.getBuiltinModule('node:crypto').hash('sha256', key)
 
-/** Stores a new key. Only the result contains the key itself. */
-export function storeKey(
-  db: Database,
-  wanted: NewKey,
-  by: AuditContext,
-): Promise<KeyRecord & { key: string }> {
-  return db.transaction().execute((transaction) => insertKey(transaction, wanted, by))
-}
-
-async function insertKey(
+/** Stores a new key. Only the result contains the key itself. Must run inside a transaction. */
+export async function storeKey(
   transaction: Database,
   wanted: NewKey,
   by: AuditContext,
@@ -87,7 +79,7 @@ export async function replaceKey(
   const replaced = ending
     ? await changeKey(transaction, old, ending, by)
     : await revokeLocked(transaction, old, by)
-  return { created: await insertKey(transaction, wanted, by), replaced }
+  return { created: await storeKey(transaction, wanted, by), replaced }
 }
 
 /** Oldest first. */
@@ -125,13 +117,11 @@ export async function changeKey(
   return after
 }
 
-/** Revokes a key now. A revoked key keeps its date. */
-export function revokeKey(db: Database, id: string, by: AuditContext): Promise<KeyRecord> {
-  return db.transaction().execute(async (transaction) => {
-    await lockKey(transaction, id)
-    const before = await readKey(transaction, id)
-    return before.revoked_at === null ? revokeLocked(transaction, before, by) : before
-  })
+/** Revokes a key now. A revoked key keeps its date. Must run inside a transaction. */
+export async function revokeKey(transaction: Database, id: string, by: AuditContext): Promise<KeyRecord> {
+  await lockKey(transaction, id)
+  const before = await readKey(transaction, id)
+  return before.revoked_at === null ? revokeLocked(transaction, before, by) : before
 }
 
 async function revokeLocked(transaction: Database, before: KeyRecord, by: AuditContext): Promise<KeyRecord> {

@@ -35,7 +35,12 @@ export interface IssuedToken {
   expiresIn: number
 }
 
-export async function storeTrust(db: Database, wanted: NewTrust, by: AuditContext): Promise<TrustRecord> {
+/** Must run inside a transaction. */
+export async function storeTrust(
+  transaction: Database,
+  wanted: NewTrust,
+  by: AuditContext,
+): Promise<TrustRecord> {
   const { limit, expires_in, permissions, ...rest } = wanted
   const row: TrustRow = {
     ...rest,
@@ -46,16 +51,10 @@ export async function storeTrust(db: Database, wanted: NewTrust, by: AuditContex
     created_at: isoNow(by.clock),
     last_used_at: null,
   }
-  return db.transaction().execute(async (transaction) => {
-    await transaction.insertInto('trusts').values(row).execute()
-    await recordChange(transaction, by, {
-      action: 'trust.create',
-      target: row.name,
-      before: null,
-      after: wanted,
-    })
-    return present(await selectTrusts(transaction).where('trusts.id', '=', row.id).executeTakeFirstOrThrow())
-  })
+  await transaction.insertInto('trusts').values(row).execute()
+  const change = { action: 'trust.create', target: row.name, before: null, after: wanted } as const
+  await recordChange(transaction, by, change)
+  return present(await selectTrusts(transaction).where('trusts.id', '=', row.id).executeTakeFirstOrThrow())
 }
 
 /** Oldest first. */
@@ -75,17 +74,19 @@ export async function findTrust(db: Database, name: string): Promise<TrustRecord
   return row && present(row)
 }
 
-/** Deletes a trust and its access tokens. Undefined for an unknown name. */
-export function deleteTrust(db: Database, name: string, by: AuditContext): Promise<TrustRecord | undefined> {
-  return db.transaction().execute(async (transaction) => {
-    await transaction.selectFrom('trusts').select('id').where('name', '=', name).forUpdate().execute()
-    const before = await findTrust(transaction, name)
-    if (!before) return undefined
-    await transaction.deleteFrom('api_keys').where('trust_id', '=', before.id).execute()
-    await transaction.deleteFrom('trusts').where('id', '=', before.id).execute()
-    await recordChange(transaction, by, { action: 'trust.revoke', target: name, before, after: null })
-    return before
-  })
+/** Deletes a trust and its access tokens. Undefined for an unknown name. Must run inside a transaction. */
+export async function deleteTrust(
+  transaction: Database,
+  name: string,
+  by: AuditContext,
+): Promise<TrustRecord | undefined> {
+  await transaction.selectFrom('trusts').select('id').where('name', '=', name).forUpdate().execute()
+  const before = await findTrust(transaction, name)
+  if (!before) return undefined
+  await transaction.deleteFrom('api_keys').where('trust_id', '=', before.id).execute()
+  await transaction.deleteFrom('trusts').where('id', '=', before.id).execute()
+  await recordChange(transaction, by, { action: 'trust.revoke', target: name, before, after: null })
+  return before
 }
 
 /**

@@ -76,7 +76,7 @@ type Act = (
 const actions: Record<string, Act> = {
   async end({ db, clock }, _visit, { user }, form) {
     const chosen = (await listSessions(db, clock, user.id)).filter(({ id }) => id === form.get('id'))
-    await endSessions(db, clock, chosen)
+    await db.transaction().execute((transaction) => endSessions(transaction, clock, chosen))
     return chosen.length > 0
       ? { done: 'The session was ended.' }
       : { alert: 'The session has already ended.' }

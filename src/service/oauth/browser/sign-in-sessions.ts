@@ -104,19 +104,18 @@ function present(
 const toIsoTime = (seconds: number): string => new Date(seconds * 1000).toISOString()
 
 /**
- * Ends sessions: of a browser with all sign-ins made in it, of a program with its tokens.
- * @param also writes in the same transaction
+ * Ends sessions: of a browser with all sign-ins made in it, of a program with its tokens. Must run inside a
+ * transaction.
  */
 export async function endSessions(
-  db: Database,
+  transaction: Database,
   clock: Clock,
   sessions: readonly StoredSession[],
-  also: (transaction: Database) => Promise<void> = async () => {},
 ): Promise<void> {
-  await db.transaction().execute(async (transaction) => {
-    await endStoredSessions(transaction, clock, sessions)
-    await also(transaction)
-  })
+  const hashes = (kind: StoredSession['kind']) =>
+    sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
+  await endBrowserSessions(transaction, clock, hashes('browser'))
+  await endGrants(transaction, hashes('program'))
 }
 
 /** Ends all sessions of a person except `kept`. Must run inside a transaction. */
@@ -126,23 +125,8 @@ export async function endOtherSessions(
   userId: string,
   kept: string,
 ): Promise<void> {
-  const all = await listSessions(transaction, clock, userId)
-  await endStoredSessions(
-    transaction,
-    clock,
-    all.filter(({ id }) => id !== kept),
-  )
-}
-
-async function endStoredSessions(
-  transaction: Database,
-  clock: Clock,
-  sessions: readonly StoredSession[],
-): Promise<void> {
-  const hashes = (kind: StoredSession['kind']) =>
-    sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
-  await endBrowserSessions(transaction, clock, hashes('browser'))
-  await endGrants(transaction, hashes('program'))
+  const others = (await listSessions(transaction, clock, userId)).filter(({ id }) => id !== kept)
+  await endSessions(transaction, clock, others)
 }
 
 /** In seconds. After the end of a session, a request in progress can still write it for less than this time. */
