@@ -107,17 +107,13 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   'export-html': { files: ['history/html-document.ts'] },
   plan: {
     files: [
-      'settings/leaves.ts',
-      'settings/part.ts',
       'settings/plan.ts',
       'settings/apply/apply-plan.ts',
-      'settings/apply/confirm-and-apply.ts',
-      'settings/apply/change-failures.ts',
+      'settings/apply/change-settings.ts',
       'settings/apply/sent-configuration.ts',
-      'settings/apply/settings-lock.ts',
-      'settings/apply/verify-settings.ts',
       'settings/file/read-settings-files.ts',
       'settings/plan-file.ts',
+      'system/files/saved-plan.ts',
     ],
   },
   reconcile: {

@@ -129,9 +129,7 @@ interface SessionAdvice {
 }
 
 interface PlanAdvice {
-  save_plan: NoData
   save_new_plan: NoData
-  service_of_plan: NoData
   other_plan_file: NoData
   export_settings: NoData
   allow_unknown_keys: NoData

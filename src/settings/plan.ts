@@ -1,4 +1,5 @@
-import { canonicalJson } from '../contract/notation/exact-json.ts'
+import { Failure } from '../contract/failure.ts'
+import { canonicalJson, isRecord } from '../contract/notation/exact-json.ts'
 import type { ApiConfiguration, ApplicationSettings, SettingsPatch } from '../contract/resources/settings.ts'
 import type { SettingsFile } from '../contract/resources/settings-file.ts'
 import {
@@ -10,7 +11,50 @@ import {
 import { hideSecrets } from '../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { valueAt } from '../view/format/view.ts'
-import { leavesOf, patchOf } from './leaves.ts'
+import type { IgnoredKeys } from '../view/settings-plan.ts'
+
+/** Scalars and lists by their dotted path. */
+export type Leaves = ReadonlyMap<string, unknown>
+
+/** The leaves of nested objects. An object without keys has none. */
+export function leavesOf(value: object): Leaves {
+  const leaves = new Map<string, unknown>()
+  const collect = (object: object, above: string): void => {
+    for (const [key, inner] of Object.entries(object)) {
+      if (isRecord(inner)) collect(inner, `${above}${key}.`)
+      else if (inner !== undefined) leaves.set(above + key, inner)
+    }
+  }
+  collect(value, '')
+  return leaves
+}
+
+type Branch = Map<string, unknown>
+
+/** The inverse of `leavesOf`. */
+export function patchOf(leaves: Leaves): object {
+  const root: Branch = new Map()
+  for (const [path, value] of leaves) {
+    const steps = path.split('.')
+    const last = steps.pop() ?? ''
+    let branch = root
+    for (const step of steps) {
+      const below = branch.get(step)
+      const next: Branch = below instanceof Map ? below : new Map()
+      branch.set(step, next)
+      branch = next
+    }
+    branch.set(last, value)
+  }
+  return objectOf(root)
+}
+
+/** Object.fromEntries defines a property of any name, even `__proto__`. */
+function objectOf(branch: Branch): object {
+  return Object.fromEntries(
+    [...branch].map(([key, value]) => [key, value instanceof Map ? objectOf(value) : value]),
+  )
+}
 
 /** A planned or applied change of a key. */
 export interface Change {
@@ -184,4 +228,56 @@ export function compareSent(before: SentConfiguration, configuration: ApiConfigu
       .filter((path) => !named.has(path))
       .map((path) => `api.${path}`),
   }
+}
+
+/** A part of a settings file. */
+export const parts = ['settings', 'api'] as const
+export type Part = (typeof parts)[number]
+
+/**
+ * One part of a settings file.
+ *
+ * @param only undefined for both
+ * @param name of the file, for the failure
+ * @throws Failure `refused` if the file has no key of the part
+ */
+export function partOfFile(
+  file: SettingsFile,
+  only: Part | undefined,
+  name: string,
+): { file: SettingsFile; ignored?: IgnoredKeys } {
+  if (only === undefined) return { file }
+  const counts = { settings: leavesOf(file.settings).size, api: leavesOf(file.api).size }
+  const ignored = ignoredBesides(only, counts, name)
+  return { file: { settings: {}, api: {}, [only]: file[only] }, ...ignored }
+}
+
+/** The same of a plan. */
+export function partOfPlan(
+  plan: Plan,
+  only: Part | undefined,
+  name: string,
+): { plan: Plan; ignored?: IgnoredKeys } {
+  if (only === undefined) return { plan }
+  const { service, settings, api } = plan
+  const ignored = ignoredBesides(only, { settings: settings.length, api: api?.managed.length ?? 0 }, name)
+  return {
+    plan: only === 'settings' ? { service, settings } : { service, settings: [], ...(api && { api }) },
+    ...ignored,
+  }
+}
+
+function ignoredBesides(only: Part, counts: Record<Part, number>, name: string): { ignored?: IgnoredKeys } {
+  const part = only === 'settings' ? 'api' : 'settings'
+  if (counts[only] === 0) {
+    throw new Failure('refused', `${name} contains no key of ${partNames[only]}`, {
+      advice: [{ code: 'other_part', part }],
+    })
+  }
+  return counts[part] === 0 ? {} : { ignored: { part, keys: counts[part] } }
+}
+
+const partNames: Record<Part, string> = {
+  settings: 'the application settings',
+  api: 'the API configuration',
 }

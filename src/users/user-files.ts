@@ -1,5 +1,6 @@
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
+import { isPlan } from '../system/files/saved-plan.ts'
 import { countOf } from '../view/format/count.ts'
 import { describeRespelled } from './input/csv-columns.ts'
 import { FaultList } from './input/fault-list.ts'
@@ -7,7 +8,7 @@ import { type Input, type InputOptions, openInput } from './input/input.ts'
 import { readRows } from './input/read-rows.ts'
 import type { WantedUser } from './managed-fields.ts'
 import type { ExtraCheck } from './rows/check-row.ts'
-import { isUsersPlan } from './users-plan-file.ts'
+import { usersPlan } from './users-plan-file.ts'
 
 /** A wanted user, and its place in the files. */
 export interface PlacedUser {
@@ -53,7 +54,7 @@ export class UserFiles {
   /** The file that is a saved plan, if there is one. @throws Failure `usage` if there are other files beside it */
   async findPlan(): Promise<Input | undefined> {
     for (const input of this.#inputs) {
-      if (!(await isPlan(input))) continue
+      if (!(await beginsPlan(input))) continue
       if (this.#inputs.length === 1) return input
       throw new Failure('usage', `${input.name} is a plan, which cannot be combined with other files`)
     }
@@ -122,8 +123,8 @@ function findDuplicates(places: Map<string, string>, file: string): ExtraCheck {
   }
 }
 
-async function isPlan(input: Input): Promise<boolean> {
-  for await (const chunk of input.read()) return isUsersPlan(Buffer.from(chunk).toString())
+async function beginsPlan(input: Input): Promise<boolean> {
+  for await (const chunk of input.read()) return isPlan(Buffer.from(chunk).toString(), usersPlan)
   return false
 }
 

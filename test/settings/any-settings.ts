@@ -6,7 +6,7 @@ import type {
   ApplicationSettings,
   SettingsPatch,
 } from '../../src/contract/resources/settings.ts'
-import { leavesOf, patchOf } from '../../src/settings/leaves.ts'
+import { leavesOf, patchOf } from '../../src/settings/plan.ts'
 
 /** Any text, including texts that are special in YAML or in a settings file. */
 const text = fc.oneof(

@@ -3,13 +3,12 @@ import fc from 'fast-check'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/client-options.ts'
-import type { Failure } from '../../src/contract/failure.ts'
 import type { SettingsPatch } from '../../src/contract/resources/settings.ts'
 import type { SettingsFile } from '../../src/contract/resources/settings-file.ts'
 import { applyPlan, assertCurrent } from '../../src/settings/apply/apply-plan.ts'
+import { changeAndVerify } from '../../src/settings/apply/change-settings.ts'
 import { readSent } from '../../src/settings/apply/sent-configuration.ts'
-import { changeAndVerify } from '../../src/settings/apply/verify-settings.ts'
-import { type Change, changesOf, makePlan } from '../../src/settings/plan.ts'
+import { changesOf, makePlan } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
 import {
@@ -43,12 +42,10 @@ function reading(answered: (index: number) => Behavior | undefined): Manners {
   return { otherwise: (method, index) => (method === 'GET' ? answered(index) : undefined) }
 }
 
-/** The callbacks that were called. */
+/** What the callbacks were called with. */
 interface Told {
-  failedRequests: Failure[]
-  sideEffects: Change[]
   warnings: string[]
-  taken: number
+  taken: boolean
   pauses: number[]
 }
 
@@ -65,7 +62,7 @@ describe('applying a settings plan', () => {
     service = Object.assign(new SettingsService(), { settings: first }, manners)
     server = await startFaultServer(service.script)
     abort = new AbortController()
-    told = { failedRequests: [], sideEffects: [], warnings: [], taken: 0, pauses: [] }
+    told = { warnings: [], taken: false, pauses: [] }
     client = new Client({
       baseUrl: server.url,
       clock: hurriedClock(),
@@ -87,7 +84,6 @@ describe('applying a settings plan', () => {
   const applying = () => ({
     directories: state.directories,
     settings: client.settings,
-    service: server.url,
     signal: abort.signal,
     check: 'chatctl settings get theme.mode',
     clock: {
@@ -96,17 +92,11 @@ describe('applying a settings plan', () => {
         told.pauses.push(ms)
       },
     },
-    onFailedRequest: (failure: Failure) => {
-      told.failedRequests.push(failure)
-    },
-    onSideEffect: (changes: Change[]) => {
-      told.sideEffects.push(...changes)
-    },
-    onWarning: (words: string) => {
+    warn: (words: string) => {
       told.warnings.push(words)
     },
     onChanged: () => {
-      told.taken++
+      told.taken = true
     },
   })
 
@@ -121,6 +111,9 @@ describe('applying a settings plan', () => {
     return applyPlan(plan, applying(), before)
   }
 
+  const failedRequests = () => told.warnings.filter((words) => words.includes('although the request failed'))
+  const sideEffects = () => told.warnings.filter((words) => words.startsWith('Also changed'))
+
   /** Makes the change like `settings set`, without a reading before. */
   function set(settings: SettingsPatch) {
     return changeAndVerify(settings, applying())
@@ -131,14 +124,14 @@ describe('applying a settings plan', () => {
     await apply({ ...two, app_name: 'Chat' })
     expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, 'GET'])
     expect(service.settings).to.deep.equal(lay(someSettings, two))
-    expect(told).to.deep.equal({ failedRequests: [], sideEffects: [], warnings: [], taken: 1, pauses: [] })
+    expect(told).to.deep.equal({ warnings: [], taken: true, pauses: [] })
   })
 
   it('sends nothing if nothing differs', async () => {
     await begin()
     await apply({ app_name: 'Chat', theme: { primary_color: '#3366ff' } })
     expect(seen()).to.deep.equal([])
-    expect(told.taken).to.equal(0)
+    expect(told.taken).to.equal(false)
   })
 
   it('leaves no difference for any settings and any plan', async () => {
@@ -154,7 +147,7 @@ describe('applying a settings plan', () => {
           systemClock,
         )
         expect(changesOf(plan)).to.deep.equal([])
-        expect(told.sideEffects).to.deep.equal([])
+        expect(sideEffects()).to.deep.equal([])
       }),
       { numRuns: 25 },
     )
@@ -164,7 +157,7 @@ describe('applying a settings plan', () => {
     for (const said of [answer(204), answer(202), answer(200, {}, 'done'), json(201, { theme: 'x' })]) {
       await begin({ answerPatch: said })
       await apply(dark)
-      expect(told.taken).to.equal(1)
+      expect(told.taken).to.equal(true)
     }
   })
 
@@ -249,11 +242,7 @@ describe('applying a settings plan', () => {
           })
           expect(failure.message)
             .to.match(/^The outcome of the change is unknown: (?!the outcome).+/)
-            .and.to.contain(
-              act === apply
-                ? 'theme.mode is still "light", limits.max_tokens is still 4096'
-                : 'theme.mode is "light", not "dark", limits.max_tokens is 4096, not 12',
-            )
+            .and.to.contain('theme.mode is "light", not "dark", limits.max_tokens is 4096, not 12')
             .and.not.to.contain('did not take')
           expect(hintOf(failure)).to.contain('chatctl settings get theme.mode')
           expect(failure.details).to.deep.include({
@@ -262,8 +251,8 @@ describe('applying a settings plan', () => {
               { path: 'limits.max_tokens', expected: 12, found: 4096 },
             ],
           })
-          expect(told).to.include({ taken: 1 })
-          expect(told.failedRequests).to.deep.equal([])
+          expect(told).to.include({ taken: true })
+          expect(failedRequests()).to.deep.equal([])
           expect(seen().filter((line) => line !== 'GET')).to.have.length(1)
         }
       })
@@ -282,7 +271,7 @@ describe('applying a settings plan', () => {
       expect(failure.kind).to.equal('unknown_outcome')
       expect(failure.details).to.have.property('status', 202)
       expect(failure.message).to.equal(
-        'The outcome of the change is unknown: the PATCH returned 202; theme.mode is still "light"',
+        'The outcome of the change is unknown: the PATCH returned 202; theme.mode is "light", not "dark"',
       )
     })
 
@@ -297,7 +286,7 @@ describe('applying a settings plan', () => {
         await begin({ lag, answerPatch: reset })
         await apply(two)
         expect(told.pauses).to.have.length(lag)
-        expect(told.failedRequests).to.have.length(1)
+        expect(failedRequests()).to.have.length(1)
       }
     })
 
@@ -307,9 +296,9 @@ describe('applying a settings plan', () => {
         const failure = await failureOf(apply(two))
         expect(failure.kind).to.equal('unknown_outcome')
         expect(failure.message)
-          .to.contain('limits.max_tokens is still 4096')
-          .and.to.contain('; already changed: theme.mode')
-        expect(told.taken).to.equal(1)
+          .to.contain('limits.max_tokens is 4096, not 12')
+          .and.not.to.contain('theme.mode')
+        expect(told.taken).to.equal(true)
       }
     })
 
@@ -318,11 +307,8 @@ describe('applying a settings plan', () => {
       const failure = await failureOf(apply(two))
       expect(failure.kind).to.equal('conflict')
       expect(failure.message)
-        .to.contain('theme.mode is "contrast", neither the old value "light" nor the new value "dark"')
-        .and.to.contain('limits.max_tokens is still 4096')
-      expect(failure.details).to.deep.include({
-        keys: [{ path: 'theme.mode', expected: 'dark', found: 'contrast' }],
-      })
+        .to.contain('theme.mode did not take effect: expected "dark", found "contrast"')
+        .and.to.contain('limits.max_tokens did not take effect: expected 12, found 4096')
     })
 
     it('reports an unknown outcome if the earlier value is not known', async () => {
@@ -347,25 +333,27 @@ describe('applying a settings plan', () => {
     it('names the changed keys that the plan does not contain', async () => {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
       await apply(dark)
-      expect(told.sideEffects).to.deep.equal([{ path: 'theme.primary_color', from: '#3366FF', to: null }])
+      expect(sideEffects()).to.deep.equal([
+        'Also changed, although not part of this change: theme.primary_color changed from "#3366FF" to null',
+      ])
     })
 
     it('ignores fields that the interface does not define', async () => {
       await begin({ patched: (before, patch) => ({ ...lay(before, patch), updated_at: 'now' }) })
       await apply(dark)
-      expect(told.sideEffects).to.deep.equal([])
+      expect(sideEffects()).to.deep.equal([])
     })
 
     it('reports side effects even if a key did not take effect', async () => {
       await begin({ patched: (before) => ({ ...before, app_name: 'other' }) })
       await failureOf(apply(dark))
-      expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'other' }])
+      expect(sideEffects().join()).to.contain('app_name changed from "Chat" to "other"')
     })
 
     it('reports no side effects if the earlier values are not known', async () => {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
       await set(dark)
-      expect(told.sideEffects).to.deep.equal([])
+      expect(sideEffects()).to.deep.equal([])
     })
   })
 
@@ -385,8 +373,8 @@ describe('applying a settings plan', () => {
           await begin({ answerPatch: said })
           await act(dark)
           expect(service.settings.theme?.mode).to.equal('dark')
-          expect(told.failedRequests).to.have.length(1)
-          expect(told.taken).to.equal(1)
+          expect(failedRequests()).to.have.length(1)
+          expect(told.taken).to.equal(true)
           expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(dark)}`, 'GET'])
         }
       })
@@ -401,7 +389,7 @@ describe('applying a settings plan', () => {
       expect(failure.kind).to.equal('conflict')
       expect(failure.message).to.contain('limits.max_tokens did not take')
       expect(failure.message).not.to.contain('theme.mode')
-      expect(told.taken).to.equal(1)
+      expect(told.taken).to.equal(true)
     })
   })
 
@@ -426,7 +414,7 @@ describe('applying a settings plan', () => {
           expect(failure.status).to.equal(status)
           const looks = act === apply && status !== 401 && status !== 429
           expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, ...(looks ? ['GET'] : [])])
-          expect(told).to.include({ taken: 0 })
+          expect(told).to.include({ taken: false })
           expect(told.pauses).to.deep.equal([])
         }
       })
@@ -453,7 +441,7 @@ describe('applying a settings plan', () => {
       )
       const failure = await failureOf(apply(dark))
       expect(failure.kind).to.equal('unknown_outcome')
-      expect(told.taken).to.equal(1)
+      expect(told.taken).to.equal(true)
     })
 
     it('does not read back a change that was never sent', async () => {
@@ -462,7 +450,7 @@ describe('applying a settings plan', () => {
       await server.close()
       const failure = await failureOf(set(dark))
       expect(failure.message).to.contain(`Cannot reach ${url}`)
-      expect(told.taken).to.equal(0)
+      expect(told.taken).to.equal(false)
     })
   })
 
@@ -472,14 +460,14 @@ describe('applying a settings plan', () => {
         await begin({ lag })
         await apply(dark)
         expect(told.pauses).to.deep.equal([300, 1_000].slice(0, lag))
-        expect(told.sideEffects).to.deep.equal([])
+        expect(sideEffects()).to.deep.equal([])
       })
     }
 
     it('reads again after a 500 that took effect', async () => {
       await begin({ lag: 2, answerPatch: failing(500, 'oops', 'Broken') })
       await apply(dark)
-      expect(told.failedRequests).to.have.length(1)
+      expect(failedRequests()).to.have.length(1)
     })
 
     it('relies on the last reading that succeeded', async () => {
@@ -504,7 +492,7 @@ describe('applying a settings plan', () => {
         /^The PATCH returned 204, but the settings could not be read back: (You may not read|Too many)$/,
       )
       expect(hintOf(failure)).to.contain('chatctl settings get theme.mode')
-      expect(told.taken).to.equal(1)
+      expect(told.taken).to.equal(true)
     }
   })
 
@@ -517,7 +505,7 @@ describe('applying a settings plan', () => {
     expect(await reasonOf(apply(dark, { version: '2' }))).to.equal(held)
     expect(await reasonOf(apply({}, { version: '2' }))).to.equal(held)
     expect(seen()).to.deep.equal([])
-    expect(told.taken).to.equal(0)
+    expect(told.taken).to.equal(false)
   })
 
   it('stops on an interruption, and records that the change may have taken effect', async () => {
@@ -527,7 +515,7 @@ describe('applying a settings plan', () => {
       },
     })
     expect(await reasonOf(apply(dark))).to.equal(abort.signal.reason)
-    expect(told.taken).to.equal(1)
+    expect(told.taken).to.equal(true)
     expect(seen()).to.have.length(1)
   })
 
@@ -544,7 +532,7 @@ describe('applying a settings plan', () => {
     expect(response?.body).to.deep.equal({ odd: 1 })
     expect(read).to.deep.equal(lay(someSettings, dark))
     await begin({ answerPatch: failing(500, 'oops', 'Broken') })
-    expect(await set(dark)).to.deep.equal({ read: lay(someSettings, dark) })
+    expect((await set(dark)).read).to.deep.equal(lay(someSettings, dark))
   })
 
   describe('with the API configuration', () => {
@@ -557,7 +545,7 @@ describe('applying a settings plan', () => {
         'POST {"version":"2","cors":{"allowed_methods":[]}}',
         'GET',
       ])
-      expect(told.taken).to.equal(1)
+      expect(told.taken).to.equal(true)
       expect(readSent(state.directories, server.url)?.configuration).to.deep.equal({
         version: '2',
         cors: { allowed_methods: [] },
@@ -580,13 +568,13 @@ describe('applying a settings plan', () => {
       expect(failure.message).to.equal(
         'theme.mode did not take effect: expected "dark", found "x" (the POST returned 200)',
       )
-      expect(told.sideEffects).to.deep.equal([{ path: 'app_name', from: 'Chat', to: 'y' }])
+      expect(sideEffects().join()).to.contain('app_name changed from "Chat" to "y"')
     })
 
     it('reports side effects of the settings once', async () => {
       await begin({ patched: (before, patch) => ({ ...before, ...patch }) })
       await apply(dark, { version: '2' })
-      expect(told.sideEffects).to.deep.equal([{ path: 'theme.primary_color', from: '#3366FF', to: null }])
+      expect(sideEffects().join()).to.contain('theme.primary_color changed from "#3366FF" to null')
     })
 
     it('stops on an interruption, and records that the change may have taken effect', async () => {
@@ -596,7 +584,7 @@ describe('applying a settings plan', () => {
         },
       })
       expect(await reasonOf(apply({}, { version: '2' }))).to.equal(abort.signal.reason)
-      expect(told.taken).to.equal(1)
+      expect(told.taken).to.equal(true)
     })
 
     it('reports the verified settings if setting the API configuration fails', async () => {
@@ -618,7 +606,7 @@ describe('applying a settings plan', () => {
       expect(failure.kind).to.equal('unknown_outcome')
       expect(failure.message).to.equal('The outcome of the change is unknown: Broken')
       expect(hintOf(failure)).to.contain('cannot be read back')
-      expect(told.taken).to.equal(1)
+      expect(told.taken).to.equal(true)
       expect(readSent(state.directories, server.url)).to.equal(undefined)
       const both = await failureOf(apply(dark, { version: '2' }))
       expect(both.kind).to.equal('unknown_outcome')
@@ -671,7 +659,7 @@ describe('a plan that is applied later', () => {
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal(
       'The settings have changed since the plan was made: theme.mode was "light" and is now "other"; limits.max_tokens was 4096 and is now 5; ' +
-        `api.version was sent from this machine as "9" at ${later}`,
+        `api.version was "1" and is now "9" (the API configuration was sent from this machine at ${later})`,
     )
     expect(failure.hint).to.equal('Do this')
     expect(failure.details).to.deep.equal({

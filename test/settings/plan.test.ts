@@ -1,7 +1,13 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { leavesOf, patchOf } from '../../src/settings/leaves.ts'
-import { changesOf, makePlan, requestsOf, settingsFileOf } from '../../src/settings/plan.ts'
+import {
+  changesOf,
+  leavesOf,
+  makePlan,
+  patchOf,
+  requestsOf,
+  settingsFileOf,
+} from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { lay } from '../support/settings-service.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'

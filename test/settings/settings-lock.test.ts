@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
 import { Failure } from '../../src/contract/failure.ts'
-import { type ConfirmAndApplyOptions, confirmAndApply } from '../../src/settings/apply/confirm-and-apply.ts'
-import { withSettingsLock } from '../../src/settings/apply/settings-lock.ts'
+import {
+  type ConfirmAndApplyOptions,
+  confirmAndApply,
+  withSettingsLock,
+} from '../../src/settings/apply/apply-plan.ts'
 import { makePlan } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { hurriedClock, reasonOf } from '../client/capture.ts'

@@ -2,10 +2,11 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { composePlan } from '../../src/system/files/saved-plan.ts'
 import { type UsersPlan, UsersPlanBuilder } from '../../src/users/apply/users-plan.ts'
 import { compareUser } from '../../src/users/compare-user.ts'
 import { managedFields } from '../../src/users/managed-fields.ts'
-import { assertPlanFits, readUsersPlan, saveUsersPlan } from '../../src/users/users-plan-file.ts'
+import { assertPlanFits, readUsersPlan, saveUsersPlan, usersPlan } from '../../src/users/users-plan-file.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 import { anyEntry, anyServiceUser, anyWantedUser } from './any-users.ts'
@@ -100,7 +101,7 @@ describe('a saved plan of users', () => {
   })
 
   it('is refused in another format', async () => {
-    const text = '{"format":"chatctl-users-plan","v":2,"tool":"9.0.0"}\n'
+    const text = composePlan(usersPlan, { ...header, tool: '9.0.0', ...{ v: 2 } })
     const { kind, message } = await failureOf(() => read(text))
     expect(kind).to.equal('conflict')
     expect(message).to.equal('The plan users.plan was made by chatctl 9.0.0, but this is chatctl 1.2.3')

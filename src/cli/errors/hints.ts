@@ -136,9 +136,7 @@ const hints: Hints = {
   },
 
   // Settings as code
-  save_plan: `Make a plan with: ${savingCommand}`,
   save_new_plan: `Make a new plan with: ${savingCommand}`,
-  service_of_plan: `Choose that service with --base-url or --profile, or make a plan for this service with: ${savingCommand}`,
   allow_unknown_keys:
     'If the service has a key that the interface does not document, pass --allow-unknown-keys.',
   other_part: ({ part }) => `Use --only ${part}, or omit --only.`,

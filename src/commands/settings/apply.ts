@@ -16,8 +16,7 @@ import {
 import { Failure } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
-import type { Part } from '../../settings/part.ts'
-import type { SentConfiguration } from '../../settings/plan.ts'
+import type { Part, SentConfiguration } from '../../settings/plan.ts'
 import { appliedView } from '../../view/settings-plan.ts'
 import { confirmPlan, lockingFor, planNotAlone, planServiceOf, settingsIn } from './settings-change.ts'
 
@@ -67,7 +66,7 @@ export default class SettingsApply extends BaseCommand {
 
     const { coverageOf, makePlan, resultOf } = await import('../../settings/plan.ts')
     const { readSent } = await import('../../settings/apply/sent-configuration.ts')
-    const { confirmAndApply } = await import('../../settings/apply/confirm-and-apply.ts')
+    const { confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
     const { assertCurrent } = await import('../../settings/apply/apply-plan.ts')
 
     const client = await context.connect()
@@ -117,7 +116,7 @@ export default class SettingsApply extends BaseCommand {
 
   /** Must not fail, because the changes are not verified yet. */
   async #markApplied(id: string, only: Part | undefined, { directories, output }: Context): Promise<void> {
-    const { markApplied } = await import('../../settings/plan-file.ts')
+    const { markApplied } = await import('../../system/files/saved-plan.ts')
     try {
       markApplied(directories, id, only)
     } catch (error) {
@@ -132,10 +131,11 @@ export default class SettingsApply extends BaseCommand {
     flags: ReadingFlags & { refresh: boolean },
     { directories, env }: Context,
   ) {
-    const { isPlanFile, readPlanFile, refusalOf } = await import('../../settings/plan-file.ts')
-    const { partOfFile, partOfPlan } = await import('../../settings/part.ts')
+    const { readPlanFile, refusalOf, settingsPlan } = await import('../../settings/plan-file.ts')
+    const { isPlan } = await import('../../system/files/saved-plan.ts')
+    const { partOfFile, partOfPlan } = await import('../../settings/plan.ts')
     const { only, refresh } = flags
-    const plan = sources.find(({ text }) => isPlanFile(text))
+    const plan = sources.find(({ text }) => isPlan(text, settingsPlan))
     if (!plan) {
       const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
       const read = readSettingsFiles(sources, {

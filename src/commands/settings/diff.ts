@@ -17,7 +17,7 @@ import {
 import { localProfile } from '../../config/resolve-options.ts'
 import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
-import type { Part } from '../../settings/part.ts'
+import type { Part } from '../../settings/plan.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'
 import { appliedView, describeRecord, differenceView } from '../../view/settings-plan.ts'
 import { planNotAlone, planServiceOf, settingsIn } from './settings-change.ts'
@@ -63,8 +63,9 @@ export default class SettingsDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsDiff)
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
-    const { composePlanFile, isPlanFile, savePlan } = await import('../../settings/plan-file.ts')
-    const saved = sources.find(({ text }) => isPlanFile(text))
+    const { composePlanFile, settingsPlan } = await import('../../settings/plan-file.ts')
+    const { isPlan, savePlan } = await import('../../system/files/saved-plan.ts')
+    const saved = sources.find(({ text }) => isPlan(text, settingsPlan))
     if (saved) {
       if (sources.length > 1 || flags['expand-env'] || flags.save !== undefined)
         throw planNotAlone(saved.name, '--expand-env, or --save', commandLine('settings', 'diff', saved.name))
@@ -73,7 +74,7 @@ export default class SettingsDiff extends BaseCommand {
       return
     }
     const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
-    const { partOfFile } = await import('../../settings/part.ts')
+    const { partOfFile } = await import('../../settings/plan.ts')
     const read = readSettingsFiles(sources, {
       env: flags['expand-env'] ? context.env : undefined,
       allowsUnknownKeys: flags['allow-unknown-keys'],
@@ -90,6 +91,7 @@ export default class SettingsDiff extends BaseCommand {
       await savePlan(
         context.resolvePath(flags.save),
         composePlanFile(made, this.config.version, context.host.clock),
+        settingsPlan,
       )
       context.output.notice(
         `The plan is in ${flags.save}. Apply it with: ${applyCommand(flags.save, undocumentedIn(made).length > 0, context)}`,
@@ -116,7 +118,7 @@ async function showPlan(
   context: Context,
 ): Promise<number> {
   const { readPlanFile, refusalOf } = await import('../../settings/plan-file.ts')
-  const { partOfPlan } = await import('../../settings/part.ts')
+  const { partOfPlan } = await import('../../settings/plan.ts')
   const { coverageOf, resultOf } = await import('../../settings/plan.ts')
   const { output, directories, host } = context
   const saved = readPlanFile(source, toolVersion)
@@ -124,7 +126,7 @@ async function showPlan(
   const service = planServiceOf(context)
   const refusal = refusalOf(saved, source.name, { directories, service, toolVersion, only })
   if (refusal) await output.warn(`settings apply refuses this plan here: ${refusal.message}`)
-  const { createdAt, tool } = saved
+  const { created_at: createdAt, tool } = saved
   const record = { createdAt, age: ageOf(createdAt, host.clock), service: nameOfService(plan.service), tool }
   const view = differenceView({ ...coverageOf(plan), record, ignored })
   const result = resultOf(plan)

@@ -44,7 +44,7 @@ export default class SettingsEdit extends BaseCommand {
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
     const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
-    const { confirmAndApply } = await import('../../settings/apply/confirm-and-apply.ts')
+    const { confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
     const { coverageOf, resultOf } = await import('../../settings/plan.ts')
 
     const original = String(settingsFileView.text?.(settingsDocument(current)))

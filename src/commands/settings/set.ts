@@ -40,12 +40,9 @@ export default class SettingsSet extends BaseCommand {
     const { args, flags, context } = await this.start(SettingsSet)
     const patch = await readAssignments(args['key=value'], flags['allow-unknown-keys'], context)
     const { settings } = await context.connect()
-    const { changeAndVerify } = await import('../../settings/apply/verify-settings.ts')
-    const { describeFailedRequest, describeSideEffect } = await import(
-      '../../settings/apply/change-failures.ts'
-    )
-    const { leavesOf } = await import('../../settings/leaves.ts')
-    const { withSettingsLock } = await import('../../settings/apply/settings-lock.ts')
+    const { changeAndVerify } = await import('../../settings/apply/change-settings.ts')
+    const { leavesOf } = await import('../../settings/plan.ts')
+    const { withSettingsLock } = await import('../../settings/apply/apply-plan.ts')
     const [path = '', ...others] = leavesOf(patch).keys()
     const change = () =>
       changeAndVerify(patch, {
@@ -53,8 +50,7 @@ export default class SettingsSet extends BaseCommand {
         signal: context.signal,
         clock: context.host.clock,
         check: commandFor(context, 'settings', 'get', ...(others.length === 0 ? [path] : [])),
-        onFailedRequest: (failure) => context.output.warn(describeFailedRequest(failure)),
-        onSideEffect: (changes) => context.output.warn(describeSideEffect(changes)),
+        warn: (words) => context.output.warn(words),
       })
     // The held request ends the command here.
     if (context.dryRun) return void (await change())

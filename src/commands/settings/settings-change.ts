@@ -4,7 +4,7 @@ import type { ApiResponse } from '../../client/response/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
-import type { LockOptions } from '../../settings/apply/settings-lock.ts'
+import type { LockOptions } from '../../settings/apply/apply-plan.ts'
 import { countOf } from '../../view/format/count.ts'
 import { type Comparison, differenceView } from '../../view/settings-plan.ts'
 

@@ -155,14 +155,14 @@ export default class UsersApply extends BaseCommand {
   async #checkState(header: UsersPlanHeader, name: string, { context, state }: Applying) {
     const [{ assertUnapplied }, { isApplied }] = await Promise.all([
       import('../../users/users-plan-file.ts'),
-      import('../../settings/plan-file.ts'),
+      import('../../system/files/saved-plan.ts'),
     ])
     assertUnapplied(name, header, state, isApplied(context.directories, header.id))
   }
 
   /** Also beside the state file, which a user with another home directory may share. */
   async #markApplied(id: string, { context, state }: Applying): Promise<void> {
-    const { markApplied } = await import('../../settings/plan-file.ts')
+    const { markApplied } = await import('../../system/files/saved-plan.ts')
     markApplied(context.directories, id)
     state.noteApplied(id)
   }

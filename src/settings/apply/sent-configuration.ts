@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { lstatSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod/mini'
 import type { ApiResponse } from '../../client/response/response.ts'
@@ -13,7 +13,6 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { replaceDocument } from '../../system/files/document-file.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
-import { syncDirectory } from '../../system/files/replace-file.ts'
 import type { SentConfiguration } from '../plan.ts'
 
 const record = z.strictObject({
@@ -71,28 +70,15 @@ export async function sendConfiguration(
 }
 
 function deleteRecord(directories: Directories, service: string): void {
-  const path = recordPath(directories, service)
-  if (path === undefined) return
+  const path = pathOf(directories, service)
+  if (!existsSync(path)) return
   try {
-    rmSync(path, { force: true })
-    // Without the flush, the record might reappear after a crash of the machine.
-    syncDirectory(recordDirectory(directories))
+    rmSync(path)
   } catch (cause) {
     throw new Failure('storage', `Cannot delete the record ${path}: ${describeSystemError(cause)}`, {
       hint: 'The record would be wrong after this change. Delete it, or make its directory writable.',
       cause,
     })
-  }
-}
-
-/** @returns undefined if there can be no record, because the state directory does not exist or is not readable */
-function recordPath(directories: Directories, service: string): string | undefined {
-  try {
-    const path = pathOf(directories, service)
-    lstatSync(path, { throwIfNoEntry: false })
-    return path
-  } catch {
-    return undefined
   }
 }
 

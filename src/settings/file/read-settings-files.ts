@@ -4,7 +4,7 @@ import { fileBounds, locateYaml, UnreadableFile } from '../../contract/notation/
 import { type FilePosition, type Located, placesIn } from '../../contract/notation/located.ts'
 import type { ApiConfiguration, SettingsPatch } from '../../contract/resources/settings.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
-import { patchOf } from '../leaves.ts'
+import { patchOf } from '../plan.ts'
 import { checkLayer, type Layer, type ReadOptions } from './check-layer.ts'
 
 /** A settings file, or one layer of several. */

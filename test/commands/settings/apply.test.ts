@@ -356,7 +356,11 @@ describe('settings apply', () => {
       await run.settings(['diff', 'both.json', '--save', 'both.plan'])
       await run.settings(['api', 'set', '--version', 'v9'])
       run.server.requests.length = 0
-      expectFailure(await yes('both.plan'), 7, 'api.version was sent from this machine as "v9" at 20')
+      expectFailure(
+        await yes('both.plan'),
+        7,
+        'and is now "v9" (the API configuration was sent from this machine at 20',
+      )
       expect(run.changes).to.deep.equal([])
     })
 

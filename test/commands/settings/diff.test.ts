@@ -182,7 +182,7 @@ describe('settings diff', () => {
         expect(statSync(path).mode & 0o777).to.equal(0o600)
         const plan = JSON.parse(readFileSync(path, 'utf8'))
         expect(plan).to.deep.include({ format: 'chatctl-plan', v: 1, service: `${run.server.url}/` })
-        expect(plan.settings[0]).to.deep.equal({ path: 'theme.mode', from: mode, to: 'dark' })
+        expect(plan.plan.settings[0]).to.deep.equal({ path: 'theme.mode', from: mode, to: 'dark' })
         expect(JSON.stringify(plan)).not.to.contain('some-key')
       }
     })

@@ -38,7 +38,7 @@ describe('settings apply, set, and edit after a lost response', () => {
       69,
       unknown,
       'HTTP 502',
-      'app_name is still "Chat", limits.max_tokens is still 4096',
+      'app_name is "Chat", not ',
       'Check the current settings with: chatctl settings diff base.yaml --file more.yaml',
     )
     expect(set).to.include({ exitCode: 69, stdout: '' })

@@ -75,7 +75,7 @@ export default class SettingsApiSet extends BaseCommand {
     }
     const client = await context.connect()
     const { readSent, sendConfiguration } = await import('../../../settings/apply/sent-configuration.ts')
-    const { withSettingsLock } = await import('../../../settings/apply/settings-lock.ts')
+    const { withSettingsLock } = await import('../../../settings/apply/apply-plan.ts')
     const service = planServiceOf(context)
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, lstatSync, openSync, readSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Advice } from '../../contract/advice.ts'
+import { Failure } from '../../contract/failure.ts'
+import { parseJson } from '../../contract/notation/exact-json.ts'
+import { nameOfService } from '../../contract/resources/saved-plan.ts'
+import { describeSystemError } from '../describe-system-error.ts'
+import type { Directories } from './directories.ts'
+import { replaceDocument } from './document-file.ts'
+import { makePrivateDirectory } from './private-directory.ts'
+
+/** Where a saved plan comes from. */
+export interface PlanHeader {
+  id: string
+  /** ISO 8601, UTC. */
+  created_at: string
+  /** The version of chatctl that made it. */
+  tool: string
+  /** Base URL, or `local` for the embedded service. */
+  service: string
+}
+
+/** A kind of plan: the name of its format, and how to make a new one. */
+export interface PlanKind {
+  format: string
+  newPlan: Advice
+}
+
+const end = /,"checksum":"([0-9a-f]{64})"\}\s*$/
+
+/** The id becomes a file name. */
+const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** The text of a plan file: JSON that ends with a checksum of the text before it. */
+export function composePlan({ format }: PlanKind, content: PlanHeader & object, indent?: number): string {
+  const text = JSON.stringify({ format, v: 1, ...content }, null, indent)
+    .slice(0, -1)
+    .trimEnd()
+  return `${text},"checksum":"${checksumOf(text)}"}\n`
+}
+
+function checksumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Whether a text begins like a plan, which may be changed or truncated. */
+export function isPlan(text: string, { format }: PlanKind): boolean {
+  return text.slice(0, 200).replace(/\s/g, '').startsWith(`{"format":"${format}"`)
+}
+
+/**
+ * Writes a plan atomically, with mode 0600. It contains the values to send, including those that are hidden on the
+ * screen.
+ *
+ * @throws Failure `refused` if another file than a plan exists at the path; `storage`
+ */
+export async function savePlan(path: string, text: string, kind: PlanKind): Promise<void> {
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined && !isPlanAt(realpathSync(path), kind)) {
+      throw new Failure('refused', `${path} exists and is not a plan, so it is not overwritten`, {
+        advice: [{ code: 'other_plan_file' }],
+      })
+    }
+    await replaceDocument(path, text)
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause
+    throw new Failure('storage', `Cannot write the plan ${path}: ${describeSystemError(cause)}`, { cause })
+  }
+}
+
+function isPlanAt(path: string, kind: PlanKind): boolean {
+  if (!lstatSync(path).isFile()) return false
+  const descriptor = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(200)
+    return isPlan(bytes.toString('latin1', 0, readSync(descriptor, bytes)), kind)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/**
+ * Reads a plan. If the checksum matches, chatctl has written it, so its content is not checked.
+ *
+ * @param name of the file
+ * @throws Failure `refused` if it is not a plan, or was changed or truncated; `conflict` if its format is another version
+ */
+export function readPlan<T extends PlanHeader>(
+  { name, text }: { name: string; text: string },
+  kind: PlanKind,
+  toolVersion: string,
+): T {
+  const advice = [kind.newPlan]
+  if (!isPlan(text, kind)) throw new Failure('refused', `${name} is not a plan file`, { advice })
+  const found = end.exec(text)
+  if (!found || checksumOf(text.slice(0, found.index)) !== found[1]) {
+    const words = `${name} was changed or truncated: the checksum does not match its content`
+    throw new Failure('refused', words, { advice })
+  }
+  const { format: _, v, checksum: __, ...content } = parseJson(text) as Record<string, unknown> & PlanHeader
+  if (v !== 1) throw otherVersion(name, content.tool, toolVersion, kind)
+  if (!idPattern.test(content.id)) {
+    throw new Failure('refused', `${name} is not a plan made by chatctl`, { advice })
+  }
+  return content as unknown as T
+}
+
+function otherVersion(name: string, tool: string, current: string, { newPlan }: PlanKind): Failure {
+  const words = `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${current}`
+  return new Failure('conflict', words, { advice: [newPlan] })
+}
+
+/** Why a plan cannot be applied here: it is for another service, or from another version. */
+export function misfitOf(
+  name: string,
+  { service, tool }: PlanHeader,
+  about: { service: string; toolVersion: string },
+  kind: PlanKind,
+): Failure | undefined {
+  if (service !== about.service) {
+    const words = `The plan ${name} is for ${nameOfService(service)}, not for ${nameOfService(about.service)}`
+    return new Failure('conflict', words, { advice: [kind.newPlan] })
+  }
+  return tool === about.toolVersion ? undefined : otherVersion(name, tool, about.toolVersion, kind)
+}
+
+/**
+ * Records that a plan was applied, so that it cannot be applied again.
+ *
+ * @param part that was applied (default: the whole plan)
+ * @throws Failure `storage`
+ */
+export function markApplied(directories: Directories, id: string, part?: string): void {
+  try {
+    makePrivateDirectory(directoryOf(directories))
+    writeFileSync(markOf(directories, id, part), '', { mode: 0o600 })
+  } catch (cause) {
+    throw new Failure('storage', `Cannot record that the plan was applied: ${describeSystemError(cause)}`, {
+      hint: `Make ${directoryOf(directories)} writable. Do not apply the plan file again.`,
+      cause,
+    })
+  }
+}
+
+/** Whether this part of a plan was applied on its own (default: the whole plan at once). */
+export function isApplied(directories: Directories, id: string, part?: string): boolean {
+  return existsSync(markOf(directories, id, part))
+}
+
+function markOf(directories: Directories, id: string, part: string | undefined): string {
+  return join(directoryOf(directories), part === undefined ? id : `${id}.${part}`)
+}
+
+function directoryOf({ state }: Directories): string {
+  return join(state, 'applied-plans')
+}
