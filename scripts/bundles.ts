@@ -98,7 +98,6 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   'users-state': {
     files: [
       'users/state/users-state.ts',
-      'users/adopt-users.ts',
       'users/adopt-rows.ts',
       'users/change-state.ts',
       'users/compare-user.ts',

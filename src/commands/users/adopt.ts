@@ -7,7 +7,7 @@ import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { withStdin } from '../../cli/input/read-input.ts'
 import { type ShownResult, showEach } from '../../cli/output/show-each.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { AdoptionResult, KnownUser } from '../../users/adopt-users.ts'
+import type { AdoptionResult, KnownUser } from '../../users/change-state.ts'
 import { adoptedUsersView } from '../../view/users.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
 import { stateFlag, stateOf } from './state-options.ts'
@@ -49,7 +49,7 @@ export default class UsersAdopt extends BaseCommand {
     const [sending, { defaultStateName, UsersState }, { adoptUsers }] = await Promise.all([
       loadSending(),
       import('../../users/state/users-state.ts'),
-      import('../../users/adopt-users.ts'),
+      import('../../users/change-state.ts'),
     ])
     for (const user of users) if (user !== '-') sending.checkId(user)
     const name = flags.state ?? defaultStateName

@@ -2,7 +2,7 @@ import type { Context } from '../../cli/context/context.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import type { UnfinishedImport } from '../../users/journal/unfinished-imports.ts'
-import { closedView } from '../../view/import.ts'
+import { closedView } from '../../view/users.ts'
 
 /** Address of the service, as journals name it. */
 export function journalServiceOf(context: Context): string {

@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/context/context.ts'
 import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
 import type { PlannedRequest, PlannedWork } from '../../users/planned-work.ts'
-import { importForecastView } from '../../view/import.ts'
+import { importForecastView } from '../../view/users.ts'
 
 /**
  * Shows what an import would send: the numbers of requests, and the first requests. In a table, TSV, or CSV, only

@@ -32,13 +32,6 @@ export interface LocatedScalar {
   comment?: number
 }
 
-export function plainValue(located: Located): unknown {
-  if (located.kind === 'scalar') return located.value
-  if (located.kind === 'list') return located.items.map(plainValue)
-  // Object.fromEntries defines a property of any name, even `__proto__`.
-  return Object.fromEntries(located.entries.map(({ key, value }) => [key, plainValue(value)]))
-}
-
 /** What a value that exceeds a bound of its file is. */
 export const boundMessages = {
   depth: 'nested too deeply',

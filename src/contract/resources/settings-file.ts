@@ -21,7 +21,7 @@ const notes = {
 const bareSettingsFile = z.extend(settingsPatch, notes)
 
 /** The layout with the keys `settings` and `api`. */
-export const namedSettingsFile = z.strictObject({
+const namedSettingsFile = z.strictObject({
   ...notes,
   settings: z.optional(settingsPatch.check(z.describe('Application settings'))),
   api: z.optional(apiConfiguration.check(z.describe('API configuration; it can be set but not read back'))),

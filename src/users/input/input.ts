@@ -1,9 +1,11 @@
 import { type BigIntStats, createReadStream, realpathSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
+import { extname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { formatOfExtension, formatOfText, type InputFormat } from './input-format.ts'
+
+export type InputFormat = 'csv' | 'jsonl' | 'json' | 'yaml'
 
 /** Bytes per read. */
 const readSize = 64 * 1024
@@ -149,4 +151,26 @@ async function readAll(
 
 function detectFormat(name: string, beginning: Uint8Array): InputFormat {
   return formatOfExtension(name) ?? formatOfText(Buffer.from(beginning).toString())
+}
+
+const extensions: Readonly<Record<string, InputFormat>> = {
+  '.csv': 'csv',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.json': 'json',
+  '.yaml': 'yaml',
+  '.yml': 'yaml',
+}
+
+/** @returns undefined if the name has no known file extension */
+function formatOfExtension(name: string): InputFormat | undefined {
+  return extensions[extname(name).toLowerCase()]
+}
+
+/** The probable format, by the first characters. */
+function formatOfText(text: string): InputFormat {
+  const start = text.replace(/^\ufeff/, '').trimStart()
+  if (start.startsWith('[')) return 'json'
+  if (start.startsWith('{')) return 'jsonl'
+  return /^(- |---\s|-\r?\n)/.test(start) ? 'yaml' : 'csv'
 }

@@ -4,7 +4,7 @@ import { type FilePosition, type Located, placesIn } from '../../contract/notati
 import { checkRow, type FieldPath, type ReportFault } from '../rows/check-row.ts'
 import { expandStrings, readObject } from '../rows/read-object.ts'
 import { type InputRow, placeAfter, type RowFault, type RowRules, sortFaults } from './input-row.ts'
-import { TextLines } from './text/text-lines.ts'
+import { TextLines } from './text.ts'
 
 /** Maximum levels of a file, because some parsers refuse deeper nesting. */
 const bounds = { depth: 100 }

@@ -4,7 +4,7 @@ import { csvRows } from './csv-rows.ts'
 import type { Input } from './input.ts'
 import type { InputRow, RowRules } from './input-row.ts'
 import { jsonLineRows, jsonListRows } from './object-rows.ts'
-import { decodeChunks } from './text/decode-chunks.ts'
+import { decodeChunks } from './text.ts'
 
 /** Maximum number of rows. State, journal, and results hold something of each row in memory. */
 const maxRows = 100_000

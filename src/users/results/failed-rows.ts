@@ -1,5 +1,5 @@
 import { DocumentFile } from '../../system/files/document-file.ts'
-import type { InputFormat } from '../input/input-format.ts'
+import type { InputFormat } from '../input/input.ts'
 import type { InputRow } from '../input/input-row.ts'
 import { RowList } from './row-list-file.ts'
 

@@ -32,7 +32,7 @@ export function readObject(value: unknown, kind: RowKind, report: ReportFault): 
   return row
 }
 
-export function isPlainObject(value: unknown): value is Fields {
+function isPlainObject(value: unknown): value is Fields {
   return value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype
 }
 

@@ -12,7 +12,7 @@ import { yamlReading, yamlWriting } from '../../../src/contract/notation/yaml-sc
 import { splitFiles } from '../../../src/contract/resources/file-block.ts'
 import { readSettingsFiles } from '../../../src/settings/file/read-settings-files.ts'
 import { stripControls } from '../../../src/terminal/strip-controls.ts'
-import type { InputFormat } from '../../../src/users/input/input-format.ts'
+import type { InputFormat } from '../../../src/users/input/input.ts'
 import { renderCsv, renderTsv } from '../../../src/view/format/delimited.ts'
 import { renderTable } from '../../../src/view/format/table.ts'
 import { settingsFileView } from '../../../src/view/settings-file-view.ts'

@@ -17,9 +17,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
+import type { InputFormat } from '../../../src/users/input/input.ts'
 import { type Input, openInput } from '../../../src/users/input/input.ts'
-import type { InputFormat } from '../../../src/users/input/input-format.ts'
-import { decodeChunks } from '../../../src/users/input/text/decode-chunks.ts'
+import { decodeChunks } from '../../../src/users/input/text.ts'
 import { failureOf, textInput } from './text-input.ts'
 
 describe('opening a file of rows', () => {

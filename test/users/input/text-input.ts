@@ -1,6 +1,5 @@
 import { Failure } from '../../../src/contract/failure.ts'
-import type { Input } from '../../../src/users/input/input.ts'
-import type { InputFormat } from '../../../src/users/input/input-format.ts'
+import type { Input, InputFormat } from '../../../src/users/input/input.ts'
 import type { InputRow, RowFault } from '../../../src/users/input/input-row.ts'
 import { readRows } from '../../../src/users/input/read-rows.ts'
 import type { RowKind } from '../../../src/users/rows/imported-user.ts'
