@@ -1,4 +1,5 @@
-import { showControls, visibleJson } from '../terminal/strip-controls.ts'
+import { showControls } from '../terminal/strip-controls.ts'
+import { changeLines, type ShownChange, valueText } from './changes.ts'
 import { countOf } from './format/count.ts'
 import { codeSpan, markdownTable } from './format/markdown-table.ts'
 import { plain, type Span, type View } from './format/view.ts'
@@ -87,7 +88,7 @@ function describeDifference(changes: Change[], comparison: Comparison, width: nu
   const ofApi = changes.filter(isApi)
   const parts: Span[][] = [
     record ? [{ text: `${wrapWords(describeRecord(record), width)}\n` }] : [],
-    ofService.length > 0 ? lines(ofService, width) : [],
+    ofService.length > 0 ? changeLines(ofService.map(shown), width, 2) : [],
     ofApi.length > 0 ? describeSent(ofApi, sentFrom(comparison), width) : [],
     [{ text: `${wrapWords(summaryOf(changes, comparison), width)}\n` }],
   ].filter((part) => part.length > 0)
@@ -157,38 +158,16 @@ function differenceMarkdown(changes: Change[], comparison: Comparison): string {
 
 function describeSent(changes: Change[], comparedWith: string, width: number): Span[] {
   const heading = `API configuration, ${comparedWith}`
-  return [{ text: wrapWords(heading, width), style: 'bold' }, { text: '\n' }, ...lines(changes, width)]
-}
-
-function lines(changes: readonly Change[], width: number): Span[] {
-  const beside = linesBeside(changes)
-  const text = beside.map((span) => span.text).join('')
-  const isTooWide = text.split('\n').some((line) => line.length > width)
-  return isTooWide ? changes.flatMap((change) => linesBelow(change, width)) : beside
-}
-
-/** The key, and both values below it. No line is wider than the terminal, unless a word is. */
-function linesBelow({ path, from, to, undocumented }: Change, width: number): Span[] {
-  const value = (word: string, one: unknown) => `${wrapWords(`    ${word} ${valueText(one)}`, width, 8)}\n`
   return [
-    { text: `  ${showControls(path)}${undocumented ? mark : ''}\n` },
-    { text: value('old', from), style: from === null ? 'dim' : 'red' },
-    { text: value('new', to), style: 'green' },
+    { text: wrapWords(heading, width), style: 'bold' },
+    { text: '\n' },
+    ...changeLines(changes.map(shown), width, 2),
   ]
 }
 
-function linesBeside(changes: readonly Change[]): Span[] {
-  const width = Math.max(...changes.map(({ path }) => showControls(path).length))
-  const before = Math.max(...changes.map(({ from }) => valueText(from).length).filter((one) => one <= 24), 0)
-  return changes.flatMap(({ path, from, to, undocumented }) => [
-    { text: `  ${showControls(path).padEnd(width)}  ` },
-    from === null
-      ? { text: valueText(from), style: 'dim' as const }
-      : { text: valueText(from), style: 'red' as const },
-    { text: `${' '.repeat(Math.max(0, before - valueText(from).length))} → ` },
-    { text: valueText(to), style: 'green' },
-    { text: undocumented ? `${mark}\n` : '\n' },
-  ])
+function shown({ path, from, to, undocumented }: Change): ShownChange {
+  const isKnown = from !== null
+  return { path, before: valueText(from), isKnown, after: valueText(to), mark: undocumented ? mark : '' }
 }
 
 const mark = ' (not documented)'
@@ -196,11 +175,6 @@ const mark = ' (not documented)'
 /** A change in one line, without color. */
 export function describeChange({ path, from, to }: Change): string {
   return `${path} from ${valueText(from)} to ${valueText(to)}`
-}
-
-/** The value as JSON, so that `"on"` differs from `true`, and `""` from no value. */
-function valueText(value: unknown): string {
-  return value === null || value === undefined ? 'none' : visibleJson(value)
 }
 
 function describeApplied(changes: Change[]): Span[] {

@@ -1,4 +1,4 @@
-import { visibleJson } from '../terminal/strip-controls.ts'
+import { changeLines, type ShownChange, valueText } from './changes.ts'
 import { countOf, groupDigits } from './format/count.ts'
 import { markdownTable } from './format/markdown-table.ts'
 import { plain, type Span, textOf, type View } from './format/view.ts'
@@ -106,8 +106,7 @@ function describeDifferences({ users, unmanaged, counts }: PrintedDifferences, w
   return [...spans, ...notes.map((note) => ({ text: `${wrapWords(note, width)}\n` }))]
 }
 
-function describeUser(user: PrintedUser, width: number): Span[] {
-  const { email, id, action, changes, error } = user
+function describeUser({ email, id, action, changes, error }: PrintedUser, width: number): Span[] {
   const line = (text: string, style: Span['style']): Span[] => [
     { text: `${wrapWords(text, width, 4)}\n`, ...(style && { style }) },
   ]
@@ -116,12 +115,18 @@ function describeUser(user: PrintedUser, width: number): Span[] {
       const fields = changes.map(({ path, to }) => `${path} ${valueText(to)}`)
       return line(`+ create ${email}${fields.length > 0 ? `  ${fields.join(', ')}` : ''}`, 'green')
     }
-    case 'change':
-      return describeChanges(user, width)
+    case 'change': {
+      const isDrifted = changes.some(({ drifted }) => drifted)
+      return [
+        { text: `${isDrifted ? '!' : '~'} `, style: isDrifted ? 'red' : 'yellow' },
+        { text: `${email}\n` },
+        ...changeLines(changes.map(shown), width, 4),
+      ]
+    }
     case 'adopt':
       return [
         ...line(`= adopt ${email}  ${id}, created from this machine`, 'yellow'),
-        ...describeFields(changes, width),
+        ...(changes.length > 0 ? changeLines(changes.map(shown), width, 4) : []),
       ]
     case 'missing':
       return line(`! ${email} missing: the service has no user with the ID ${id}`, 'red')
@@ -132,60 +137,20 @@ function describeUser(user: PrintedUser, width: number): Span[] {
   }
 }
 
-function describeChanges({ email, changes }: PrintedUser, width: number): Span[] {
-  const isDrifted = changes.some(({ drifted }) => drifted)
-  const mark: Span = { text: `${isDrifted ? '!' : '~'} `, style: isDrifted ? 'red' : 'yellow' }
-  const [only] = changes
-  if (only && changes.length === 1) {
-    const beside = [mark, { text: `${email}  ` }, ...describeField(only), { text: '\n' }]
-    if (widthOf(beside) <= width) return beside
+function shown({ path, to, drifted, ...change }: PrintedFieldChange): ShownChange {
+  const isKnown = change.compared_with === undefined && change.from !== null
+  return {
+    path,
+    before: beforeText(change),
+    isKnown,
+    after: valueText(to),
+    mark: drifted ? ' (drifted)' : '',
   }
-  return [mark, { text: `${email}\n` }, ...describeFields(changes, width)]
-}
-
-function describeFields(changes: readonly PrintedFieldChange[], width: number): Span[] {
-  return changes.flatMap((change) => {
-    const beside = [{ text: '    ' }, ...describeField(change), { text: '\n' }]
-    return widthOf(beside) <= width ? beside : describeBelow(change, width)
-  })
-}
-
-function widthOf(spans: readonly Span[]): number {
-  return spans.reduce((sum, { text }) => sum + text.length, -1)
-}
-
-function describeField(change: PrintedFieldChange): Span[] {
-  return [
-    { text: `${change.path} ` },
-    { text: beforeText(change), style: isKnown(change) ? 'red' : 'dim' },
-    { text: ' → ' },
-    { text: valueText(change.to), style: 'green' },
-    ...(change.drifted ? [{ text: ' (drifted)', style: 'red' as const }] : []),
-  ]
-}
-
-/** Both values below the field. No line is wider than the terminal, unless a word is. */
-function describeBelow(change: PrintedFieldChange, width: number): Span[] {
-  const value = (word: string, text: string): string => `${wrapWords(`      ${word} ${text}`, width, 10)}\n`
-  return [
-    { text: `    ${change.path}${change.drifted ? ' (drifted)' : ''}\n` },
-    { text: value('old', beforeText(change)), style: isKnown(change) ? 'red' : 'dim' },
-    { text: value('new', valueText(change.to)), style: 'green' },
-  ]
-}
-
-function isKnown({ from, compared_with }: PrintedFieldChange): boolean {
-  return compared_with === undefined && from !== null
 }
 
 function beforeText({ from, compared_with }: { from?: unknown; compared_with?: unknown }): string {
   if (compared_with === 'last_sent') return 'not as last sent'
   return compared_with === 'unknown' ? 'unknown' : valueText(from)
-}
-
-/** The value as JSON, so that `"on"` differs from `true`, and `""` from no value. */
-function valueText(value: unknown): string {
-  return value === null || value === undefined ? 'none' : visibleJson(value)
 }
 
 /** `2 to create, 1 to change (1 drifted), 20 unchanged.` */

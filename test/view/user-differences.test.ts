@@ -83,11 +83,12 @@ describe('the differences of users', () => {
     expect(textAt(120)).to.equal(
       [
         '+ create ada@example.com  name "Ada", role "admin"',
-        '~ bob@example.com  name "Bob" → "Robert"',
+        '~ bob@example.com',
+        '    name  "Bob" → "Robert"',
         '! eve@example.com',
-        '    metadata.team "a team with quite a few words" → none (drifted)',
-        '    role not as last sent → "admin"',
-        '    permissions unknown → ["read:chat"]',
+        '    metadata.team  "a team with quite a few words" → none (drifted)',
+        '    role           not as last sent → "admin"',
+        '    permissions    unknown          → ["read:chat"]',
         '! kim@example.com missing: the service has no user with the ID usr_3',
         '? max@example.com unknown: it may or may not exist',
         '! zoe@example.com failed: The service failed (500)',
@@ -103,30 +104,27 @@ describe('the differences of users', () => {
   it('have the last lines wrapped at 80 columns', () => {
     const lines = textAt(80).split('\n')
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(80)
-    expect(lines.slice(11, 13)).to.deep.equal([
+    expect(lines.slice(12, 14)).to.deep.equal([
       '1 to create, 2 to change (1 drifted), 1 missing, 1 unknown, 1 failed, 12,345',
       'unchanged, 1 unmanaged.',
     ])
   })
 
   it('have both values below a field at 40 columns', () => {
-    expect(textAt(40).split('\n').slice(0, 16)).to.deep.equal([
+    expect(textAt(40).split('\n').slice(0, 13)).to.deep.equal([
       '+ create ada@example.com  name "Ada",',
       '    role "admin"',
-      '~ bob@example.com  name "Bob" → "Robert"',
+      '~ bob@example.com',
+      '    name  "Bob" → "Robert"',
       '! eve@example.com',
       '    metadata.team (drifted)',
       '      old "a team with quite a few',
       '          words"',
       '      new none',
-      '    role not as last sent → "admin"',
-      '    permissions unknown → ["read:chat"]',
-      '! kim@example.com missing: the service',
-      '    has no user with the ID usr_3',
-      '? max@example.com unknown: it may or may',
-      '    not exist',
-      '! zoe@example.com failed: The service',
-      '    failed (500)',
+      '    role',
+      '      old not as last sent',
+      '      new "admin"',
+      '    permissions',
     ])
   })
 
@@ -162,7 +160,7 @@ describe('the differences of users', () => {
     }))
     const text = textAt(60, { ...differences, users: many, unmanaged: [], counts: { ...none, change: 5000 } })
     const lines = text.split('\n')
-    expect(lines).to.have.length(5003)
+    expect(lines).to.have.length(10_003)
     expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(60)
   })
 })

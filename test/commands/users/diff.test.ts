@@ -89,9 +89,9 @@ describe('users diff', () => {
     expect(stdout).to.equal(
       [
         '! bob@example.com',
-        '    name "Bob" → "Robert" (drifted)',
-        '    metadata.team "a" → "b"',
-        '    metadata.api_key "[redacted]" → "[redacted]"',
+        '    name              "Bob"        → "Robert" (drifted)',
+        '    metadata.team     "a"          → "b"',
+        '    metadata.api_key  "[redacted]" → "[redacted]"',
         '+ create new@example.com  name "New"',
         '- gone@example.com unmanaged: in the state file, but not in the files',
         '',
@@ -172,9 +172,9 @@ describe('users diff', () => {
     expect({ exitCode, requests }).to.deep.equal({ exitCode: 0, requests: [] })
     expect(stdout.split('\n').slice(0, 6)).to.deep.equal([
       '~ bob@example.com',
-      '    name not as last sent → "Robert"',
-      '    metadata.team unknown → "b"',
-      '    metadata.api_key unknown → "[redacted]"',
+      '    name              not as last sent → "Robert"',
+      '    metadata.team     unknown          → "b"',
+      '    metadata.api_key  unknown          → "[redacted]"',
       '+ create new@example.com  name "New"',
       '',
     ])
@@ -197,7 +197,7 @@ describe('users diff', () => {
     const first = await diff(['users.csv', '--limit-reads', '1'])
     expect(first.stdout).to.equal('No changes known: 1 unchanged, 1 not read.\n')
     const second = await diff(['users.csv', '--limit-reads', '1'])
-    expect(second.stdout).to.include('! bob@example.com  name "Eve" → "Bob" (drifted)')
+    expect(second.stdout).to.include('! bob@example.com\n    name  "Eve" → "Bob" (drifted)')
     expect(requests).to.deep.equal(['GET usr_ada', 'GET usr_bob'])
     const { serial, users } = JSON.parse(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8'))
     expect(serial).to.equal(6)
