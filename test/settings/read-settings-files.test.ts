@@ -146,8 +146,7 @@ them: {}
       faultsIn('settings:\n  x: 1\napp_name: a\napi: {cors: {allowed_origins: [5, null]}}'),
     ).to.deep.equal([
       '2:3 x is an unknown key',
-      '3:1 app_name is next to settings and api; move it below settings',
-      '4:32 api.cors.allowed_origins.0 must be a string: put it in quotes',
+      '3:1 app_name must be below settings',
       '4:35 api.cors.allowed_origins.1 has no value',
     ])
   })
@@ -185,8 +184,10 @@ them: {}
     ])
     expect(faultsIn('api:\n  cors: {allowed_methods: [GET, null, "a b", 5]}')).to.deep.equal([
       '2:33 api.cors.allowed_methods.1 has no value',
-      '2:39 api.cors.allowed_methods.2 must be an HTTP method name',
-      '2:46 api.cors.allowed_methods.3 must be a string: put it in quotes',
+    ])
+    expect(faultsIn('api:\n  cors: {allowed_methods: [GET, "a b", 5]}')).to.deep.equal([
+      '2:33 api.cors.allowed_methods.1 must be an HTTP method name',
+      '2:40 api.cors.allowed_methods.2 must be a string: put it in quotes',
     ])
     const color = 'theme:\n  primary_color: #3366FF\n'
     expect(faultsIn(color)).to.deep.equal(['2:18 theme.primary_color has no value'])
@@ -203,16 +204,14 @@ them: {}
 
   it('is rejected if it mixes its two layouts', () => {
     expect(faultsIn('settings: {app_name: x}\ntheme: {mode: dark}\napi: {}\nfoo: 1')).to.deep.equal([
-      '2:1 theme is next to settings and api; move it below settings',
+      '2:1 theme must be below settings',
       '4:1 foo is an unknown key',
     ])
     expect(faultsIn('cors: {}\nversion: "1"')).to.deep.equal([
-      '1:1 cors is part of the API configuration; move it below api',
-      '2:1 version is part of the API configuration; move it below api',
+      '1:1 cors must be below api',
+      '2:1 version must be below api',
     ])
-    expect(faultsIn('theme.mode: dark')).to.deep.equal([
-      '1:1 theme.mode must be nested: move mode below theme',
-    ])
+    expect(faultsIn('theme.mode: dark')).to.deep.equal(['1:1 theme.mode must be below theme'])
     expect(faultsIn('$schema: 5\napp_name: x')).to.deep.equal(['1:10 $schema must be a string'])
   })
 
@@ -319,7 +318,7 @@ them: {}
       expect(faultsIn(text, undefined, name)).to.deep.equal([
         '1:2 __proto__ is an unknown key',
         '1:34 constructor is an unknown key',
-        '1:62 theme.__proto__ is an unknown key; known keys: theme.primary_color, theme.mode',
+        '1:62 theme.__proto__ is an unknown key',
       ])
     }
   })

@@ -69,26 +69,20 @@ class LayerCheck {
     else this.#fault(root.at, '', 'the file must contain an object of settings')
   }
 
-  #readLayout(root: LocatedMap): void {
-    const link = root.entries.find(({ key }) => key === '$schema')
+  #readLayout({ entries: all }: LocatedMap): void {
+    const [link, unmanaged] = ['$schema', '$unmanaged'].map((name) => all.find(({ key }) => key === name))
     if (link && (link.value.kind !== 'scalar' || typeof link.value.value !== 'string'))
       this.#fault(link.value.at, '$schema', 'must be a string')
-    const unmanaged = root.entries.find(({ key }) => key === '$unmanaged')
     if (unmanaged && unmanaged.value.kind !== 'map')
       this.#fault(unmanaged.value.at, '$unmanaged', 'must be an object')
-    const entries = root.entries.filter((entry) => entry !== link && entry !== unmanaged)
+    const entries = all.filter((entry) => entry !== link && entry !== unmanaged)
     const parts = entries.filter(({ key }) => key === 'settings' || key === 'api')
-    if (parts.length === 0) {
-      this.#readGroup(entries, '', settings)
-      return
-    }
-    for (const { key, value } of parts) this.#readBranch(value, key, '', key === 'api' ? api : settings)
-    const names = parts.map(({ key }) => key).join(' and ')
-    for (const entry of entries.filter((one) => !parts.includes(one))) {
-      if (isKnown(settings, entry.key))
-        this.#fault(entry.keyAt, entry.key, `is next to ${names}; move it below settings`)
-      else this.#unknown(entry, '', settings)
-    }
+    if (parts.length === 0) this.#readGroup(entries, '', settings)
+    else
+      for (const entry of entries) {
+        if (!parts.includes(entry)) this.#unknown(entry, '', settings)
+        else this.#readBranch(entry.value, entry.key, '', entry.key === 'api' ? api : settings)
+      }
   }
 
   /** @param shown the path of the branch in a fault */
@@ -133,38 +127,33 @@ class LayerCheck {
     const { faults } = this.layer
     const before = faults.length
     const value = this.#plain(located, key, path)
-    const faulty = faults.slice(before).map((fault) => fault.path)
+    if (faults.length > before) return
     const parsed = checkShape(key.schema, value)
     if (parsed.success) {
-      if (faulty.length === 0) this.layer[part.name].set(key.path, parsed.data)
+      this.layer[part.name].set(key.path, parsed.data)
       return
     }
     const messages = faultsOf(parsed.error).map(({ message }) => message)
     for (const [index, { code, path: steps }] of parsed.error.issues.entries()) {
       const [step] = steps
       const item = located.kind === 'list' && typeof step === 'number' ? located.items[step] : undefined
-      const shown = item === undefined ? path : `${path}.${String(step)}`
-      // Its fault is already reported: no value, or a reference that cannot be expanded.
-      if (faulty.includes(shown)) continue
       const given = item === undefined ? value : (value as unknown[])[step as number]
-      const type = item === undefined ? key.type : 'string'
       const isUnexpanded = code === 'invalid_type' && this.#isUnexpanded(given)
+      const type = item === undefined ? key.type : 'string'
       const words = code === 'invalid_type' ? typeWords(type, given, isUnexpanded) : messages[index]
       const advice = isUnexpanded ? { code: 'expand_references' as const } : undefined
+      const shown = item === undefined ? path : `${path}.${String(step)}`
       this.#fault((item ?? located).at, shown, words ?? 'is not allowed', advice)
     }
   }
 
   #plain(located: Located, key: SettingsKey, path: string): unknown {
-    if (isNull(located)) {
-      this.#noValue(located, path)
-      return undefined
-    }
     if (located.kind === 'map') return {}
     if (located.kind === 'list')
       return located.items.map((item, index) =>
         item.kind === 'list' ? [] : this.#plain(item, key, `${path}.${index}`),
       )
+    if (isNull(located)) this.#noValue(located, path)
     if (this.#env === undefined || typeof located.value !== 'string') return located.value
     const { text, expanded } = this.#expand(located, located.value, this.#env, path)
     return expanded ? parseValue(key.type, text) : text
@@ -194,31 +183,23 @@ class LayerCheck {
 
   #unknown({ key, keyAt }: { key: string; keyAt: number }, above: string, part: Part): void {
     const path = `${above}${key}`
-    const shown = shownPath(part, path)
-    if (key.includes('.') && isKnown(part, path)) {
-      const steps = path.split('.')
-      this.#fault(keyAt, shown, `must be nested: move ${steps.pop()} below ${steps.join('.')}`)
-    } else if (above === '' && part === settings && isKnown(api, path)) {
-      this.#fault(keyAt, shown, 'is part of the API configuration; move it below api')
-    } else {
-      const meant = nearest(path, knownPaths(part))
-      const beside = above === '' ? [] : knownPaths(part).filter((known) => known.startsWith(above))
-      const known =
-        beside.length > 0 ? `; known keys: ${beside.map((one) => shownPath(part, one)).join(', ')}` : ''
-      const more = meant === undefined ? known : `; did you mean ${shownPath(part, meant)}?`
-      const advice = part === settings && !this.#allowsUnknownKeys
-      this.#fault(
-        keyAt,
-        shown,
-        `is an unknown key${more}`,
-        advice ? { code: 'allow_unknown_keys' } : undefined,
-      )
-    }
+    const place = placeOf(path, key)
+    const meant = place === undefined ? nearest(path, knownPaths(part)) : undefined
+    const more = meant === undefined ? '' : `; did you mean ${shownPath(part, meant)}?`
+    const words = place === undefined ? `is an unknown key${more}` : `must be below ${place}`
+    const isOffered = place === undefined && part === settings && !this.#allowsUnknownKeys
+    this.#fault(keyAt, shownPath(part, path), words, isOffered ? { code: 'allow_unknown_keys' } : undefined)
   }
 
   #fault(at: number, path: string, message: string, advice?: Advice): void {
     this.layer.faults.push({ at, path, message, ...(advice && { advice }) })
   }
+}
+
+/** The group or part that a known key belongs to, if it is elsewhere. */
+function placeOf(path: string, key: string): string | undefined {
+  if (isKnown(settings, path)) return key.includes('.') ? path.slice(0, path.lastIndexOf('.')) : 'settings'
+  return isKnown(api, path) ? 'api' : undefined
 }
 
 function typeWords(type: SettingsKey['type'], value: unknown, isUnexpanded: boolean): string {
