@@ -25,10 +25,6 @@ describe('the record of the API configuration that was last sent', () => {
   }
   const directory = () => join(state.path(), 'api-configuration')
 
-  it('is empty at first', () => {
-    expect(readSent(state.directories, service)).to.equal(undefined)
-  })
-
   it('contains the configuration of the last 2xx response, with the time', async () => {
     expect((await send('1')).status).to.equal(200)
     clock.pass(1_500)

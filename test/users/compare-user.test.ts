@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Failure } from '../../src/contract/failure.ts'
-import { numberOf } from '../../src/contract/notation/exact-json.ts'
 import type { User } from '../../src/contract/resources/user.ts'
 import { compareUser } from '../../src/users/compare-user.ts'
 import {
@@ -114,15 +113,6 @@ describe('the comparison of a user', () => {
     expect(compareUser({ email, role: 'admin' }, entry, { user }).fields).to.deep.equal([
       { path: 'role', from: undefined, to: 'admin', basis: 'unknown', drifted: false },
     ])
-  })
-
-  it('distinguishes numbers that a double cannot represent', () => {
-    const entry = { id: 'usr_1', hashes: {} }
-    const wanted = { email, metadata: { seats: numberOf('9007199254740993') } }
-    const actionFor = (seats: unknown) => compareUser(wanted, entry, { user: { metadata: { seats } } }).action
-    expect(actionFor(numberOf('9007199254740993.0'))).to.equal('none')
-    expect(actionFor(9007199254740992)).to.equal('change')
-    expect(actionFor('9007199254740993')).to.equal('change')
   })
 
   it('treats null as no value, because a service may remove a key that is set to null', () => {

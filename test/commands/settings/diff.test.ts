@@ -104,17 +104,6 @@ describe('settings diff', () => {
     expect(JSON.parse(piped.stdout).changes[0].to).to.equal('piped')
   })
 
-  it('replaces variables only with --expand-env, and rejects variables that are not set', async () => {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the test replaces this reference
-    const text = '${TEAM} ${TEAM}'
-    run.file('env.yaml', `app_name: "${text}"`)
-    const to = async (args: string[], env = {}) =>
-      JSON.parse((await run.settings(['diff', 'env.yaml', '--json', ...args], { env })).stdout).changes[0].to
-    expect(await to([])).to.equal(text)
-    expect(await to(['--expand-env'], { TEAM: 'Blue' })).to.equal('Blue Blue')
-    expectFailure(await diff('env.yaml', '--expand-env'), 2, 'env.yaml:1:', 'TEAM')
-  })
-
   it('lists every fault of a file with its location, and sends nothing', async () => {
     run.file('bad.yaml', 'theme:\n  mdoe: dark\nfeatures:\n  chat: on\n')
     expectFailure(
@@ -132,13 +121,6 @@ describe('settings diff', () => {
     expect(run.server.requests).to.deep.equal([])
   })
 
-  it('colors old and new values if colors are enabled', async () => {
-    const forced = await run.settings(['diff', 'settings.yaml'], { env: { FORCE_COLOR: '1' } })
-    expect(forced.stdout).to.contain('\u001b[31m"light"\u001b[39m → \u001b[32m"dark"\u001b[39m')
-    const plain = await run.settings(['diff', 'settings.yaml', '--no-color'], { env: { FORCE_COLOR: '1' } })
-    expect(plain.stdout).not.to.contain('\u001b')
-  })
-
   it('removes control characters from the values of the service', async () => {
     run.service.change({ theme: { mode: '\u001b[2J\u009b31mred\u202e' } })
     const { stdout } = await run.settings(['diff', 'settings.yaml'], { env: { FORCE_COLOR: '1' } })
@@ -150,16 +132,6 @@ describe('settings diff', () => {
   it('shows a difference in invisible characters', async () => {
     run.service.change({ theme: { mode: 'dark\u202e\u009b' } })
     expect((await diff('settings.yaml')).stdout).to.contain('"dark\\u202e\\u009b" → "dark"\n')
-  })
-
-  it('counts the keys of one file, several files, and a single key', async () => {
-    run.file('production.yaml', 'app_name: Live')
-    expect((await diff('production.yaml')).stdout).to.match(/\nThe key in the file differs\.\n$/)
-    expect((await diff('settings.yaml', '--file', 'production.yaml')).stdout).to.match(
-      /\n2 of the 3 keys in the files differ\.\n$/,
-    )
-    run.service.change({ app_name: 'Live' })
-    expect((await diff('production.yaml')).stdout).to.equal('The key in the file does not differ.\n')
   })
 
   describe('with --save', () => {

@@ -47,15 +47,6 @@ describe('settings edit', () => {
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
   })
 
-  it('ignores concurrent changes of other keys', async () => {
-    run.service.otherwise = (method, count) => {
-      if (method === 'GET' && count === 1) run.service.change({ app_name: 'Other' })
-      return undefined
-    }
-    expect((await edit(setMode('dark'))).exitCode).to.equal(0)
-    expect(run.service.settings['app_name']).to.equal('Other')
-  })
-
   it('leaves a removed key unchanged, and sets a key that was added', async () => {
     run.service.settings = { theme: { mode: 'light' } }
     await edit('printf "app_name: New\\n" > "$1"')
@@ -87,13 +78,6 @@ describe('settings edit', () => {
     expect(run.server.requests).to.deep.equal([])
   })
 
-  it('names the directory and TMPDIR if the file for the editor cannot be created', async () => {
-    const missing = join(run.sandbox.home, 'no', 'such', 'directory')
-    const done = await edit('true', ['--yes'], { TMPDIR: missing })
-    expectFailure(done, 1, `Cannot create a file for the editor in ${missing}: `, 'Hint:  Set TMPDIR')
-    expect(run.changes).to.deep.equal([])
-  })
-
   it('exits 2 if the editor fails', async () => {
     expectFailure(await edit(`${setMode('dark')}; exit 1`), 2, 'exited with 1')
     expect(run.methods).to.equal('GET')
@@ -113,12 +97,6 @@ describe('settings edit', () => {
       expect(run.changes).to.deep.equal([])
     })
   }
-
-  it('ignores a byte order mark', async () => {
-    const script = `printf '\\357\\273\\277' > copy; cat "$1" >> copy; cp copy "$1"`
-    const { exitCode, stderr } = await edit(script)
-    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: 'No changes.\n' })
-  })
 
   it('exits 143 after SIGTERM, although nothing was changed', async () => {
     const started = join(run.sandbox.home, 'started')
@@ -147,15 +125,6 @@ describe('settings edit', () => {
       expectFailure(done, 2, 'settings.yaml:', 'shade')
       expectKept(done.stderr, 'shade: red')
       expect(run.methods).to.equal('GET')
-    })
-
-    it('keeps the edited file in TMPDIR if the state directory cannot be written', async () => {
-      const env = { XDG_STATE_HOME: run.file('no-directory', ''), TMPDIR: run.sandbox.home }
-      const done = await edit(`echo "shade: red" >> "$1"`, ['--yes'], env)
-      const path = /chatctl settings apply (\S+)/.exec(done.stderr)?.[1] ?? ''
-      expect(path, done.stderr).to.match(new RegExp(`^${run.sandbox.home}/chatctl-`))
-      expect(readFileSync(path, 'utf8')).to.contain('shade: red')
-      expect(statSync(path).mode & 0o777).to.equal(0o600)
     })
 
     it('keeps the edited file if the service refuses the change', async () => {

@@ -118,35 +118,4 @@ describe('settings export', () => {
       { numRuns: 500 },
     )
   })
-
-  it('is read back unchanged with any texts', () => {
-    const text = fc.oneof(
-      fc.string({ unit: 'grapheme' }),
-      fc.string({
-        unit: fc.constantFrom('#', ':', ' ', '\n', '"', "'", '-', '|', '>', '&', '*', '%', '\t', 'n', '~'),
-      }),
-      fc.constantFrom(
-        'on',
-        'null',
-        '~',
-        '1',
-        '1.0',
-        '0x1',
-        'true',
-        '---',
-        '...',
-        '2026-01-01',
-        '<<',
-        '$schema',
-      ),
-    )
-    fc.assert(
-      fc.property(text, text, fc.integer(), fc.boolean(), (app_name, mode, max_tokens, chat) => {
-        const settings = { app_name, theme: { mode }, features: { chat }, limits: { max_tokens } }
-        const file = String(settingsFileView.text?.(settings))
-        expect(readSettingsFiles([{ name: 'settings.yaml', text: file }]).settings).to.deep.equal(settings)
-      }),
-      { numRuns: 500, examples: [[' \n', '\n  \n', 0, false]] },
-    )
-  })
 })

@@ -75,16 +75,6 @@ describe('settings diff with a saved plan', () => {
     expect((await diff('settings.plan')).stderr).to.contain('was already sent')
   })
 
-  it('prints a Markdown table in which the texts of the plan are code', async () => {
-    run.file('other.plan', composePlanFile({ service: from, settings: [change] }, '0.0.1', times))
-    const [heading, table, note] = (await diff('other.plan', '-o', 'markdown', '-q')).stdout.split('\n\n')
-    expect(heading).to.equal('### Settings: The key in the plan differed when the plan was saved')
-    expect(table).to.equal(
-      '| Key | Before | After |\n| --- | --- | --- |\n| `theme.mode` | `"light"` | `"dark"` |',
-    )
-    expect(note).to.contain('for ``https://chat.example/`a|b`<b>``, made by chatctl `0.0.1`. The service')
-  })
-
   it('refuses an altered plan, and files and flags that a plan cannot have', async () => {
     for (const more of [['--file', 'settings.yaml'], ['--expand-env'], ['--save', 'more.plan']])
       expectFailure(

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json, noContent } from '../../support/fault-server.ts'
+import { json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'
 
@@ -30,15 +30,6 @@ describe('settings set', () => {
     })
   })
 
-  it('shows the settings that were read back if the response has no data', async () => {
-    for (const said of [noContent, json(200, {})]) {
-      run.service.answerPatch = said
-      const { exitCode, stdout, stderr } = await set('theme.mode=dark', '--json')
-      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
-      expect(JSON.parse(stdout)).to.deep.equal(run.service.settings)
-    }
-  })
-
   it('exits 7 for a key that did not take effect, despite a 200', async () => {
     run.service.otherwise = (method) => (method === 'PATCH' ? json(200, { app_name: 'New' }) : undefined)
     expectFailure(
@@ -46,13 +37,6 @@ describe('settings set', () => {
       7,
       'app_name did not take effect: expected "New", found "Chat"',
     )
-  })
-
-  it('waits for a service that returns old values for a while', async () => {
-    const before = { ...run.service.settings }
-    run.service.otherwise = (method, count) => (method === 'GET' && count < 2 ? json(200, before) : undefined)
-    expect((await set('app_name=New')).exitCode).to.equal(0)
-    expect(run.methods).to.equal('PATCH GET GET GET')
   })
 })
 

@@ -3,7 +3,6 @@
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { runChatctl } from '../../support/run-chatctl.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const allow = '--allow-unknown-keys'
@@ -74,22 +73,6 @@ describe('settings that the interface does not document', () => {
     })
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body }])
     expect((await diff('settings.yaml', allow, '--exit-code')).exitCode).to.equal(0)
-  })
-
-  it('exit 7 if they did not take effect', async () => {
-    run.service.patched = (before) => ({ ...before, theme: { mode: 'dark' } })
-    expectFailure(
-      await apply('settings.yaml', allow),
-      7,
-      'limits.burst did not take effect: expected 9, found 5',
-      `chatctl settings diff settings.yaml ${allow}`,
-    )
-  })
-
-  it('are printed by --dry-run, and not sent', async () => {
-    const { stdout } = await run.settings(['apply', 'settings.yaml', allow, '--dry-run', '--json'])
-    expect(JSON.parse(stdout).body).to.deep.equal(body)
-    expect(run.changes).to.deep.equal([])
   })
 
   it('are in a plan, which also needs the flag', async () => {
@@ -187,18 +170,5 @@ describe('settings that the interface does not document', () => {
       stdout: 'Applied and verified: limits.burst (not documented)\n',
     })
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { limits: { burst: 6 } } }])
-  })
-
-  it('are refused by the embedded service, which has none', async () => {
-    const { exitCode, stderr } = await runChatctl(run.sandbox, [
-      'settings',
-      'set',
-      'experimental.flag=1',
-      allow,
-      '--profile',
-      'local',
-    ])
-    expect(exitCode).to.equal(1)
-    expect(stderr).to.contain('Error: experimental is not a known field (400, PATCH /v1/settings')
   })
 })

@@ -115,16 +115,4 @@ describe('a single change after a lost response', () => {
       expectFailure({ ...run, stdout }, 69, 'Error: The outcome of the change is unknown: ', hint)
     })
   }
-
-  it('exits 69 after a redirect to another origin, because the change may have been made', async () => {
-    const args = ['users', 'create', '--email', 'ada@example.com', '--password-stdin']
-    const run = await runChatctl(sandbox, args, { env: env(), stdin: 'some password' })
-    expectFailure(
-      run,
-      69,
-      'Error: The outcome of the change is unknown: ',
-      'redirects to https://elsewhere.example',
-      'The user may exist',
-    )
-  })
 })

@@ -47,15 +47,6 @@ describe('a state file of users on the command line', () => {
       ])
     })
 
-    it('writes no generation if nothing changes', async () => {
-      const id = server.add({ email: 'ada@example.com' })
-      write(`{"email":"ada@example.com","id":"${id}","hashes":{"name":"AAAAAAAAAAA"}}`)
-      const before = readFileSync(statePath(), 'utf8')
-      const run = await adopt(`ada@example.com=${id}`)
-      expect(run.stdout).to.equal(`ada@example.com\t${id}\tunchanged\t\n`)
-      expect(readFileSync(statePath(), 'utf8')).to.equal(before)
-    })
-
     describe('if another service responds', () => {
       const other = scriptedServer()
       const adoptThere = async (id: string, body: object) => {
@@ -153,22 +144,6 @@ describe('a state file of users on the command line', () => {
       expect(run.stdout).to.equal(`ada@example.com\t${id}\tadopted\t\n`)
       expect(run.stderr).to.equal('Dry run: users.state.json was not changed.\n')
       expect(existsSync(statePath())).to.equal(false)
-    })
-
-    it('sends nothing if the state file is invalid, or for another service', async () => {
-      server.onRequest = () => expect.fail('a request was sent')
-      writeFileSync(statePath(), '')
-      expectFailure(await adopt('ada@example.com=usr_1'), 2, 'users.state.json:1: the file is truncated')
-      writeFileSync(
-        statePath(),
-        '{"format":"chatctl-users-state","v":1,"service":"https://other.example/","serial":1,"users":[]}',
-      )
-      expectFailure(
-        await adopt('ada@example.com=usr_1'),
-        7,
-        `users.state.json is for https://other.example/, not for ${server.url}/`,
-        'Choose that service with --profile or --base-url',
-      )
     })
   })
 

@@ -64,12 +64,6 @@ describe('users create', () => {
       })
     }
 
-    it('names no password flag if another user has the email address', async () => {
-      const run = await create(['--no-password'], failing(409, 'email_taken', 'Taken'))
-      expect(run.exitCode).to.equal(7)
-      expect(run.stderr).not.to.include('password')
-    })
-
     for (const other of [['--generate-password'], ['--password-stdin'], ['--password-file', 'p.txt']]) {
       it(`cannot be combined with ${other[0]}`, async () => {
         const run = await create(['--no-password', ...other])

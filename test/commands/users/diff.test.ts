@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { hashOfField } from '../../../src/users/managed-fields.ts'
 import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { type Behavior, failing, json, limited } from '../../support/fault-server.ts'
+import { type Behavior, failing, json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -129,20 +129,6 @@ describe('users diff', () => {
     })
   })
 
-  it('exits 0 with --exit-code if only unmanaged users are left', async () => {
-    await serve({ usr_ada: json(200, ada) })
-    write('users.jsonl', '{"email": "ada@example.com", "name": "Ada"}\n')
-    writeState([
-      { email: 'ada@example.com', id: 'usr_ada' },
-      { email: 'old@example.com', id: 'usr_old' },
-    ])
-    const { exitCode, stdout } = await diff(['users.jsonl', '--exit-code'])
-    expect({ exitCode, first: stdout.split('\n')[2] }).to.deep.equal({
-      exitCode: 0,
-      first: 'No changes: 1 user as in the files. 1 user unmanaged.',
-    })
-  })
-
   it('exits 10 with --exit-code if a user is missing, and 9 if one could not be read', async () => {
     await serve({ usr_ada: failing(500, 'internal', 'Broken') })
     write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
@@ -204,20 +190,6 @@ describe('users diff', () => {
     expect(users[0].checkedAt).to.match(/^20\d\d-/)
   })
 
-  it('reads the next users with --limit-reads although the first ones are missing', async () => {
-    await serve({ usr_bob: json(200, bob) })
-    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
-    writeState([
-      { email: 'ada@example.com', id: 'usr_ada' },
-      { email: 'bob@example.com', id: 'usr_bob', sent: { name: 'Bob' } },
-    ])
-    const first = await diff(['users.csv', '--limit-reads', '1'])
-    expect(first.stdout).to.include('! ada@example.com missing: ')
-    const second = await diff(['users.csv', '--limit-reads', '1'])
-    expect(second.stdout).to.include('1 unchanged')
-    expect(requests).to.deep.equal(['GET usr_ada', 'GET usr_bob'])
-  })
-
   it('shows drift that an earlier run with --limit-reads found until the user is read again', async () => {
     const users = { usr_ada: json(200, { ...ada, name: 'Eve' }), usr_bob: json(200, bob) }
     await serve(users)
@@ -269,17 +241,6 @@ describe('users diff', () => {
     expect(stderr).to.include('Interrupted: 0 of 2 users were compared. Nothing was changed.')
   })
 
-  it('says once that it retries, although all workers do', async () => {
-    await serve({ usr_ada: failing(500, 'internal', 'Broken'), usr_bob: failing(500, 'internal', 'Broken') })
-    write('users.csv', 'email,name\nada@example.com,Ada\nbob@example.com,Bob\n')
-    writeState([
-      { email: 'ada@example.com', id: 'usr_ada' },
-      { email: 'bob@example.com', id: 'usr_bob' },
-    ])
-    const { stderr } = await diff(['users.csv', '--retries', '1'], { host: { clock: hurriedClock() } })
-    expect(stderr.match(/Retrying/g)).to.have.length(1)
-  })
-
   it('writes nothing beside the files', async () => {
     await serve({ usr_ada: json(200, ada) })
     write('users.csv', 'email,name\nada@example.com,Adele\n')
@@ -329,20 +290,6 @@ describe('users diff', () => {
     expect(stderr.replace(/\s+/g, ' ')).to.include(
       'There is no state file users.state.json yet, so every user is new that was not created from this machine. To record users who exist, run: chatctl users adopt EMAIL=ID --state users.state.json',
     )
-  })
-
-  it('waits out a rate limit, and exits 75 if that takes longer than --max-wait', async () => {
-    await serve({})
-    let storm = 5
-    await server.start({ choose: () => (storm-- > 0 ? limited({ 'retry-after': '1' }) : json(200, ada)) })
-    write('users.csv', 'email,name\nada@example.com,Ada\n')
-    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
-    const patient = await diff(['users.csv', '--max-wait', '1m'], { host: { clock: hurriedClock() } })
-    expect(patient).to.include({ exitCode: 0, stdout: 'No changes: 1 user as in the files.\n' })
-
-    storm = Number.POSITIVE_INFINITY
-    const limitedRun = await diff(['users.csv', '--max-wait', '3s'], { host: { clock: hurriedClock() } })
-    expect(limitedRun).to.include({ exitCode: 75, stdout: '' })
   })
 
   it('reads a map in YAML from stdin with --format, and stays within --quota', async () => {

@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Clock, systemClock } from '../../../src/system/clock.ts'
-import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import {
   type Behavior,
@@ -13,7 +11,7 @@ import {
   type Script,
 } from '../../support/fault-server.ts'
 import { perSuite } from '../../support/lifetime.ts'
-import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
 
@@ -93,30 +91,6 @@ describe('users get with several IDs', () => {
       .filter(Boolean)
       .map((line) => line.split('\t')[0])
 
-  it('keeps the order at any concurrency, and limits the parallel requests', async () => {
-    const ids = Array.from({ length: 40 }, (_, index) => `u${index}`)
-    let [atOnce, most] = [0, 0]
-    const slow: Behavior = async (request, response, incoming) => {
-      most = Math.max(most, ++atOnce)
-      const id = request.path.split('/').at(-1) ?? ''
-      await sleep((Number(id.slice(1)) * 37) % 60)
-      atOnce--
-      return json(200, userOf(id))(request, response, incoming)
-    }
-    for (const [concurrency, expected] of [
-      ['1', 1],
-      ['5', 5],
-      ['40', undefined],
-    ] as const) {
-      most = 0
-      const run = await get(['-', '--concurrency', concurrency], slow, ids.join('\n'))
-      expect(idsOf(run.stdout), run.stderr).to.deep.equal(ids)
-      if (expected === undefined) expect(most).to.be.within(6, 40)
-      else expect(most).to.equal(expected)
-      await server.close()
-    }
-  })
-
   it('prints one header in CSV, and one array in JSON', async () => {
     const csv = await get(['a', 'b', '-o', 'csv', '--fields', 'id,email'], users())
     expect(csv.stdout).to.equal('id,email\na,a@example.com\nb,b@example.com\n')
@@ -186,26 +160,6 @@ describe('users get with several IDs', () => {
     expect(server.requests).to.have.length(1)
   })
 
-  it('reads all users from a service that limits the rate', async () => {
-    const clock = hurriedClock()
-    let [used, refused, since] = [0, 0, 0]
-    const behave: Behavior = async (request, response, incoming) => {
-      const now = clock.now()
-      if (now - since >= 1000) [used, since] = [0, now]
-      const isOver = ++used > 10
-      if (isOver) refused++
-      const behavior = isOver
-        ? limited({ 'retry-after': '1' })
-        : delayed(20, json(200, userOf(request.path.split('/').at(-1) ?? '')))
-      return behavior(request, response, incoming)
-    }
-    const ids = Array.from({ length: 35 }, (_, index) => `u${index}`)
-    const run = await get(['-'], behave, ids.join('\n'), clock)
-    expect(run.exitCode, run.stderr).to.equal(0)
-    expect(idsOf(run.stdout)).to.deep.equal(ids)
-    expect(refused).to.be.at.most(3 * 8)
-  })
-
   it('exits 75 if the wait is too long, and names the --max-wait to use', async () => {
     const script: Script = {
       choose: (request, index) =>
@@ -239,17 +193,6 @@ describe('users get with several IDs', () => {
     })
     expect(run).to.include({ exitCode: 2 })
     expect(run.stderr).to.contain('stdin is not UTF-8 text')
-  })
-
-  it('reads IDs and characters that are split between chunks of stdin', async () => {
-    const options = await start(users())
-    const { stdin, ended } = startChatctl(sandbox, ['users', 'get', '-', '--fields', 'id'], options)
-    for (const byte of Buffer.from('über\r\nzwei  drei')) {
-      stdin.write(Buffer.of(byte))
-      await sleep(1)
-    }
-    stdin.end()
-    expect((await ended).stdout).to.equal('%C3%BCber\nzwei\ndrei\n')
   })
 
   it('rejects a field that no user has before it prints a row', async () => {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { type CheckedInput, checkInput } from '../../../src/users/input/check-input.ts'
 import type { RowFault } from '../../../src/users/input/input-row.ts'
 import { UniqueValues } from '../../../src/users/input/unique-values.ts'
@@ -74,21 +73,6 @@ describe('checking a file of users', () => {
       '6:1 email is already used on line 3',
     ])
     expect(checked.steps.create).to.equal(2)
-  })
-
-  it('names the first line that has an email', async () => {
-    const name = fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é'), minLength: 1, maxLength: 3 })
-    await fc.assert(
-      fc.asyncProperty(fc.array(name, { minLength: 1, maxLength: 30 }), async (names) => {
-        const { faults } = await check(`email\n${names.map((one) => `${one}@x\n`).join('')}`)
-        const keys = names.map((one) => one.toLowerCase())
-        const expected = keys.flatMap((key, index) => {
-          const first = keys.indexOf(key)
-          return first === index ? [] : [`${index + 2}:1 email is already used on line ${first + 2}`]
-        })
-        expect(faults).to.deep.equal(expected)
-      }),
-    )
   })
 
   it('distinguishes an email and an ID with the same text', async () => {

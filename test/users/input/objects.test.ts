@@ -51,16 +51,6 @@ describe('a file of rows', () => {
     })
   }
 
-  for (const [format, text] of [
-    ['jsonl', '{"email":" A@x\\t","name":" A ","role":" admin"}'],
-    ['yaml', '- email: " A@x\\t"\n  name: " A "\n  role: "admin "\n'],
-  ] as const) {
-    it(`has email addresses and roles without the spaces around them: ${format}`, async () => {
-      const [read] = await rowsOf(textInput(format, text))
-      expect(read?.row).to.deep.equal({ email: 'A@x', name: ' A ', role: 'admin' })
-    })
-  }
-
   for (const format of ['csv', 'jsonl', 'json', 'yaml'] as const) {
     it(`of ${format} is read the same in any chunks, valid or not`, async () => {
       const write = writers.find(([, written]) => written === format)?.[2]
