@@ -11,9 +11,6 @@ import { Failure } from '../../contract/failure.ts'
 /** Milliseconds for a revocation that the user did not request. */
 const maximumWait = 10_000
 
-/** Revokes tokens. Rejects with a `Failure` unless the server confirms it. */
-export type Revoke = (tokens: TokenSet, transport: Context['transport']) => Promise<void>
-
 /** The tokens of a sign-in that chatctl no longer uses, although the user did not sign out. */
 export interface DroppedSignIn {
   profile: string
@@ -31,7 +28,6 @@ export interface DroppedSignIn {
 export async function endDroppedSignIn(
   context: Context,
   { profile, tokens, subject }: DroppedSignIn,
-  revoke: Revoke,
   kept?: StoredCredential,
 ): Promise<void> {
   const { output, transport, signal } = context
@@ -52,7 +48,8 @@ export async function endDroppedSignIn(
     const timeout = Math.min(transport.timeout ?? maximumWait, maximumWait)
     // Ctrl-C does not stop this: the tokens are stored nowhere.
     const own = signal.aborted ? new AbortController().signal : signal
-    await revoke(tokens, { ...transport, timeout, retries: 0, signal: own })
+    const { revokeTokens } = await import('../../auth/token-endpoint.ts')
+    await revokeTokens(tokens, { ...transport, timeout, retries: 0, signal: own })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     await output.warn(`${stays}: ${error.message}`)

@@ -1,4 +1,3 @@
-import * as Flags from '@oclif/core/flags'
 import { describeIdentitySource } from '../../auth/credentials/environment-credential.ts'
 import type { ApiKey, TokenSet } from '../../auth/credentials/stored-credential.ts'
 import type { DeviceSignIn } from '../../auth/device-sign-in.ts'
@@ -7,82 +6,32 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { noticeCredentialPrecedence } from '../../cli/credential/credential-in-use.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { durationFlag, textFlag } from '../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
+import { hasPipedStdin, readStdin } from '../../cli/input/read-input.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
 import { readAddress } from '../../config/resolve-options.ts'
+import { bearer } from '../../contract/bearer.ts'
 import { Failure } from '../../contract/failure.ts'
+import { maxSecretBytes } from '../../system/files/read-named-file.ts'
 import { readCommand } from '../../system/split-command.ts'
 import { loginView } from '../../view/auth.ts'
-import type { Revoke } from './end-dropped-sign-in.ts'
-import { finishCommandLogin } from './sign-in/finish-command-login.ts'
-import { finishLogin, type Login } from './sign-in/finish-login.ts'
+import {
+  demandIdentitySource,
+  finishCommandLogin,
+  finishLogin,
+  type Login,
+  noticeStoredToken,
+  signInWithIdentity,
+} from './sign-in/finish-login.ts'
 import {
   type BrowserFlags,
   describeOAuth,
   impliesBrowser,
+  loginFlags,
   prefersDevice,
   prefersKey,
-  redirectWays,
-} from './sign-in/login-way.ts'
+} from './sign-in/login-flags.ts'
 import { checkStorage, type LoginPlan, planLogin } from './sign-in/plan-login.ts'
-import { readApiKey } from './sign-in/read-api-key.ts'
-import { redirectFlags } from './sign-in/redirect-flags.ts'
 import { demandTerminalForQrCode, showDeviceCode } from './sign-in/show-device-code.ts'
-import {
-  demandIdentitySource,
-  noticeStoredToken,
-  signInWithIdentity,
-} from './sign-in/sign-in-with-identity.ts'
-
-const signInFlags = {
-  'with-api-key': Flags.boolean({
-    summary: 'Sign in with an API key from stdin or a hidden prompt',
-    exclusive: ['web', 'wait', ...redirectWays],
-  }),
-  'credential-command': textFlag({
-    helpValue: 'CMD',
-    summary: 'Store a command that prints the API key or token',
-    exclusive: [
-      ...['with-api-key', 'web', 'device', 'wait', 'ci', 'insecure-storage', ...redirectWays],
-      ...['auth-url', 'client-id', 'token-url', 'scope'],
-    ],
-  }),
-  ci: Flags.boolean({
-    summary: 'Sign in with the identity token of a CI job (chatctl help environment)',
-    exclusive: ['with-api-key', 'web', 'device', 'wait', ...redirectWays],
-  }),
-  web: Flags.boolean({ summary: 'Sign in with a browser (OAuth); skips the prompt for the method' }),
-  device: Flags.boolean({
-    summary: 'Sign in with a code that you enter in a browser on any device (OAuth)',
-    exclusive: ['with-api-key', 'web', ...redirectWays],
-  }),
-  qr: Flags.boolean({ summary: 'Show the address as a QR code (with --device)', dependsOn: ['device'] }),
-  browser: Flags.boolean({
-    allowNo: true,
-    default: true,
-    summary: 'Open a browser (--no-browser: print the sign-in URL, and read the redirect URL from stdin)',
-  }),
-  pkce: Flags.boolean({
-    allowNo: true,
-    default: true,
-    summary: 'Use PKCE (--no-pkce: only for a server that rejects it)',
-  }),
-  wait: durationFlag({
-    helpValue: 'DURATION',
-    summary: 'Maximum wait for the browser (default: 5m, with --device 15m)',
-  }),
-  verify: Flags.boolean({
-    allowNo: true,
-    default: true,
-    summary: 'Check the credential before it is stored (--no-verify: store it unchecked)',
-  }),
-  'insecure-storage': Flags.boolean({
-    allowNo: true,
-    summary:
-      'Store the credential in a plain-text file; the profile remembers this (--no-insecure-storage: use the keychain again)',
-  }),
-}
 
 export default class AuthLogin extends BaseCommand {
   static override summary = 'Sign in with a browser or an API key'
@@ -117,7 +66,7 @@ export default class AuthLogin extends BaseCommand {
       command: 'chatctl auth login --profile work --base-url https://chat.example --device',
     },
   ]
-  static override flags = { ...signInFlags, ...redirectFlags, 'dry-run': dryRunFlag }
+  static override flags = loginFlags
   protected override readonly mayNameNewProfile = true
   protected override readonly takesProfileOfAddress = true
 
@@ -148,11 +97,11 @@ export default class AuthLogin extends BaseCommand {
     }
     if (command === undefined) await checkStorage(context, plan)
     const login = command
-      ? await finishCommandLogin(context, plan, command, flags.verify, revoke)
+      ? await finishCommandLogin(context, plan, command, flags.verify)
       : source
-        ? await signInWithIdentity(context, plan, source, flags.verify, revoke)
+        ? await signInWithIdentity(context, plan, source, flags.verify)
         : withKey
-          ? await finishLogin(context, plan, await readKey(context), flags.verify, revoke)
+          ? await finishLogin(context, plan, await readKey(context), flags.verify)
           : await signInWithOAuth(context, plan, flags)
     await warnOfMissingScopes(context, login)
     // With JSON output, the code was an event too.
@@ -168,13 +117,23 @@ export default class AuthLogin extends BaseCommand {
 const browserWait = 300_000
 const deviceWait = 900_000
 
-const revoke: Revoke = async (tokens, transport) => {
-  const { revokeTokens } = await import('../../auth/token-endpoint.ts')
-  return revokeTokens(tokens, transport)
-}
+const instead = 'stdin: chatctl auth login --with-api-key < key.txt'
 
+/**
+ * An API key from a pipe or a file on stdin, otherwise from a hidden prompt.
+ *
+ * @throws Failure `input_needed` if it is empty, `refused` if it is not valid in a header
+ */
 async function readKey(context: Context): Promise<ApiKey> {
-  return { version: 1, kind: 'api_key', key: await readApiKey(context) }
+  const text = hasPipedStdin(context)
+    ? await readStdin('the API key', context, maxSecretBytes)
+    : await context.prompter.askSecret('API key:', instead)
+  const key = text.trim()
+  if (key === '') {
+    throw new Failure('input_needed', 'The API key is missing or empty', { hint: `Pass it on ${instead}` })
+  }
+  bearer(key)
+  return { version: 1, kind: 'api_key', key }
 }
 
 async function signInWithOAuth(context: Context, plan: LoginPlan, flags: BrowserFlags): Promise<Login> {
@@ -182,8 +141,7 @@ async function signInWithOAuth(context: Context, plan: LoginPlan, flags: Browser
   const { authUrl, clientId } = await chooseServer(context, plan)
   const settings = { ...plan.settings, auth_url: authUrl, client_id: clientId }
   const server = { authUrl, clientId, tokenUrl: options.token_url.value, scope: options.scope.value }
-  const finish = (tokens: TokenSet) =>
-    finishLogin(context, { ...plan, settings }, tokens, flags.verify, revoke)
+  const finish = (tokens: TokenSet) => finishLogin(context, { ...plan, settings }, tokens, flags.verify)
   const tokens = prefersDevice(context, flags) ? await getTokensOnDevice(context, server, flags) : undefined
   return tokens ? await finish(tokens) : await signInWithBrowser(context, server, flags, finish)
 }

@@ -1,5 +1,4 @@
 import * as Flags from '@oclif/core/flags'
-import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { noticeCredentialPrecedence } from '../../cli/credential/credential-in-use.ts'
 import { calls } from '../../cli/documented-requests.ts'
@@ -44,13 +43,11 @@ export default class AuthLogout extends BaseCommand {
       const names = places.map(({ profile, baseUrl }) => `${profile} (${baseUrl})`)
       await context.prompter.confirm(`Sign out of ${names.join(', ')}?`)
     }
-    const { revokeTokens } = await import('../../auth/token-endpoint.ts')
     const rows: SignOutRow[] = []
-    const revoke = (tokens: TokenSet) => revokeTokens(tokens, context.transport)
     let failure: Failure | undefined
     for (const place of places) {
       try {
-        rows.push(await signOutProfile(context, place, revoke))
+        rows.push(await signOutProfile(context, place))
         await forgetPlace(context, place)
       } catch (error) {
         if (!(error instanceof Failure)) throw error

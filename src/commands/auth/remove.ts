@@ -1,5 +1,4 @@
 import * as Args from '@oclif/core/args'
-import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
@@ -49,10 +48,8 @@ export default class AuthRemove extends BaseCommand {
     if (!flags.yes) await context.prompter.confirm(`Remove the profile "${profile}" and its credentials?`)
     const signOuts: SignOutRow[] = []
     if (place) {
-      const { revokeTokens } = await import('../../auth/token-endpoint.ts')
-      const revoke = (tokens: TokenSet) => revokeTokens(tokens, context.transport)
       // Throws if the credential cannot be deleted. The profile, which knows it, then remains.
-      const row = await signOutProfile(context, place, revoke)
+      const row = await signOutProfile(context, place)
       if (row.signed_out) signOuts.push(row)
     }
     await changeConfiguration(directories, (now) => withoutProfile(now, profile))

@@ -3,7 +3,6 @@ import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { type CredentialPlace, isSamePlace } from '../../cli/credential/credential-stores.ts'
-import type { Output } from '../../cli/output/output.ts'
 import { changeConfiguration, withProfile } from '../../config/configuration-file.ts'
 import { forOrigin, localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -55,10 +54,11 @@ export function chooseSignOuts(
  * @throws Failure where it could not be deleted
  */
 export async function signOutProfile(
-  { configuration, directories, credentials: { stores }, output, signal }: Context,
+  context: Context,
   { profile, baseUrl, storage }: CredentialPlace,
-  revoke: (tokens: TokenSet) => Promise<void>,
 ): Promise<SignOutRow> {
+  const { configuration, directories, credentials, output, signal } = context
+  const { stores } = credentials
   const owner = stores.ownerOf(profile, baseUrl)
   if (storage === 'command') {
     const { credential_command: command = '' } = configuration.profiles?.[profile] ?? {}
@@ -75,18 +75,15 @@ export async function signOutProfile(
     }),
     signedOut: await store.delete(owner, signal),
   }))
-  const revoked = stored?.kind === 'oauth' && (await tryToRevoke(stored, revoke, output))
+  const revoked = stored?.kind === 'oauth' && (await tryToRevoke(stored, context))
   return { profile, origin: owner.origin, signed_out: signedOut, revoked }
 }
 
-async function tryToRevoke(
-  tokens: TokenSet,
-  revoke: (tokens: TokenSet) => Promise<void>,
-  output: Output,
-): Promise<boolean> {
+async function tryToRevoke(tokens: TokenSet, { output, transport }: Context): Promise<boolean> {
   if (tokens.revocation_endpoint === undefined) return false
   try {
-    await revoke(tokens)
+    const { revokeTokens } = await import('../../auth/token-endpoint.ts')
+    await revokeTokens(tokens, transport)
     return true
   } catch (error) {
     await output.warn(

@@ -1,13 +1,20 @@
+import { type IdentitySource, readIdentitySource } from '../../../auth/credentials/environment-credential.ts'
 import { type StoredCredential, secretOf } from '../../../auth/credentials/stored-credential.ts'
-import { commandLine } from '../../../cli/command-line.ts'
+import { commandLine, quoteWord } from '../../../cli/command-line.ts'
 import type { Context } from '../../../cli/context/context.ts'
-import { fetchAccount, type SignedInAccount } from '../../../cli/credential/credential-in-use.ts'
+import {
+  fetchAccount,
+  type SignedInAccount,
+  variablesInUse,
+} from '../../../cli/credential/credential-in-use.ts'
 import type { CredentialPlace } from '../../../cli/credential/credential-stores.ts'
+import { obtainFromCommand } from '../../../cli/credential/obtain-from-command.ts'
+import { demandConfigurationDirectory } from '../../../config/configuration-file.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { stripControls } from '../../../terminal/strip-controls.ts'
-import { endDroppedSignIn, type Revoke } from '../end-dropped-sign-in.ts'
+import { endDroppedSignIn } from '../end-dropped-sign-in.ts'
 import type { LoginPlan } from './plan-login.ts'
-import { deleteFormerCredential, type Replaced, storeLogin } from './store-login.ts'
+import { deleteFormerCredential, type Replaced, storeCommand, storeLogin } from './store-login.ts'
 
 /** A finished sign-in, as it is shown. */
 export interface Login {
@@ -33,7 +40,6 @@ export async function finishLogin(
   plan: LoginPlan,
   credential: StoredCredential,
   verify: boolean,
-  revoke: Revoke,
 ): Promise<Login> {
   const { profile, baseUrl } = plan.connection
   let account: { user?: SignedInAccount; expiresAt?: string | undefined }
@@ -46,13 +52,13 @@ export async function finishLogin(
     replaced = await storeLogin(context, plan, withAccount(credential, account))
   } catch (error) {
     if (credential.kind === 'oauth') {
-      await endDroppedSignIn(context, { profile, tokens: credential, subject: 'The new sign-in' }, revoke)
+      await endDroppedSignIn(context, { profile, tokens: credential, subject: 'The new sign-in' })
     }
     throw error
   }
   const former = await deleteFormerCredential(context, plan)
   for (const old of [...replaced, ...former]) {
-    await endReplaced(context, profile, old, revoke, secretOf(credential), credential)
+    await endReplaced(context, profile, old, secretOf(credential), credential)
   }
   if (plan.storage === 'file') {
     await context.output.warn(
@@ -68,7 +74,7 @@ export async function finishLogin(
     verified: verify,
     expires_at: tokens?.expires_at ?? account.expiresAt ?? null,
     scope: tokens?.scope ?? null,
-    ...(account.user ? { user: account.user } : {}),
+    user: account.user,
   }
 }
 
@@ -88,17 +94,16 @@ function withAccount(
  * @param secret of the new credential, if it is known
  * @param kept the new credential if it is stored
  */
-export async function endReplaced(
+async function endReplaced(
   context: Context,
   profile: string,
   { origin, credential: old }: Replaced,
-  revoke: Revoke,
   secret: string | undefined,
   kept?: StoredCredential,
 ): Promise<void> {
   if (old.kind === 'oauth') {
     const dropped = { profile, tokens: old, subject: 'The earlier sign-in' }
-    return endDroppedSignIn(context, dropped, revoke, kept)
+    return endDroppedSignIn(context, dropped, kept)
   }
   if (secret === old.key) return
   context.output.notice(
@@ -145,4 +150,65 @@ function isSamePerson(
   if (one.id !== null && other.id !== null) return one.id === other.id
   if (one.email === null || other.email === null) return true
   return one.email.toLowerCase() === other.email.toLowerCase()
+}
+
+/**
+ * Asks the service whether it accepts the credential that a command prints, then stores the command, and ends the
+ * earlier sign-in.
+ *
+ * @throws Failure of the command or the service; nothing is stored then
+ */
+export async function finishCommandLogin(
+  context: Context,
+  plan: LoginPlan,
+  command: string,
+  verify: boolean,
+): Promise<Login> {
+  const { profile, baseUrl } = plan.connection
+  demandConfigurationDirectory(context.directories)
+  const obtained = verify ? await obtainFromCommand(context, command, profile) : undefined
+  const account = obtained && (await fetchAccount(await context.connectTo(profile, baseUrl, obtained.secret)))
+  await storeCommand(context, plan, command)
+  const storage = 'command'
+  for (const old of await deleteFormerCredential(context, { ...plan, storage })) {
+    await endReplaced(context, profile, old, obtained?.secret)
+  }
+  return {
+    profile,
+    base_url: baseUrl,
+    kind: obtained?.kind ?? null,
+    storage,
+    verified: verify,
+    expires_at: obtained?.expires_at ?? account?.expiresAt ?? null,
+    scope: null,
+    user: account?.user,
+  }
+}
+
+/** @throws Failure `usage` if it is not said where the identity token is */
+export function demandIdentitySource({ env }: Context): IdentitySource {
+  const source = readIdentitySource(env)
+  if (source) return source
+  throw new Failure('usage', 'CHATCTL_OIDC is not set, so it is not known where the identity token is', {
+    hint: 'Set it to github, gitlab, env:NAME, or file:PATH.',
+  })
+}
+
+/** Signs in with the access token for the identity of the CI job. */
+export async function signInWithIdentity(
+  context: Context,
+  plan: LoginPlan,
+  source: IdentitySource,
+  verify: boolean,
+): Promise<Login> {
+  const tokens = await context.credentials.exchangeIdentity(source, plan.connection.baseUrl)
+  return finishLogin(context, { ...plan, isUnattended: true }, tokens, verify)
+}
+
+/** Says how long the job can use the stored token, and how. */
+export function noticeStoredToken({ env, output }: Context, { profile, expires_at }: Login): void {
+  const end = expires_at === null ? '' : `is valid until ${expires_at} and `
+  output.notice(
+    `The access token ${end}cannot be renewed. To use it, unset ${variablesInUse(env).join(' and ')}, and pass --profile ${quoteWord(profile)} to each command.`,
+  )
 }
