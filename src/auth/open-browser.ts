@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { statSync } from 'node:fs'
 import { delimiter } from 'node:path'
 import open from 'open'
+import { splitCommand } from '../system/split-command.ts'
 
 /**
  * Opens an address with the first command in `BROWSER` that succeeds, as xdg-open(1) does, or else with the
@@ -25,28 +25,9 @@ export async function openBrowser(url: string, commands = ''): Promise<boolean> 
 
 /** Expands a template as printf(1) does: `%%` is a percent sign. */
 function composeCommand(command: string, url: string): string[] {
-  const words = splitProgram(command)
+  const words = splitCommand(command) ?? []
   if (!/%s/.test(command)) return words.length > 0 ? [...words, url] : []
   return words.map((word) => word.replaceAll(/%[%s]/g, (sign) => (sign === '%s' ? url : '%')))
-}
-
-/** The words of a command. A path with spaces, such as in Program Files, is one word if the file exists. */
-function splitProgram(command: string): string[] {
-  const ends = [...command.matchAll(/\s+|$/g)].map(({ index }) => index)
-  const program = ends
-    .map((end) => command.slice(0, end).trim())
-    .findLast((path) => / /.test(path) && isFile(path))
-  const rest = program === undefined ? command : command.trim().slice(program.length)
-  const words = (rest.match(/"[^"]+"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, '$1'))
-  return program === undefined ? words : [program, ...words]
-}
-
-function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
 }
 
 async function start([program = '', ...words]: readonly string[]): Promise<ChildProcess> {

@@ -16,21 +16,10 @@ import {
   withProfile,
 } from './configuration-file.ts'
 import { aliasOf, withAlias } from './model-aliases.ts'
+import { optionReaders, unreadable } from './option-values.ts'
 import { defaultFormats, readOutputFormat } from './output-formats.ts'
 import { directoryOf } from './profile-directories.ts'
-import { readPorts, readRedirectHost, readRedirectPath } from './redirect-options.ts'
-import {
-  forOrigin,
-  localProfile,
-  profileNames,
-  readAddress,
-  readCount,
-  readDuration,
-  readSwitch,
-  readTimeout,
-  readTokenUrl,
-  unreadable,
-} from './resolve-options.ts'
+import { forOrigin, localProfile, profileNames } from './resolve-options.ts'
 
 export const configurationKeys: readonly string[] = [...globalKeys, ...profileKeys]
 
@@ -38,21 +27,11 @@ export const isGlobalKey = (key: string): key is GlobalKey => globalKeys.some((k
 
 /** Validates a value before it is stored. The text is stored unchanged. */
 const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>> = {
+  ...optionReaders,
   upstream: (text) => text === noUpstream || readUpstream(text),
   upstream_key_file: demandAbsolutePath,
-  base_url: readAddress,
-  auth_url: readAddress,
-  token_url: readTokenUrl,
-  redirect_host: readRedirectHost,
-  redirect_port: readPorts,
-  redirect_path: readRedirectPath,
   credential_command: (line) => readCommand(line, 'command'),
   output: (text) => readOutputFormat(text, defaultFormats),
-  timeout: readTimeout,
-  retries: readCount,
-  max_wait: readDuration,
-  save: readSwitch,
-  notify: readSwitch,
 }
 
 /**

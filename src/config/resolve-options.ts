@@ -1,7 +1,6 @@
-import { originOf, readBaseUrl, readEndpoint } from '../contract/base-url.ts'
-import { afterColon, Failure, type FailureOptions } from '../contract/failure.ts'
+import { originOf } from '../contract/base-url.ts'
+import { Failure } from '../contract/failure.ts'
 import { Directories } from '../system/files/directories.ts'
-import { readBooleanVariable } from './boolean-variable.ts'
 import {
   adviceForProfile,
   type Configuration,
@@ -10,6 +9,7 @@ import {
   type ProfileKey,
 } from './configuration-file.ts'
 import { type ModelAliases, resolveAlias } from './model-aliases.ts'
+import { optionReaders, type RedirectHost, readBooleanVariable, unreadable } from './option-values.ts'
 import {
   type DocumentFormat,
   formatsFrom,
@@ -19,8 +19,6 @@ import {
   readOutputFormat,
 } from './output-formats.ts'
 import { profileHere } from './profile-directories.ts'
-import { type RedirectHost, readPorts, readRedirectHost, readRedirectPath } from './redirect-options.ts'
-import { parseDuration } from './units.ts'
 
 export type Source = 'flag' | 'environment' | 'directory' | 'profile' | 'default'
 
@@ -91,19 +89,89 @@ export function resolveOptions(
   flags: FlagValues,
   env: NodeJS.ProcessEnv,
   configuration: () => Configuration,
-  { mayNameNewProfile, takesProfileOfAddress, workingDirectory, formats = outputFormats }: Usage,
+  usage: Usage,
 ): Options {
-  const place = () => configurationPath(new Directories(env))
-  const given = (name: OptionName): Resolved<string> | undefined => {
-    const flag = flags[name]
-    if (flag !== undefined) return { value: flag, source: 'flag', from: `--${name.replaceAll('_', '-')}` }
-    const variable = `CHATCTL_${name.toUpperCase()}`
-    const value = env[variable]
-    if (value) return { value, source: 'environment', from: variable }
-    if (name !== 'output' || !readBooleanVariable('CHATCTL_JSON', env)) return undefined
-    return { value: 'json', source: 'environment', from: 'CHATCTL_JSON' }
+  const { formats = outputFormats } = usage
+  const given = (name: OptionName) => readGiven(name, flags, env)
+  const address = given('base_url')
+  const { profile, inForce, stored } = chooseProfile(given, env, configuration, usage)
+  const { credential_command: command } = forOrigin(address?.value ?? stored.base_url, stored)
+  const ofProfile = <T>(value: T): Resolved<T> => ({ value, source: 'profile', from: `profile ${inForce}` })
+  const pick = (name: ProfileKey): Resolved<string> | undefined => {
+    // Ignores a base URL that a user added to the profile `local` in the file.
+    const value = name === 'base_url' && inForce === localProfile ? undefined : stored[name]
+    return given(name) ?? (value === undefined ? undefined : ofProfile(value))
   }
+  const text = (name: ProfileKey): Resolved<string | undefined> => pick(name) ?? byDefault(undefined)
+  const read = <T>(value: Resolved<string>, name: OptionName, reader: (text: string) => T): Resolved<T> => {
+    try {
+      return { ...value, value: reader(value.value) }
+    } catch (error) {
+      if (value.source !== 'profile') throw unreadable(value.from, value.value, error)
+      const hint = `Correct it in ${configurationPath(new Directories(env))}`
+      throw unreadable(`${value.from}, ${name}`, value.value, error, { hint })
+    }
+  }
+  const option = <N extends keyof typeof optionReaders, D>(name: N, standard: D) => {
+    const value = pick(name)
+    const reader: (text: string) => ReturnType<(typeof optionReaders)[N]> = optionReaders[name] as never
+    return value === undefined ? byDefault(standard) : read(value, name, reader)
+  }
+  const output = offeredFormat(pick('output'), formats)
+  return {
+    profile: profile ?? byDefault(undefined),
+    base_url: option('base_url', undefined),
+    auth_url: option('auth_url', undefined),
+    client_id: text('client_id'),
+    token_url: option('token_url', undefined),
+    scope: text('scope'),
+    redirect_host: option('redirect_host', '127.0.0.1' as const),
+    redirect_port: option('redirect_port', [0]),
+    redirect_path: option('redirect_path', '/callback'),
+    credential_command: command === undefined ? byDefault(undefined) : ofProfile(command),
+    model: withoutAlias(text('model'), stored.aliases ?? {}),
+    aliases: ofProfile(stored.aliases ?? {}),
+    output: output
+      ? read(output, 'output', (name) => readOutputFormat(name, formatsFrom(output.source, formats)))
+      : byDefault(undefined),
+    timeout: option('timeout', 60_000),
+    retries: option('retries', 2),
+    max_wait: option('max_wait', 60_000),
+    save: option('save', 'on' as const),
+    notify: option('notify', 'on' as const),
+  }
+}
 
+/** The value of a flag or a variable. */
+function readGiven(
+  name: OptionName,
+  flags: FlagValues,
+  env: NodeJS.ProcessEnv,
+): Resolved<string> | undefined {
+  const flag = flags[name]
+  if (flag !== undefined) return { value: flag, source: 'flag', from: `--${name.replaceAll('_', '-')}` }
+  const variable = `CHATCTL_${name.toUpperCase()}`
+  const value = env[variable]
+  if (value) return { value, source: 'environment', from: variable }
+  if (name !== 'output' || !readBooleanVariable('CHATCTL_JSON', env)) return undefined
+  return { value: 'json', source: 'environment', from: 'CHATCTL_JSON' }
+}
+
+interface ChosenProfile {
+  /** Undefined if nothing selects one. */
+  profile: Resolved<string> | undefined
+  /** Its name; `local` if nothing selects a service. Undefined if a base URL selects the service. */
+  inForce: string | undefined
+  /** Its values that apply to this run. */
+  stored: Profile
+}
+
+function chooseProfile(
+  given: (name: OptionName) => Resolved<string> | undefined,
+  env: NodeJS.ProcessEnv,
+  configuration: () => Configuration,
+  { mayNameNewProfile, takesProfileOfAddress, workingDirectory }: Usage,
+): ChosenProfile {
   const address = given('base_url')
   const profile =
     given('profile') ??
@@ -112,70 +180,9 @@ export function resolveOptions(
   // By default, commands use the embedded service, with the defaults that `config set` stores without a
   // profile.
   const inForce = profile?.value ?? (address ? undefined : localProfile)
-  const found =
-    (inForce === undefined ? {} : findProfile(inForce, configuration())) ??
-    (mayNameNewProfile ? {} : undefined)
-  if (!found) throw unknownProfile(profile, configuration(), place)
-  const stored = forAuthorizationServer(given('auth_url')?.value, found)
-  const { credential_command: command } = forOrigin(address?.value ?? found.base_url, found)
-  const pick = (name: ProfileKey): Resolved<string> | undefined => {
-    const value = stored[name]
-    return (
-      given(name) ??
-      (value === undefined ? undefined : { value, source: 'profile', from: `profile ${inForce}` })
-    )
-  }
-  const text = (name: ProfileKey): Resolved<string | undefined> => pick(name) ?? byDefault(undefined)
-  const read = <T, D>(
-    name: OptionName,
-    value: Resolved<string> | undefined,
-    reader: (text: string) => T,
-    standard: D,
-  ): Resolved<T | D> => {
-    if (value === undefined) return byDefault(standard)
-    try {
-      return { ...value, value: reader(value.value) }
-    } catch (error) {
-      const isStored = value.source === 'profile'
-      const where = isStored ? `${value.from}, ${name}` : value.from
-      throw unreadable(where, value.value, error, isStored ? { hint: `Correct it in ${place()}` } : {})
-    }
-  }
-
-  return {
-    profile: profile ?? byDefault(undefined),
-    // Ignores a base URL that a user added to the profile `local` in the file.
-    base_url: read(
-      'base_url',
-      inForce === localProfile ? given('base_url') : pick('base_url'),
-      readAddress,
-      undefined,
-    ),
-    auth_url: read('auth_url', pick('auth_url'), readAddress, undefined),
-    client_id: text('client_id'),
-    token_url: read('token_url', pick('token_url'), readTokenUrl, undefined),
-    scope: text('scope'),
-    redirect_host: read('redirect_host', pick('redirect_host'), readRedirectHost, '127.0.0.1'),
-    redirect_port: read('redirect_port', pick('redirect_port'), readPorts, [0]),
-    redirect_path: read('redirect_path', pick('redirect_path'), readRedirectPath, '/callback'),
-    credential_command:
-      command === undefined
-        ? byDefault(undefined)
-        : { value: command, source: 'profile', from: `profile ${inForce}` },
-    model: withoutAlias(text('model'), stored.aliases ?? {}),
-    aliases: { value: stored.aliases ?? {}, source: 'profile', from: `profile ${inForce}` },
-    output: read(
-      'output',
-      offeredFormat(pick('output'), formats),
-      (text) => readOutputFormat(text, formatsFrom(pick('output')?.source, formats)),
-      undefined,
-    ),
-    timeout: read('timeout', pick('timeout'), readTimeout, 60_000),
-    retries: read('retries', pick('retries'), readCount, 2),
-    max_wait: read('max_wait', pick('max_wait'), readDuration, 60_000),
-    save: read('save', pick('save'), readSwitch, 'on' as const),
-    notify: read('notify', pick('notify'), readSwitch, 'on'),
-  }
+  const found = inForce === undefined ? {} : findProfile(inForce, configuration())
+  if (!found && !mayNameNewProfile) throw unknownProfile(profile, configuration(), env)
+  return { profile, inForce, stored: forAuthorizationServer(given('auth_url')?.value, found ?? {}) }
 }
 
 function withoutAlias(
@@ -231,10 +238,10 @@ function findProfile(name: string, { profiles = {} }: Configuration): Profile | 
 function unknownProfile(
   named: Resolved<string> | undefined,
   configuration: Configuration,
-  place: () => string,
+  env: NodeJS.ProcessEnv,
 ): Failure {
   const { value = '', from = '', source } = named ?? {}
-  const stored = source === 'directory' ? `${place()}, ${from}` : from
+  const stored = source === 'directory' ? `${configurationPath(new Directories(env))}, ${from}` : from
   const where = source === 'profile' ? `default_profile in ${from}` : stored
   const known = profileNames(configuration)
   return new Failure('usage', `${where}: unknown profile "${value}" (profiles: ${known.join(', ')})`, {
@@ -245,51 +252,4 @@ function unknownProfile(
 /** All profile names, the built-in profile first. */
 export function profileNames(configuration: Configuration): string[] {
   return [...new Set([localProfile, ...Object.keys(configuration.profiles ?? {})])]
-}
-
-/** @param where the source of the value: a flag, a variable, or a key of the configuration file */
-export function unreadable(
-  where: string,
-  value: string,
-  error: unknown,
-  options: FailureOptions = {},
-): Failure {
-  // An invalid URL is not repeated, because it may contain a password.
-  if (error instanceof Failure) {
-    const { kind, message, hint, advice } = error
-    return new Failure(kind, `${where}: ${afterColon(message)}`, { hint, advice, ...options })
-  }
-  return new Failure('usage', `${where}: "${value}" ${(error as Error).message}`, options)
-}
-
-/** The functions below read flags, variables, and stored values. */
-export function readAddress(text: string): string {
-  readBaseUrl(text.trim(), 'address')
-  return text.trim()
-}
-
-export function readTokenUrl(text: string): string {
-  return readEndpoint(text, 'token URL')
-}
-
-export function readDuration(text: string): number {
-  const ms = parseDuration(text)
-  if (ms === undefined) throw new Error('is not a duration such as 500ms, 10s, 5m, or 1h')
-  return ms
-}
-
-export function readTimeout(text: string): number {
-  const ms = readDuration(text)
-  if (ms < 1) throw new Error('must be longer than 0')
-  return ms
-}
-
-export function readCount(text: string): number {
-  if (!/^\d{1,3}$/.test(text)) throw new Error('is not a whole number from 0 to 999')
-  return Number(text)
-}
-
-export function readSwitch(text: string): 'on' | 'off' {
-  if (text === 'on' || text === 'off') return text
-  throw new Error('is neither on nor off')
 }

@@ -1,6 +1,7 @@
 import { noUpstream, readUpstream } from '../contract/upstream-address.ts'
 import type { Configuration } from './configuration-file.ts'
-import { type Source, unreadable } from './resolve-options.ts'
+import { unreadable } from './option-values.ts'
+import type { Source } from './resolve-options.ts'
 
 /** The values of one source. */
 interface UpstreamValues {

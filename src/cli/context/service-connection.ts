@@ -72,9 +72,10 @@ export class ServiceConnection {
   contextOwner(): ContextOwner {
     const to = this.target()
     if (to.kind === 'local') return { profile: localProfile, baseUrl: undefined }
-    const { options, configuration } = this.#parts.base
-    const { value: name } = options.profile
-    const profile = name === undefined ? undefined : profileId(configuration, name)
+    const { base } = this.#parts
+    const { value: name } = base.options.profile
+    // Without a profile, the configuration is not read.
+    const profile = name === undefined ? undefined : profileId(base.configuration, name)
     return { profile, baseUrl: readBaseUrl(to.baseUrl).href }
   }
 

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
+import { readTimeout } from '../../config/option-values.ts'
 import { type ConfiguredQuota, parseQuota } from '../../config/quota.ts'
-import { readTimeout } from '../../config/resolve-options.ts'
 import { parseFileSize } from '../../config/units.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
 import { streamFormats } from '../../contract/resources/stream-event.ts'

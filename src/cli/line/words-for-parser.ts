@@ -1,4 +1,4 @@
-import { readBooleanVariable } from '../../config/boolean-variable.ts'
+import { readBooleanVariable } from '../../config/option-values.ts'
 import { Failure } from '../../contract/failure.ts'
 import { omittedValue } from '../flags/flag-types.ts'
 import { mayOmitValue, type ReadableFlag, readFlags, takesValue } from './read-line.ts'

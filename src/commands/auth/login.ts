@@ -8,7 +8,7 @@ import { noticeCredentialPrecedence } from '../../cli/credential/credential-in-u
 import { calls } from '../../cli/documented-requests.ts'
 import { hasPipedStdin, readStdin } from '../../cli/input/read-input.ts'
 import { readLines } from '../../cli/input/read-lines.ts'
-import { readAddress } from '../../config/resolve-options.ts'
+import { readAddress } from '../../config/option-values.ts'
 import { bearer } from '../../contract/bearer.ts'
 import { Failure } from '../../contract/failure.ts'
 import { maxSecretBytes } from '../../system/files/read-named-file.ts'

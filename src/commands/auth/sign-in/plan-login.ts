@@ -9,7 +9,8 @@ import {
   signInKeys,
 } from '../../../config/configuration-file.ts'
 import { demandProfileName } from '../../../config/configuration-keys.ts'
-import { localProfile, profileNames, readAddress } from '../../../config/resolve-options.ts'
+import { readAddress } from '../../../config/option-values.ts'
+import { localProfile, profileNames } from '../../../config/resolve-options.ts'
 import { readBaseUrl } from '../../../contract/base-url.ts'
 import { Failure } from '../../../contract/failure.ts'
 
