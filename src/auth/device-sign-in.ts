@@ -48,12 +48,6 @@ const refusals: ReadonlySet<FailureKind> = new Set(['unauthorized', 'invalid_res
 /** In seconds. RFC 8628 section 3.5. */
 const slowDown = 5
 
-/** The last poll is so long before the code expires, in ms, because the server issued it before the response arrived. */
-const margin = 1_000
-
-/** Minimum time in ms for a response, because a lost one may contain the tokens. */
-const minTimeout = 5_000
-
 /**
  * Signs in with a code that the user enters on any device (RFC 8628).
  *
@@ -68,23 +62,22 @@ export async function signInOnDevice(options: DeviceSignIn): Promise<TokenSet | 
   const code = await requestDeviceCode(server, endpoint, options, transport).catch(withoutCode(options))
   if (!code) return undefined
   const { clock, signal } = options.transport
+  const { clientId, scope } = options
   // The clock of the server may differ, so only durations count.
   const lifetime = (code.expiresIn ?? Infinity) * 1_000
   const wait = Math.min(options.wait, lifetime)
-  const begin = clock.monotonic()
-  const lastPoll = begin + Math.min(wait, Math.max(lifetime - margin, 0))
+  const end = clock.monotonic() + wait
   await options.onCode(code, wait)
+  const polling = createTransport({ ...options.transport, retries: 0, maxWait: 0 })
   let { interval } = code
   for (let failures = 0; ; ) {
-    const left = Math.max(lastPoll - clock.monotonic(), 0)
-    const pause = interval * 1_000 * 2 ** failures
-    // Instead of two polls at the end, of which the second would come too early for the server.
-    const isLast = left < 2 * pause
-    await clock.sleep(isLast ? left : pause, signal)
+    const left = Math.max(end - clock.monotonic(), 0)
+    await clock.sleep(Math.min(interval * 1_000 * 2 ** failures, left), signal)
     try {
-      return await poll(server, code, options, begin + wait - clock.monotonic())
+      return await redeemDeviceCode({ server, clientId, scope }, code.deviceCode, polling, clock)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
+      const isLast = clock.monotonic() >= end
       const isPending = error.code === 'slow_down' || error.code === 'authorization_pending'
       if (isPending && isLast) throw lifetime <= options.wait ? codeExpired() : timedOut(options.wait)
       if (error.code === 'slow_down') interval += slowDown
@@ -95,26 +88,8 @@ export async function signInOnDevice(options: DeviceSignIn): Promise<TokenSet | 
   }
 }
 
-/** A response that is late or lost is awaited little longer than the sign-in may take. */
-function poll(
-  server: AuthorizationServer,
-  { deviceCode }: DeviceCode,
-  { clientId, scope, transport: given }: DeviceSignIn,
-  left: number,
-): Promise<TokenSet> {
-  const timeout = Math.min(given.timeout ?? Infinity, Math.max(left, minTimeout))
-  const transport = createTransport({
-    ...given,
-    retries: 0,
-    maxWait: 0,
-    ...(timeout < Infinity ? { timeout } : {}),
-  })
-  return redeemDeviceCode({ server, clientId, scope }, deviceCode, transport, given.clock)
-}
-
 function finalFailure(failure: Failure, isLast: boolean): Failure {
   if (failure.code === 'expired_token') return codeExpired()
-  // A longer timeout would not help.
   if (isLast && passing.has(failure.kind)) return failure.reworded(failure.message, newCode)
   if (failure.code !== 'access_denied') return failure
   return failure.reworded(failure.message.replace(/^.*?, /, 'The authorization server denied the sign-in: '))

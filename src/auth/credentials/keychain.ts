@@ -1,4 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import type { KeychainProgram } from './call-keychain-apart.ts'
 import { type CredentialOwner, type CredentialStore, serviceAttributeOf } from './credential-store.ts'
 import { failureOfCall, keychainFailure } from './keychain-failure.ts'
@@ -155,24 +156,16 @@ interface WaitOptions {
  *
  * @throws Failure `unauthorized` with code `keychain_timeout`; else the signal's reason
  */
-function patiently<T>(call: Promise<T>, { timeout, onWait, signal }: WaitOptions): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const notice = setTimeout(onWait, silence)
-    const bound = setTimeout(() => end(() => reject(timedOut(timeout))), timeout)
-    const onAbort = (): void => end(() => reject(signal?.reason))
-    const end = (settle: () => void): void => {
-      clearTimeout(notice)
-      clearTimeout(bound)
-      signal?.removeEventListener('abort', onAbort)
-      settle()
-    }
-    call.then(
-      (value) => end(() => resolve(value)),
-      (error) => end(() => reject(error)),
-    )
-    if (signal?.aborted) onAbort()
-    else signal?.addEventListener('abort', onAbort, { once: true })
-  })
+async function patiently<T>(call: Promise<T>, { timeout, onWait, signal }: WaitOptions): Promise<T> {
+  const ended = new AbortController()
+  const notice = setTimeout(onWait, silence)
+  const bound = setTimeout(() => ended.abort(timedOut(timeout)), timeout)
+  try {
+    return await unlessAborted(call, signal ? AbortSignal.any([signal, ended.signal]) : ended.signal)
+  } finally {
+    clearTimeout(notice)
+    clearTimeout(bound)
+  }
 }
 
 function timedOut(timeout: number): Failure {

@@ -42,7 +42,6 @@ export default class AuthRefresh extends BaseCommand {
     const { target, tokens } = await readTokens(context)
     const { profile, baseUrl } = target
     const scope = flags.scope?.trim()
-    if (scope !== undefined) demandWithin(scope, tokens, profile)
     if (context.dryRun) {
       const { token_endpoint: endpoint } = tokens
       return this.showLocalChange({ refresh: profile, token_endpoint: endpoint, ...(scope && { scope }) })
@@ -51,10 +50,6 @@ export default class AuthRefresh extends BaseCommand {
     const { expires_at = null, scope: granted = null } = renewed
     const shown = { profile, base_url: baseUrl, expires_at, scope: granted }
     await context.output.show(refreshView, shown)
-    const more = scope === undefined ? [] : scopesIn(granted).filter((one) => !scopesIn(scope).includes(one))
-    if (more.length > 0) {
-      await context.output.warn(`The authorization server granted more than was requested: ${more.join(' ')}`)
-    }
   }
 }
 
@@ -63,17 +58,10 @@ async function readTokens(context: Context) {
   const { credentials, signal } = context
   const target = context.target()
   if (target.kind === 'local') throw new Failure('usage', 'The embedded service needs no sign-in')
-  if (target.fromEnvironment) {
-    throw new Failure('usage', `${target.fromEnvironment.source} is an API key, which cannot be refreshed`, {
-      hint: 'To refresh the sign-in of a profile, unset the variable.',
-    })
-  }
-  if (target.identity || target.command !== undefined) {
-    const source = target.identity ? 'CHATCTL_OIDC' : 'The credential command'
-    throw new Failure(
-      'usage',
-      `${source} obtains a new credential for each command, so none can be refreshed`,
-    )
+  const { fromEnvironment, identity, command } = target
+  if (fromEnvironment || identity || command !== undefined) {
+    const source = fromEnvironment?.source ?? (identity ? 'CHATCTL_OIDC' : 'the credential command')
+    throw new Failure('usage', `The credential comes from ${source}, so it cannot be refreshed`)
   }
   const { profile } = target
   if (profile === undefined) throw noCredential(target)
@@ -92,22 +80,6 @@ async function readTokens(context: Context) {
     })
   }
   return { target: { ...target, profile }, tokens }
-}
-
-/** RFC 6749 section 6: the scope must not include any that the user did not grant. */
-function demandWithin(scope: string, tokens: TokenSet, profile: string): void {
-  // Of a narrowed sign-in, chatctl does not know the whole scope.
-  if (tokens.scope === undefined || tokens.narrowed_scope !== undefined) return
-  const known = scopesIn(tokens.scope)
-  const missing = scopesIn(scope).filter((one) => !known.includes(one))
-  if (missing.length === 0) return
-  throw new Failure('usage', `The sign-in does not include the scope ${missing.join(' ')}`, {
-    hint: `Sign in again with: ${commandLine('auth', 'login', '--profile', profile, '--scope', scope)}`,
-  })
-}
-
-function scopesIn(scope: string | null): string[] {
-  return (scope ?? '').split(/\s+/).filter((one) => one !== '')
 }
 
 async function renew(
