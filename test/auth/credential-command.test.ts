@@ -7,11 +7,10 @@ import { editProfile, findCredentials, readProfiles } from '../support/credentia
 import { expectFailure } from '../support/expect-failure.ts'
 import { perTest } from '../support/lifetime.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
-import { type HostOptions, type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { type HostOptions, type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { storeKey } from '../support/sign-in.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
-import { until } from '../support/until.ts'
 
 describe('a credential command', () => {
   const sandbox = perTest(createSandbox)
@@ -175,14 +174,6 @@ describe('a credential command', () => {
     expect(slept).to.include.members([2_000, 30_000])
   })
 
-  it('is killed by Ctrl-C', async () => {
-    await signedIn('setInterval(() => {}, 1000)')
-    const running = startChatctl(sandbox, ['chat', 'models'])
-    await until(() => runs() === 1)
-    running.interrupt()
-    expect(await running.ended).to.include({ exitCode: 130, stdout: '' })
-  })
-
   it('is not used if the environment has an API key', async () => {
     await signedIn(print('key-one'))
     live.add('key-two')
@@ -196,15 +187,6 @@ describe('a credential command', () => {
     const line = await signedIn(print('key-two'))
     expectFailure(await run(['chat', 'models']), 4, `Profile "work" gets it from the command: ${line}`)
     expect(runs()).to.equal(1)
-  })
-
-  it('does not start itself', async () => {
-    await signedIn(print('key-one'))
-    const env = { CHATCTL_CREDENTIAL_COMMAND: 'work' }
-    expectFailure(await run(['chat', 'models'], { env }), 4, 'was started by a credential command')
-    expect(runs()).to.equal(0)
-    await signedIn(print('" + process.env.CHATCTL_CREDENTIAL_COMMAND + "').replaceAll('\\"', '"'))
-    expect((await run(['auth', 'token'])).stdout).to.equal('work\n')
   })
 
   it('is used only for the origin of its profile', async () => {

@@ -43,14 +43,6 @@ describe('the start page of a sign-in', () => {
       expect(line).to.match(new RegExp(`^${name}=[\\w-]{43}; HttpOnly; SameSite=Lax$`))
     }))
 
-  it('can be opened again by the same browser', () =>
-    withListener(async (temporary) => {
-      const { startPath, cookie } = await open(temporary)
-      const again = await temporary.visit(startPath, { headers: { cookie: `a=b; ${cookie}` } })
-      expect(again).to.deep.include({ status: 302 })
-      expect(again.headers['set-cookie']?.[0]).to.contain(cookie)
-    }))
-
   it('ends the sign-in if a second browser opens it, and tells that browser nothing', () =>
     withListener(async (temporary) => {
       const { startPath, cookie } = await open(temporary)
@@ -90,12 +82,6 @@ describe('the start page of a sign-in', () => {
       expect((await page).status).to.equal(200)
     }))
 
-  it('must be opened before a callback is accepted', () =>
-    withListener(async ({ listener, visit }) => {
-      listener.bindToFirstBrowser(authorizationUrl)
-      expect((await visit(right)).status).to.equal(400)
-    }))
-
   it('is not needed for a pasted URL, which has no cookie', () =>
     withListener(async (temporary) => {
       await open(temporary)
@@ -119,16 +105,6 @@ describe('the start page of a sign-in', () => {
       expect(temporary.listener.unbind()).to.equal(false)
       expect((await temporary.visit(right)).status).to.equal(400)
     }))
-
-  it('works with a redirect path of /', () =>
-    withListener(
-      async ({ listener, visit }) => {
-        const { pathname } = new URL(listener.bindToFirstBrowser(authorizationUrl))
-        expect(pathname).to.match(/^\/[\w-]{43}$/)
-        expect((await visit(pathname)).status).to.equal(302)
-      },
-      { path: '/' },
-    ))
 
   it('ignores a program of another user of this machine', async function () {
     // Only Linux tells which user owns a connection, and only root can start a program as another user.

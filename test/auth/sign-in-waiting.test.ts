@@ -63,13 +63,6 @@ describe('auth login, while it waits for the browser', () => {
     await silence.close()
   })
 
-  it('exits 4 at once if the person declines', async () => {
-    const { address, ended } = start()
-    const page = await signInByHttp((await address()).href, { deny: true })
-    expectFailure(await ended, 4, 'The user denied the request')
-    expect(page.text).to.contain('<title>Not signed in')
-  })
-
   it('exits 4 if the code was already redeemed by someone else', async () => {
     const { address, paste, ended } = start('--no-pkce')
     const { href, searchParams } = await address()
@@ -85,30 +78,6 @@ describe('auth login, while it waits for the browser', () => {
     paste(redirect)
     expectFailure(await ended, 4)
     expect(server.count('authorization_code', 'refused')).to.equal(1)
-  })
-
-  it('accepts only one GET of the redirect URI with one code', async () => {
-    const { address, interrupt, ended } = start()
-    let isOver = false
-    const whenOver = ended.then(() => {
-      isOver = true
-    })
-    const redirect = new URL(await agreeByHttp((await address()).href))
-    const statuses: number[] = []
-    for (const [path, method] of [
-      ['/favicon.ico', 'GET'],
-      [`/other${redirect.search}`, 'GET'],
-      [redirect.pathname, 'GET'],
-      [`${redirect.pathname}${redirect.search}&code=another`, 'GET'],
-      [`${redirect.pathname}${redirect.search}`, 'POST'],
-    ] as const) {
-      const response = await fetch(new URL(path, redirect), { method })
-      statuses.push(response.status)
-    }
-    for (const status of statuses) expect(status).to.be.within(400, 499)
-    expect(isOver).to.equal(false)
-    interrupt('SIGTERM')
-    await whenOver
   })
 })
 

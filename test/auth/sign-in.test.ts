@@ -103,13 +103,6 @@ describe('auth login', () => {
     expect(browser.wasOpened()).to.equal(false)
   })
 
-  it('does not wait for the browser to end, and passes the arguments in BROWSER', async () => {
-    const { env, opened } = createFakeBrowser(sandbox, 25_000)
-    const { ended } = login([], { stdin: '', env: { BROWSER: `${env.BROWSER} --new-window` } })
-    await signInByHttp(await opened())
-    expect(await ended).to.include({ exitCode: 0 })
-  })
-
   it('reports that no browser could be opened, and prints a URL for a browser on any machine', async () => {
     const { address, stderr, ended } = login([], { stdin: '', env: { BROWSER: '/nowhere/browser' } })
     await until(() => stderr().includes('Cannot open a browser'))
@@ -165,35 +158,6 @@ describe('auth login', () => {
     const { exitCode, stderr } = await ended
     expect(exitCode, stderr).to.equal(0)
     expect(readCredential(sandbox).kind).to.equal('oauth')
-  })
-
-  it('continues to wait if stdin is closed', async () => {
-    const { address, ended } = login(['--no-browser'], { stdin: '' })
-    await signInByHttp((await address()).href)
-    expect(await ended).to.include({ exitCode: 0 })
-  })
-
-  it('ignores a callback with another state, and accepts the right one after it', async () => {
-    const { address, ended } = login(['--no-browser'])
-    const right = await agreeByHttp((await address()).href)
-    const wrong = new URL(right)
-    wrong.searchParams.set('state', 'x'.repeat(43))
-    wrong.searchParams.set('code', 'stolen')
-    const grants = server.grants.length
-    const page = await openPage(wrong.href)
-    expect(page.status).to.be.within(400, 499)
-    expect(server.grants).to.have.length(grants)
-    expect((await openPage(right)).status).to.equal(200)
-    expect(await ended).to.include({ exitCode: 0 })
-  })
-
-  it('redeems a code once, however often its callback is opened', async () => {
-    const grants = server.grants.length
-    const { address, ended } = login(['--no-browser'])
-    const redirect = await agreeByHttp((await address()).href)
-    await Promise.allSettled([openPage(redirect), openPage(redirect), openPage(redirect)])
-    expect(await ended).to.include({ exitCode: 0 })
-    expect(server.grants).to.have.length(grants + 1)
   })
 
   it('prints the URL as a notice with --json, and also with --quiet', async () => {

@@ -61,13 +61,6 @@ describe('an unusual but valid response of the token endpoint', () => {
     })
   }
 
-  it('with a lifetime of zero causes one renewal for each command', async () => {
-    world.server.script.token = [world.server.tokens({ expires_in: 0 })]
-    await signIn(world.sandbox, world, [])
-    expect(await runChatctl(world.sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
-    expect(world.server.refreshes()).to.have.length(1)
-  })
-
   it('may contain an ID token, which is ignored', async () => {
     const openId = await startAuthorizationServer()
     const house = await startBearerService((token) => openId.isLive(token))

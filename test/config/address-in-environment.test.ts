@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type ServiceCall, serviceCalls } from '../support/command-lines.ts'
-import { expectFailure } from '../support/expect-failure.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
@@ -40,20 +39,6 @@ describe('a run with address and key in the environment', () => {
   it('does not read an invalid configuration file, for any command that uses the service', async () => {
     breakConfiguration()
     for (const call of calls) await expectFine(call)
-  })
-
-  it('fails on an invalid configuration file if it names a profile or shows the configuration', async () => {
-    breakConfiguration()
-    for (const args of [
-      ['settings', 'get', '-p', 'work'],
-      ['config', 'list'],
-      ['config', 'get', 'model'],
-      ['auth', 'list'],
-    ]) {
-      expectFailure(await runChatctl(sandbox, args, { env }), 2, 'is not valid JSON')
-    }
-    const named = { ...env, CHATCTL_PROFILE: 'work' }
-    expectFailure(await runChatctl(sandbox, ['settings', 'get'], { env: named }), 2, 'is not valid JSON')
   })
 
   it('succeeds in a HOME in which nothing can be created', async function () {

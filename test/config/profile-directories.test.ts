@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { normalizeDirectory, profileHere } from '../../src/config/profile-directories.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import { perSuite } from '../support/lifetime.ts'
@@ -50,10 +49,6 @@ describe('the profile of a directory', () => {
     const directories = { jobs: 'a', './jobs': 'b', '~/missing': 'c', [import.meta.filename]: 'd' }
     expect(profileIn('jobs', directories)).to.equal(undefined)
   })
-
-  it('does not apply to a working directory that was deleted', () => {
-    expect(profileIn('missing', { '~': 'home' })).to.equal(undefined)
-  })
 })
 
 describe('the directory of a configuration key', () => {
@@ -78,14 +73,4 @@ describe('the directory of a configuration key', () => {
   for (const typed of ['', ' ', '~ada/jobs', 'a\0b']) {
     it(`cannot be ${JSON.stringify(typed)}`, () => expect(() => normalize(typed)).to.throw(Failure))
   }
-
-  it('does not change when it is read again', () => {
-    fc.assert(
-      fc.property(fc.stringMatching(/^(~\/|\/)?[a-z.=~" /-]{0,20}$/), (typed) => {
-        fc.pre(typed.trim() !== '' && !/^~[^/]/.test(typed))
-        const stored = normalize(typed)
-        expect(normalizeDirectory(stored, '/home/ada', (name) => name)).to.equal(stored)
-      }),
-    )
-  })
 })

@@ -27,19 +27,6 @@ describe('config with a key that belongs to no profile', () => {
     expect((await run('config', 'get', 'upstream')).stdout).to.equal('\n')
   })
 
-  it('lists the value of the environment, which takes precedence', async () => {
-    await run('config', 'set', 'upstream=ollama')
-    const env = { CHATCTL_UPSTREAM: 'none' }
-    const { stdout } = await runChatctl(sandbox, ['config', 'list', '--json'], { env })
-    const rows: { key: string }[] = JSON.parse(stdout)
-    expect(rows.find(({ key }) => key === 'upstream')).to.deep.equal({
-      key: 'upstream',
-      value: 'none',
-      source: 'environment',
-      from: 'CHATCTL_UPSTREAM',
-    })
-  })
-
   it('is refused with --profile, which would suggest that other profiles do not have it', async () => {
     for (const args of [
       ['set', 'upstream', 'ollama'],
@@ -49,12 +36,6 @@ describe('config with a key that belongs to no profile', () => {
       expectFailure(failed, 2, 'upstream belongs to no profile', 'Omit --profile')
     }
     expect(existsSync(file())).to.equal(false)
-  })
-
-  it('needs no data directory, which a service would have', async () => {
-    const env = { HOME: undefined, USERPROFILE: undefined, XDG_CONFIG_HOME: join(sandbox.home, 'config') }
-    const set = await runChatctl(sandbox, ['config', 'set', 'upstream=ollama'], { env })
-    expect(set).to.include({ exitCode: 0, stderr: '' })
   })
 
   it('stores the path of a key file as an absolute path', async () => {

@@ -1,7 +1,5 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { readCommandOutput } from '../../../src/auth/credentials/credential-command.ts'
-import { bearer } from '../../../src/contract/bearer.ts'
 
 const now = Date.parse('2026-03-01T12:00:00Z')
 const obtained_at = '2026-03-01T12:00:00.000Z'
@@ -100,35 +98,5 @@ describe('the output of a credential command', () => {
       ['{"token":"hidden","expires_in":{}}', 'wrote a JSON object in which expires_in is not a time'],
     ]
     for (const [text, fault] of rows) expect(faultOf(Buffer.from(text)), String(text)).to.equal(fault)
-  })
-
-  it('is read as a credential that can be sent, or refused with words that never quote it', () => {
-    const words =
-      /^wrote (nothing|more than one line|bytes that are not UTF-8|a space, or characters that no HTTP header can contain|an invalid JSON object|a JSON object (without exactly one of api_key, access_token, and token|in which \w+ is not a (text|time)))$/
-    const piece = fc.constantFrom('\n', '\t', '{', '}', '"', 'é', '€', '\u0000', '\u001b', 'x', ' ')
-    const member = fc.constantFrom('api_key', 'access_token', 'token', 'expires_in', 'expires_at', 'other')
-    const value = fc.oneof(
-      fc.string({ unit: piece }),
-      fc.integer(),
-      fc.constant(null),
-      fc.constant({ token: 'x' }),
-    )
-    const object = fc.dictionary(member, value).map((fields) => JSON.stringify(fields))
-    fc.assert(
-      fc.property(
-        fc.oneof(object, fc.string({ unit: piece }), fc.string({ unit: 'binary', maxLength: 20 })),
-        (text) => {
-          const fault = faultOf(Buffer.from(text))
-          if (fault !== '') {
-            expect(fault).to.match(words)
-            return
-          }
-          const { secret, expires_at = '9999' } = read(text)
-          expect(secret).to.equal(secret.trim()).and.not.equal('')
-          expect(bearer(secret)).to.equal(`Bearer ${secret}`)
-          expect(Date.parse(expires_at)).to.be.above(now)
-        },
-      ),
-    )
   })
 })

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { systemClock } from '../../../src/system/clock.ts'
 import { tokensSeen } from '../../support/bearer-service.ts'
 import { findCredentials, readCredential, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
@@ -121,21 +120,6 @@ describe('a CI job without a stored key', () => {
       expect(world.server.tokenRequests).to.have.length(2)
     })
 
-    it('before a profile is used, and after an API key of the environment', async () => {
-      const named = ['auth', 'status', '--no-verify', '--json']
-      expect(JSON.parse((await run(named)).stdout)).to.deep.include({
-        credential: 'an access token for the identity token of GitLab CI',
-        reason: 'CHATCTL_OIDC is set, and CHATCTL_API_KEY is not',
-        kind: 'oauth',
-        storage: 'process',
-        verified: false,
-      })
-      expect(world.server.tokenRequests).to.deep.equal([])
-      world.server.live.add('own-key')
-      expect(await models({ CHATCTL_API_KEY: 'own-key' })).to.include({ exitCode: 0 })
-      expect(world.server.tokenRequests).to.deep.equal([])
-    })
-
     it('for auth token, and not for a dry run', async () => {
       expect((await run(['chat', 'send', 'Hi', '--dry-run'])).exitCode).to.equal(0)
       expect(world.server.tokenRequests).to.deep.equal([])
@@ -143,19 +127,6 @@ describe('a CI job without a stored key', () => {
       expect(JSON.parse(stdout)).to.include({ token: 'access-token-1', kind: 'oauth' })
       expect(world.service.requests).to.deep.equal([])
     })
-
-    for (const hours of [-1, 1]) {
-      it(`with a clock that is ${hours} h wrong`, async () => {
-        const clock = { ...systemClock, now: () => systemClock.now() + hours * 3_600_000 }
-        const exp = Math.round(Date.now() / 1_000) + 300
-        const env = { CHATCTL_ID_TOKEN: identityToken({ exp }) }
-        expect(await run(['chat', 'models'], { env, host: { clock } })).to.include({
-          exitCode: 0,
-          stderr: '',
-        })
-        expect(world.server.tokenRequests).to.have.length(1)
-      })
-    }
   })
 
   describe('in GitHub Actions', () => {
@@ -461,13 +432,6 @@ describe('a CI job without a stored key', () => {
       )
       const unknown = await run(args)
       expect(unknown.stderr).to.contain('The access token cannot be renewed. To use it, unset CHATCTL_OIDC,')
-    })
-
-    it('warns of a scope that the server does not grant', async () => {
-      world.server.script.token = [world.server.tokens({ scope: 'chat:read' })]
-      const { exitCode, stderr } = await login({}, '--scope', 'chat:read settings:read')
-      expect(exitCode, stderr).to.equal(0)
-      expect(stderr).to.contain('did not grant these scopes: settings:read')
     })
 
     it('stores nothing with --dry-run, without a source, or if the exchange is refused', async () => {

@@ -42,17 +42,4 @@ describe('a credential that is held in memory', () => {
     expect(await held.secret()).to.equal('key-2')
     expect(await held.secret()).to.equal('key-2')
   })
-
-  it('is obtained again after a failure', async () => {
-    let isLocked = true
-    const obtain = async () => {
-      if (isLocked) throw new Error('locked')
-      return { secret: 'key', kind: null }
-    }
-    const held = new HeldCredential(obtain, new SteppedClock())
-    const failed = await held.secret().catch((error: Error) => error.message)
-    expect(failed).to.equal('locked')
-    isLocked = false
-    expect(await held.secret()).to.equal('key')
-  })
 })

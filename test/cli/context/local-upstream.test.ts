@@ -16,7 +16,6 @@ import {
 import { perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { makeKey, serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
 describe('the upstream of the embedded service', () => {
@@ -46,16 +45,6 @@ describe('the upstream of the embedded service', () => {
     }
   })
 
-  it('comes from the environment before the configuration, and can be none', async () => {
-    await use()
-    expect((await run(['chat', 'send', 'hi'], { CHATCTL_UPSTREAM: 'none' })).stdout).to.include(
-      'test program',
-    )
-    await run(['config', 'set', 'upstream', 'none'])
-    const env = { CHATCTL_UPSTREAM: server.url }
-    expect((await run(['chat', 'send', 'hi'], env)).stdout).to.equal('I am m1.\n')
-  })
-
   it('gets its key, which no upstream of the environment gets', async () => {
     writeFileSync(join(sandbox.home, 'up.key'), 'sk-canary\n', { mode: 0o600 })
     await use()
@@ -66,21 +55,6 @@ describe('the upstream of the embedded service', () => {
     await run(['chat', 'send', 'hi'], { CHATCTL_UPSTREAM: other.url })
     expect(other.requests.map(({ headers }) => headers.authorization)).to.deep.equal([undefined, undefined])
     await other.close()
-  })
-
-  it('is the default of service run, which a flag overrides', async () => {
-    await use()
-    for (const [args, reply] of [
-      [[], 'I am m1.\n'],
-      [['--upstream', 'none'], /test program/],
-    ] as const) {
-      const service = await serveInProcess(sandbox, args)
-      const env = { CHATCTL_API_KEY: await makeKey(sandbox) }
-      const { stdout } = await run(['chat', 'send', 'hi', '--base-url', service.url], env)
-      if (typeof reply === 'string') expect(stdout).to.equal(reply)
-      else expect(stdout).to.match(reply)
-      await service.stop()
-    }
   })
 
   it('is named with the exact command in the reply of the test program', async () => {

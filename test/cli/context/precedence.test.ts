@@ -88,10 +88,6 @@ describe('the precedence of options', () => {
       expect(list[key]).to.deep.equal([value, 'flag', `--${key.replaceAll('_', '-')}`])
   })
 
-  it('ignores an empty variable', async () => {
-    expect((await rows([], { CHATCTL_TIMEOUT: '' }))['timeout']?.[1]).to.equal('profile')
-  })
-
   it('ignores the default profile if a flag gives a base URL', async () => {
     const list = await rows(['--base-url', 'https://flag.example'])
     expect(list).to.deep.include({

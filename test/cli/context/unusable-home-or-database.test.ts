@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
@@ -76,11 +76,6 @@ describe('a machine with an unusable home or database', () => {
     expectFailure(await run(['service', 'status']), 1, 'is damaged')
     cpSync(`${file}.good`, file)
     expect(await run(['settings', 'get'])).to.include({ exitCode: 0 })
-  })
-
-  it('rejects a directory at the path of the database', async () => {
-    mkdirSync(join(data, 'chatctl.db'), { recursive: true })
-    expectFailure(await run(['chat', 'send', 'hi']), 1, data, 'EISDIR')
   })
 
   it('names the file of CHATCTL_DATABASE_FILE that cannot be used, and --database takes precedence', async () => {

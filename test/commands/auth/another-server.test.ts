@@ -55,17 +55,6 @@ describe('signing in at another authorization server than the one in the profile
     })
   }
 
-  it('fails if the new server has no metadata, and keeps the profile: exit 2', async () => {
-    other.script.metadata = () => undefined
-    const before = profile()
-    const words = ['-p', 'work', '--auth-url', other.url, '--client-id', 'x', '--no-browser']
-    const run = await startLogin(sandbox, words, { stdin: '' }).ended
-    expectFailure(run, 2, '--token-url')
-    expect(run.stderr).not.to.contain('open this address')
-    expect(known.tokenRequests).to.deep.equal([])
-    expect(profile()).to.deep.equal(before)
-  })
-
   for (const [whose, words] of [
     ['of an authorization server', ['-p', 'work', '--client-id', 'x', '--auth-url']],
     ['of a service that may be its own', ['-p', 'new', '--insecure-storage', '--base-url']],

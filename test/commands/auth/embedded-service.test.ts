@@ -1,6 +1,4 @@
-import { join } from 'node:path'
 import { expect } from 'chai'
-import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Browser } from '../../service/oauth/browser.ts'
 import { failing, json, startFaultServer } from '../../support/fault-server.ts'
@@ -66,13 +64,6 @@ describe('signing in to the embedded service', function () {
     expect(models.exitCode, models.stderr).to.equal(0)
   })
 
-  it('fails if the service is unreachable', async () => {
-    const args = ['auth', 'login', '--web', '--base-url', 'http://127.0.0.1:9', '--insecure-storage']
-    const run = await runChatctl(sandbox, args)
-    expect(run).to.include({ exitCode: 69, stdout: '' })
-    expect(run.stderr).to.include('http://127.0.0.1:9')
-  })
-
   it('grants only the requested scope, and an error names the missing scope', async () => {
     expect((await logIn('--profile', 'reader', '--scope', 'settings:read')).exitCode).to.equal(0)
     const inProfile = (...args: string[]) => runChatctl(sandbox, [...args, '--profile', 'reader'])
@@ -80,22 +71,6 @@ describe('signing in to the embedded service', function () {
     const refused = await inProfile('settings', 'set', 'app_name=x')
     expect(refused).to.include({ exitCode: 5 })
     expect(refused.stderr).to.include('write:settings').and.include('with the scope settings:write or admin')
-  })
-
-  it('renews an access token that has expired', async () => {
-    await logIn('--profile', 'lasting')
-    const tokenNow = async () => (await runChatctl(sandbox, ['auth', 'token', '-p', 'lasting'])).stdout.trim()
-    const first = await tokenNow()
-    const store = openSqlite(join(sandbox.home, '.local/share/chatctl'))
-    await store.db
-      .updateTable('oauth_records')
-      .set({ expires_at: 1 })
-      .where('model', '=', 'AccessToken')
-      .execute()
-    await store.close()
-    const profile = await runChatctl(sandbox, ['users', 'profile', '-p', 'lasting', '--jq', '.email'])
-    expect(profile.stdout, profile.stderr).to.equal(`${person.email}\n`)
-    expect(await tokenNow()).not.to.equal(first)
   })
 
   it('leaves one program after three sign-ins, and none after an API key or a logout', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { startAuthorizationServer } from '../../support/authorization-server.ts'
-import { startBearerService, tokensSeen } from '../../support/bearer-service.ts'
+import { startBearerService } from '../../support/bearer-service.ts'
 import {
   changeCredential,
   findCredentials,
@@ -105,17 +105,6 @@ describe('auth logout', () => {
     })
   }
 
-  it('deletes the token if the metadata name no revocation endpoint', async () => {
-    const scripted = await startTokenEndpoint()
-    const house = await startBearerService((token) => scripted.live.has(token))
-    scripted.script.metadata = (document) => ({ ...document, revocation_endpoint: undefined })
-    await signIn(sandbox, { server: scripted, service: house }, [])
-    expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
-    expect(findCredentials(sandbox)).to.deep.equal([])
-    await scripted.close()
-    await house.close()
-  })
-
   const unreadable = [{ version: 2 }, { revocation_endpoint: 'not-a-url' }]
   for (const fields of unreadable)
     it(`deletes a credential with ${JSON.stringify(fields)}, and warns that nothing was revoked`, async () => {
@@ -146,25 +135,6 @@ describe('auth logout', () => {
     expect(findCredentials(sandbox)).to.deep.equal([])
     expect(server.revoked.length).to.be.above(0)
     expect(await run('auth', 'logout', '--all', '--yes')).to.include({ exitCode: 0 })
-  })
-
-  it('is not needed to replace a key with another', async () => {
-    for (const key of ['key-1', 'key-2']) keys.add(key)
-    await storeKey(sandbox, 'key-1', service)
-    await storeKey(sandbox, 'key-2', service)
-    expect(findCredentials(sandbox)).to.have.length(1)
-    expect((await run('auth', 'token')).stdout).to.equal('key-2\n')
-    await run('chat', 'models')
-    expect(tokensSeen(service)).to.deep.equal(['key-1', 'key-2', 'key-2'])
-  })
-
-  it('is not needed to replace a key with a token, or a token with a key', async () => {
-    keys.add('key-1')
-    await storeKey(sandbox, 'key-1', service)
-    await signIn(sandbox, { server, service })
-    expect(readCredential(sandbox).kind).to.equal('oauth')
-    await storeKey(sandbox, 'key-1', service)
-    expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
   })
 
   it('is not caused by a new key that the service refuses: the old key stays', async () => {

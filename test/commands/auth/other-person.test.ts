@@ -68,14 +68,6 @@ describe('a browser sign-in as another user than before', () => {
       expect(await attempt()).to.include({ exitCode: 0 })
     })
   }
-
-  it('can be recognized after a renewal, which keeps the stored user', async () => {
-    server.script.token = [server.tokens({ expires_in: 0 }), server.tokens()]
-    await signIn(sandbox, { server, service }, [])
-    await runChatctl(sandbox, ['users', 'profile'])
-    expect(server.refreshes()).to.have.length(1)
-    expect(readCredential(sandbox).user).to.deep.equal({ id: 'u1', email: 'ada@example.com' })
-  })
 })
 
 describe('a sign-in that grants less than was requested', () => {

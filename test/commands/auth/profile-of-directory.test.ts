@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readProfiles } from '../../support/credential-files.ts'
@@ -51,11 +51,6 @@ describe('a directory with a profile', () => {
     expect(stdout.trim()).to.equal('other')
   })
 
-  it('is stored for a path with an equals sign', async () => {
-    await run(['config', 'set', 'directory.~/a=b=acme'])
-    expect(readProfiles(sandbox)).to.have.nested.property('directories.~/a=b', 'acme')
-  })
-
   it('has the default profile again after config unset', async () => {
     await run(['config', 'unset', 'directory.~/projects/acme/'])
     expect((await profileWith())?.[0]).to.equal('other')
@@ -71,12 +66,6 @@ describe('a directory with a profile', () => {
     const words = 'the profile is "acme", because of the directory ~/projects/acme.'
     expect((await run(['auth', 'list'])).stderr).to.contain(words)
     expect((await run(['auth', 'use', 'third'])).stderr).to.contain(words)
-  })
-
-  it('is found through a symbolic link', async () => {
-    const link = join(sandbox.home, 'link')
-    symlinkSync(acme, link)
-    expect((await profileWith([], { cwd: link }))?.[0]).to.equal('acme')
   })
 
   it('is never set by a file in the directory', async () => {

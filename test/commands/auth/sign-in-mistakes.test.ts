@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../../support/bearer-service.ts'
-import { findCredentials, readProfiles } from '../../support/credential-files.ts'
+import { readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startLogin } from '../../support/login-process.ts'
@@ -84,18 +84,6 @@ describe('signing in with a common mistake', () => {
     const token = async (name: string) =>
       (await runChatctl(sandbox, ['auth', 'token', '-p', name])).stdout.trim()
     expect([await token('a'), await token('b')]).to.deep.equal(['key-a', 'key-c'])
-  })
-
-  it('works with --base-url for auth logout too', async () => {
-    await storeKey(sandbox, 'key-a', service, 'a')
-    const run = await runChatctl(sandbox, ['auth', 'logout', '--base-url', service.url, '--json'])
-    expect(JSON.parse(run.stdout)).to.deep.include({
-      profile: 'a',
-      origin: service.url,
-      signed_out: true,
-      revoked: false,
-    })
-    expect(findCredentials(sandbox)).to.deep.equal([])
   })
 
   it('lists the other profiles if one has an invalid base URL', async () => {

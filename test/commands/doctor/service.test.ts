@@ -188,24 +188,6 @@ describe('doctor on a service', () => {
     expect(found('service').message).to.contain('email')
   })
 
-  it('reports both an unreachable service and a missing credential', async () => {
-    const offline = await diagnose(sandbox, ['--retries', '0'], {
-      env: { CHATCTL_BASE_URL: await deadUrl(), CHATCTL_API_KEY: key },
-    })
-    expect(offline.exitCode).to.equal(69)
-    expect(offline.found('network').status).to.equal('failed')
-    expect(offline.found('network').message).to.contain('connection refused')
-    expect(offline.found('service').status).to.equal('failed')
-
-    const unsigned = await diagnose(sandbox, [], { env: { CHATCTL_BASE_URL: await deadUrl() } })
-    expect(unsigned.exitCode).to.equal(4)
-    expect(unsigned.found('credential').hint).to.contain('CHATCTL_API_KEY')
-    expect(unsigned.found('network').status).to.equal('failed')
-    for (const check of ['service', 'clock', 'quota', 'models']) {
-      expect(unsigned.found(check).status).to.equal('skipped')
-    }
-  })
-
   it('names the proxy in use, without its password', async () => {
     const proxy = await startFaultServer(silent)
     const { host } = new URL(proxy.url)
