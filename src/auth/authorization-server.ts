@@ -149,14 +149,14 @@ async function readMetadata(
   try {
     return await processDiscoveryResponse(issuerOf(document?.issuer, base), response)
   } catch (cause) {
-    throw new Failure(
-      'refused',
-      `The metadata of ${base.origin} is invalid: ${wordsOf(cause, document?.issuer)}`,
-      {
-        advice: [{ code: 'name_issuer' }],
-        cause,
-      },
-    )
+    const isForeign = (cause as { code?: unknown }).code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
+    const why = isForeign
+      ? `it names another issuer, ${String(document?.issuer).slice(0, 200)}`
+      : (cause as Error).message
+    throw new Failure('refused', `The metadata of ${base.origin} is invalid: ${why}`, {
+      advice: [{ code: 'name_issuer' }],
+      cause,
+    })
   }
 }
 
@@ -166,14 +166,4 @@ function issuerOf(named: unknown, base: URL): URL {
   const bare = (url: string) => withoutTrailing(url, '/')
   const issuer = new URL(named)
   return bare(issuer.href) === bare(base.href) ? issuer : base
-}
-
-/** The messages of oauth4webapi are about its parameters. */
-function wordsOf(cause: unknown, issuer: unknown): string {
-  const { code, message } = cause as Error & { code?: string }
-  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
-    return `it names another issuer, ${String(issuer).slice(0, 200)}`
-  }
-  if (code === 'OAUTH_RESPONSE_IS_NOT_JSON') return 'its Content-Type is not JSON'
-  return message.replace('"response" body ', '')
 }

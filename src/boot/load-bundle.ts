@@ -1,11 +1,11 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { Script } from 'node:vm'
 import { Directories } from '../system/files/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../system/files/private-directory.ts'
 import { removeQuietly, replaceFile } from '../system/files/replace-file.ts'
-import { decompress, duplicate } from './code-cache-format.ts'
+import { decompress, duplicate, readDuplicate } from './code-cache-format.ts'
 import { loadNativeAddon } from './native-addon.ts'
-import { ownRoot, readDuplicated, readOwnFile } from './own-files.ts'
+import { ownRoot, readOwnFile } from './own-files.ts'
 import { configureParser, withDefaultFlags } from './v8-flags.ts'
 
 /**
@@ -76,8 +76,7 @@ function compile(name: string, path: string): Compiled {
 function requireFromBundle(id: string): unknown {
   if (id === './contract.cjs') return loadContract()
   if (id.endsWith('.cjs')) return loadBundle(id.slice(2, -'.cjs'.length))
-  // A copy, because the memory of the content is used again.
-  if (id.startsWith('./')) return Buffer.from(readOwnFile(`dist/${id.slice(2)}`))
+  if (id.startsWith('./')) return readOwnFile(`dist/${id.slice(2)}`)
   // Faster than `require`, which checks hooks and caches first.
   return process.getBuiltinModule(id) ?? loadNativeAddon(id)
 }
@@ -146,7 +145,7 @@ const isUnused = (): boolean => Boolean(process.env['NODE_V8_COVERAGE'])
 function readCodeCache(directory: string | undefined, key: string): CodeCache {
   if (directory === undefined) return { isDamaged: false }
   try {
-    const code = readDuplicated(`${directory}/${key}`)
+    const code = readDuplicate(readFileSync(`${directory}/${key}`))
     return code === undefined ? { isDamaged: true } : { code, isDamaged: false }
   } catch {
     return { isDamaged: false }

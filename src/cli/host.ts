@@ -8,11 +8,7 @@ import type { Interruption } from './context/interruption.ts'
 /** This program: a package of files, or one executable file that contains them as assets. */
 export interface Installation {
   readonly isExecutable: boolean
-  /**
-   * Reads a file of the package, such as `package.json`.
-   *
-   * @returns the content, until the next call
-   */
+  /** Reads a file of the package, such as `package.json`. */
   readFile(name: string): Buffer
 }
 

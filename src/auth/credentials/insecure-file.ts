@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  type Stats,
-} from 'node:fs'
+import { lstatSync, readFileSync, rmSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
@@ -16,10 +7,6 @@ import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { removeLeftovers, replaceFile } from '../../system/files/replace-file.ts'
 import { type CredentialOwner, type CredentialStore, digestOf } from './credential-store.ts'
 import { parseStored, type StoredCredential, serialize } from './stored-credential.ts'
-
-/** Windows has neither flag, and access control lists instead of modes. */
-const noFollow = constants.O_NOFOLLOW ?? 0
-const nonBlocking = constants.O_NONBLOCK ?? 0
 
 /**
  * One plain-text file per credential, used only if the user chose it. The mode is 0600 in a 0700 directory,
@@ -90,27 +77,22 @@ export class InsecureFile implements CredentialStore {
   }
 }
 
+/** @returns undefined if there is no such file */
 function readOwnFile(directory: string, path: string): string | undefined {
-  let descriptor: number
   try {
-    demandOurs(directory, lstatSync(directory), 'directory')
-    // Opening a pipe would block.
-    descriptor = openSync(path, constants.O_RDONLY | noFollow | nonBlocking)
+    const ofDirectory = lstatSync(directory, { throwIfNoEntry: false })
+    const ofFile = lstatSync(path, { throwIfNoEntry: false })
+    if (!ofDirectory || !ofFile) return undefined
+    // Nobody else can replace a file in a private directory.
+    demandOurs(directory, ofDirectory, 'directory')
+    demandOurs(path, ofFile, 'file')
+    return readFileSync(path, 'utf8')
   } catch (cause) {
     if (cause instanceof Failure) throw cause
-    const { code } = cause as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    if (code === 'ELOOP') throw unsafe(path, 'is a symbolic link')
     throw new Failure('unauthorized', `Cannot read ${path}: ${describeSystemError(cause)}`, {
       code: 'insecure_file_unreadable',
       cause,
     })
-  }
-  try {
-    demandOurs(path, fstatSync(descriptor), 'file')
-    return readFileSync(descriptor, 'utf8')
-  } finally {
-    closeSync(descriptor)
   }
 }
 

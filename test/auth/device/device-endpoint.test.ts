@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import type { AuthorizationServer } from '../../../src/auth/authorization-server.ts'
 import { requestDeviceCode } from '../../../src/auth/device-sign-in.ts'
 import { Failure } from '../../../src/contract/failure.ts'
-import { stripControls } from '../../../src/terminal/strip-controls.ts'
 
 const server: AuthorizationServer = {
   issuer: 'https://login.example',
