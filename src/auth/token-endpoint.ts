@@ -13,7 +13,7 @@ import { bearer } from '../contract/bearer.ts'
 import type { Clock } from '../system/clock.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { TokenSet } from './credentials/stored-credential.ts'
-import { asFailure } from './token-failure.ts'
+import { asFailure, UnusableResponse } from './token-failure.ts'
 import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
 /** A request for tokens, as a public client without a secret. */
@@ -229,22 +229,15 @@ async function withoutInvalidMembers(response: Response): Promise<Response> {
   }
 }
 
-class ServerError extends Error {
-  readonly status: number
-  constructor(status: number) {
-    super(`answered ${status}`)
-    this.status = status
-  }
-}
-
 export function demandNoServerError({ status }: Response): void {
-  if (status >= 500 || status === 429) throw new ServerError(status)
+  if (status < 500 && status !== 429) return
+  throw new UnusableResponse(`responded ${status}`, status === 429 ? 'rate_limited' : 'server_error', status)
 }
 
 /** Checks that oauth4webapi leaves to its callers: a bearer token, with characters that a header can contain. */
 function demandUsable(answer: TokenEndpointResponse): TokenEndpointResponse {
   if (answer.token_type !== 'bearer')
-    throw new TypeError(`a token of type ${JSON.stringify(answer.token_type)}`)
+    throw new UnusableResponse(`sent a token of type ${JSON.stringify(answer.token_type)}`)
   bearer(answer.access_token)
   if (answer.refresh_token !== undefined) bearer(answer.refresh_token)
   return answer

@@ -1,8 +1,19 @@
 import { ResponseBodyError, WWWAuthenticateChallengeError } from 'oauth4webapi'
-import { Failure } from '../contract/failure.ts'
+import { Failure, type FailureKind } from '../contract/failure.ts'
 
 /** What an endpoint responds with, and its name. */
 type Endpoint = 'token' | 'device authorization'
+
+/** A response that cannot be used, for the end of a sentence: `responded 429`. */
+export class UnusableResponse extends Error {
+  readonly kind: FailureKind
+  readonly status: number | undefined
+  constructor(message: string, kind: FailureKind = 'invalid_response', status?: number) {
+    super(message)
+    this.kind = kind
+    this.status = status
+  }
+}
 
 /** Runs a request to an endpoint. @throws Failure as `tokenFailure` */
 export async function asFailure<T>(
@@ -33,8 +44,8 @@ function tokenFailure(
   endpoint: Endpoint,
 ): unknown {
   const { origin, pathname } = new URL(address)
-  const unusable = (answer: string) =>
-    new Failure('invalid_response', `${what} failed: ${origin} sent ${answer}`, {
+  const unusable = (words: string) =>
+    new Failure('invalid_response', `${what} failed: ${origin} ${words}`, {
       hint: `Check that ${origin}${pathname} is the ${endpoint} endpoint of the service.`,
     })
   if (error instanceof ResponseBodyError) {
@@ -53,20 +64,13 @@ function tokenFailure(
       hint: 'Check the client ID. It must belong to a public client, which has no secret.',
     })
   }
-  const { status } = error as { status?: unknown }
-  if (error instanceof Failure) {
-    // A failure of the client, or of `bearer`: the response contains a token that no header can contain.
-    if (error.kind !== 'refused') return error
-    return unusable('a token with invalid characters')
+  if (error instanceof UnusableResponse) {
+    if (error.kind === 'invalid_response') return unusable(redact(error.message))
+    return new Failure(error.kind, `${what} failed: ${origin} ${error.message}`, { status: error.status })
   }
-  if (status === 429)
-    return new Failure('rate_limited', `${what} failed: ${origin} responded 429`, { status })
-  if (typeof status === 'number') {
-    return new Failure('server_error', `${what} failed: ${origin} responded ${status}`, { status })
-  }
-  if (error instanceof TypeError && /^a token of type/.test(error.message)) {
-    return unusable(redact(error.message))
-  }
+  // `bearer` refuses a token that no header can contain. Others are failures of the client.
+  if (error instanceof Failure)
+    return error.kind === 'refused' ? unusable('sent a token with invalid characters') : error
   const { code, cause } = error as { code?: unknown; cause?: unknown }
   if (typeof code !== 'string' || !code.startsWith('OAUTH_')) return error
   if (cause instanceof Response && refusals.has(cause.status)) {
@@ -75,15 +79,10 @@ function tokenFailure(
     })
   }
   if (cause instanceof Response && cause.status !== 200)
-    return unusable(`the unexpected status ${cause.status}`)
-  return unusable(describe(code, endpoint))
+    return unusable(`sent the unexpected status ${cause.status}`)
+  const isJson = code !== 'OAUTH_RESPONSE_IS_NOT_JSON' && code !== 'OAUTH_PARSE_ERROR'
+  return unusable(`sent a response that is not ${isJson ? `a ${endpoint}` : 'JSON'}`)
 }
 
 /** RFC 6749 section 5.2. Many servers send no reason with them, or a web page. */
 const refusals: ReadonlySet<number> = new Set([400, 401])
-
-function describe(code: string, endpoint: Endpoint): string {
-  if (code === 'OAUTH_RESPONSE_IS_NOT_JSON' || code === 'OAUTH_PARSE_ERROR')
-    return 'a response that is not JSON'
-  return `a response that is not a ${endpoint}`
-}

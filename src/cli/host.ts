@@ -12,81 +12,87 @@ export interface Installation {
   readFile(name: string): Buffer
 }
 
-/**
- * What surrounds one run of a command line. `boot/process-host.ts` makes it of this process; a test
- * makes it of what it likes, as often as it likes in one process.
- */
-export interface Host {
+interface Surroundings {
   readonly installation: Installation
   readonly platform: NodeJS.Platform
   readonly env: NodeJS.ProcessEnv
-  /**
-   * Where relative names of files are looked for; undefined for the working directory of the process,
-   * in which the system finds them as they are named.
-   */
+  /** The directory of relative file names; undefined for the working directory of the process. */
   readonly cwd: string | undefined
+  readonly clock: Clock
+  /** The model servers that chatctl offers if they run on this machine. */
+  readonly modelServers: readonly LocalModelServer[]
+  /** Receives the lines of a log; undefined for stderr. */
+  readonly log: { write(line: string): void } | undefined
+}
+
+interface StandardStreams {
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
-  /** Whether each stream is a terminal, for merely looking at `stdin` of a process opens it. */
+  /** Whether each stream is a terminal. Reading `stdin` itself would open it. */
   readonly isTerminal: Readonly<Record<'stdin' | 'stdout' | 'stderr', boolean>>
   /** Whether stdin is the null device: opening it to read nothing would slow down the start. */
   readonly isStdinNull: boolean
   /** Whether the shell has closed stdout (`>&-`), so that a result would be lost. */
   isStdoutClosed(): boolean
-  /** Aborted when a person or the system ends the run; its reason is an `Interruption`. */
+  /** Called if stdout has no reader any more. If it returns, the run is aborted and ends with 0. */
+  onReaderGone(): void
+}
+
+interface Signals {
+  /** Aborted by a signal that ends the run. Its reason is an `Interruption`. */
   readonly signal: AbortSignal
-  /**
-   * Has a signal, such as that of Ctrl-C, mean something else than the end of the run.
-   * @returns to be called when it means that again
-   */
+  /** Replaces the effect of a signal such as that of Ctrl-C. @returns restores the previous effect */
   takeSignal(signal: Interruption['signal'], taker: () => void): () => void
   /**
-   * Sends the signal of a key that a terminal in raw mode leaves to the program. SIGTSTP goes to the whole job,
+   * Sends the signal of a key that a terminal in raw mode passes to the program. SIGTSTP goes to the whole job,
    * as it does from a terminal. Windows knows only SIGINT.
    */
   raise(signal: 'SIGINT' | 'SIGQUIT' | 'SIGTSTP'): void
-  /**
-   * Calls `resume` whenever a suspended process is continued.
-   * @returns stops that
-   */
+  /** Calls `resume` each time a suspended process continues. @returns stops that */
   onContinue(resume: () => void): () => void
-  /**
-   * Calls `cleanup` where the process ends before the run does.
-   * @returns withdraws it
-   */
-  onExit(cleanup: (exitCode: number) => void): () => void
-  /** Is told that stdout has no reader any more. Where it returns, the run is aborted and ends with 0. */
-  onReaderGone(): void
-  /** Gives the work that is under way so many ms to end in good order; a second signal ends it at once. */
+  /** Sets the grace period in ms after a signal. A second signal ends the process immediately. */
   allowGrace(ms: number): void
+}
+
+interface ProcessEnd {
+  /** Calls `cleanup` if the process ends before the run does. @returns withdraws it */
+  onExit(cleanup: (exitCode: number) => void): () => void
   /**
-   * Says that something may not end by itself: a native call on another thread, or, where `stop` can
-   * end it, another process.
-   * @returns to be called when it has ended
+   * Registers work that may not end by itself: a native call on another thread, or another process, which `stop`
+   * ends.
+   *
+   * @returns the function to call when the work has ended
    */
   untilEnded(stop?: () => void): () => void
+}
+
+interface Engine {
   /**
-   * For work on any amount of data: has memory kept small at the price of some speed.
+   * Keeps the heap small, at the cost of speed: for work on any amount of data.
    *
-   * @param most what matters most (default: memory). With `speed`, memory grows a little with the amount of data.
+   * @param most what has priority (default: memory). With `speed`, the heap grows a little with the data.
    */
   keepHeapSmall(most?: 'memory' | 'speed'): void
-  /** Says before the first connection that the service will be asked for a streamed reply. */
+  /** Called before the first connection if the service will be asked for a streamed reply. */
   expectStreamedReply(): void
-  /** The model servers that chatctl offers to a person if they run on this machine. */
-  readonly modelServers: readonly LocalModelServer[]
-  readonly clock: Clock
-  /** Takes the lines of a log; undefined for descriptor 2. */
-  readonly log: { write(line: string): void } | undefined
+}
+
+interface Desktop {
   openKeychain(options: Pick<KeychainOptions, 'timeout' | 'onWait' | 'mayAsk'>): CredentialStore
-  /** Whether a browser can probably be opened: there is a display, or the person has named a browser. */
+  /** Whether a browser can probably be opened: there is a display, or the environment names a browser. */
   readonly hasDisplay: boolean
-  /** @returns whether a browser was opened. Pending while it runs, where it is its own launcher. */
+  /** @returns whether a browser was opened. Pending while the browser runs, if its command does not return earlier. */
   openBrowser(url: string): Promise<boolean>
 }
 
-/** The path by which the system finds what a person names. */
+/**
+ * The environment of one run of a command line. `boot/process-host.ts` creates it from this process. A test can create
+ * any number of them in one process.
+ */
+export interface Host extends Surroundings, StandardStreams, Signals, ProcessEnd, Engine, Desktop {}
+
+/** The path of a file name on the command line. */
 export function resolvePath({ cwd }: Pick<Host, 'cwd'>, name: string): string {
   return cwd === undefined || name === '' ? name : resolve(cwd, name)
 }

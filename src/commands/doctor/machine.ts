@@ -36,27 +36,13 @@ export function examineModes({ context: { directories } }: Doctor): Examined[] {
     ...filesIn(credentials),
     ...filesIn(sessions),
   ]
-  const wide = [...privateDirectories.filter(isWide), ...files.filter(isWide)]
+  const wide = [...privateDirectories, ...files].filter(isWide)
   if (wide.length === 0) return [ok('permissions', 'only you can read the files of chatctl')]
-  const wideDirectories = wide.filter((path) => privateDirectories.includes(path))
-  const wideFiles = wide.filter((path) => !privateDirectories.includes(path))
-  const commands = [
-    ...(wideDirectories.length > 0
-      ? [['chmod 700', ...wideDirectories.map((path) => quoteWord(path))].join(' ')]
-      : []),
-    ...(wideFiles.length > 0
-      ? [['chmod 600', ...wideFiles.slice(0, maxNamed).map((path) => quoteWord(path))].join(' ')]
-      : []),
-  ]
+  const shown = wide.slice(0, maxNamed)
   const more = wide.length > maxNamed ? ` and ${wide.length - maxNamed} more` : ''
-  const named = wide.slice(0, maxNamed).join(', ')
-  return [
-    warning(
-      'permissions',
-      `Other users can access ${named}${more}`,
-      `Restrict access with: ${commands.join('; ')}`,
-    ),
-  ]
+  const command = `chmod go-rwx ${shown.map((path) => quoteWord(path)).join(' ')}`
+  const message = `Other users can access ${shown.join(', ')}${more}`
+  return [warning('permissions', message, `Restrict access with: ${command}`)]
 }
 
 function filesIn(directory: string): string[] {
@@ -113,13 +99,7 @@ export function examineCache({ context }: Doctor): Examined[] {
   if (isOursAlone(directory)) return [ok('cache', directory)]
   const words = `${directory} is writable by other users and therefore not used, ${slower}`
   // Files from another user would still be there after a change of the mode.
-  if (isOpen(directory)) return [warning('cache', words, `Remove it with: rm -r ${quoteWord(directory)}`)]
-  return [warning('cache', words, 'Set XDG_CACHE_HOME to a directory that only you can write to.')]
-}
-
-function isOpen(directory: string): boolean {
-  const { uid, mode } = lstatSync(directory)
-  return uid === process.getuid?.() && (mode & 0o022) !== 0
+  return [warning('cache', words, `Remove it with: rm -r ${quoteWord(directory)}`)]
 }
 
 /** The directory itself, or the nearest one above it that exists. */
