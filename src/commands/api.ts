@@ -105,11 +105,7 @@ export default class Api extends BaseCommand {
     const check = target.method === 'PATCH' ? ` with: ${commandFor(context, 'api', 'GET', target.path)}` : ''
     const hint = `Check the effect before you send the request again${check}`
     const response = await this.change(
-      client.send({
-        ...target,
-        headers: parseHeaders(flags.header ?? []),
-        ...(body === undefined ? {} : { body }),
-      }),
+      client.send({ ...target, headers: parseHeaders(flags.header ?? []), body }),
       hint,
     )
     if (flags.include) await showHead(response, context)
@@ -196,10 +192,10 @@ async function readRequestBody(
   const text = await readData(source.data, context)
   try {
     JSON.parse(text)
+    return text
   } catch (cause) {
     throw new Failure('refused', `The request body is not valid JSON: ${(cause as Error).message}`, { cause })
   }
-  return text
 }
 
 function readData(data: string, context: Context): Promise<string> | string {

@@ -171,22 +171,6 @@ describe('chatctl api', () => {
       expect((await run(['/v1/x'], echo)).stdout).to.equal('who is "Bearer [redacted]"?\r\n')
     })
 
-    it('is not asked for if the request body is nested too deeply', async () => {
-      const levels = 5000
-      const body = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
-      for (const more of [[], ['--dry-run']]) {
-        const { exitCode, stderr } = await run(
-          ['PATCH', '/v1/settings', '--data', '-', ...more],
-          json(200, {}),
-          {
-            stdin: body,
-          },
-        )
-        expect(stderr).to.contain('nested deeper than 500 levels')
-        expect(exitCode).to.equal(2)
-      }
-    })
-
     it('removes nested secrets that were sent from a body that repeats them', async () => {
       const echo: Behavior = (request, ...rest) => answer(422, {}, `no: ${request.body}`)(request, ...rest)
       const body = '{"smtp":{"apiKey":"canary-1","list":[{"password":"canary-2"}]},"name":"Ada"}'
@@ -229,13 +213,6 @@ describe('chatctl api', () => {
         json(200, {}),
       )
       expect(server.requests[0]?.body).to.equal('{"a":{"b":"c","n":1.0},"x.y":"z","l":["1"]}')
-    })
-
-    it('sends nothing if two contradict each other, and names both', async () => {
-      const { exitCode, stderr } = await run(['POST', '/v1/x', '-F', 'a=1', '-F', 'a.b=2'], json(200, {}))
-      expect(exitCode).to.equal(2)
-      expect(stderr).to.contain('Two keys contradict each other: a and a.b')
-      expect(server.requests).to.deep.equal([])
     })
   })
 
@@ -320,10 +297,8 @@ describe('chatctl api', () => {
     const refused: [string[], string][] = [
       [['/v1/users'], 'The only documented endpoint with pages is GET /api/chat/history'],
       [['POST', path], 'The only documented endpoint with pages is GET /api/chat/history'],
-      [[`${path}?role=user`], 'The query parameter "role" cannot be used with --paginate'],
-      [[`${path}?limit=0`], 'The limit "0" in the query is not a positive integer'],
-      [[`${path}?limit=x`], 'The limit "x" in the query is not a positive integer'],
-      [[`${path}?limit=1&limit=2`], 'The query has limit twice'],
+      [[`${path}?role=user`], 'The query parameter role=user cannot be used with --paginate'],
+      [[`${path}?limit=0`], 'The query parameter limit=0 cannot be used with --paginate'],
       [[path, '-i'], '--include'],
       [[path, '-H', 'x: y'], '--header'],
     ]

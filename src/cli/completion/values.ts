@@ -212,30 +212,18 @@ async function suggestConfigurationKeys(live: LiveValues): Promise<Suggestions> 
   return { candidates: [...known, ...open] }
 }
 
+/** The values are those of the flag with the same name. */
 async function suggestConfigurationValues(
   key: string,
   line: TypedLine,
   live: LiveValues,
 ): Promise<Suggestions> {
-  if (key === 'model' || key.startsWith('alias.')) return suggestModels(line, live)
-  if (key === 'default_profile' || key.startsWith('directory.')) return suggestProfiles(live)
-  switch (key) {
-    case 'output': {
-      const { defaultFormats } = await import('../../config/output-formats.ts')
-      return candidates(defaultFormats)
-    }
-    case 'save':
-    case 'notify':
-      return candidates(['on', 'off'])
-    case 'redirect_host':
-      return candidates(loopbackHosts)
-    case 'upstream':
-      return candidates(upstreamNames)
-    case 'upstream_key_file':
-      return files
-    default:
-      return nothing
-  }
+  if (key === 'save' || key === 'notify') return candidates(['on', 'off'])
+  if (key === 'upstream_key_file') return files
+  if (key === 'output') return candidates((await import('../../config/output-formats.ts')).defaultFormats)
+  const [group = ''] = key.split('.')
+  const names: Record<string, string> = { alias: 'model', directory: 'profile', default_profile: 'profile' }
+  return byFlag[names[group] ?? key.replaceAll('_', '-')]?.('', line, live) ?? nothing
 }
 
 /** The paths of the interface for this method, up to the first placeholder. */

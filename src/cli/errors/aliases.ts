@@ -11,7 +11,6 @@ export const aliases: Readonly<Record<string, string>> = {
   '* ls': 'list',
   '* show': 'get',
   '* view': 'get',
-  '* describe': 'get',
   '* add': 'create',
   '* new': 'create',
   '* edit': 'update',
@@ -32,10 +31,6 @@ export const aliases: Readonly<Record<string, string>> = {
   whoami: 'auth status',
   'auth whoami': 'auth status',
   'auth switch': 'auth use',
-  profiles: 'auth list',
-  'config get-contexts': 'auth list',
-  'config current-context': 'auth status',
-  'config use-context': 'auth use',
   'config get': 'config list',
 
   ask: 'chat send',
@@ -47,13 +42,9 @@ export const aliases: Readonly<Record<string, string>> = {
   'chat list': 'chat sessions',
   sessions: 'chat sessions',
   models: 'chat models',
-  'list models': 'chat models',
   'chat history': 'history list',
   'chat search': 'history search',
   'chat export': 'history export',
-  'chat prompts create': 'chat prompts set',
-  'chat prompts get': 'chat prompts show',
-  pull: 'The API of the service cannot download models. List the models with: chatctl chat models',
   logs: 'Show past messages with: chatctl history list. Show the changes that were sent from this machine with: chatctl activity. Show the audit log of the embedded service with: chatctl service audit',
 
   plan: 'settings diff',
@@ -74,14 +65,12 @@ export const aliases: Readonly<Record<string, string>> = {
   'users export': noUserSearch,
   'users permissions get': noPermissionRead,
   'users permissions list': noPermissionRead,
-  'users settings get': 'users profile',
 
   serve: 'service run',
   keys: 'service keys',
   'service start': 'service run',
   'service stop':
     'Stop the embedded service with Ctrl-C or SIGTERM. Show its status with: chatctl service status',
-  'service logs': 'service audit',
   'service keys delete': 'service keys revoke',
 
   '-v': '--version',
@@ -92,12 +81,10 @@ export const aliases: Readonly<Record<string, string>> = {
   '--auto-approve': '--yes',
   '--force': '--yes',
   '--yes': 'This command has no confirmation prompt.',
-  '--template': '--prompt',
   'users get --email':
     'The API of the service cannot find a user by email address. Show a user by ID with: chatctl users get ID.',
   'users update --password':
     'The API of the service cannot change a password. For the embedded service, set one with: chatctl service users reset EMAIL.',
-  'auth status --show-token': 'Print the token with: chatctl auth token.',
   'api --method': 'The method is an argument: chatctl api METHOD PATH.',
 }
 

@@ -1,6 +1,6 @@
 import type { Failure } from '../../contract/failure.ts'
 import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
-import { assignment, quoteWord } from '../command-line.ts'
+import { commandLine } from '../command-line.ts'
 import {
   type Connection,
   commandForConnection,
@@ -81,31 +81,15 @@ function sayPrefix(message: string, prefix: string): string {
 
 function correctionOf(prefix: string, { baseUrl = '', baseUrlFrom, profile }: Connection): string {
   const corrected = withoutTrailing(baseUrl.trim(), '/').slice(0, -prefix.length)
-  const ofProfile = profile === undefined ? '' : ` --profile ${quoteWord(profile)}`
-  switch (baseUrlFrom) {
-    case 'login':
-      return `Sign in with: chatctl auth login${ofProfile} --base-url ${quoteWord(corrected)}`
-    case 'environment':
-      return `Correct the base URL with: ${assignment('CHATCTL_BASE_URL', corrected)}`
-    case 'profile':
-      return `Correct the base URL with: chatctl config set base_url ${quoteWord(corrected)}${ofProfile}`
-    default:
-      return `Run the command again with: --base-url ${quoteWord(corrected)}`
-  }
+  if (baseUrlFrom !== 'profile' || profile === undefined) return `Use this base URL: ${corrected}`
+  return `Correct the base URL with: ${commandLine('config', 'set', 'base_url', corrected, '--profile', profile)}`
 }
 
-function hintOfStatus(
-  { code, status, request }: Failure,
-  connection: Connection | undefined,
-): string | undefined {
+function hintOfStatus({ code, status }: Failure, connection: Connection | undefined): string | undefined {
   if (code === 'model_not_found' && connection) {
     return `List the models with: ${commandForConnection(connection, 'chat', 'models')}`
   }
   if (status === 401) return connection?.refusalHint
-  // Other services look users up by email.
-  if (status === 404 && request !== undefined && /\/users\/[^/]*%40/i.test(request.url)) {
-    return 'Use the ID of the user, which chatctl users create prints. The API of the service cannot find a user by email address.'
-  }
   if (status === 403 && connection?.baseUrl !== undefined) {
     return `Check who is signed in with: ${commandForConnection(connection, 'auth', 'status')}`
   }

@@ -73,9 +73,9 @@ interface BulkOptions {
   /** What is counted, in the singular. */
   noun: string
   /** Undefined if the total is not known. */
-  total: number | undefined
+  total?: number | undefined
   /** The ms that so many rows will still take at so many a second. */
-  estimate(rows: number, perSecond: number): number
+  estimate?(rows: number, perSecond: number): number
 }
 
 /** Interval between two updates of the rate and of a pause, in ms. */
@@ -145,7 +145,7 @@ export class BulkProgress {
     const settled = settledIn(this.#counts)
     const perSecond = ((settled - this.#start.settled) * 1000) / Math.max(1, now - this.#start.at)
     const left =
-      total === undefined || perSecond === 0 ? undefined : estimate(Math.max(0, total - settled), perSecond)
+      total === undefined || perSecond === 0 ? undefined : estimate?.(Math.max(0, total - settled), perSecond)
     const pause = this.#pause && { ...this.#pause, ms: this.#pause.until - now }
     return describeBulk({ noun, total, counts: this.#counts, perSecond, left, pause })
   }
@@ -182,53 +182,6 @@ export function describeBulk({ noun, total, counts, perSecond, left, pause }: Bu
   if (perSecond > 0) parts.push(`${perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`)
   if (left !== undefined && Number.isFinite(left)) parts.push(`${roundDuration(Math.max(1000, left))} left`)
   return parts.join(', ')
-}
-
-/** How far an export is: how many messages, how fast, back to when. */
-export class ExportProgress {
-  readonly #line: ProgressLine
-  readonly #since: number | undefined
-  readonly #startedAt: number
-  #messages = 0
-  #earlier = 0
-  #newest: number | undefined
-
-  /** @param since time in ms at which the export ends; undefined for the whole history */
-  constructor(output: Output, since: number | undefined) {
-    this.#line = new ProgressLine(output)
-    this.#since = since
-    this.#startedAt = this.#line.now()
-  }
-
-  /** @param messages of an earlier run */
-  goOn(messages: number): void {
-    this.#earlier = messages
-  }
-
-  /** @param oldest ms, of the page that was read */
-  read({ messages, oldest }: { messages: number; oldest: number | undefined }): void {
-    this.#messages += messages
-    this.#newest ??= oldest
-    this.#line.show(() => {
-      const rate = Math.round((this.#messages * 1000) / Math.max(1, this.#line.now() - this.#startedAt))
-      const back = oldest === undefined ? '' : `, back to ${new Date(oldest).toISOString().slice(0, 10)}`
-      return `${countOf(this.#earlier + this.#messages, 'message')}, ${rate}/s${back}`
-    }, this.#part(oldest))
-  }
-
-  write(messages: number, total: number): void {
-    this.#line.show(() => `writing ${countOf(total, 'message')}`, messages / total)
-  }
-
-  end(): void {
-    this.#line.end()
-  }
-
-  /** Messages come evenly enough for time to measure them. */
-  #part(oldest: number | undefined): number | undefined {
-    if (this.#since === undefined || oldest === undefined || this.#newest === undefined) return undefined
-    return (this.#newest - oldest) / Math.max(1, this.#newest - this.#since)
-  }
 }
 
 const frames = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'

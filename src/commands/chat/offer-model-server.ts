@@ -3,8 +3,6 @@ import { Failure } from '../../contract/failure.ts'
 import { noUpstream } from '../../contract/upstream-address.ts'
 import { countOf } from '../../view/format/count.ts'
 
-type DetectedModelServer = Awaited<ReturnType<Context['embedded']['detectModelServers']>>[number]
-
 /**
  * Offers once to use a model server that runs on this machine, and remembers the choice. Does nothing in a
  * non-interactive run, with JSON output, or if an upstream was chosen before, also `none`.
@@ -14,9 +12,11 @@ export async function offerModelServer(context: Context): Promise<void> {
   if (context.target().kind !== 'local' || context.dryRun) return
   if (!prompter.canAsk || output.isJson || output.isQuiet || host.modelServers.length === 0) return
   if (context.embedded.upstream().source !== 'default') return
-  const [first, ...others] = await context.embedded.detectModelServers()
+  const [first] = await context.embedded.detectModelServers()
   if (!first) return
-  const chosen = await choose(context, first, others)
+  const { name, models, upstream } = first
+  const agreed = await prompter.agree(`${name} is running here with ${countOf(models, 'model')}. Use it?`)
+  const chosen = agreed ? upstream : noUpstream
   try {
     await context.embedded.rememberUpstream(chosen)
   } catch (error) {
@@ -27,28 +27,7 @@ export async function offerModelServer(context: Context): Promise<void> {
   }
   output.notice(
     chosen === noUpstream
-      ? `chatctl will not ask again. Use a model server later with: chatctl config set upstream=${first.upstream}`
+      ? `chatctl will not ask again. Use a model server later with: chatctl config set upstream=${upstream}`
       : `Replies come from ${chosen} from now on. Change that with: chatctl config set upstream=none`,
   )
-}
-
-async function choose(
-  { prompter }: Context,
-  first: DetectedModelServer,
-  others: readonly DetectedModelServer[],
-): Promise<string> {
-  if (others.length === 0) {
-    const agreed = await prompter.agree(`${describe(first)}. Use it?`)
-    return agreed ? first.upstream : noUpstream
-  }
-  const choices = [first, ...others].map((server): [string, string] => [describe(server), server.upstream])
-  return prompter.choose(
-    'Which model server should reply?',
-    { ...Object.fromEntries(choices), 'None of them': noUpstream },
-    'chatctl config set upstream=NAME',
-  )
-}
-
-function describe({ name, models }: DetectedModelServer): string {
-  return `${name} is running here with ${countOf(models, 'model')}`
 }

@@ -4,13 +4,11 @@ import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { sharedFlags } from '../../cli/flags/shared-flags.ts'
-import { ExportProgress } from '../../cli/output/progress.ts'
-import { describeFaults } from '../../cli/output/show-response.ts'
 import { formatOfExtension } from '../../config/output-formats.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/format/count.ts'
 import { pastFlag } from '../service/service-flags.ts'
-import { ambiguousTimes } from './page-through-history.ts'
+import { ambiguousTimes, reportFetch } from './page-through-history.ts'
 
 const formats = ['jsonl', 'json', 'markdown', 'html'] as const
 
@@ -64,7 +62,7 @@ export default class HistoryExport extends BaseCommand {
     const client = await context.connect()
     const { exportHistory } = await import('../../history/export-history.ts')
     context.host.keepHeapSmall('speed')
-    const progress = new ExportProgress(output, since)
+    const { progress, ...report } = reportFetch(output)
     let isUnsure = false
     try {
       const written = await exportHistory({
@@ -79,20 +77,13 @@ export default class HistoryExport extends BaseCommand {
         isStdoutClosed: () => context.streams.isUnread,
         onExit: context.host.onExit,
         writeToStdout: (bytes) => output.showBytes(bytes),
-        onResume: (messages) => {
-          progress.goOn(messages)
-          output.notice(`Resuming after ${countOf(messages, 'message')} of an earlier run.`)
-        },
-        onRestart: () =>
-          output.notice('The service cannot continue from there. Fetching all messages again.'),
-        onFirstResponse: async ({ faults }) => {
-          if (faults.length > 0) await output.warn(describeFaults(faults))
-        },
-        onPage: (page) => progress.read(page),
+        ...report,
+        onResume: (messages) =>
+          output.notice(`Resuming after ${countOf(messages, 'message')} of an earlier run.`),
         onAmbiguousTime: () => {
           isUnsure = true
         },
-        onWritten: (messages, total) => progress.write(messages, total),
+        onWritten: () => progress.end(),
         onKept: (messages) => {
           progress.end()
           output.notice(`${countOf(messages, 'message')} saved. To resume, run the same command.`)
@@ -122,9 +113,8 @@ async function noteOwnConversations(
   }).map((session) => session.id)
   const [first] = own
   if (first === undefined) return
-  const more = own.length > 5 ? `, … (${commandLine('chat', 'sessions', '--fields', 'id,mode')})` : ''
   output.notice(
-    `This export lacks messages of ${countOf(own.length, 'conversation')}, which only this machine stores: ${own.slice(0, 5).join(', ')}${more}. Export ${own.length === 1 ? 'it' : 'one'} with: ${commandLine('chat', 'show', first, '-o', format)}`,
+    `This export lacks messages of ${countOf(own.length, 'conversation')}, which only this machine stores. List them with: chatctl chat sessions --fields id,mode. Export one with: ${commandLine('chat', 'show', first, '-o', format)}`,
   )
 }
 

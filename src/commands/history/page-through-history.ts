@@ -1,7 +1,11 @@
 import type { Context } from '../../cli/context/context.ts'
+import type { Output } from '../../cli/output/output.ts'
+import { BulkProgress } from '../../cli/output/progress.ts'
+import { describeFaults } from '../../cli/output/show-response.ts'
 import type { Client } from '../../client/client.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { Fault } from '../../contract/faults.ts'
 import type { HistoryMessage, HistoryQuery } from '../../contract/resources/conversation.ts'
 import { historyView } from '../../view/chat/chat.ts'
 import { documentView } from '../../view/format/value.ts'
@@ -10,6 +14,23 @@ import type { View } from '../../view/format/view.ts'
 /** The warning about an ambiguous order. */
 export const ambiguousTimes =
   'More messages have the same time than fit on one page of the service, so some of them may be missing.'
+
+/** The progress and the notices of a command that fetches the history. */
+export function reportFetch(output: Output) {
+  const progress = new BulkProgress(output, { noun: 'message' })
+  let done = 0
+  return {
+    progress,
+    onFirstResponse: async ({ faults }: { faults: readonly Fault[] }) => {
+      if (faults.length > 0) await output.warn(describeFaults(faults))
+    },
+    onPage: ({ messages }: { messages: number }) => {
+      done += messages
+      progress.update({ done, failed: 0, unknown: 0 })
+    },
+    onRestart: () => output.notice('The service cannot continue from there. Fetching all messages again.'),
+  }
+}
 
 /** As `history export` requests it: the maximum of most services. */
 const pageSize = 100
@@ -29,22 +50,16 @@ export function readPagedQuery({ method, path }: { method: string; path: string 
     })
   }
   const query: Record<string, string | number> = { limit: pageSize }
-  const given = new URLSearchParams(search)
-  for (const [key, value] of given) {
-    if (given.getAll(key).length > 1) throw new Failure('usage', `The query has ${key} twice`)
+  for (const [key, value] of new URLSearchParams(search)) {
     if (key === 'limit' && /^[1-9]\d*$/.test(value)) query[key] = Number(value)
     else if (key === 'context_id' || key === 'before') query[key] = value
-    else throw invalidParameter(key, value)
+    else {
+      throw new Failure('usage', `The query parameter ${key}=${value} cannot be used with --paginate`, {
+        hint: 'Use context_id, limit, and before, or omit --paginate.',
+      })
+    }
   }
   return query
-}
-
-function invalidParameter(key: string, value: string): Failure {
-  if (key === 'limit')
-    return new Failure('usage', `The limit "${value}" in the query is not a positive integer`)
-  return new Failure('usage', `The query parameter "${key}" cannot be used with --paginate`, {
-    hint: 'Use context_id, limit, and before, or omit --paginate.',
-  })
 }
 
 /** Documented columns; JSON has the whole messages. */

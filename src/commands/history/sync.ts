@@ -1,13 +1,12 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { ExportProgress } from '../../cli/output/progress.ts'
-import { describeFaults } from '../../cli/output/show-response.ts'
 import type { Client } from '../../client/client.ts'
 import { profileNameOf } from '../../config/configuration-file.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/format/count.ts'
 import { syncedHistoryView } from '../../view/history.ts'
+import { ambiguousTimes, reportFetch } from './page-through-history.ts'
 
 export default class HistorySync extends BaseCommand {
   static override summary = 'Update the mirror of the history, for history search'
@@ -38,7 +37,7 @@ export default class HistorySync extends BaseCommand {
     const client = await context.connect()
     const { syncHistory } = await import('../../history/sync-history.ts')
     context.host.keepHeapSmall('speed')
-    const progress = new ExportProgress(output, undefined)
+    const { progress, ...report } = reportFetch(output)
     try {
       const { facts, path, added, removed, mayLack } = await syncHistory({
         directories: context.directories,
@@ -47,21 +46,16 @@ export default class HistorySync extends BaseCommand {
         history: client.history,
         isFull: flags.full === true,
         findUser: () => findUser(client),
-        onFirstResponse: async ({ faults }) => {
-          if (faults.length > 0) await output.warn(describeFaults(faults))
-        },
-        onPage: (page) => progress.read(page),
+        ...report,
         onResume: (messages) =>
           output.notice(`Resuming an interrupted sync. The mirror has ${countOf(messages, 'message')}.`),
-        onRestart: () =>
-          output.notice('The service cannot continue from there. Fetching all messages again.'),
         onKept: (messages) => {
           progress.end()
           output.notice(`The mirror has ${countOf(messages, 'message')}. To continue, run the same command.`)
         },
       })
       progress.end()
-      if (mayLack) await output.warn(hidden)
+      if (mayLack) await output.warn(ambiguousTimes)
       await output.show(syncedHistoryView, {
         messages: facts.messages,
         added,
@@ -77,9 +71,6 @@ export default class HistorySync extends BaseCommand {
     }
   }
 }
-
-const hidden =
-  'More messages have the same time than fit on one page of the service, so some of them may be missing.'
 
 /** Some keys may read the history but not the profile. Then the mirror belongs to the profile name alone. */
 async function findUser(client: Client): Promise<string | undefined> {

@@ -52,14 +52,6 @@ describe('a model server that runs on this machine', () => {
     expect((await runChatctl(sandbox, ['config', 'get', 'upstream'])).stdout).to.equal('none\n')
   })
 
-  it('is one of a list if several run', async () => {
-    const other = await startModelServer(['other'])
-    const both = [ollama(), { ...ollama(other.url), name: 'LM Studio' }]
-    const run = await runInTerminal('\u001b[B\r', { modelServers: both, question: /LM Studio/ })
-    expect(run.stdout).to.include('LM Studio is running here with 1 model').and.to.include('I am other.')
-    await other.close()
-  })
-
   it('is offered by chat complete too', async () => {
     const { stdout } = await runInTerminal('\r', { args: ['chat', 'complete', 'hi'] })
     expect(stdout).to.include('Use it?').and.to.include('I am m1.')
