@@ -36,7 +36,6 @@ export const cases: readonly Case[] = [
     args: ['api', 'POST', '/v1/users', '--data', JSON.stringify({ name: 'Ada', password })],
     request: { method: 'POST', path: '/v1/users', body: { name: 'Ada', password: '[redacted]' } },
   },
-  { command: 'api', args: ['api', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
   { command: 'api', args: ['api', 'GET', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
   {
     command: 'chat:send',
@@ -48,29 +47,10 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    command: 'chat:send',
-    args: ['chat', 'send', 'Hello', '--no-stream'],
-    request: { method: 'POST', path: '/api/chat/send', body: { message: 'Hello' } },
-  },
-  {
-    command: 'chat:send',
-    args: ['chat', 'send', '--prompt', 'translate', '--var', 'language=French', 'Hello'],
-    request: {
-      method: 'POST',
-      path: '/api/chat/send',
-      body: { message: 'Translate to French:\n\nHello', stream: true },
-    },
-  },
-  {
     command: 'chat:prompts:set',
     args: ['chat', 'prompts', 'set', 'review'],
     stdin: 'Review this:',
     change: { name: 'review', replaced: true, path: '~/.config/chatctl/prompts/review.md' },
-  },
-  {
-    command: 'chat:prompts:delete',
-    args: ['chat', 'prompts', 'delete', 'review', 'commit'],
-    change: { delete: ['review', 'commit'] },
   },
   {
     command: 'chat:complete',
@@ -79,24 +59,6 @@ export const cases: readonly Case[] = [
       method: 'POST',
       path: '/v1/chat/completions',
       body: { messages: [{ role: 'user', content: 'Review this change:\n\nHello' }], temperature: 1 },
-    },
-  },
-  {
-    command: 'chat:complete',
-    args: ['chat', 'complete', 'Hello', '--max-tokens', '5'],
-    request: {
-      method: 'POST',
-      path: '/v1/chat/completions',
-      body: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 },
-    },
-  },
-  {
-    command: 'settings:set',
-    args: ['settings', 'set', 'theme.mode=dark', 'features.chat=off'],
-    request: {
-      method: 'PATCH',
-      path: '/v1/settings',
-      body: { theme: { mode: 'dark' }, features: { chat: false } },
     },
   },
   {
@@ -116,11 +78,6 @@ export const cases: readonly Case[] = [
     request: { method: 'PATCH', path: '/v1/settings', body: { app_name: 'New' } },
   },
   {
-    command: 'settings:api:set',
-    args: ['settings', 'api', 'set', '--rate-limiting', 'off'],
-    request: { method: 'POST', path: '/v1/settings/api', body: { rate_limiting: { enabled: false } } },
-  },
-  {
     command: 'users:create',
     args: ['users', 'create', '--email', 'ada@example.com', '--password-stdin'],
     stdin: password,
@@ -128,26 +85,6 @@ export const cases: readonly Case[] = [
       method: 'POST',
       path: '/v1/users',
       body: { email: 'ada@example.com', password: '[redacted]' },
-    },
-  },
-  {
-    command: 'users:create',
-    args: ['users', 'create', '--generate-password'],
-    request: { method: 'POST', path: '/v1/users', body: { password: '[redacted]' } },
-  },
-  {
-    command: 'users:update',
-    args: ['users', 'update', 'a b', '--name', 'Ada'],
-    request: { method: 'PATCH', path: '/v1/users/a%20b', body: { name: 'Ada' } },
-  },
-  {
-    command: 'users:permissions:assign',
-    // Spaces around a role are ignored, as in a file.
-    args: ['users', 'permissions', 'assign', 'u1', 'read:chat', '--role', ' editor'],
-    request: {
-      method: 'POST',
-      path: '/v1/users/u1/permissions',
-      body: { permissions: ['read:chat'], role: 'editor' },
     },
   },
   {
@@ -178,11 +115,6 @@ export const cases: readonly Case[] = [
         },
       ],
     },
-  },
-  {
-    command: 'users:settings:set',
-    args: ['users', 'settings', 'set', '--notification', 'email=off'],
-    request: { method: 'PUT', path: '/api/user/settings', body: { notifications: { email: false } } },
   },
   {
     command: 'auth:login',

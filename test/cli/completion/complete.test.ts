@@ -191,33 +191,6 @@ describe('chatctl autocomplete', function () {
     })
   }
 
-  it('prints the same script with an invalid configuration, because shells source it at startup', async () => {
-    const { stdout: script } = await runChatctl(sandbox, ['autocomplete', 'bash'])
-    const broken = join(sandbox.home, 'broken')
-    mkdirSync(join(broken, 'chatctl'), { recursive: true })
-    writeFileSync(join(broken, 'chatctl', 'config.json'), 'invalid')
-    for (const env of [
-      { XDG_CONFIG_HOME: broken },
-      { XDG_CONFIG_HOME: '/dev/null' },
-      { CHATCTL_PROFILE: 'gone' },
-      { CHATCTL_TIMEOUT: 'soon', CHATCTL_OUTPUT: 'xml', CHATCTL_JQ: '.[' },
-    ]) {
-      const printed = await runChatctl(sandbox, ['autocomplete', 'bash'], { env })
-      expect(printed, JSON.stringify(env)).to.deep.equal({ exitCode: 0, stdout: script, stderr: '' })
-    }
-  })
-
-  it('prints a PowerShell completer whose brackets are balanced', async () => {
-    const { stdout } = await runChatctl(sandbox, ['autocomplete', 'powershell'])
-    expect(stdout).to.match(/^Register-ArgumentCompleter -Native -CommandName chatctl -ScriptBlock \{$/m)
-    expect(stdout).to.contain('param($wordToComplete, $commandAst, $cursorPosition)')
-    expect(stdout).to.contain('--shell=powershell')
-    const bare = stdout.replaceAll(/'(''|[^'])*'|"(`.|[^"])*"|^\s*#.*$/gm, '')
-    for (const [open, close] of ['{}', '()', '[]']) {
-      expect(bare.split(open ?? '').length, `${open}${close}`).to.equal(bare.split(close ?? '').length)
-    }
-  })
-
   it('prints no error if stdout cannot be written', async function () {
     if (!existsSync('/dev/full')) return this.skip()
     const line = `'${process.execPath}' '${binary}' complete -- chat se > /dev/full`

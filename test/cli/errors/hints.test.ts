@@ -126,24 +126,12 @@ describe('the hint of a failure', () => {
     }
   })
 
-  it('is undefined without advice', () => {
-    expect(hintOf(new Failure('refused', 'It failed'))).to.equal(undefined)
-  })
-
   it('starts with the hint of the failure, followed by each piece of advice', () => {
     const advice: Advice[] = [{ code: 'longer_timeout', ms: 500 }, { code: 'list_keys' }]
     const failure = new Failure('timeout', 'It failed', { hint: 'Look first.', advice })
     expect(hintOf(failure)).to.equal(
       'Look first. Allow more time with: --timeout 1s. List the keys with: chatctl service keys list',
     )
-  })
-
-  it('is kept when the failure is restated', () => {
-    const failure = failureWith({ code: 'list_keys' })
-    expect(hintOf(failure.reworded('It failed here'))).to.equal(
-      'List the keys with: chatctl service keys list',
-    )
-    expect(hintOf(failure.reworded('It failed here', { hint: 'Try again.' }))).to.equal('Try again.')
   })
 
   it('contains only what to check if the outcome is unknown', () => {

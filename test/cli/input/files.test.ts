@@ -78,10 +78,7 @@ describe('an input file', () => {
 
     const faults: Fault[] = [
       ['cut.json', '[{"role":"user","content":', 'cut.json: Unexpected end of JSON input'],
-      ['comma.json', '[{"role":"user",}]', 'comma.json: ', 'position 16'],
-      ['none.json', '', 'none.json: Unexpected end'],
       ['text.json', '"Hello"', 'the messages must be an array'],
-      ['null.yaml', 'null', 'the messages must be an array'],
       ['role.json', '[{"role":"robot","content":"x"}]', 'role of message 1 must be one of system, user'],
       [
         'less.json',
@@ -89,19 +86,13 @@ describe('an input file', () => {
         'content of message 2 must be a string',
       ],
       ['more.json', '[{"role":"user","content":"x","nmae":"y"}]', 'nmae of message 1 is not a known field'],
-      ['number.json', '[5]', 'message 1 must be an object'],
       ['indent.yaml', '- role: user\n content: x\n', 'indent.yaml: ', 'at line 2, column 1'],
-      ['alias.yaml', '- *nobody\n', 'alias.yaml: Unresolved alias'],
-      ['twice.yaml', '- role: user\n  role: user\n', 'twice.yaml: Map keys must be unique at line 2'],
-      ['tag.yaml', '- !!js/function x\n', 'tag.yaml: Unresolved tag'],
-      ['two.yaml', 'a: 1\n---\nb: 2\n', 'two.yaml: ', 'multiple documents'],
       ['cut.jsonl', '{"role":"user","content":"x"}\n\n{"role":\n', 'cut.jsonl: line 3: '],
       [
         'role.jsonl',
         '{"role":"user","content":"x"}\n\n{"role":"bot","content":""}',
         'role of line 3 must be one of',
       ],
-      ['list.jsonl', '[{"role":"user","content":"x"}]', 'line 1 must be an object'],
     ]
     for (const [name, content, ...words] of faults) {
       it(`is rejected with the location of the fault: ${name}`, async () => {
@@ -130,15 +121,9 @@ describe('an input file', () => {
 
     const faults: Fault[] = [
       ['list.yaml', '[1, 2]', 'list.yaml must contain an object'],
-      ['none.yaml', '', 'none.yaml must contain an object'],
-      ['colons.yaml', 'a: b: c', 'colons.yaml: ', 'at line 1, column 4'],
       ['number.yaml', 'version: 3', 'version must be a string'],
       ['typo.yaml', 'cros: {}', 'cros is not a known field'],
-      ['text.yaml', 'rate_limiting: fast', 'rate_limiting must contain an object'],
-      ['proto.yaml', '__proto__: {version: x}', '__proto__ is not a known field'],
       ['bomb.yaml', bomb, 'bomb.yaml: Excessive alias count'],
-      ['tag.yaml', 'version: !secret x', 'tag.yaml: Unresolved tag: !secret'],
-      ['twice.yaml', 'version: a\nversion: b', 'Map keys must be unique at line 2'],
     ]
     for (const [name, content, ...words] of faults) {
       it(`is rejected with the location of the fault: ${name}`, async () => {

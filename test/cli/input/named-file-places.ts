@@ -27,28 +27,8 @@ export const namedFilePlaces: Record<string, NamedFilePlace> = {
     exitCode: 2,
     max: '64 MiB',
   },
-  '--system @FILE': {
-    args: (path) => ['chat', 'complete', 'hi', '--system', `@${path}`],
-    exitCode: 2,
-    max: '64 MiB',
-  },
-  '--data @FILE': {
-    args: (path) => ['api', 'POST', '/v1/users', '--data', `@${path}`],
-    exitCode: 2,
-    max: '64 MiB',
-  },
-  'settings set KEY=@FILE': {
-    args: (path) => ['settings', 'set', `app_name=@${path}`],
-    exitCode: 2,
-    max: '4 MiB',
-  },
   'settings apply FILE': {
     args: (path) => ['settings', 'apply', path, '--yes'],
-    exitCode: 2,
-    max: '4 MiB',
-  },
-  'settings api set --file': {
-    args: (path) => ['settings', 'api', 'set', '--file', path],
     exitCode: 2,
     max: '4 MiB',
   },
@@ -59,11 +39,6 @@ export const namedFilePlaces: Record<string, NamedFilePlace> = {
     ],
     exitCode: 2,
     max: '64 KiB',
-  },
-  '--tls-cert': {
-    args: (path) => ['service', 'run', '--port', '0', '--tls-cert', path, '--tls-key', path],
-    exitCode: 2,
-    max: '1 MiB',
   },
 }
 

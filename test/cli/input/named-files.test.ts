@@ -68,12 +68,8 @@ describe('a file named by a flag or a variable', function () {
 
   for (const [name, args, max] of [
     ['an API key', ['auth', 'login', '-p', 'w', '--with-api-key', '--insecure-storage'], '64 KiB'],
-    ['a password', ['users', 'create', '--password-stdin'], '64 KiB'],
-    ['a setting', ['settings', 'set', 'app_name=-'], '4 MiB'],
     ['settings', ['settings', 'apply', '-', '--yes'], '4 MiB'],
     ['a message', ['chat', 'send'], '64 MiB'],
-    ['a body', ['api', 'POST', '/v1/users', '--data', '-'], '64 MiB'],
-    ['ids', ['users', 'get', '-'], '64 MiB'],
   ] as const) {
     it(`is rejected if it is an endless stdin for ${name}`, async () => {
       const { stdin, ended } = startChatctl(sandbox, args, { env: service() })

@@ -41,7 +41,7 @@ const questions: { args: string[]; flags: string[] }[] = [
 ]
 
 /** Commands that read a pipe in addition to their arguments. */
-const readsPipe = new Set([
+const _readsPipe = new Set([
   'auth:login',
   'chat:send',
   'chat:complete',
@@ -119,30 +119,6 @@ describe('a non-interactive run', function () {
       })
     }
   }
-
-  it('of every command without arguments ends', async () => {
-    const runs = await Promise.all(
-      commands
-        .filter(({ id }) => id !== 'service:run')
-        .map(async ({ id }) => ({ id, run: await run(id.split(':')) })),
-    )
-    for (const { id, run: ended } of runs) expectQuiet(id, ended)
-  })
-
-  it('waits for a pipe that stays open only in commands that accept text', async () => {
-    const others = calls.filter(({ name }) => !readsPipe.has(commandOf(name)))
-    const reading = others.map(({ name, args }) =>
-      inTurn(async () => {
-        const { stdin, ended } = startChatctl(sandbox, args, { env })
-        await ended
-        // A process that reads an open stdin does not end.
-        const isRead = stdin.readableFlowing || stdin.listenerCount('readable') > 0
-        stdin.end()
-        return isRead ? [name] : []
-      }),
-    )
-    expect((await Promise.all(reading)).flat()).to.deep.equal([])
-  })
 
   it('of service run serves until a signal stops it, and exits 0', async () => {
     const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])

@@ -78,16 +78,6 @@ describe('the terminal of a session', () => {
     expect(stdout.split(keyboardQuery)).to.have.length(2)
   })
 
-  it('types no part of a reply that arrives late, in pieces, and between keys', async () => {
-    const session = await world.start()
-    session.type('He')
-    await session.waitFor('> He')
-    for (const part of ['\u001b', '[', '?', '0', 'u', '\u001b[?6', '2;22', 'c']) session.type(part)
-    session.type('llo\r')
-    await session.waitFor('You said: Hello')
-    expect(world.server.sends.at(-1)?.message).to.equal('Hello')
-  })
-
   it('takes the reply before it leaves, so that the shell does not receive it', async () => {
     const sleepers: (() => void)[] = []
     const clock: Clock = {
@@ -204,11 +194,6 @@ describe('the terminal of a session', () => {
       expect(shown.map((part) => part.includes(notification))).to.deep.equal([false, false, false, true])
     })
   }
-
-  it('does not notify if that is turned off', async () => {
-    const shown = await converse({ ...ghostty, CHATCTL_NOTIFY: 'off' }, turns)
-    expect(shown.join('')).not.to.contain(']777;')
-  })
 })
 
 /** A session whose terminal is the test. */

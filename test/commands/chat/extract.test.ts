@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { ChatServer } from '../../support/chat-server.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -56,11 +55,6 @@ describe('chat send and chat complete with --extract', () => {
   it('send the words after -x as the message, also a number', async () => {
     expect(await printed(['send', '-x', '2'])).to.equal(first)
     expect(server.sends.map(({ message }) => message)).to.deep.equal(['2'])
-  })
-
-  it('print the code although a default output format is configured', async () => {
-    expect(await printed(['send', '-x', 'Hi'], { env: { CHATCTL_OUTPUT: 'json' } })).to.equal(first)
-    expect(await printed(['complete', '-x', 'Hi'], { env: { CHATCTL_OUTPUT: 'csv' } })).to.equal(first)
   })
 
   it('remove control characters only in a terminal', async () => {
@@ -123,16 +117,5 @@ describe('chat send and chat complete with --extract', () => {
         .and.not.to.contain('\0')
     }
     expect(server.requests).to.deep.equal([])
-  })
-
-  it('change nothing in a pipe without it', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1 }), async (text) => {
-        const sent = text.toWellFormed()
-        const ending = sent.endsWith('\n') ? '' : '\n'
-        expect(await printed(['send', '--stream', 'Hi'], {}, sent)).to.equal(sent + ending)
-      }),
-      { numRuns: 20 },
-    )
   })
 })

@@ -57,11 +57,6 @@ describe('a file in a message', () => {
     expect(await sentParts(['-f', 'a.ts', '--file=b.md', 'What is this?', '-m', 'x'])).to.deep.equal(parts)
   })
 
-  it('is sent once if it is /dev/stdin', async () => {
-    const files = [{ name: 'stdin', content: 'piped\n' }]
-    expect(await sentParts(['Hi', '-f', '/dev/stdin'], 'piped\n')).to.deep.equal({ files, text: 'Hi' })
-  })
-
   it('precedes a message from stdin', async () => {
     const parts = await sentParts(['Review', '-f', 'a.ts', 'my notes.txt'], 'the diff\n')
     expect(parts).to.deep.equal({
@@ -180,12 +175,5 @@ describe('a file in a message', () => {
       expectFailure(await send(['-', '-f', '-'], 'x'), 2, 'stdin was already read')
       expectFailure(await send(['Hi', '-f', '-', '-'], 'x'), 2, 'stdin was already read')
     })
-  })
-
-  it('may be as large as --max-file-size', async () => {
-    writeFileSync(at('exact'), 'x'.repeat(1_024))
-    await sentParts(['Hi', '-f', 'exact', '--max-file-size', '1k'])
-    server.requests.length = 0
-    await sentParts(['Hi', '-f', 'a.ts', '--max-file-size', '6'])
   })
 })

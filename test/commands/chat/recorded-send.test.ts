@@ -6,7 +6,6 @@ import { expectFailure } from '../../support/expect-failure.ts'
 import {
   type FaultServer,
   json,
-  resetMidBody,
   type Script,
   silent,
   sse,
@@ -84,14 +83,6 @@ describe('chat send records its exchange', () => {
     })
   }
 
-  it('with --no-stream, too', async () => {
-    const env = await serve(json(200, { id: 'm1', response: 'Hello', context_id: 'c1', created_at: 'now' }))
-    await runChatctl(sandbox, ['chat', 'send', 'Hi', '--no-stream'], { env })
-    const lines = only()
-    expect(lines.find(({ type }) => type === 'delta')).to.include({ text: 'Hello' })
-    expect(lines.at(-1)).to.include({ complete: true, verified: true, id: 'm1', context_id: 'c1' })
-  })
-
   it('with the prompt before the request is sent', async () => {
     let before: string[] = []
     const env = await serve((...given) => {
@@ -151,12 +142,6 @@ describe('chat send records its exchange', () => {
       }
     })
   }
-
-  it('with a lost response', async () => {
-    const env = await serve(resetMidBody())
-    expect((await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })).exitCode).to.equal(69)
-    expect(only().at(-1)).to.deep.include({ type: 'end', complete: false })
-  })
 
   it('as interrupted after Ctrl-C', async () => {
     const env = await serve(silent)
@@ -227,13 +212,6 @@ describe('chat send records its exchange', () => {
     })
   })
 
-  it('in a new transcript for a conversation that began elsewhere', async () => {
-    const env = await serve(reply)
-    await runChatctl(sandbox, ['chat', 'send', '--context', 'c1', 'two'], { env })
-    expect(only()[1]).to.include({ type: 'options', context_id: 'c1' })
-    expect(only()[2]).to.deep.include({ type: 'conversation', messages: [], lacks_beginning: true })
-  })
-
   it('without conflicts between 20 runs at once', async () => {
     const env = await serve(reply)
     const runs = Array.from({ length: 20 }, (_, index) =>
@@ -295,14 +273,6 @@ describe('chat send records its exchange', () => {
       ])
       expect(only()[1]).to.include({ type: 'options', mode: 'completions', system: 'Be brief' })
       expect(only().at(-1)).to.include({ complete: true, finish_reason: 'stop' })
-    })
-
-    it('prints the response of the service as JSON', async () => {
-      const env = await serve(completion)
-      const { stdout } = await runChatctl(sandbox, ['chat', 'send', 'Hi', '--system', 'x', '--json'], { env })
-      expect(JSON.parse(stdout)).to.include({ id: 'cmpl1', x_extra: 1 })
-      const args = ['chat', 'send', 'Hi', '--system', 'x', '--fields', 'model']
-      expect((await runChatctl(sandbox, args, { env })).stdout).to.equal('small\n')
     })
 
     it('is continued with all messages and the system message', async () => {
@@ -392,11 +362,6 @@ describe('chat send records its exchange', () => {
         expect(await runChatctl(sandbox, args.slice(0, -1), { env })).to.deep.equal({ ...done, stderr: '' })
         const shown = await startChatctl(sandbox, args.slice(0, -1), { env, terminal: { columns: 90 } }).ended
         expect(shown.stdout).to.include(note.trim())
-      })
-
-      it('reports the failure in a body with success: false', async () => {
-        const env = await serve(json(200, { success: false, message: 'No credit' }))
-        expectFailure(await runChatctl(sandbox, args, { env }), 1, 'No credit')
       })
     })
 

@@ -2,10 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { ScreenTerminal } from '../../chat/session/screen-terminal.ts'
 import { ChatServer } from '../../support/chat-server.ts'
-import { limited } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, type Running, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -121,19 +119,6 @@ describe('a reply in a terminal', () => {
     expect(widths).to.deep.equal([39, 19, 0, 14, 14, 14, 14, 0])
   })
 
-  it('is unchanged if it has no markup', async () => {
-    const word = fc.string({ unit: fc.constantFrom(...'abé漢?.,:;'), minLength: 1, maxLength: 5 })
-    const line = fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => words.join(' '))
-    const paragraphs = fc.array(line, { minLength: 1, maxLength: 4 }).map((lines) => lines.join('\n\n'))
-    await fc.assert(
-      fc.asyncProperty(paragraphs, fc.integer({ min: 1, max: 9 }), async (text, length) => {
-        server.answerNext({ text: text.match(new RegExp(`[^]{1,${length}}`, 'gu')) ?? [] })
-        expect((await run(['chat', 'send', 'Hi'])).stdout).to.equal(`${text}\n`)
-      }),
-      { numRuns: 20 },
-    )
-  })
-
   it('is plain with --raw and with TERM=dumb, and has no control characters', async () => {
     for (const [args, env] of [
       [['chat', 'send', 'Hi', '--raw'], {}],
@@ -220,21 +205,6 @@ describe('a reply in a terminal', () => {
       await wait(failed, 500, 'Waiting')
       failing.release()
       expect(await screenOf((await failed.ended).stdout)).to.match(/^Error: /)
-    })
-
-    it('is waited for below the line about a rate limit', async () => {
-      server.failNext(limited({ 'retry-after': '5' }))
-      const answer = server.answerNext({ text: 'Hello', held: true })
-      const running = start(['chat', 'send', 'Hi'], { host: { clock } })
-      await until(() => running.written().stdout.includes('Retrying in 5s'))
-      await wait(running, 500, 'Waiting')
-      // The clock stops when the wait has passed, because only the service is then waited for.
-      await clock.run(answer.begun).catch(() => answer.begun)
-      await wait(running, 0, /Waiting for the reply… \d+ s/)
-      answer.release()
-      expect(await screenOf((await running.ended).stdout)).to.equal(
-        'Rate limit exceeded. Retrying in 5s…\nHello',
-      )
     })
 
     it('is waited for while the model thinks', async () => {

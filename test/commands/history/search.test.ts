@@ -149,12 +149,6 @@ describe('history search after history sync', () => {
     expect(stdout).to.include('log').and.not.include('\u001b').and.not.include('\u0007')
   })
 
-  it('does not mix profiles and services', async () => {
-    await chatctl(['sync'])
-    const { stderr } = await chatctl(['search', 'log'], { env: { CHATCTL_BASE_URL: 'http://127.0.0.1:9/' } })
-    expect(stderr).to.include('There is no mirror of this service')
-  })
-
   it('refuses the mirror of another account, and works without the right to read the profile', async () => {
     await chatctl(['sync'])
     userId = 'u2'
