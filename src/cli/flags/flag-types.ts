@@ -64,7 +64,7 @@ export const placeFlag = Flags.custom<{ line: number; column?: number }>({
     const [, line, column] = /^0*([1-9]\d{0,14})(?::0*([1-9]\d{0,14}))?$/.exec(input) ?? []
     if (line === undefined)
       throw new Error(`"${input}" is not a line number such as 12, or 1:58 with a column`)
-    return { line: Number(line), ...(column === undefined ? {} : { column: Number(column) }) }
+    return { line: Number(line), column: column === undefined ? undefined : Number(column) }
   },
 })
 

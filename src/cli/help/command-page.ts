@@ -72,7 +72,7 @@ function nameSharedFlags({ flags }: DeclaredCommand): string {
     .join(', ')
 }
 
-export function isShared({ helpGroup }: DeclaredFlag): boolean {
+function isShared({ helpGroup }: DeclaredFlag): boolean {
   return helpGroup === 'GLOBAL'
 }
 

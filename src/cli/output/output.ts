@@ -127,17 +127,11 @@ export class Output {
     }
   }
 
-  /**
-   * Writes rows as they arrive; undefined for a format that is written as a whole.
-   *
-   * @param isList whether JSON is a list for any number of rows
-   */
-  rowWriter(view: View, isList = false): RowWriter | undefined {
+  /** Writes rows as they arrive; undefined for a format that is written as a whole. */
+  rowWriter(view: View): RowWriter | undefined {
     const format = this.#formatFor(view)
-    const { jq } = this.#options
-    const isJsonList = isList && format === 'json' && jq === undefined
-    if (!isJsonList && !isRowFormat(format)) return undefined
-    const rendering = { format, fields: this.#fields, jq }
+    if (!isRowFormat(format)) return undefined
+    const rendering = { format, fields: this.#fields, jq: this.#options.jq }
     return new RowWriter(view, rendering, (text) => this.#write(text))
   }
 

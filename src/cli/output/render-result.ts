@@ -73,10 +73,6 @@ async function renderRow(
   isFirst: boolean,
 ): Promise<string> {
   switch (format) {
-    case 'json': {
-      const chosen = fields ? selectFields({ ...view, layout: 'pairs' }, row, fields) : row
-      return `${isFirst ? '[' : ','}\n${JSON.stringify([chosen], null, 2).slice('[\n'.length, -'\n]'.length)}`
-    }
     case 'jsonl':
       return renderJsonl(view, [row], { fields, jq })
     case 'csv':
@@ -88,10 +84,10 @@ async function renderRow(
 
 type RowRendering = Pick<Rendering, 'fields' | 'jq'> & { format: RowFormat }
 
-/** Formats that are written row by row, as the rows arrive. JSON is then a list. */
-type RowFormat = 'json' | 'jsonl' | 'csv' | 'tsv'
+/** Formats that are written row by row, as the rows arrive. */
+type RowFormat = 'jsonl' | 'csv' | 'tsv'
 
-export function isRowFormat(format: OutputFormat | 'text'): format is Exclude<RowFormat, 'json'> {
+export function isRowFormat(format: OutputFormat | 'text'): format is RowFormat {
   return format === 'jsonl' || format === 'csv' || format === 'tsv'
 }
 
@@ -185,7 +181,6 @@ export class RowWriter {
   /** @throws Failure for a field that no row has */
   async end(): Promise<void> {
     if (this.#held.length > 0) this.#refuseMissing()
-    if (this.#rendering.format === 'json') await this.#write(this.#isFirst ? '[]\n' : '\n]\n')
   }
 
   #refuseMissing(): void {

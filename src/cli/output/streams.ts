@@ -104,11 +104,6 @@ export class Streams {
     else stderr.write(`${eraseLine}${text}\n${this.#statusLine}`)
   }
 
-  /** Echoes typed text, for a terminal in raw mode. */
-  echoTyped(text: string): void {
-    this.host.stderr.write(text)
-  }
-
   /**
    * Passes messages to a session, which would otherwise draw over them.
    *

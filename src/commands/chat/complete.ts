@@ -65,14 +65,14 @@ export default class ChatComplete extends BaseCommand {
     const temperature = flags.temperature ?? filled.temperature
     const maxTokens = flags['max-tokens'] ?? filled.maxTokens
     const request = {
-      ...(model === undefined ? {} : { model }),
+      model,
       messages: [
         ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
         ...earlier,
         ...(message === '' ? [] : [{ role: 'user' as const, content: message }]),
       ],
-      ...(temperature === undefined ? {} : { temperature }),
-      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+      temperature,
+      max_tokens: maxTokens,
     }
     await offerModelServer(context)
     const client = await context.connect()

@@ -38,11 +38,7 @@ export default class HistoryList extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(HistoryList)
     const client = await context.connect()
-    const query = {
-      ...(flags.context === undefined ? {} : { context_id: flags.context }),
-      ...(flags.limit === undefined ? {} : { limit: flags.limit }),
-      ...(flags.before === undefined ? {} : { before: flags.before }),
-    }
+    const query = { context_id: flags.context, limit: flags.limit, before: flags.before }
     const answer = await client.history.page(query).catch((error: unknown) => {
       throw flags.limit === undefined ? error : withLimitHint(error, context)
     })

@@ -2,7 +2,6 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { warnOfUnreadable } from '../../cli/context/activity-notes.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { showRows } from '../../cli/output/show-each.ts'
 import { Failure } from '../../contract/failure.ts'
 import { knownUsersView } from '../../view/activity.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
@@ -39,7 +38,9 @@ export default class UsersList extends BaseCommand {
     const { state } = flags
     const users =
       state === undefined ? createdUsers(planServiceOf(context), context) : stateUsers(state, context)
-    await showRows(knownUsersView, users, context.output)
+    const rows: KnownUser[] = []
+    for await (const user of users) rows.push(user)
+    await context.output.show(knownUsersView, rows)
     const what =
       state === undefined
         ? 'This is the record of chatctl on this machine: it has no users that were created elsewhere.'
