@@ -32,7 +32,7 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'boot/end-process.test.ts': 'how a process ends',
   'users/input/open-input.test.ts': 'named pipes, which mkfifo makes',
   'cli/completion/complete.test.ts': 'compares with how shells read a quoted value',
-  'cli/completion/shell-line.test.ts': 'compares with how bash splits a line',
+  'cli/completion/shells.test.ts': 'compares with how bash splits a line',
   'cli/input/encodings.test.ts': 'commands that the documents name for other encodings',
   'client/proxy-and-tls.test.ts': 'variables that Node reads once, when it starts',
   'system/process-lock.test.ts': 'locks that exclude other processes',

@@ -277,14 +277,6 @@ describe('secret handling', function () {
       for (const canary of [password, secret]) expect(text.includes(canary), file).to.equal(false)
     }
   })
-
-  it('rejects a base URL with a password without showing it', async () => {
-    const refused = await run(['users', 'profile', '--debug'], json(200, {}), {
-      env: { CHATCTL_BASE_URL: `https://me:${encodeURIComponent(password)}@chat.example` },
-    })
-    expect(refused.exitCode).to.equal(2)
-    expectSilence(refused)
-  })
 })
 
 /** Replaces a password by the canary. Other commands read no secret from stdin. */

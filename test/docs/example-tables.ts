@@ -151,7 +151,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   {
     text: 'chatctl chat prompts set review',
     why: 'needs a terminal',
-    test: 'test/cli/prompts/prompt-commands.test.ts',
+    test: 'test/commands/chat/prompts.test.ts',
   },
   {
     text: 'chatctl auth login --profile work --base-url https://chat.example --device',

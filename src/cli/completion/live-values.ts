@@ -7,7 +7,7 @@ import { profileHere } from '../../config/profile-directories.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
 import { resolveUpstream } from '../../config/resolve-upstream.ts'
 import { Directories } from '../../system/files/directories.ts'
-import { makePrivateDirectory } from '../../system/files/private-directory.ts'
+import { isOursAlone, makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { decodeText } from '../../system/files/read-text-files.ts'
 import { replaceFile } from '../../system/files/replace-file.ts'
@@ -162,6 +162,7 @@ function cachePath(cache: string, about: readonly unknown[]): string {
 
 function readKept(path: string): Kept | undefined {
   try {
+    if (!isOursAlone(dirname(dirname(path)))) return undefined
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
     return undefined
@@ -170,6 +171,10 @@ function readKept(path: string): Kept | undefined {
 
 function keep(path: string, kept: Kept): void {
   try {
+    const cache = dirname(dirname(path))
+    makePrivateDirectory(cache)
+    // Another user who can write there could have created a symbolic link.
+    if (!isOursAlone(cache)) return
     makePrivateDirectory(dirname(path))
     replaceFile(path, JSON.stringify(kept), { flush: false })
   } catch {

@@ -82,17 +82,6 @@ describe('a response that contradicts the change', () => {
     )
   })
 
-  it('fails settings apply, and forgets the configuration that was last sent', async () => {
-    write('settings.json', { api: { rate_limiting: { enabled: true } } })
-    for (let times = 0; times < 2; times++) {
-      const done = await run('settings', 'apply', 'settings.json', '--yes')
-      expect(done.exitCode, done.stderr).to.equal(7)
-      expect(done.stderr)
-        .to.contain(`The response with status 200 shows that api.${rate}`)
-        .and.to.contain('none → true')
-    }
-  })
-
   it('fails users apply, which sends the role again in the next run', async () => {
     write('users.json', [{ email: 'ada@example.com', name: 'Old', role: 'admin' }])
     await run('users', 'adopt', 'ada@example.com=u1')

@@ -26,11 +26,6 @@ describe('global flags before the command', () => {
     }
   })
 
-  it('leave words after -- to the arguments', async () => {
-    const { stdout } = await run('-p', 'local', '--json', 'chat', 'send', '--dry-run', '--', '-p')
-    expect(JSON.parse(stdout).body.message).to.equal('-p')
-  })
-
   it('are allowed before --help and help', async () => {
     expect(await run('--no-color', '--help')).to.deep.equal(await run('--help'))
     expect(await run('-p', 'x', 'users', '--help')).to.deep.equal(await run('users', '--help'))

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
+import { existsSync, readdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters as stripControls } from 'node:util'
 import { expect } from 'chai'
@@ -83,19 +83,6 @@ describe('the sessions of this machine', () => {
     expect({ exitCode, rows: stdout.trimEnd().split('\n').length }).to.deep.equal({ exitCode: 0, rows: 2 })
     expect(stderr).to.contain('Deleted 2 sessions').and.to.contain('its mirror, may still contain: ctx_1')
     expect(transcripts()).to.deep.equal([`${three.id}.jsonl`])
-  })
-
-  it('are deleted from the index of history search, too', async () => {
-    const [one] = [plant('zanzibar', 1), plant('madagascar', 2)]
-    const search = (word: string) => runChatctl(sandbox, ['history', 'search', word])
-    expect((await search('zanzibar')).stdout).to.contain(one.id)
-    await run('delete', one.id, '--yes')
-    const mirrors = join(directory(), '..', 'mirrors')
-    for (const name of readdirSync(mirrors)) {
-      expect(readFileSync(join(mirrors, name), 'latin1')).not.to.contain('zanzibar')
-    }
-    expect((await search('zanzibar')).stdout).to.equal('')
-    expect((await search('madagascar')).stdout).to.contain('madagascar')
   })
 
   it('are named in the confirmation without control characters', async () => {

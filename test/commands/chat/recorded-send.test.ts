@@ -212,19 +212,6 @@ describe('chat send records its exchange', () => {
     })
   })
 
-  it('without conflicts between 20 runs at once', async () => {
-    const env = await serve(reply)
-    const runs = Array.from({ length: 20 }, (_, index) =>
-      runChatctl(sandbox, ['chat', 'send', `number ${index}`], { env }),
-    )
-    for (const run of await Promise.all(runs)) expect(run, run.stderr).to.include({ exitCode: 0, stderr: '' })
-    const texts = files().flatMap((name) =>
-      linesOf(name).flatMap(({ type, text }) => (type === 'user' ? [text] : [])),
-    )
-    expect(new Set(texts).size).to.equal(20)
-    expect(files()).to.have.lengthOf(20)
-  })
-
   for (const [how, args, variables] of [
     ['with --no-save', ['--no-save'], {}],
     ['with CHATCTL_SAVE=off', [], { CHATCTL_SAVE: 'off' }],

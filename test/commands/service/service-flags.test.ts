@@ -21,21 +21,6 @@ const { runHere, file } = flags
 
 /** The flags of `service`, each with a check of its effect. */
 const effects: Record<string, () => Promise<void>> = {
-  'service:keys:create name': async () => {
-    expect((await runHere(['service', 'keys', 'create', '--name', 'one', '--jq', '.name'])).stdout).to.equal(
-      'one\n',
-    )
-    expect((await runHere(['service', 'keys', 'create'])).exitCode).to.equal(2)
-  },
-  'service:keys:create tier': async () => {
-    const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.limit']
-    expect((await runHere(args)).stdout).to.equal('100\n')
-    expect((await runHere([...args, '--tier', 'pro'])).stdout).to.equal('1000\n')
-  },
-  'service:keys:create limit': async () => {
-    const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.limit', '--tier', 'enterprise']
-    expect((await runHere([...args, '--limit', '7'])).stdout).to.equal('7\n')
-  },
   'service:keys:create user': async () => {
     const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.user_id', '--user']
     expect((await runHere([...args, 'Admin@localhost'])).stdout).to.equal('usr_admin\n')
@@ -168,18 +153,6 @@ const effects: Record<string, () => Promise<void>> = {
     expect(unknown).to.include({ exitCode: 6 })
     expect(unknown.stderr).to.include('No user or API key').and.include('chatctl service keys list')
   },
-  'service:keys:create data': async () => {
-    const dir = dataDirectory('create')
-    await runHere(['service', 'keys', 'create', '--name', 'one', '--data', dir])
-    expect(existsSync(dir)).to.equal(true)
-  },
-  'service:keys:list data': async () => {
-    const dir = dataDirectory('list')
-    await runHere(['service', 'keys', 'create', '--name', 'only', '--data', dir])
-    expect((await runHere(['service', 'keys', 'list', '--data', dir, '--jq', '.[].name'])).stdout).to.equal(
-      'only\n',
-    )
-  },
   'service:backup to, data, force': async () => {
     const dir = dataDirectory('backup')
     await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])
@@ -209,19 +182,6 @@ const effects: Record<string, () => Promise<void>> = {
     expect((await runHere(['service', 'keys', 'list', '--data', other, '--jq', '.[].name'])).stdout).to.equal(
       'x\n',
     )
-  },
-  'service:keys:revoke data': async () => {
-    const dir = dataDirectory('revoke')
-    const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir, '--jq', '.id'])
-    const id = made.stdout.trim()
-    expect((await runHere(['service', 'keys', 'revoke', id, '--yes'])).exitCode).to.equal(6)
-    expect((await runHere(['service', 'keys', 'revoke', id, '--yes', '--data', dir])).exitCode).to.equal(0)
-  },
-  'service:keys:revoke yes': async () => {
-    const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--jq', '.id'])
-    const args = ['service', 'keys', 'revoke', made.stdout.trim()]
-    expect((await runHere(args)).exitCode).to.equal(3)
-    expect((await runHere(args, { CHATCTL_YES: '1' })).exitCode).to.equal(0)
   },
   'service:trust:create issuer, audience, subject, permission, expires, tier, limit, user, data':
     async () => {
@@ -288,12 +248,6 @@ const effects: Record<string, () => Promise<void>> = {
       const wrongName = await runHere([...create.with(3, 'a b'), ...given, ...permissions])
       expect(wrongName.exitCode).to.equal(2)
     },
-  'service:trust:list data': async () => {
-    const { stdout } = await runHere(['service', 'trust', 'list', '--data', dataDirectory('trust'), '--json'])
-    expect(JSON.parse(stdout).map(({ name }: { name: string }) => name)).to.deep.equal(['deploy', 'plain'])
-    const none = await runHere(['service', 'trust', 'list', '--data', dataDirectory('none'), '--json'])
-    expect(none.stdout).to.equal('[]\n')
-  },
   'service:trust:revoke data, yes': async () => {
     const dir = dataDirectory('trust')
     const args = ['service', 'trust', 'revoke', 'deploy', '--data', dir]
@@ -318,20 +272,6 @@ const effects: Record<string, () => Promise<void>> = {
       .to.include('No user or trust "deployer"')
       .and.include('chatctl service trust list')
   },
-  'service:users:list data': async () => {
-    const dir = dataDirectory('users-list')
-    expect((await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir])).exitCode).to.equal(0)
-    const list = ['service', 'users', 'list', '--jq', '.[] | [.id, .role]']
-    expect(JSON.parse((await runHere([...list, '--data', dir])).stdout)).to.deep.equal(['usr_admin', 'admin'])
-    expect((await runHere([...list, '--data', dataDirectory('nobody')])).stdout).to.equal('')
-  },
-  'service:sessions:list data': async () => {
-    const dir = dataDirectory('sessions')
-    const id = await plantBrowserSession(dir)
-    expect((await runHere(['service', 'sessions', 'list', '--data', dir, '--jq', '.[].id'])).stdout).to.equal(
-      `${id}\n`,
-    )
-  },
   'service:sessions:revoke data, yes': async () => {
     const dir = dataDirectory('sessions-revoke')
     const id = await plantBrowserSession(dir)
@@ -340,10 +280,6 @@ const effects: Record<string, () => Promise<void>> = {
     expect((await runHere([...args.slice(0, 4), '--yes'])).exitCode).to.equal(6)
     expect((await runHere([...args, '--yes'])).exitCode).to.equal(0)
     expect((await runHere([...args, '--yes'])).exitCode).to.equal(6)
-  },
-  'service:status data': async () => {
-    const dir = dataDirectory('status')
-    expect((await runHere(['service', 'status', '--data', dir, '--jq', '.data'])).stdout).to.equal(`${dir}\n`)
   },
   'service:run host, port, data, upstream, upstream-key-file': async () => {
     flags.server = await startFaultServer(
