@@ -71,7 +71,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
     files: [
       'commands/doctor/examine.ts',
       'client/network/probe-network.ts',
-      'users/journal/unfinished-imports.ts',
+      'users/journal/open-journal.ts',
       'view/checks.ts',
     ],
   },
@@ -94,7 +94,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   },
   'change-recorder': { files: ['activity/change-recorder.ts'] },
   activity: { files: ['activity/read-activity.ts'] },
-  'bulk-send': { files: ['users/send/throttle.ts', 'users/send/estimate.ts', 'users/send/get-users.ts'] },
+  'bulk-send': { files: ['users/send/throttle.ts', 'users/send/get-users.ts'] },
   'users-state': {
     files: [
       'users/state/users-state.ts',
@@ -119,8 +119,8 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
     files: [
       'users/apply/apply-run.ts',
       'users/apply/plan-users.ts',
-      'users/apply/planned-user.ts',
       'users/apply/users-plan.ts',
+      'users/planned-work.ts',
       'users/user-files.ts',
       'users/users-plan-file.ts',
     ],

@@ -1,23 +1,21 @@
+import { resolve } from 'node:path'
+import type { CreatedUser } from '../activity/read-activity.ts'
 import type { Client } from '../client/client.ts'
+import type { ConfiguredQuota } from '../config/quota.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
-import type { Forecast, Imported, ImportOptions, RowCounts } from './import-options.ts'
+import { type KnownRow, knownRow } from './adopt-rows.ts'
 import type { CheckedInput } from './input/check-input.ts'
-import type { Input } from './input/input.ts'
-import type { InputRow } from './input/input-row.ts'
-import { readRows } from './input/read-rows.ts'
+import type { Input, InputFormat } from './input/input.ts'
 import type { Journal } from './journal/journal.ts'
-import { type PlannedWork, planWork } from './planned-work.ts'
-import { openPasswords } from './results/password-reader.ts'
-import { preparePasswords, withPasswords } from './results/prepare-passwords.ts'
-import { reportRows } from './results/report-rows.ts'
-import { estimateDuration } from './send/estimate.ts'
-import { GracefulAbort } from './send/graceful-abort.ts'
-import type { SpentQuota } from './send/known-quota.ts'
-import { runRows } from './send/run-rows.ts'
-import { sendRow } from './send/send-row.ts'
-import { ServiceHealth } from './send/service-health.ts'
-import { Throttle } from './send/throttle.ts'
-import type { UnknownRowResolutions } from './unknown-row-resolutions.ts'
+import type { PlannedRequest, PlannedWork, ResolutionOptions } from './planned-work.ts'
+import { type Report, reportRows, resultOf, writeAllResults } from './results/report-rows.ts'
+import { addPasswords, type GeneratedPasswords } from './results/results-file.ts'
+import type { RowKind } from './rows/imported-user.ts'
+import { BulkRun, type ProgressEvent, type RunSurroundings } from './send/bulk-run.ts'
+import { runRows } from './send/concurrency.ts'
+import type { KnownQuota } from './send/known-quota.ts'
+import { ServiceHealth } from './send/send-change.ts'
+import { type RowWork, sendRow } from './send/send-row.ts'
 
 /** In ms, of a request, if none was made yet. */
 const assumedLatency = 100
@@ -33,77 +31,51 @@ function isKeyAccepted(error: unknown): boolean {
   return kinds.includes(error.kind) || (error.kind === 'invalid_response' && !isPage)
 }
 
-/** One run of an import: plans the work, asks for confirmation, sends, and reports. */
-export class ImportRun {
-  readonly #input: Input
-  readonly #options: ImportOptions
-  readonly #checked: CheckedInput
-  readonly #journal: Journal
-  readonly #resolutions: UnknownRowResolutions
-  readonly #throttle: Throttle
-  readonly #gracefulAbort: GracefulAbort
-  #requests = 0
+interface ImportParts {
+  input: Input
+  checked: CheckedInput
+  journal: Journal
+  /** Undefined if no passwords are generated. */
+  passwords: GeneratedPasswords | undefined
+  options: ImportOptions
+  around: ImportSurroundings
+}
 
-  constructor(
-    input: Input,
-    options: ImportOptions,
-    checked: CheckedInput,
-    journal: Journal,
-    resolutions: UnknownRowResolutions,
-    spent: SpentQuota | undefined,
-  ) {
-    this.#input = input
-    this.#options = options
-    this.#checked = checked
-    this.#journal = journal
-    this.#resolutions = resolutions
-    this.#gracefulAbort = new GracefulAbort(options)
-    const { clock, quota } = options
-    const onWindow = (window: SpentQuota): void => {
-      if (quota) journal.noteWindow({ at: clock.now(), length: quota.window, ...window })
-    }
-    this.#throttle = new Throttle({ ...options, spent, onWindow })
+/** One run of an import: waits for the confirmation, sends, and reports. */
+export class ImportRun {
+  readonly #parts: ImportParts
+  readonly #run: BulkRun
+
+  constructor(parts: ImportParts) {
+    const { options, around } = parts
+    this.#parts = parts
+    const { quota, maxWait } = options
+    this.#run = new BulkRun(around, { quota, maxWait, isCounted: true })
   }
 
-  async run(): Promise<Imported> {
-    const { kind } = this.#options
-    const planned = await planWork(this.#input, kind, {
-      checked: this.#checked,
-      states: this.#journal.rows,
-      resolutions: this.#resolutions,
-    })
-    const client = await this.#connect()
-    // Resolving rows of an earlier run may need no request.
-    const isResolving = this.#options.resolution !== undefined && this.#journal.rows.unresolved > 0
+  async *run(planned: PlannedWork, work: readonly RowWork[]): AsyncGenerator<ImportEvent, Imported> {
+    const { options } = this.#parts
+    const client = await this.#run.connect()
     if (planned.requests > 0) {
       // With a configured quota, the probe would use up one of its requests.
-      const latency = this.#options.quota ? undefined : await this.#probe(client)
-      await this.#options.confirm(this.#forecast(planned, latency))
-    } else if (!isResolving) await this.#checkService(client)
+      const latency = options.quota ? undefined : await this.#probe(client)
+      yield { type: 'forecast', forecast: this.#forecast(planned, latency) }
+    } else if (work.length === 0) {
+      // Resolving rows of an earlier run may need no request.
+      yield* this.#run.while(() => this.#checkService(client))
+    }
     // The probe does not count.
-    this.#requests = 0
-    if (planned.requests === 0 && !isResolving) return this.#report(undefined)
-    await this.#preparePasswords()
-    return this.#report(await this.#send(client, planned))
+    this.#run.requests = 0
+    if (work.length === 0) return yield* this.#report(undefined)
+    yield* this.#preparePasswords(work)
+    return yield* this.#report(yield* this.#send(client, planned, work))
   }
 
   /** @param latency of one request, in ms */
   #forecast(planned: PlannedWork, latency = assumedLatency): Forecast {
-    const perSecond = (this.#options.concurrency * 1000) / latency
-    const quota = this.#throttle.known
-    const duration = estimateDuration({ requests: planned.requests, perSecond, quota })
-    return { ...planned, quota, duration }
-  }
-
-  async #connect(): Promise<Client> {
-    return this.#options.connect({
-      maxWait: 0,
-      signal: this.#gracefulAbort.signal,
-      observe: (event) => {
-        if (event.type === 'request') this.#requests++
-        this.#throttle.observe(event)
-      },
-    })
+    const perSecond = (this.#parts.options.concurrency * 1000) / latency
+    const duration = this.#run.estimate(planned.requests, perSecond)
+    return { ...planned, quota: this.#run.throttle.known, duration }
   }
 
   /**
@@ -113,7 +85,7 @@ export class ImportRun {
    * @returns its duration in ms; undefined if it failed
    */
   async #probe(client: Client): Promise<number | undefined> {
-    const { clock } = this.#options
+    const { clock } = this.#parts.around
     const startedAt = clock.now()
     try {
       await client.users.profile()
@@ -129,100 +101,134 @@ export class ImportRun {
   /** A run with nothing to send must still fail if the service is unreachable or refuses the key. */
   async #checkService(client: Client): Promise<void> {
     try {
-      await this.#throttle.through(() => client.users.profile())
+      await this.#run.throttle.through(() => client.users.profile())
     } catch (error) {
       if (!isKeyAccepted(error)) throw error
     }
   }
 
-  async #preparePasswords(): Promise<void> {
-    const { kind, results, makePassword, warn } = this.#options
-    if (makePassword === undefined || results === undefined) return
-    const lost = await preparePasswords({
-      input: this.#input,
-      kind,
-      checked: this.#checked,
-      journal: this.#journal,
-      resolutions: this.#resolutions,
-      results,
-      makePassword,
-    })
-    if (lost > 0) {
-      await warn(
-        `${results} no longer contains the passwords of ${lost} users that were sent in an earlier run`,
-      )
+  /** The passwords are on disk before the first request is sent. */
+  async *#preparePasswords(work: readonly RowWork[]): AsyncGenerator<ImportEvent> {
+    const { journal, checked, passwords, options } = this.#parts
+    const { results, makePassword } = options
+    if (!passwords || !makePassword || results === undefined) return
+    journal.noteFile({ type: 'passwords', path: resolve(results) })
+    await journal.sync()
+    addPasswords(passwords, work, { journal, makePassword })
+    await writeAllResults(results, { checked, journal, ...passwords })
+    const { lost } = passwords
+    if (lost === 0) return
+    yield {
+      type: 'warning',
+      text: `${results} no longer contains the passwords of ${lost} users that were sent in an earlier run`,
     }
   }
 
   /** @returns the error or abort reason that ended it early */
-  async #send(client: Client, planned: PlannedWork): Promise<unknown> {
-    const { kind, concurrency, results, makePassword, signal, onBegin, onProgress } = this.#options
-    const counts: RowCounts = { done: planned.done, failed: 0, unknown: planned.unknown }
-    const sending = {
-      users: client.users,
-      journal: this.#journal,
-      throttle: this.#throttle,
-      health: new ServiceHealth(),
+  async *#send(
+    client: Client,
+    planned: PlannedWork,
+    work: readonly RowWork[],
+  ): AsyncGenerator<ImportEvent, unknown> {
+    const { journal, options, around } = this.#parts
+    const counts = { done: planned.done, failed: 0, unknown: planned.unknown }
+    const { throttle } = this.#run
+    const sending = { users: client.users, journal, throttle, health: new ServiceHealth() }
+    const sendOne = async (row: RowWork) => {
+      try {
+        await sendRow(sending, row)
+      } finally {
+        const { status } = resultOf(row.checked, journal.content.states)
+        if (status === 'created' || status === 'updated') counts.done++
+        else if (status === 'failed' || status === 'unknown') counts[status]++
+        this.#run.push({ type: 'progress', counts: { ...counts } })
+      }
     }
-    const rows = readRows(this.#input, kind)
-    const passwords = makePassword && results !== undefined && openPasswords(this.#journal, results)
-    const batches = passwords ? withPasswords(rows, passwords) : rows
-    const work = async (input: InputRow) => {
-      const { index, row } = input
-      if (!row || this.#checked.faulty.has(index)) return
-      const resolution = this.#resolutions.of(input)
-      const before = this.#journal.rows.offsetOf(index)
-      await sendRow(sending, index, row, resolution)
-      // A row that an earlier run resolved is already counted.
-      if (this.#journal.rows.offsetOf(index) === before) return
-      const status = this.#statusOf(index)
-      if (status !== undefined) counts[status]++
-      onProgress({ ...counts })
-    }
-    onBegin({
-      rows: planned.rows,
-      counts: { ...counts },
-      estimate: (rows, perSecond) => {
-        // Assumes that the remaining rows need the average number of requests.
-        const perRow = planned.requests / Math.max(1, planned.rows - planned.done)
-        const quota = this.#throttle.known
-        return estimateDuration({ requests: rows * perRow, perSecond: perSecond * perRow, quota })
-      },
-    })
-    this.#gracefulAbort.begin()
-    try {
-      await runRows(batches, concurrency, work, () => signal.aborted)
-      return signal.aborted ? signal.reason : undefined
-    } catch (error) {
-      return signal.aborted ? signal.reason : error
-    } finally {
-      this.#gracefulAbort.end()
-    }
+    // Assumes that the remaining rows need the average number of requests.
+    const perRow = planned.requests / Math.max(1, planned.rows - planned.done)
+    yield this.#run.begin({ rows: planned.rows, counts, perRow, isSending: true })
+    const { concurrency } = options
+    const { signal } = around
+    return yield* this.#run.whileSending(() => runRows(work, { concurrency, signal }, sendOne))
   }
 
-  #statusOf(index: number): keyof RowCounts | undefined {
-    const phase = this.#journal.rows.of(index)?.phase
-    if (phase === 'took') return 'done'
-    if (phase === 'refused' || phase === 'differs') return 'failed'
-    return phase === 'unknown' || phase === 'nameless' ? 'unknown' : undefined
-  }
-
-  async #report(ended: unknown): Promise<Imported> {
-    const { makePassword, warn } = this.#options
-    const parts = { input: this.#input, checked: this.#checked, journal: this.#journal }
-    const report = await reportRows({
-      ...this.#options,
-      ...parts,
-      hasPasswords: makePassword !== undefined,
-    })
-    const { resultsFailure } = report
-    if (report.isFinished && !resultsFailure) this.#journal.end('finished')
-    if (ended !== undefined && resultsFailure) await warn(resultsFailure.message)
+  async *#report(ended: unknown): AsyncGenerator<ImportEvent, Imported> {
+    const { journal, checked, options, passwords } = this.#parts
+    const report = await reportRows({ ...this.#parts, ...options, passwords: passwords?.passwords })
+    const { counts, remaining, resultsFailure, warnings } = report
+    for (const text of warnings) yield { type: 'warning', text }
+    if (ended !== undefined && resultsFailure) yield { type: 'warning', text: resultsFailure.message }
+    const known = checked.valid.flatMap((row) => knownRow(row, journal) ?? [])
+    if (counts.unknown === 0 && remaining === 0 && !resultsFailure) journal.end('finished')
     return {
       ...report,
-      rows: this.#checked.rows,
-      requests: this.#requests,
+      rows: checked.rows.length,
+      requests: this.#run.requests,
+      known,
       ended: ended ?? resultsFailure,
     }
   }
+}
+
+/** What is imported, and how. */
+export interface ImportOptions extends ResolutionOptions {
+  /** Path of the input; `-` is stdin. */
+  file: string
+  /** Default: detected from the file extension or the first characters. */
+  format: InputFormat | undefined
+  kind: RowKind
+  skipInvalid: boolean
+  restart: boolean
+  /** Whether to end when the work is planned. */
+  isDryRun: boolean
+  concurrency: number
+  quota: ConfiguredQuota | undefined
+  /** In ms. */
+  maxWait: number
+  /** Path of the results file. */
+  results: string | undefined
+  /** Generates a password for a user without one (default: the user is created without a password). */
+  makePassword: (() => string) | undefined
+  /** The users whose creation any command has sent, by email in lower case; undefined to create users again. */
+  createdUsers: (() => ReadonlyMap<string, CreatedUser>) | undefined
+}
+
+/** Where an import runs. */
+export interface ImportSurroundings extends RunSurroundings {
+  stdin: AsyncIterable<Uint8Array>
+  /** Registers an operation that may not end by itself. @returns the function to call at its end */
+  untilEnded(): () => void
+  /** Resolves a path relative to the working directory of the run. */
+  resolvePath(name: string): string
+}
+
+/** The work of a run, and how long it will take. */
+export interface Forecast extends PlannedWork {
+  quota: KnownQuota | undefined
+  /** Approximate, in ms. */
+  duration: number
+}
+
+export type ImportEvent =
+  | { type: 'warning'; text: string }
+  /** New users without a password. */
+  | { type: 'no_password'; users: number }
+  /** Rows whose users others have created. */
+  | { type: 'created_before'; users: number }
+  /** Of a dry run, which ends then. */
+  | { type: 'planned'; planned: PlannedWork; first: readonly PlannedRequest[] }
+  /** Before the first row is sent. To send nothing, stop reading the events. */
+  | { type: 'forecast'; forecast: Forecast }
+  | ProgressEvent
+  | { type: 'end'; imported: Imported }
+
+/** The result of an import, over all runs of its journal. */
+export interface Imported extends Report {
+  rows: number
+  /** The number of requests of this run. */
+  requests: number
+  /** The valid rows for which something was sent. */
+  known: readonly KnownRow[]
+  /** The error or abort reason that ended the run early. */
+  ended: unknown
 }

@@ -1,12 +1,76 @@
 import { expandPath } from '../client/network/address.ts'
 import { endpoints } from '../contract/endpoints.ts'
-import type { CheckedInput } from './input/check-input.ts'
-import type { Input } from './input/input.ts'
-import { readRows } from './input/read-rows.ts'
-import { isUnresolved, type RowStates, remainingSteps } from './journal/row-states.ts'
-import type { ImportedUser, RowKind, Step } from './rows/imported-user.ts'
-import { bodyOf, canResolve } from './send/send-row.ts'
-import type { UnknownRowResolutions } from './unknown-row-resolutions.ts'
+import { Failure } from '../contract/failure.ts'
+import type { CheckedInput, ValidRow } from './input/check-input.ts'
+import { isUnresolved, type RowState, type RowStates, remainingSteps } from './journal/journal.ts'
+import type { ImportedUser, Step } from './rows/imported-user.ts'
+import { bodyOf, type Resolution, type RowWork } from './send/send-row.ts'
+
+/** How the user resolves rows whose outcome is unknown. */
+export interface ResolutionOptions {
+  resolution: Resolution | undefined
+  /** Limits the resolution to the row at this place. */
+  place: RowPlace | undefined
+}
+
+/** Where a row begins in the input. The column distinguishes rows on the same line. */
+export interface RowPlace {
+  line: number
+  column?: number
+}
+
+/** As `--line` takes it: `3`, or `3:17`. */
+export function formatRowPlace({ line, column }: RowPlace): string {
+  return column === undefined ? String(line) : `${line}:${column}`
+}
+
+/**
+ * Chooses the rows with an unknown outcome that are resolved.
+ *
+ * @param name of the input
+ * @throws Failure `usage` if no row at the place has an unknown outcome, or if an id was given for several
+ *   rows; `refused` for an id that is not valid
+ */
+export function chooseResolved(
+  { resolution, place }: ResolutionOptions,
+  { rows, valid }: CheckedInput,
+  states: RowStates,
+  name: string,
+): ReadonlySet<ValidRow> {
+  if (resolution === undefined) return new Set()
+  if (resolution.as === 'created') expandPath('{id}', { id: resolution.id })
+  const isSelected = (row: RowPlace): boolean =>
+    place === undefined ||
+    (place.line === row.line && (place.column === undefined || place.column === row.column))
+  const unresolved = valid.filter(({ key }) => isUnresolved(states.get(key)))
+  const selected = unresolved.filter(isSelected)
+  if (place !== undefined && selected.length === 0) {
+    const line = `line ${formatRowPlace(place)}`
+    const known = `The outcome of ${line} of ${name} is known`
+    throw wrongSelection(rows.some(isSelected) ? known : `${name} has no row at ${line}`, unresolved)
+  }
+  if (resolution.as === 'created' && selected.length !== 1) {
+    const words =
+      selected.length === 0
+        ? 'No row has an unknown outcome'
+        : `${selected.length} rows have an unknown outcome, but an id can be given for only one row`
+    throw wrongSelection(words, selected)
+  }
+  return new Set(selected.filter(({ key }) => canResolve(resolution, states.get(key))))
+}
+
+/** @param choices the rows that can be selected; the first ones are named */
+function wrongSelection(words: string, choices: readonly RowPlace[]): Failure {
+  const places = choices.slice(0, 20).map(formatRowPlace).join(', ')
+  return new Failure('usage', words, {
+    advice: [choices.length === 0 ? { code: 'no_unknown_row' } : { code: 'name_unknown_row', places }],
+  })
+}
+
+/** Whether a resolution applies: a user that was certainly created must not be created again. */
+function canResolve({ as }: Resolution, state: RowState | undefined): boolean {
+  return !(as === 'retry' && state?.phase === 'nameless')
+}
 
 /** The requests that a run will send. */
 export interface PlannedWork {
@@ -20,27 +84,31 @@ export interface PlannedWork {
   requests: number
 }
 
-/** What is known about the rows before a run. */
-interface Known {
-  checked: CheckedInput
-  states: RowStates
-  resolutions: UnknownRowResolutions
-}
-
-/** Counts the remaining requests. Reads the input only if an earlier run has sent some of it. */
-export async function planWork(input: Input, kind: RowKind, known: Known): Promise<PlannedWork> {
-  const { rows, steps: all } = known.checked
-  const counted = { rows, done: 0, unknown: 0, steps: { create: 0, update: 0, assign: 0 } }
-  if (known.states.isUntouched) counted.steps = { ...all }
-  else {
-    for await (const { remaining } of readWork(input, kind, known)) {
-      if (!remaining) counted.unknown++
-      else if (remaining.length === 0) counted.done++
-      else for (const step of remaining) counted.steps[step]++
+/** @param resolved the rows to which the resolution applies */
+export function planWork(
+  { rows, valid }: CheckedInput,
+  states: RowStates,
+  resolved: ReadonlySet<ValidRow>,
+  resolution: Resolution | undefined,
+): PlannedWork & { work: RowWork[] } {
+  const steps = { create: 0, update: 0, assign: 0 }
+  const planned = { rows: rows.length, done: 0, unknown: 0, steps, requests: 0, work: [] as RowWork[] }
+  for (const checked of valid) {
+    const state = states.get(checked.key)
+    const chosen = resolved.has(checked) ? resolution : undefined
+    if (isUnresolved(state) && !chosen) {
+      planned.unknown++
+      continue
     }
+    const remaining = chosen?.as === 'skip' ? [] : remainingSteps(checked.row, state)
+    const id = chosen?.as === 'created' ? chosen.id : (checked.row.id ?? state?.id)
+    const work = { checked, steps: chosen?.as === 'created' ? remaining.slice(1) : remaining, id }
+    for (const step of work.steps) steps[step]++
+    planned.requests += work.steps.length
+    if (work.steps.length > 0 || chosen) planned.work.push({ ...work, resolution: chosen })
+    else planned.done++
   }
-  const { create, update, assign } = counted.steps
-  return { ...counted, requests: create + update + assign }
+  return planned
 }
 
 /** A request that a run will send. */
@@ -57,65 +125,33 @@ export interface PlannedRequest {
   generatesPassword: boolean
 }
 
-/** The first requests, of which a user wants to see some. Reads only the rows that it needs. */
-export async function findFirstRequests(
-  input: Input,
-  kind: RowKind,
-  { generatesPasswords, limit, ...known }: Known & { generatesPasswords: boolean; limit: number },
-): Promise<PlannedRequest[]> {
-  const found: PlannedRequest[] = []
-  for await (const { line, row, remaining = [], id } of readWork(input, kind, known)) {
-    for (const step of remaining) {
-      const { method, path } = endpoints[endpointOf[step]]
-      found.push({
-        line,
-        method,
-        path: id === undefined ? path : expandPath(path, { id }),
-        body: bodyOf[step](row),
-        generatesPassword: generatesPasswords && step === 'create' && row.password === undefined,
-      })
-      if (found.length === limit) return found
-    }
-  }
-  return found
-}
-
 const endpointOf = { create: 'createUser', update: 'updateUser', assign: 'assignPermissions' } as const
 
-interface RowWork {
-  line: number
+/** A row or a user with its requests. */
+interface WithSteps {
+  file?: string
+  line?: number
   row: ImportedUser
-  /** Undefined if the outcome of an earlier request is unknown, so that nothing is sent. */
-  remaining: readonly Step[] | undefined
-  /** Of the user, if the row or the resolution names it. */
+  steps: readonly Step[]
+  /** Of the user, if it is known. */
   id: string | undefined
 }
 
-/** The rows without faults that are not skipped. */
-async function* readWork(
-  input: Input,
-  kind: RowKind,
-  { checked, states, resolutions }: Known,
-): AsyncGenerator<RowWork> {
-  for await (const batch of readRows(input, kind)) {
-    for (const read of batch) {
-      const { index, line, row } = read
-      if (!row || checked.faulty.has(index)) continue
-      const state = states.of(index)
-      const resolution = isUnresolved(state) ? resolutions.of(read) : undefined
-      if (isUnresolved(state) && !canResolve(resolution, state)) {
-        yield { line, row, remaining: undefined, id: undefined }
-        continue
+/** The first requests, of which a user wants to see some. */
+export function findFirstRequests(
+  all: readonly WithSteps[],
+  { generatesPasswords, limit }: { generatesPasswords: boolean; limit: number },
+): PlannedRequest[] {
+  const found = all.slice(0, limit).flatMap(({ file, line, row, steps, id }) =>
+    steps.map((step) => {
+      const { method, path } = endpoints[endpointOf[step]]
+      return {
+        ...{ file, line, method },
+        path: id === undefined ? path : expandPath(path, { id }),
+        body: bodyOf[step](row),
+        generatesPassword: generatesPasswords && step === 'create' && row.password === undefined,
       }
-      if (resolution?.as === 'skip') continue
-      const steps = remainingSteps(row, state)
-      const isCreated = resolution?.as === 'created'
-      yield {
-        line,
-        row,
-        remaining: isCreated ? steps.slice(1) : steps,
-        id: isCreated ? resolution.id : row.id,
-      }
-    }
-  }
+    }),
+  )
+  return found.slice(0, limit)
 }

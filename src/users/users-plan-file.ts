@@ -7,8 +7,7 @@ import {
   readPlan,
   savePlan,
 } from '../system/files/saved-plan.ts'
-import type { PlannedUser } from './apply/planned-user.ts'
-import type { UsersPlan } from './apply/users-plan.ts'
+import type { PlannedUser, UsersPlan } from './apply/users-plan.ts'
 import type { Input } from './input/input.ts'
 import type { UsersState } from './state/users-state.ts'
 
@@ -85,11 +84,11 @@ export function assertPlanFits(
  */
 export function assertUnapplied(
   name: string,
-  { id, serial }: UsersPlanHeader,
+  { serial }: UsersPlanHeader,
   state: UsersState,
   isApplied: boolean,
 ): void {
-  if (isApplied || state.hasApplied(id)) {
+  if (isApplied) {
     throw new Failure('conflict', `The plan ${name} was already applied`, { advice: [usersPlan.newPlan] })
   }
   if (state.serial >= serial) return

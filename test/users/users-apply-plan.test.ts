@@ -83,24 +83,6 @@ describe('users apply with a saved plan', function () {
     expect(server.report().users.size).to.equal(2)
   })
 
-  it('is not applied again from another home directory with the earlier state file', async () => {
-    await applied(bob)
-    await plan(ada, bob)
-    const state = join(sandbox.home, 'users.state.json')
-    const earlier = readFileSync(state)
-    expect((await apply('--no-password')).stdout).to.match(/^Done: created 1 user\.\n/)
-    writeFileSync(state, earlier)
-    const again = await runChatctl(sandbox, ['users', 'apply', 'users.plan', '--yes', '--no-password'], {
-      env: {
-        CHATCTL_BASE_URL: server.url,
-        CHATCTL_API_KEY: 'some-api-key',
-        XDG_STATE_HOME: join(sandbox.home, 'other'),
-      },
-    })
-    expectFailure(again, 7, 'The plan users.plan was already applied', '--save PLAN')
-    expect(names()).to.deep.equal(['Bob', 'Ada'])
-  })
-
   it('refuses a user that was changed on the service since', async () => {
     await applied(bob)
     await plan({ ...bob, name: 'Robert' })

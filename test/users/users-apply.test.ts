@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { tryProcessLock } from '../../src/system/files/process-lock.ts'
 import { UsersState } from '../../src/users/state/users-state.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { failing, json, startFaultServer } from '../support/fault-server.ts'
@@ -202,21 +201,6 @@ describe('users apply', function () {
     expect(statSync(path('new.csv')).mode & 0o777).to.equal(0o600)
   })
 
-  it('keeps other processes from writing the results file', async () => {
-    const lock = () => tryProcessLock(`${path('new.csv')}.lock`)
-    const free: boolean[] = []
-    server.onRequest = () => void free.push(lock() !== undefined)
-    write(ada)
-    expect((await apply('--results', 'new.csv')).exitCode).to.equal(0)
-    expect(free).to.deep.equal([false, false])
-    const release = lock()
-    write(ada, bob)
-    const refused = await apply('--results', 'new.csv')
-    release?.()
-    expectFailure(refused, 7, `Another chatctl process is writing ${path('new.csv')}`)
-    expect(existsSync(path('new.csv.lock'))).to.equal(false)
-  })
-
   it('does not replace a file that is not a results file', async () => {
     write(ada)
     writeFileSync(path('new.csv'), 'email,name\nada@example.com,Ada\n')
@@ -253,16 +237,6 @@ describe('users apply', function () {
     await state.close()
     expect((await created()).exitCode).to.equal(0)
     expect(entries()).to.have.length(1)
-  })
-
-  it('sends nothing and writes nothing with --dry-run', async () => {
-    write(ada)
-    const run = await apply('--dry-run', '--json', '--no-password')
-    expect(run.exitCode, run.stderr).to.equal(0)
-    expect(JSON.parse(run.stdout)).to.deep.include({ applied: false })
-    expect(JSON.parse(run.stdout).users[0]).to.deep.include({ action: 'create', email: 'ada@example.com' })
-    expect(requests).to.deep.equal([])
-    expect(existsSync(path('users.state.json'))).to.equal(false)
   })
 
   it('counts the requests of a dry run, and shows the first ones without passwords', async () => {
@@ -328,23 +302,6 @@ describe('users apply', function () {
     expect((await apply('--no-refresh')).stderr).to.contain('Compared with users.state.json alone')
   })
 
-  it('warns of an email in another case, also if nothing differs', async () => {
-    write(ada)
-    await created()
-    write({ ...ada, email: 'Ada@Example.com' })
-    const run = await apply()
-    expect(run.stdout).to.equal('No changes.\n')
-    expect(run.stderr).to.contain('Warning: 1 email has another case in the files than in users.state.json.')
-  })
-
-  it('warns of column names that are not spelled exactly', async () => {
-    writeFileSync(path('users.csv'), 'Email,Name\nada@example.com,Ada\n')
-    const command = ['users', 'apply', 'users.csv', '--no-password', '--yes']
-    const run = await runChatctl(sandbox, command, options())
-    expect(run.exitCode, run.stderr).to.equal(0)
-    expect(run.stderr).to.match(/Warning: .*users\.csv/)
-  })
-
   it('does not suggest another create for a user who exists without a known ID', async () => {
     const nameless = await UsersServer.start({ idIn: ['nowhere'] })
     const env = { CHATCTL_BASE_URL: nameless.url }
@@ -396,17 +353,6 @@ describe('users apply', function () {
     write(ada, bob)
     expect((await apply()).stdout).to.equal('No changes.\n')
     expect(changes()).to.deep.equal([])
-  })
-
-  it('stays within --quota, exits 75 if the wait is too long, and resumes', async () => {
-    writeFileSync(path('users.txt'), 'email\nada@example.com\nbob@example.com\neve@example.com\n')
-    const command = ['users', 'apply', 'users.txt', '--format', 'csv', '--no-password', '--yes']
-    const limited = ['--quota', '3/h', '--max-wait', '0s', '--concurrency', '1']
-    const run = await runChatctl(sandbox, [...command, ...limited], options())
-    expect(run.exitCode, run.stderr).to.equal(75)
-    expect(requests).to.have.length(3)
-    expect((await runChatctl(sandbox, command, options())).exitCode).to.equal(0)
-    expect(server.report().users.size).to.equal(3)
   })
 
   it('counts the requests of all runs in --quota', async () => {

@@ -28,13 +28,10 @@ const anyPlan = fc
   .map((users) => {
     const building = new UsersPlanBuilder({ recreateMissing: false, retryUnknown: false })
     for (const [wanted, entry, user, isRecorded] of users) {
-      building.add(
-        {
-          wanted,
-          difference: compareUser(wanted, entry && { ...entry, ...(isRecorded && { ids: [] }) }, { user }),
-        },
-        entry,
-      )
+      building.add({
+        wanted,
+        difference: compareUser(wanted, entry && { ...entry, ...(isRecorded && { ids: [] }) }, { user }),
+      })
     }
     return building.finish([{ email: 'old@example.com', id: 'usr_9' }])
   })
@@ -76,7 +73,7 @@ describe('a saved plan of users', () => {
     const path = join(directory.path, 'users.plan')
     const building = new UsersPlanBuilder({ recreateMissing: false, retryUnknown: false })
     const wanted = { email: 'ada@example.com', name: 'Ada', role: 'admin' }
-    building.add({ wanted, difference: compareUser(wanted, undefined, 'unread') }, undefined)
+    building.add({ wanted, difference: compareUser(wanted, undefined, 'unread') })
     await saveUsersPlan(path, header, building.finish([]))
     const text = readFileSync(path, 'utf8')
     await read(text)

@@ -1,7 +1,6 @@
 import type { Client } from '../../client/client.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
-import type { estimateDuration } from '../../users/send/estimate.ts'
-import type { Throttle } from '../../users/send/throttle.ts'
+import type { estimateDuration, Throttle } from '../../users/send/throttle.ts'
 import { BulkProgress } from '../output/progress.ts'
 import type { Context } from './context.ts'
 

@@ -7,7 +7,7 @@ import { type Configuration, configurationPath } from '../../config/configuratio
 import { localProfile } from '../../config/resolve-options.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { isOursAlone, makePrivateDirectory } from '../../system/files/private-directory.ts'
-import { findUnfinishedImports } from '../../users/journal/unfinished-imports.ts'
+import { findUnfinishedImports } from '../../users/journal/open-journal.ts'
 import { speaksUnicode } from '../../view/checks.ts'
 import { countOf } from '../../view/format/count.ts'
 import { describeBytes } from '../../view/format/describe-bytes.ts'

@@ -10,7 +10,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { AdoptionResult, KnownUser } from '../../users/change-state.ts'
 import { adoptedUsersView } from '../../view/users.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
-import { stateFlag, stateOf } from './state-options.ts'
+import { stateFlag, stateOf } from './user-files-flags.ts'
 
 const example = 'chatctl users adopt grace@example.com=ID'
 
@@ -77,12 +77,11 @@ export default class UsersAdopt extends BaseCommand {
 }
 
 async function loadSending() {
-  const [throttle, users, estimate] = await Promise.all([
+  const [throttle, users] = await Promise.all([
     import('../../users/send/throttle.ts'),
     import('../../users/send/get-users.ts'),
-    import('../../users/send/estimate.ts'),
   ])
-  return { ...throttle, ...users, ...estimate }
+  return { ...throttle, ...users }
 }
 
 /** @param place of the word, for errors */

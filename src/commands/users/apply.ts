@@ -5,25 +5,45 @@ import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
-import type { AppliedUsers } from '../../users/apply/apply-run.ts'
+import type { ConfiguredQuota } from '../../config/quota.ts'
+import type { AppliedUsers, ApplyRunOptions } from '../../users/apply/apply-run.ts'
 import type { PasswordChoice } from '../../users/apply/password-source.ts'
+import type { UsersPlan } from '../../users/apply/users-plan.ts'
 import type { Input } from '../../users/input/input.ts'
 import type { UsersState } from '../../users/state/users-state.ts'
 import type { UsersPlanFile, UsersPlanHeader } from '../../users/users-plan-file.ts'
+import { countOf } from '../../view/format/count.ts'
+import { userDifferenceView } from '../../view/user-differences.ts'
 import { appliedUsersView } from '../../view/users.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
-import { ApplyProgress, applyEvents, comparing, sayWhatIsUnseen } from './apply-events.ts'
+import { BulkDisplay, surroundingsOf } from './bulk-display.ts'
 import { finishApply } from './finish-apply.ts'
-import { stateOf } from './state-options.ts'
-import { userFileArgument, userFileNames, userFilesFlags, userFilesOptions } from './user-files-flags.ts'
+import {
+  comparisonOf,
+  sayWhatIsUnseen,
+  stateOf,
+  userFileArgument,
+  userFileNames,
+  userFilesFlags,
+  userFilesOptions,
+} from './user-files-flags.ts'
 
 interface Applying {
   context: Context
   state: UsersState
 }
 
-/** Maximum number of requests that a dry run shows. */
-const shownRequests = 3
+interface ApplyFlags {
+  'no-refresh': boolean
+  concurrency: number | undefined
+  quota: ConfiguredQuota | undefined
+  results: string | undefined
+  'password-command': string | undefined
+  'no-password': boolean
+  'recreate-missing': boolean
+  'retry-unknown': boolean
+  yes: boolean
+}
 
 export default class UsersApply extends BaseCommand {
   static override summary = 'Create and change users so that they match files'
@@ -74,71 +94,73 @@ export default class UsersApply extends BaseCommand {
     const { args, flags, context } = await this.start(UsersApply)
     const names = userFileNames(args.file, flags.file)
     context.demandNamedService()
-    const [
-      { UserFiles },
-      { stateNameFor, UsersState },
-      { runApply },
-      { printedDifferences },
-      { plannedRequests },
-    ] = await Promise.all([
+    const [{ UserFiles }, { stateNameFor, UsersState }] = await Promise.all([
       import('../../users/user-files.ts'),
       import('../../users/state/users-state.ts'),
-      import('../../users/apply/apply-run.ts'),
-      import('../../users/apply/users-plan.ts'),
-      import('../../users/apply/planned-user.ts'),
     ])
-    const { estimateDuration } = await import('../../users/send/estimate.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     try {
       const input = await files.findPlan()
       const plan = input && (await this.#readPlan(input, context))
-      const users = plan ? plan.users.length : await files.check()
+      const total = plan ? plan.users.length : await files.check()
       for (const warning of files.warnings) await context.output.warn(warning)
       const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
       const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write', flags.results)
-      const about = { service: opening.service, state: name, printed: printedDifferences }
       const state = await UsersState.open(path, opening)
-      const progress = new ApplyProgress(context, estimateDuration)
       let applied: AppliedUsers
       try {
         if (input && plan) await this.#checkState(plan.header, input.name, { context, state })
-        if (!plan) {
-          sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
-          progress.begin(users)
+        else sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
+        const { markApplied } = await import('../../system/files/saved-plan.ts')
+        const onFirstChange = async () => {
+          if (plan) markApplied(context.directories, plan.header.id)
         }
-        applied = await runApply({
-          ...applyEvents(context, progress, { ...about, yes: flags.yes }),
-          ...comparing(context, progress, flags),
+        applied = await this.#apply({ context, state }, flags, {
+          ...{ source: plan ? { plan } : files, total, onFirstChange },
+        })
+      } finally {
+        await state.close()
+      }
+      const { refresh } = comparisonOf(context, flags)
+      const about = { service: opening.service, state: name, refresh, isPlan: plan !== undefined }
+      await finishApply(context, { ...applied, ...about, generatesPasswords: flags.results !== undefined })
+    } finally {
+      files.close()
+    }
+  }
+
+  async #apply(
+    { context, state }: Applying,
+    flags: ApplyFlags,
+    what: Pick<ApplyRunOptions, 'source' | 'total' | 'onFirstChange'>,
+  ): Promise<AppliedUsers> {
+    const display = new BulkDisplay(context, 'user')
+    try {
+      const { runApply } = await import('../../users/apply/apply-run.ts')
+      const service = planServiceOf(context)
+      const events = runApply(
+        {
+          ...what,
+          ...comparisonOf(context, flags),
           state,
-          source: plan ? { plan } : files,
           recreateMissing: flags['recreate-missing'],
           retryUnknown: flags['retry-unknown'],
           isDryRun: context.dryRun,
           passwords: passwordChoice(flags, context.resolvePath),
-          env: context.env,
-          cwd: context.host.cwd,
-          onFirstChange: async () => {
-            if (plan) await this.#markApplied(plan.header.id, { context, state })
-          },
-          onBegin: ({ planned }) => {
-            progress.begin(planned.length)
-            context.signal.addEventListener('abort', () => sayWhyItWaits(context), { once: true })
-          },
-        })
-      } finally {
-        progress.end()
-        await state.close()
+        },
+        { ...surroundingsOf(context, service), env: context.env, cwd: context.host.cwd },
+      )
+      let applied: AppliedUsers | undefined
+      for await (const event of events) {
+        if (event.type === 'planned') display.end()
+        else if (event.type === 'confirm') await confirm(context, event.plan, { ...flags, service, state })
+        else if (event.type === 'end') applied = event.applied
+        else display.take(event)
       }
-      await finishApply(context, {
-        ...applied,
-        ...about,
-        refresh: !flags['no-refresh'],
-        isPlan: plan !== undefined,
-        requestsOf: (planned) =>
-          plannedRequests(planned, { generatesPasswords: flags.results !== undefined, limit: shownRequests }),
-      })
+      if (!applied) throw new Error('The run ended without a result')
+      return applied
     } finally {
-      files.close()
+      display.end()
     }
   }
 
@@ -159,21 +181,25 @@ export default class UsersApply extends BaseCommand {
     ])
     assertUnapplied(name, header, state, isApplied(context.directories, header.id))
   }
-
-  /** Also beside the state file, which a user with another home directory may share. */
-  async #markApplied(id: string, { context, state }: Applying): Promise<void> {
-    const { markApplied } = await import('../../system/files/saved-plan.ts')
-    markApplied(context.directories, id)
-    state.noteApplied(id)
-  }
 }
 
-function sayWhyItWaits({ output }: Context): void {
-  output.notice('Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.')
+async function confirm(
+  context: Context,
+  plan: UsersPlan,
+  { yes, service, state }: { yes: boolean; service: string; state: UsersState },
+): Promise<void> {
+  const { output, prompter } = context
+  const { printedDifferences } = await import('../../users/apply/users-plan.ts')
+  const printed = printedDifferences(plan, { service, state: state.name })
+  await output.showAside(userDifferenceView, printed, !yes && prompter.canAsk)
+  if (yes) return
+  const users = countOf(plan.planned.length, 'user')
+  const to = context.contextOwner().baseUrl ?? 'the embedded service'
+  await prompter.confirm(`Apply the changes of ${users} to ${to}?`)
 }
 
 function passwordChoice(
-  flags: { results: string | undefined; 'password-command': string | undefined; 'no-password': boolean },
+  flags: ApplyFlags,
   resolvePath: (name: string) => string,
 ): PasswordChoice | undefined {
   if (flags.results !== undefined)

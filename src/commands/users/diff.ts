@@ -12,27 +12,23 @@ import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import { isoNow } from '../../system/clock.ts'
+import type { Comparing } from '../../users/apply/plan-users.ts'
 import type { UsersPlan } from '../../users/apply/users-plan.ts'
 import type { Input } from '../../users/input/input.ts'
-import type { UsersState } from '../../users/state/users-state.ts'
 import type { UserFiles } from '../../users/user-files.ts'
 import { countOf, groupDigits } from '../../view/format/count.ts'
 import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
-import { ApplyProgress, comparing, sayWhatIsUnseen, warnOfSpelling } from './apply-events.ts'
-import { stateOf } from './state-options.ts'
-import { userFileArgument, userFileNames, userFilesFlags, userFilesOptions } from './user-files-flags.ts'
-
-/** Flags without an effect on a saved plan. */
-const comparisonFlags = [
-  'concurrency',
-  'expand-env',
-  'format',
-  'limit-reads',
-  'no-refresh',
-  'quota',
-  'save',
-  'state',
-] as const
+import { planServiceOf } from '../settings/settings-change.ts'
+import { BulkDisplay, surroundingsOf } from './bulk-display.ts'
+import {
+  comparisonOf,
+  sayWhatIsUnseen,
+  stateOf,
+  userFileArgument,
+  userFileNames,
+  userFilesFlags,
+  userFilesOptions,
+} from './user-files-flags.ts'
 
 interface Comparison {
   state: string | undefined
@@ -83,7 +79,7 @@ export default class UsersDiff extends BaseCommand {
     try {
       const plan = await files.findPlan()
       const differences = plan
-        ? await this.#readPlan(plan, flags, context)
+        ? await this.#readPlan(plan, context)
         : await this.#compare(files, names[0] ?? '-', flags, context)
       await context.output.show(userDifferenceView, differences)
       this.#conclude(differences, flags['exit-code'])
@@ -92,13 +88,7 @@ export default class UsersDiff extends BaseCommand {
     }
   }
 
-  /** @throws Failure `usage` for flags without an effect on a saved plan */
-  async #readPlan(plan: Input, flags: object, { output }: Context): Promise<PrintedDifferences> {
-    const useless = comparisonFlags.find((name) => {
-      const value = Reflect.get(flags, name)
-      return value !== undefined && value !== false
-    })
-    if (useless) throw new Failure('usage', `--${useless} cannot be used with the plan ${plan.name}`)
+  async #readPlan(plan: Input, { output }: Context): Promise<PrintedDifferences> {
     const [{ readUsersPlan }, { printedDifferences }] = await Promise.all([
       import('../../users/users-plan-file.ts'),
       import('../../users/apply/users-plan.ts'),
@@ -122,14 +112,13 @@ export default class UsersDiff extends BaseCommand {
     const name = flags.state ?? stateNameFor(first)
     const access = flags['limit-reads'] === undefined ? 'read' : 'write'
     const [path, opening] = stateOf(context, name, access)
-    const users = await files.check()
+    const total = await files.check()
     for (const warning of files.warnings) await context.output.warn(warning)
     const { service } = opening
     const state = await UsersState.open(path, opening)
     try {
-      const plan = await this.#read(files, state, users, flags, context)
+      const plan = await this.#read({ source: files, state, total }, flags, context)
       sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
-      await warnOfSpelling(context, plan.respelled, name)
       if (flags.save !== undefined) {
         const { saveUsersPlan } = await import('../../users/users-plan-file.ts')
         const header = {
@@ -149,36 +138,30 @@ export default class UsersDiff extends BaseCommand {
   }
 
   async #read(
-    files: UserFiles,
-    state: UsersState,
-    total: number,
+    what: Pick<Comparing, 'source' | 'state' | 'total'>,
     flags: Comparison,
     context: Context,
   ): Promise<UsersPlan> {
-    const [{ diffUsers }, { estimateDuration }] = await Promise.all([
-      import('../../users/apply/plan-users.ts'),
-      import('../../users/send/estimate.ts'),
-    ])
-    const progress = new ApplyProgress(context, estimateDuration)
-    progress.begin(total)
+    const { diffUsers } = await import('../../users/apply/plan-users.ts')
+    const display = new BulkDisplay(context, 'user')
     try {
-      return await diffUsers({
-        ...comparing(context, progress, flags),
-        source: files,
-        state,
-        limitReads: flags['limit-reads'],
-      })
+      const options = { ...what, ...comparisonOf(context, flags), limitReads: flags['limit-reads'] }
+      for await (const event of diffUsers(options, surroundingsOf(context, planServiceOf(context)))) {
+        if (event.type === 'end') return event.plan
+        display.take(event)
+      }
+      throw new Error('The comparison ended without a result')
     } catch (error) {
-      progress.end()
+      display.end()
       if (error instanceof Interruption) {
-        const all = countOf(total, 'user')
+        const done = groupDigits(display.finished)
         context.output.notice(
-          `Interrupted: ${groupDigits(progress.total)} of ${all} were compared. Nothing was changed.`,
+          `Interrupted: ${done} of ${countOf(what.total, 'user')} were compared. Nothing was changed.`,
         )
       }
       throw error
     } finally {
-      progress.end()
+      display.end()
     }
   }
 

@@ -3,35 +3,30 @@ import type { Context } from '../../cli/context/context.ts'
 import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../users/apply/apply-run.ts'
-import type { PlannedRequests } from '../../users/apply/planned-user.ts'
 import type { UserOutcome } from '../../users/apply/user-outcome.ts'
-import type { printedDifferences, UsersPlan } from '../../users/apply/users-plan.ts'
 import type { UserDifference } from '../../users/compare-user.ts'
 import { countOf } from '../../view/format/count.ts'
-import { type PrintedDifferences, type PrintedUser, userDifferenceView } from '../../view/user-differences.ts'
+import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
 import { appliedUsersView } from '../../view/users.ts'
-import { type NextSteps, problemOf, type UserProblem } from './describe-outcome.ts'
+import { type NextSteps, problemOf, type UserProblem } from './describe-outcomes.ts'
 
-/** Maximum number of users that are listed on stderr. */
+/** Maximum number of users that are listed on stderr, and of requests that a dry run shows. */
 const maxListed = 20
+const shownRequests = 3
 
-export interface ApplyResult extends AppliedUsers {
+interface ApplyResult extends AppliedUsers {
   service: string
   /** Name of the state file. */
   state: string
   refresh: boolean
   /** Whether a saved plan was applied. */
   isPlan: boolean
-  printed: typeof printedDifferences
-  /** The requests of a dry run. */
-  requestsOf(planned: UsersPlan['planned']): PlannedRequests
+  generatesPasswords: boolean
 }
 
 /** A user with its outcome, if it was begun, and its problem, if it has one. */
 interface FinishedUser {
   difference: UserDifference
-  /** As commands print it. */
-  shown: PrintedUser | undefined
   outcome: UserOutcome | undefined
   problem: UserProblem | undefined
 }
@@ -43,19 +38,19 @@ interface FinishedUser {
  */
 export async function finishApply(context: Context, result: ApplyResult): Promise<void> {
   const { output } = context
-  const { plan, outcomes, ended, isPlan, printed } = result
-  const steps = nextSteps(context, result)
-  const byEmail = new Map([...outcomes].map(([{ difference }, outcome]) => [difference.email, outcome]))
+  const { plan, outcomes, ended, isPlan } = result
   const isUntouched = [...outcomes.values()].every(
     ({ status, isCreated }) => status === 'pending' && !isCreated,
   )
   if (ended !== undefined && isUntouched) throw ended
-  const differences = printed(plan, result)
-  if (context.dryRun) return showDryRun(context, differences, result.requestsOf(plan.planned))
-  const users = plan.users.map(({ difference }, index): FinishedUser => {
+  const { printedDifferences } = await import('../../users/apply/users-plan.ts')
+  const differences = printedDifferences(plan, result)
+  if (context.dryRun) return showDryRun(context, differences, result)
+  const steps = nextSteps(context, result)
+  const byEmail = new Map([...outcomes].map(([{ difference }, outcome]) => [difference.email, outcome]))
+  const users = plan.users.map(({ difference }): FinishedUser => {
     const outcome = byEmail.get(difference.email)
-    const problem = problemOf(difference, outcome, steps)
-    return { difference, shown: differences.users[index], outcome, problem }
+    return { difference, outcome, problem: problemOf(difference, outcome, steps) }
   })
   const count = (isCounted: (outcome: UserOutcome) => boolean) =>
     users.filter(({ outcome }) => outcome && isCounted(outcome)).length
@@ -66,20 +61,33 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   const changed = count((outcome) => isDone(outcome) && !outcome.isCreated) - adopted - unchanged
   const sent = count((outcome) => outcome.sent.length > 0)
   const counts = { created, changed, adopted, sent, left: users.length - done }
-  await output.show(appliedUsersView(counts, result.refresh), bodyOf(differences, users, outcomes.size > 0))
+  await output.show(appliedUsersView(counts, result.refresh), {
+    ...differences,
+    applied: outcomes.size > 0,
+    users: users.map(({ outcome, problem }, index) => ({
+      ...differences.users[index],
+      id: outcome?.id ?? differences.users[index]?.id ?? null,
+      ...(outcome && { outcome: outcome.status }),
+      ...(problem && { error: { code: problem.code, message: problem.message } }),
+    })),
+  })
   await warnOfProblems(context, users)
   const words = describeLeft(users)
   if (ended !== undefined) {
     const progress = `${created} created, ${changed} changed, ${plan.planned.length - done} left`
-    output.notice(
-      `${[progress, ...words].join(', ')}. ${isPlan ? 'To continue, make a new plan and apply it' : 'To resume, run the same command'}.`,
-    )
+    const aim = isPlan ? 'To continue, make a new plan and apply it' : 'To resume, run the same command'
+    output.notice(`${[progress, ...words].join(', ')}. ${aim}.`)
     throw ended
   }
-  if (words.length === 0) return
-  const isConflict = users.every(({ outcome, problem }) => !problem || isConflicting(outcome))
+  if (words.length > 0) throw incomplete(words, users, isPlan)
+}
+
+function incomplete(words: readonly string[], users: readonly FinishedUser[], isPlan: boolean): Failure {
+  const isConflict = users.every(
+    ({ outcome, problem }) => !problem || outcome?.status === 'conflict' || outcome?.status === 'not_applied',
+  )
   const again = isPlan ? 'make and apply a new plan' : 'run the same command again'
-  throw new Failure(isConflict ? 'conflict' : 'incomplete', words.join(', and '), {
+  return new Failure(isConflict ? 'conflict' : 'incomplete', words.join(', and '), {
     hint: `${isConflict ? 'Check these users, and' : 'Solve the problems above, and'} ${again}. Users that are done are not sent again.`,
   })
 }
@@ -88,9 +96,16 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
 async function showDryRun(
   context: Context,
   differences: PrintedDifferences,
-  { total, first }: PlannedRequests,
+  { plan, generatesPasswords }: ApplyResult,
 ): Promise<void> {
   const { output } = context
+  const [{ plannedSteps }, { findFirstRequests }] = await Promise.all([
+    import('../../users/apply/users-plan.ts'),
+    import('../../users/planned-work.ts'),
+  ])
+  const all = plan.planned.map(plannedSteps)
+  const total = all.reduce((sum, { steps }) => sum + steps.length, 0)
+  const first = findFirstRequests(all, { generatesPasswords, limit: shownRequests })
   const first_requests = describeFirst(context, first)
   const requests = output.isDocument ? { requests: total, first_requests } : {}
   await output.show(userDifferenceView, { ...differences, applied: false, ...requests })
@@ -102,10 +117,6 @@ async function showDryRun(
 /** Whether everything of a user was sent and confirmed. */
 function isDone({ status }: UserOutcome): boolean {
   return ['created', 'changed', 'adopted', 'unchanged', 'unverified'].includes(status)
-}
-
-function isConflicting(outcome: UserOutcome | undefined): boolean {
-  return outcome?.status === 'conflict' || outcome?.status === 'not_applied'
 }
 
 function nextSteps(context: Context, { state }: ApplyResult): NextSteps {
@@ -130,48 +141,22 @@ async function warnOfProblems({ output }: Context, users: readonly FinishedUser[
   await output.warn(lines.join('\n'))
 }
 
+const kinds: Readonly<Record<string, string>> = {
+  conflict: 'changed since the plan was made',
+  not_applied: 'with a change that did not take effect',
+  unverified: 'could not be read back',
+  unknown: 'with an unknown outcome or ID',
+  nameless: 'with an unknown outcome or ID',
+  missing: 'missing on the service',
+}
+
 /** `2 users failed`, and so on, for each kind of problem. */
 function describeLeft(users: readonly FinishedUser[]): string[] {
-  const kinds = new Map<string, number>()
+  const counts = new Map<string, number>()
   for (const { difference, outcome, problem } of users) {
     if (!problem) continue
-    const kind = kindOf(difference, outcome)
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+    const kind = kinds[outcome?.status ?? difference.action] ?? 'failed'
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
   }
-  return [...kinds].map(([kind, count]) => `${countOf(count, 'user')} ${kind}`)
-}
-
-function kindOf({ action }: UserDifference, outcome: UserOutcome | undefined): string {
-  switch (outcome?.status ?? action) {
-    case 'conflict':
-      return 'changed since the plan was made'
-    case 'not_applied':
-      return 'with a change that did not take effect'
-    case 'unverified':
-      return 'could not be read back'
-    case 'unknown':
-    case 'nameless':
-      return 'with an unknown outcome or ID'
-    case 'missing':
-      return 'missing on the service'
-    default:
-      return 'failed'
-  }
-}
-
-function bodyOf(
-  differences: PrintedDifferences,
-  users: readonly FinishedUser[],
-  applied: boolean,
-): Record<string, unknown> {
-  return {
-    ...differences,
-    applied,
-    users: users.map(({ shown, outcome, problem }) => ({
-      ...shown,
-      id: outcome?.id ?? shown?.id ?? null,
-      ...(outcome && { outcome: outcome.status }),
-      ...(problem && { error: { code: problem.code, message: problem.message } }),
-    })),
-  }
+  return [...counts].map(([kind, count]) => `${countOf(count, 'user')} ${kind}`)
 }

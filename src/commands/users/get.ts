@@ -10,7 +10,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { RequestedId } from '../../users/send/get-users.ts'
 import { userView } from '../../view/users.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
-import { stateFlag, stateOf } from './state-options.ts'
+import { stateFlag, stateOf } from './user-files-flags.ts'
 
 export default class UsersGet extends BaseCommand {
   static override summary = 'Show one or more users'
@@ -94,10 +94,9 @@ async function showUsers(
     request,
   }: { context: Context; concurrency: number | undefined; request: MakeRequest },
 ): Promise<void> {
-  const [{ Throttle }, { checkId, getUsers }, { estimateDuration }] = await Promise.all([
+  const [{ estimateDuration, Throttle }, { checkId, getUsers }] = await Promise.all([
     import('../../users/send/throttle.ts'),
     import('../../users/send/get-users.ts'),
-    import('../../users/send/estimate.ts'),
   ])
   const given = words.map((word) => (word === '-' ? word : request(word)))
   for (const each of given) if (each !== '-' && !each.failure) checkId(each)

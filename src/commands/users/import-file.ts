@@ -1,31 +1,31 @@
 import { join, parse } from 'node:path'
 import { commandFor } from '../../cli/command-line.ts'
-import { connectWorkers } from '../../cli/context/connect-workers.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { BulkProgress } from '../../cli/output/progress.ts'
+import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
 import { usualWindow } from '../../config/quota.ts'
 import { durationFlagFor, roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Forecast, Imported, ImportOptions, RowCounts, RunStart } from '../../users/import-options.ts'
-import type { UnresolvedRow } from '../../users/results/report-rows.ts'
-import type { RowResult } from '../../users/results/row-result.ts'
-import type { Pause } from '../../users/send/throttle.ts'
+import type {
+  Forecast,
+  ImportEvent,
+  Imported,
+  ImportOptions,
+  ImportSurroundings,
+} from '../../users/import-run.ts'
 import { countOf, groupDigits } from '../../view/format/count.ts'
-import { importView, summarizeForecast } from '../../view/users.ts'
-import { journalServiceOf } from './close-import.ts'
-import { describeUnknown, type ResolvingCommand, type UnknownRow } from './describe-unknown.ts'
-import { showPlannedWork } from './show-planned-work.ts'
+import { closedView, importForecastView, importView, summarizeForecast } from '../../view/users.ts'
+import { BulkDisplay, surroundingsOf } from './bulk-display.ts'
+import { describeFailed, describeUnknown, type ResolvingCommand } from './describe-outcomes.ts'
 
 /** Grace period in ms, to wait for pending requests and to write the results. */
 const grace = 60_000
 
+type Optional = 'makePassword' | 'resolution' | 'place' | 'createdUsers'
+
 /** The options of a command that imports a file of rows. */
 export interface FileOptions
-  extends Pick<
-      ImportOptions,
-      'file' | 'format' | 'kind' | 'skipInvalid' | 'restart' | 'concurrency' | 'quota' | 'results'
-    >,
-    Partial<Pick<ImportOptions, 'makePassword' | 'resolution' | 'place' | 'onRow' | 'createdUsers'>> {
+  extends Omit<ImportOptions, Optional | 'isDryRun' | 'maxWait'>,
+    Partial<Pick<ImportOptions, Optional>> {
   /** Whether to skip the confirmation prompt. */
   yes: boolean
   /** The command line that resolves a row whose outcome is unknown; undefined if nothing is created. */
@@ -35,90 +35,155 @@ export interface FileOptions
 /**
  * Imports a file of rows, with prompts, progress, and warnings, and shows the results.
  *
- * @param importRows of the bulk layer, which the command has loaded
+ * @param onImported called with the result before it is shown
  * @throws Failure `incomplete` if rows failed or have an unknown outcome; the reason of an early end
  */
 export async function importFile(
   context: Context,
-  importRows: (options: ImportOptions) => Promise<Imported | undefined>,
   options: FileOptions,
+  onImported?: (imported: Imported) => void,
 ): Promise<void> {
   context.demandNamedService()
-  const { directories, host, resolvePath } = context
+  const { host, resolvePath } = context
   host.allowGrace(grace)
   // With the speed of V8's defaults, a long YAML file takes half as much memory again.
   host.keepHeapSmall(options.format === 'yaml' || /\.ya?ml$/i.test(options.file) ? 'memory' : 'speed')
-  const outside = outsideOf(context, options)
-  let imported: Imported | undefined
-  try {
-    imported = await importRows({
-      makePassword: undefined,
-      resolution: undefined,
-      place: undefined,
-      onRow: undefined,
-      createdUsers: undefined,
+  const { importRows } = await import('../../users/import-rows.ts')
+  const { makePassword, resolution, place, createdUsers, results } = options
+  const events = importRows(
+    {
       ...options,
-      ...outside,
-      results: options.results === undefined ? undefined : resolvePath(options.results),
-      directories,
-      resolvePath,
-      untilEnded: () => host.untilEnded(),
-      get stdin() {
-        return host.stdin
-      },
-      service: journalServiceOf(context),
-      showPlannedWork: context.dryRun ? (...planned) => showPlannedWork(context, ...planned) : undefined,
+      ...{ makePassword, resolution, place, createdUsers },
+      results: results === undefined ? undefined : resolvePath(results),
+      isDryRun: context.dryRun,
       maxWait: context.options.max_wait.value,
-      clock: host.clock,
-      signal: context.signal,
-    })
+    },
+    importSurroundings(context),
+  )
+  const shown = new ShownImport(context, options)
+  try {
+    for await (const event of events) await shown.take(event)
   } finally {
-    outside.endProgress()
+    shown.endProgress()
   }
+  const { imported } = shown
   if (!imported) return
-  await outside.tell(imported)
-  await showImported(context, imported, imported.resultsFailure ? undefined : options.results)
-  sayWhatWasNotChecked(context, imported)
-  throwWhatIsLeft(context, imported, options)
+  onImported?.(imported)
+  await showImported(context, imported, options)
 }
 
-/** The command that resumes. With --restart, it would start again. */
-function sameCommand({ restart }: Pick<FileOptions, 'restart'>): string {
-  return restart ? 'the same command without --restart' : 'the same command'
+/** Reading `stdin` opens it. */
+function importSurroundings(context: Context): ImportSurroundings {
+  const { host, resolvePath } = context
+  return {
+    ...surroundingsOf(context, journalServiceOf(context)),
+    resolvePath,
+    untilEnded: () => host.untilEnded(),
+    get stdin() {
+      return host.stdin
+    },
+  }
 }
 
-/** The results of earlier runs come from the journal and are not checked. */
-function sayWhatWasNotChecked({ output }: Context, imported: Imported): void {
-  const { requests, remaining, counts, alreadyDone } = imported
+/** The prompts and the progress of an import. */
+class ShownImport {
+  /** The result, after the last event. */
+  imported: Imported | undefined
+  readonly #context: Context
+  readonly #options: FileOptions
+  readonly #display: BulkDisplay
+
+  constructor(context: Context, options: FileOptions) {
+    this.#context = context
+    this.#display = new BulkDisplay(context, 'row')
+    this.#options = options
+  }
+
+  async take(event: ImportEvent): Promise<void> {
+    const { output } = this.#context
+    switch (event.type) {
+      case 'warning':
+        return output.warn(event.text)
+      case 'no_password':
+        return output.warn(
+          `${countOf(event.users, 'new user')} without a password. If the service requires one, use --generate-passwords --results FILE`,
+        )
+      case 'created_before':
+        return output.warn(
+          `${event.users === 1 ? '1 email in the file belongs to a user that was' : `${groupDigits(event.users)} emails in the file belong to users that were`} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`,
+        )
+      case 'planned':
+        return showPlanned(this.#context, event)
+      case 'forecast':
+        return this.#confirm(event.forecast)
+      case 'end':
+        this.imported = event.imported
+        return
+      default:
+        this.#display.take(event)
+    }
+  }
+
+  endProgress(): void {
+    this.#display.end()
+  }
+
+  async #confirm(forecast: Forecast): Promise<void> {
+    const { output, prompter } = this.#context
+    const { file, yes } = this.#options
+    const service = this.#context.contextOwner().baseUrl ?? 'the embedded service'
+    const outline = `${file === '-' ? 'stdin' : file}: ${summarizeForecast(forecast)}`
+    output.notice(`${outline}.\n${describeForecast(this.#context, forecast, this.#options)}`)
+    if (yes) return
+    await prompter.confirm(`Send ${countOf(forecast.rows - forecast.done, 'row')} to ${service}?`)
+  }
+}
+
+/** Shows the numbers of requests, and the first requests. In a table, TSV, or CSV, only the numbers are data. */
+async function showPlanned(
+  context: Context,
+  { planned, first }: ImportEvent & { type: 'planned' },
+): Promise<void> {
+  const output = context.output.withoutFields()
+  const { rows, done: already_done, steps, requests } = planned
+  const { create: creates, update: updates, assign: assignments } = steps
+  const counts = { rows, already_done, creates, updates, assignments, requests }
+  const first_requests = describeFirst(context, first)
+  if (output.isDocument) return output.show(importForecastView, { ...counts, first_requests })
+  await output.show(importForecastView, counts)
+  await showFirst(context, first_requests, requests)
+}
+
+/** @throws Failure, or what ended the run */
+async function showImported(context: Context, imported: Imported, options: FileOptions): Promise<void> {
+  const { output } = context
+  const { counts, rows, remaining, requests, alreadyDone } = imported
+  const { created, updated, failed, unknown } = counts
+  const list = imported.unknownRows
+  if (failed > 0) await output.warn(describeFailed(imported.failed, failed))
+  if (unknown > 0)
+    await output.warn(describeUnknown(imported.unknown, unknown, options.resolvingCommand, list))
+  const files = {
+    results: imported.resultsFailure ? undefined : options.results,
+    failed_rows: imported.failedRows,
+    unknown_rows: list,
+  }
+  await output.show(importView, {
+    ...{ rows, created, updated, already_done: alreadyDone, failed, unknown },
+    ...{ skipped: counts.skipped - remaining, remaining, requests },
+    ...Object.fromEntries(Object.entries(files).filter(([, path]) => path !== undefined)),
+  })
   const words = [
-    ...(requests + remaining + counts.failed + counts.unknown === 0 ? ['Nothing was left to send.'] : []),
+    ...(requests + remaining + failed + unknown === 0 ? ['Nothing was left to send.'] : []),
+    // The results of earlier runs come from the journal.
     ...(alreadyDone > 0
       ? [
-          `${countOf(alreadyDone, 'row')} ${alreadyDone === 1 ? 'was' : 'were'} done by earlier runs. chatctl did not check ${alreadyDone === 1 ? 'that the user still exists' : 'that the users still exist'}.`,
+          `${countOf(alreadyDone, 'row')} ${alreadyDone === 1 ? 'was' : 'were'} done by earlier runs. chatctl did not check that the users still exist.`,
         ]
       : []),
   ]
   if (words.length > 0) output.notice(words.join(' '))
-}
-
-async function showImported(
-  { output }: Context,
-  imported: Imported,
-  results: string | undefined,
-): Promise<void> {
-  const { counts, rows, remaining, requests, alreadyDone: already_done } = imported
-  const { failedRows: failed_rows, unknownRows: unknown_rows } = imported
-  const { created, updated, failed, unknown } = counts
-  const files = {
-    ...(results !== undefined && { results }),
-    ...(failed_rows !== undefined && { failed_rows }),
-    ...(unknown_rows !== undefined && { unknown_rows }),
-  }
-  const skipped = counts.skipped - remaining
-  await output.show(importView, {
-    ...{ rows, created, updated, already_done, failed, unknown, skipped, remaining, requests },
-    ...files,
-  })
+  throwWhatIsLeft(context, imported, options)
 }
 
 /** @throws Failure, or what ended the run */
@@ -149,6 +214,11 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
   })
 }
 
+/** The command that resumes. With --restart, it would start again. */
+function sameCommand({ restart }: FileOptions): string {
+  return restart ? 'the same command without --restart' : 'the same command'
+}
+
 function mendedCommand(context: Context, { kind, makePassword }: FileOptions, path: string): string {
   if (kind !== 'users') return commandFor(context, 'users', 'permissions', 'assign', '--file', path)
   const { dir, name } = parse(path)
@@ -158,64 +228,13 @@ function mendedCommand(context: Context, { kind, makePassword }: FileOptions, pa
   return commandFor(context, 'users', 'import', path, ...passwords)
 }
 
-/** The client, the prompts, and the progress of an import. */
-function outsideOf(context: Context, options: FileOptions) {
-  const { file, yes, concurrency } = options
-  const { output, prompter } = context
-  const name = file === '-' ? 'stdin' : file
-  const failedRows: RowResult[] = []
-  const unknownRows: UnknownRow[] = []
-  let progress: BulkProgress | undefined
-  return {
-    connect: (other: Parameters<ImportOptions['connect']>[0]) => connectWorkers(context, other),
-    confirm: async (forecast: Forecast) => {
-      const service = context.contextOwner().baseUrl ?? 'the embedded service'
-      const outline = `${name}: ${summarizeForecast(forecast)}`
-      const rows = countOf(forecast.rows - forecast.done, 'row')
-      output.notice(`${outline}.\n${describeForecast(context, forecast, concurrency, sameCommand(options))}`)
-      if (!yes) await prompter.confirm(`Send ${rows} to ${service}?`)
-    },
-    onBegin: ({ rows, counts, estimate }: RunStart) => {
-      progress = new BulkProgress(output, { noun: 'row', total: rows, estimate })
-      progress.goOn(counts)
-      const sayWhy = () =>
-        output.notice(
-          'Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.',
-        )
-      context.signal.addEventListener('abort', sayWhy, { once: true })
-    },
-    onProgress: (counts: RowCounts) => progress?.update(counts),
-    onPause: (pause: Pause) => progress?.pause(pause),
-    onResume: () => progress?.go(),
-    endProgress: () => progress?.end(),
-    onUnknown: (result: RowResult, unresolved: UnresolvedRow | undefined) =>
-      void unknownRows.push({ ...result, unresolved }),
-    onFailed: (result: RowResult) => void failedRows.push(result),
-    tell: async ({ counts: { failed, unknown }, unknownRows: list }: Imported) => {
-      if (failed > 0) await output.warn(describeFailed(failedRows, failed))
-      const { resolvingCommand } = options
-      if (unknown > 0) await output.warn(describeUnknown(unknownRows, unknown, resolvingCommand, list))
-    },
-    warn: (text: string) => output.warn(text),
-    warnOfCreated: (users: number) =>
-      output.warn(
-        `${users === 1 ? '1 email in the file belongs to a user that was' : `${groupDigits(users)} emails in the file belong to users that were`} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`,
-      ),
-    warnOfNoPassword: (users: number) =>
-      output.warn(
-        `${countOf(users, 'new user')} without a password. If the service requires one, use --generate-passwords --results FILE`,
-      ),
-  }
-}
-
 /** The quota, and the estimated duration. */
 function describeForecast(
   { options }: Context,
   { quota, duration, requests }: Forecast,
-  concurrency: number,
-  again: string,
+  file: FileOptions,
 ): string {
-  const about = `about ${roundDuration(Math.max(1000, duration))}, ${concurrency} at a time`
+  const about = `about ${roundDuration(Math.max(1000, duration))}, ${file.concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `Quota: unknown (to set one, use --quota 100/h). Without a quota, the import takes ${about}.`
   }
@@ -229,18 +248,44 @@ function describeForecast(
   ]
   const isLonger = limit === undefined || requests - remaining > limit
   const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? usualWindow) : 0)
-  const stop = pause > options.max_wait.value ? describeStop(options.max_wait.value, pause, again) : ''
-  return `Quota: ${known.join(', ')}. The import takes ${about}.${stop}`
+  const maxWait = options.max_wait.value
+  // The run will stop at the limit of --max-wait.
+  const stop = `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${sameCommand(file)}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
+  return `Quota: ${known.join(', ')}. The import takes ${about}.${pause > maxWait ? stop : ''}`
 }
 
-/** Warns that the run will stop at the limit of --max-wait. */
-function describeStop(maxWait: number, pause: number, again: string): string {
-  return `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${again}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
+/** Address of the service, as journals name it. */
+export function journalServiceOf(context: Context): string {
+  return context.contextOwner().baseUrl ?? `local ${context.directories.data}`
 }
 
-/** @param rows the first failed rows */
-function describeFailed(rows: readonly RowResult[], count: number): string {
-  const lines = rows.map(({ line, email, id, error }) => `Line ${line} (${email || id}) failed: ${error}`)
-  if (count > rows.length) lines.push(`and ${count - rows.length} more; --results FILE lists them`)
-  return lines.join('\n')
+/**
+ * Closes the unfinished imports of a file, and shows how far they were.
+ *
+ * @throws Failure `refused` if there is none
+ */
+export async function closeImport(
+  context: Context,
+  { file, kind }: { file: string; kind: 'users' | 'assignments' },
+): Promise<void> {
+  context.demandNamedService()
+  const service = journalServiceOf(context)
+  const { closeImports } = await import('../../users/journal/open-journal.ts')
+  const closed = await closeImports(context.directories, {
+    file: file === '-' ? file : context.resolvePath(file),
+    kind,
+    service,
+  })
+  if (closed.length === 0) {
+    throw new Failure('refused', `No unfinished import of ${file} to ${service}`, {
+      hint: 'To list unfinished imports, run: chatctl doctor',
+    })
+  }
+  await context.output.show(
+    closedView,
+    closed.map(({ file, rows, tried: sent, unknown }) => ({ file, service, rows, sent, unknown })),
+  )
+  context.output.notice(
+    'Closed. chatctl remembers which rows it has sent. To resume, import the same file again.',
+  )
 }

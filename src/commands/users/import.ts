@@ -9,14 +9,12 @@ import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { RowAdoption } from '../../users/adopt-rows.ts'
-import type { ImportOptions } from '../../users/import-options.ts'
 import { countOf } from '../../view/format/count.ts'
 import { closedView, importView } from '../../view/users.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
 import { bulkFlags, readBulkFlags } from './bulk-flags.ts'
-import { closeImport } from './close-import.ts'
-import { importFile } from './import-file.ts'
-import { stateFlag, stateOf } from './state-options.ts'
+import { closeImport, type FileOptions, importFile } from './import-file.ts'
+import { stateFlag, stateOf } from './user-files-flags.ts'
 
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file'
@@ -83,61 +81,46 @@ export default class UsersImport extends BaseCommand {
     const { args, flags, context } = await this.start(UsersImport, ({ close }) =>
       close ? closedView : importView,
     )
-    if (flags.close) {
-      const { closeImports } = await import('../../users/journal/unfinished-imports.ts')
-      return closeImport(context, closeImports, { file: args.file, kind: 'users' })
+    if (flags.close) return closeImport(context, { file: args.file, kind: 'users' })
+    const { readCreatedUsers } = await import('../../activity/read-activity.ts')
+    const options: FileOptions = {
+      ...readBulkFlags(flags),
+      file: args.file,
+      kind: 'users',
+      createdUsers: flags['allow-duplicates']
+        ? undefined
+        : () => readCreatedUsers(context.directories.state, planServiceOf(context)),
+      makePassword: flags['generate-passwords'] ? generatePassword : undefined,
+      resolution: readResolution(flags['on-unknown'], flags.id),
+      place: flags.line,
+      resolvingCommand: (as, place) =>
+        commandWith(this, { 'on-unknown': as, line: place, id: as === 'created' ? 'ID' : undefined }, [
+          'restart',
+        ]),
     }
-    const [{ importRows }, { readCreatedUsers }] = await Promise.all([
-      import('../../users/import-rows.ts'),
-      import('../../activity/read-activity.ts'),
-    ])
-    const send = (onRow?: ImportOptions['onRow']) =>
-      importFile(context, importRows, {
-        onRow,
-        ...readBulkFlags(flags),
-        file: args.file,
-        kind: 'users',
-        createdUsers: flags['allow-duplicates']
-          ? undefined
-          : () => readCreatedUsers(context.directories.state, planServiceOf(context)),
-        makePassword: flags['generate-passwords'] ? generatePassword : undefined,
-        resolution: readResolution(flags['on-unknown'], flags.id),
-        place: flags.line,
-        resolvingCommand: (as, place) =>
-          commandWith(this, { 'on-unknown': as, line: place, id: as === 'created' ? 'ID' : undefined }, [
-            'restart',
-          ]),
-      })
-    if (flags.state === undefined) return send()
-    const { results } = flags
-    await sendAndAdopt(context, { name: flags.state, results }, send)
+    if (flags.state === undefined) return importFile(context, options)
+    await importAndAdopt(context, flags.state, options)
   }
 }
 
-/**
- * Opens the state file before anything is sent, and adds the rows to it in the end.
- *
- * @param send sends the rows, and calls the function for each of them
- */
-async function sendAndAdopt(
-  context: Context,
-  { name, results }: { name: string; results: string | undefined },
-  send: (onRow: ImportOptions['onRow']) => Promise<void>,
-): Promise<void> {
-  const [{ UsersState }, { RowAdoption }] = await Promise.all([
+/** Opens the state file before anything is sent, and adds the rows to it in the end. */
+async function importAndAdopt(context: Context, name: string, options: FileOptions): Promise<void> {
+  const [{ UsersState }, { adoptRows }] = await Promise.all([
     import('../../users/state/users-state.ts'),
     import('../../users/adopt-rows.ts'),
   ])
   const access = context.dryRun ? 'read' : 'write'
-  const state = await UsersState.open(...stateOf(context, name, access, results))
-  const adoption = new RowAdoption(state)
+  const state = await UsersState.open(...stateOf(context, name, access, options.results))
+  let adoption: RowAdoption | undefined
   try {
-    await send((row) => adoption.add(row))
+    await importFile(context, options, ({ known }) => {
+      adoption = adoptRows(known, state)
+    })
   } finally {
     await state.close()
-    if (!context.dryRun) await tellAdoption(context, name, adoption)
+    if (adoption) await tellAdoption(context, name, adoption)
   }
-  if (adoption.failure) throw adoption.failure
+  if (adoption?.failure) throw adoption.failure
 }
 
 async function tellAdoption({ output }: Context, name: string, adoption: RowAdoption): Promise<void> {

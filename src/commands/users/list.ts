@@ -5,7 +5,7 @@ import { localWork } from '../../cli/documented-requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import { knownUsersView } from '../../view/activity.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
-import { stateFlag, stateOf } from './state-options.ts'
+import { stateFlag, stateOf } from './user-files-flags.ts'
 
 interface KnownUser {
   email: string | null

@@ -1,11 +1,16 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
+import { quoteWord } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { quotaFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { resolvePath } from '../../cli/host.ts'
 import { expandEnvFlag } from '../../cli/input/read-sources.ts'
+import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { StateOptions } from '../../users/state/users-state.ts'
 import type { UserFilesOptions } from '../../users/user-files.ts'
-import { concurrencyFlag } from './bulk-flags.ts'
+import { planServiceOf } from '../settings/settings-change.ts'
+import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
 
 /** The argument of commands that compare files of users with the service. */
 export const userFileArgument = Args.string({
@@ -48,6 +53,19 @@ export function userFileNames(argument: string | undefined, others: readonly str
   })
 }
 
+/** How users are compared. */
+export function comparisonOf(
+  { options }: Context,
+  flags: { 'no-refresh': boolean; concurrency: number | undefined; quota: ConfiguredQuota | undefined },
+) {
+  return {
+    refresh: !flags['no-refresh'],
+    concurrency: flags.concurrency ?? defaultConcurrency,
+    quota: flags.quota,
+    maxWait: options.max_wait.value,
+  }
+}
+
 /** How the files are opened. */
 export function userFilesOptions(
   context: Context,
@@ -63,5 +81,59 @@ export function userFilesOptions(
     get stdin() {
       return host.stdin
     },
+  }
+}
+
+/** Grace period in ms, to write the next generation of a large state file after a signal. */
+const grace = 60_000
+
+/**
+ * @param summary what the state file is used for, and its default
+ * @param exclusive flags that do not use it
+ */
+export function stateFlag(summary: string, exclusive: string[] = []) {
+  return textFlag({ helpValue: 'FILE', summary, exclusive })
+}
+
+/**
+ * The path of a state file and the options to open it, for the service of this run.
+ *
+ * @param name that the user gave
+ * @param results path of a file that the run writes too
+ * @throws Failure `usage` if both are one file, or for a name that Windows does not allow
+ */
+export function stateOf(
+  context: Context,
+  name: string,
+  access: StateOptions['access'],
+  results?: string,
+): [path: string, options: StateOptions] {
+  const { host } = context
+  const path = resolvePath(host, name)
+  if (results !== undefined && context.resolvePath(results) === path) {
+    throw new Failure('usage', `Cannot write the results to ${results}: it is the state file`)
+  }
+  host.keepHeapSmall('speed')
+  if (access === 'write') host.allowGrace(grace)
+  return [path, { service: planServiceOf(context), access, name }]
+}
+
+/**
+ * Says what a comparison of users cannot see.
+ *
+ * @param state.name of the state file, as the user gave it
+ */
+export function sayWhatIsUnseen(
+  { output }: Context,
+  state: { name: string; exists: boolean },
+  refresh: boolean,
+): void {
+  const { name, exists } = state
+  if (!exists) {
+    output.notice(
+      `There is no state file ${name} yet, so every user is new that was not created from this machine. To record users who exist, run: chatctl users adopt EMAIL=ID --state ${quoteWord(name)}`,
+    )
+  } else if (!refresh) {
+    output.notice(`Compared with ${name} alone: no user was read, so changes by others are not seen.`)
   }
 }

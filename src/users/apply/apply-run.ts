@@ -1,30 +1,30 @@
 import { recordedUsers } from '../compare-user.ts'
-import { GracefulAbort } from '../send/graceful-abort.ts'
-import type { KnownQuota } from '../send/known-quota.ts'
-import { runRows } from '../send/run-rows.ts'
-import { ServiceHealth } from '../send/service-health.ts'
+import type { ProgressEvent, RunSurroundings } from '../send/bulk-run.ts'
+import { runRows } from '../send/concurrency.ts'
+import { ServiceHealth } from '../send/send-change.ts'
 import { type ApplySending, UserApplication } from './apply-user.ts'
-import { openPasswordSource, type PasswordChoice } from './password-source.ts'
-import { type Comparing, openThrottle, planUsers } from './plan-users.ts'
-import { isNewUser, type PlannedUser } from './planned-user.ts'
+import { type PasswordChoice, type PasswordCommandOptions, PasswordSource } from './password-source.ts'
+import { type Comparing, openRun, planUsers } from './plan-users.ts'
 import type { UserOutcome } from './user-outcome.ts'
-import type { UsersPlan } from './users-plan.ts'
+import { isNewUser, type PlannedUser, type UsersPlan } from './users-plan.ts'
 
 export interface ApplyRunOptions extends Comparing {
   /** Whether to end when the plan is made. */
   isDryRun: boolean
   passwords: PasswordChoice | undefined
-  /** The environment and the working directory of the password command. */
-  env: NodeJS.ProcessEnv
-  cwd: string | undefined
-  onPlanned(plan: UsersPlan): Promise<void>
-  /** Called if there are differences to apply. Throws to send nothing. */
-  confirm(plan: UsersPlan): Promise<void>
-  onBegin(plan: UsersPlan): void
   /** Called before the first request that changes something. */
   onFirstChange(): Promise<void>
-  onOutcome(outcome: UserOutcome, quota: KnownQuota | undefined): void
 }
+
+/** `env` and `cwd`: of the password command. */
+export type ApplySurroundings = RunSurroundings & PasswordCommandOptions
+
+export type ApplyEvent =
+  | ProgressEvent
+  | { type: 'planned' }
+  /** If there are differences to apply. To send nothing, stop reading the events. */
+  | { type: 'confirm'; plan: UsersPlan }
+  | { type: 'end'; applied: AppliedUsers }
 
 export interface AppliedUsers {
   plan: UsersPlan
@@ -35,63 +35,77 @@ export interface AppliedUsers {
 }
 
 /**
- * Compares the users of the files with the service, asks for confirmation, and applies the differences.
+ * Compares the users of the files with the service, and applies the differences.
  *
- * @throws Failure if the comparison failed, or `usage` if new users need a password; what `confirm` throws
+ * @throws Failure if the comparison failed, or `usage` if new users need a password
  */
-export async function runApply(options: ApplyRunOptions): Promise<AppliedUsers> {
-  const { state, clock, signal, concurrency, onOutcome } = options
-  const passwords = openPasswordSource(options.passwords, options)
-  const throttle = await openThrottle(options)
-  const abort = new GracefulAbort(options)
-  const client = await options.connect({
-    maxWait: 0,
-    signal: abort.signal,
-    observe: (event) => throttle.observe(event),
-  })
-  const recorded = recordedUsers(options.directories, options.service)
+export async function* runApply(
+  options: ApplyRunOptions,
+  around: ApplySurroundings,
+): AsyncGenerator<ApplyEvent> {
+  const { state, concurrency, isDryRun, onFirstChange } = options
+  const passwords = new PasswordSource(options.passwords, around)
+  const run = openRun<ApplyEvent>(options, around)
+  const client = await run.connect()
+  const recorded = recordedUsers(around.directories, around.service)
   const users = options.refresh ? client.users : undefined
-  const plan = await planUsers({ ...options, users, recorded, throttle })
-  await options.onPlanned(plan)
+  if (!('plan' in options.source)) yield run.begin({ rows: options.total, isSending: false })
+  const plan = yield* run.while(() => planUsers({ ...options, users, recorded }, around, run))
+  yield { type: 'planned' }
   const outcomes = new Map<PlannedUser, UserOutcome>()
-  if (plan.planned.length === 0 || options.isDryRun) return { plan, outcomes }
+  if (plan.planned.length === 0 || isDryRun) {
+    yield { type: 'end', applied: { plan, outcomes } }
+    return
+  }
 
   const created = plan.planned.filter(isNewUser)
-  // Before the confirmation prompt.
-  if (options.passwords === undefined) await passwords.prepare(created)
-  await options.confirm(plan)
+  passwords.demand(created)
+  yield { type: 'confirm', plan }
   await passwords.prepare(created)
-  options.onBegin(plan)
-  abort.begin()
+  const counts = { done: 0, failed: 0, unknown: 0 }
+  yield run.begin({ rows: plan.planned.length, isSending: true })
   let begun: Promise<void> | undefined
+  const sending = {
+    ...{ users: client.users, state, recorded, throttle: run.throttle, concurrency },
+    ...{ clock: around.clock, signal: around.signal },
+    passwordOf: (email: string) => passwords.of(email),
+    beforeChange: () => (begun ??= onFirstChange()),
+    onOutcome: (user: PlannedUser, outcome: UserOutcome) => {
+      outcomes.set(user, outcome)
+      passwords.settle(outcome)
+      const kind = countedAs(outcome)
+      if (kind) counts[kind]++
+      run.push({ type: 'progress', counts: { ...counts } })
+    },
+  }
+  let ended: unknown
   try {
-    const ended = await applyUsers(plan.planned, {
-      users: client.users,
-      state,
-      recorded,
-      throttle,
-      clock,
-      signal,
-      concurrency,
-      passwordOf: (email) => passwords.of(email),
-      beforeChange: () => (begun ??= options.onFirstChange()),
-      onOutcome: (user, outcome) => {
-        outcomes.set(user, outcome)
-        passwords.settle(outcome)
-        onOutcome(outcome, throttle.known)
-      },
-    })
-    return { plan, outcomes, ended }
+    ended = yield* run.whileSending(() => applyUsers(plan.planned, sending))
   } finally {
-    abort.end()
     await passwords.finish()
+  }
+  yield { type: 'end', applied: { plan, outcomes, ended } }
+}
+
+function countedAs({ status }: UserOutcome): 'done' | 'failed' | 'unknown' | undefined {
+  switch (status) {
+    case 'pending':
+      return undefined
+    case 'unknown':
+    case 'nameless':
+    case 'unverified':
+      return 'unknown'
+    case 'failed':
+    case 'conflict':
+    case 'not_applied':
+      return 'failed'
+    default:
+      return 'done'
   }
 }
 
-export interface ApplyUsersOptions extends Omit<ApplySending, 'health' | 'missing'> {
+export interface ApplyUsersOptions extends Omit<ApplySending, 'health'> {
   concurrency: number
-  /** Ends the run. Requests in progress may finish: see `GracefulAbort`. */
-  signal: AbortSignal
   /** Called once for each user that was begun. */
   onOutcome(planned: PlannedUser, outcome: UserOutcome): void
 }
@@ -105,25 +119,13 @@ export async function applyUsers(
   planned: readonly PlannedUser[],
   { concurrency, onOutcome, ...sending }: ApplyUsersOptions,
 ): Promise<unknown> {
-  const { signal } = sending
   const health = new ServiceHealth()
-  const isMissing = ({ difference }: PlannedUser) => difference.action === 'missing'
-  const missing = new Set(planned.filter(isMissing).map(({ difference }) => difference.id))
-  async function* batches() {
-    yield planned
-  }
-  const work = async (user: PlannedUser) => {
-    const application = new UserApplication(user, { ...sending, health, missing })
+  return runRows(planned, { concurrency, signal: sending.signal }, async (user) => {
+    const application = new UserApplication(user, { ...sending, health })
     try {
       await application.run()
     } finally {
       onOutcome(user, application.outcome)
     }
-  }
-  try {
-    await runRows(batches(), concurrency, work, () => signal.aborted)
-    return signal.aborted ? signal.reason : undefined
-  } catch (error) {
-    return signal.aborted ? signal.reason : error
-  }
+  })
 }

@@ -5,11 +5,11 @@ import { type Clock, isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/mismatches.ts'
 import { type ComparedEntry, otherUser, readUser } from '../compare-user.ts'
 import { hashesExcept, hashOfField, isReadable } from '../managed-fields.ts'
-import { affectsEveryRow, type ServiceHealth } from '../send/service-health.ts'
-import type { Throttle } from '../send/throttle.ts'
+import type { ImportedUser, Step } from '../rows/imported-user.ts'
+import { affectsEveryRow, type Sending, sendChange } from '../send/send-change.ts'
+import { bodyOf, request } from '../send/send-row.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
-import { fieldsToSend, groupOf, type PlannedUser, requestsFor } from './planned-user.ts'
 import {
   changedUser,
   emailTaken,
@@ -18,18 +18,14 @@ import {
   stateConflict,
   takenId,
   type UserOutcome,
-  withoutPassword,
 } from './user-outcome.ts'
+import { fieldsToSend, groupOf, type PlannedUser, stepsFor } from './users-plan.ts'
 
-export interface ApplySending {
+export interface ApplySending extends Sending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
   state: Pick<UsersState, 'find' | 'findById' | 'record' | 'note' | 'remove'>
   /** Finds a user without an entry in the state in the record of changes, as it was before this run. */
   recorded: (email: string) => ComparedEntry | undefined
-  /** IDs of missing users, which a service may give again. */
-  missing: Set<string | undefined>
-  throttle: Throttle
-  health: ServiceHealth
   clock: Clock
   signal: AbortSignal
   /** The password of a user to create; undefined to create it without one. */
@@ -41,13 +37,6 @@ export interface ApplySending {
 /** In ms: the wait before a user without the sent values is read back once more. */
 const settlingTime = 1000
 
-/** A change whose request may have an unknown outcome. */
-interface Change {
-  /** The entry while the outcome is unknown. */
-  intent: StateEntry
-  request(): Promise<ApiResponse<unknown>>
-}
-
 /**
  * Applies the differences of one user. The state has each intent before its request is sent, and each outcome
  * after it. After an error, `outcome` has what is known.
@@ -57,7 +46,6 @@ export class UserApplication {
   readonly #planned: PlannedUser
   readonly #sending: ApplySending
   #fields: ReadonlyMap<string, unknown>
-  #password: string | undefined
 
   constructor(planned: PlannedUser, sending: ApplySending) {
     const { email, id } = planned.difference
@@ -101,20 +89,16 @@ export class UserApplication {
 
   async #create(before: StateEntry | undefined): Promise<void> {
     const { email } = this.outcome
-    const { users, passwordOf, state, missing } = this.#sending
-    const { create } = requestsFor(this.#fields, email)
-    this.#password = await passwordOf(email)
-    const password = this.#password === undefined ? {} : { password: this.#password }
-    const { email: known = email } = before ?? {}
-    const intent: StateEntry = { email: known, id: undefined, creation: 'unknown', hashes: {} }
-    const request = () => users.create({ ...create, ...password })
-    const response = await this.#send('create', before, { intent, request })
+    const { passwordOf, state } = this.#sending
+    const { row } = stepsFor(this.#fields, { email, id: undefined })
+    row.password = await passwordOf(email)
+    const intent: StateEntry = { email: before?.email ?? email, creation: 'unknown', hashes: {} }
+    const response = await this.#send('create', row, before, intent)
     if (!response) return
     this.outcome.isCreated = true
     const id = idOfCreated(response)
     const holder = id === undefined ? undefined : state.findById(id)
-    const isTaken = holder !== undefined && !missing.delete(id)
-    const other = isTaken ? takenId(holder) : id && otherUser(email, id, Object(response.body))
+    const other = holder ? takenId(holder) : id && otherUser(email, id, Object(response.body))
     if (!id || other) {
       state.note({ ...intent, creation: 'nameless' })
       return this.#settle('nameless', other || undefined)
@@ -128,42 +112,39 @@ export class UserApplication {
 
   /** Sends what a created or an existing user still lacks, and reads it back. */
   async #change(before: StateEntry): Promise<void> {
-    const { users } = this.#sending
     const { isCreated, email } = this.outcome
-    const id = before.id ?? ''
-    const { update, assign } = requestsFor(this.#fields, isCreated ? email : undefined)
+    const { row, steps } = stepsFor(this.#fields, { email, id: isCreated ? undefined : before.id })
     let entry: StateEntry | undefined = before
-    if (update) {
-      const paths = this.#paths((path) => isReadable(path) && (!isCreated || path.startsWith('settings.')))
-      entry = await this.#sendFields('update', entry, paths, () => users.update(id, update))
+    for (const step of steps) {
+      if (step !== 'create' && entry) entry = await this.#sendFields(step, row, entry)
     }
-    if (assign && entry) {
-      const paths = this.#paths((path) => !isReadable(path))
-      entry = await this.#sendFields('assign', entry, paths, () => users.assignPermissions(id, assign))
-      if (entry) this.outcome.sent = paths
-    }
-    if (entry) await this.#verify(entry, id)
+    if (entry) await this.#verify(entry, before.id ?? '')
   }
 
   /** @returns the entry after the change; undefined if it was not confirmed */
   async #sendFields(
     step: 'update' | 'assign',
+    row: ImportedUser,
     before: StateEntry,
-    paths: readonly string[],
-    request: () => Promise<ApiResponse<unknown>>,
   ): Promise<StateEntry | undefined> {
+    const { isCreated } = this.outcome
+    const paths = this.#paths((path) =>
+      step === 'assign'
+        ? !isReadable(path)
+        : isReadable(path) && (!isCreated || path.startsWith('settings.')),
+    )
     const groups = new Set(paths.map(groupOf))
     // Also those of fields that the files no longer contain, because the service may replace the whole group.
     const hashes = hashesExcept(before.hashes, (path) => groups.has(groupOf(path)))
-    const response = await this.#send(step, before, { intent: { ...before, hashes }, request })
+    const response = await this.#send(step, row, before, { ...before, hashes })
     if (!response) return undefined
-    const sent = Object.fromEntries(paths.map((path) => [path, this.#fields.get(path)]))
     // An update is read back. The state has no hashes of the fields now, so the next run sends them again.
-    const failure = step === 'assign' ? contradictionOf(sent, response) : undefined
+    const failure = step === 'assign' ? contradictionOf(bodyOf.assign(row), response) : undefined
     if (failure) {
       this.#settle(failure.isOutcomeUnknown ? 'unknown' : 'not_applied', failure)
       return undefined
     }
+    if (step === 'assign') this.outcome.sent = paths
     const after = { ...before, hashes: { ...hashes, ...this.#hashesOf(paths) } }
     this.#sending.state.note(after)
     return after
@@ -173,68 +154,44 @@ export class UserApplication {
    * Sends a change after its intent is on disk.
    *
    * @param before the entry to restore if the request had no effect
+   * @param intent the entry while the outcome is unknown
    * @returns undefined if the change was not confirmed: `outcome` has the reason
    * @throws the error that should end the run
    */
   async #send(
-    step: 'create' | 'update' | 'assign',
+    step: Step,
+    row: ImportedUser,
     before: StateEntry | undefined,
-    { intent, request }: Change,
+    intent: StateEntry,
   ): Promise<ApiResponse<unknown> | undefined> {
-    const { state, throttle, health, beforeChange } = this.#sending
+    const { users, state, health, beforeChange } = this.#sending
     const restore = () => (before ? state.note(before) : state.remove(intent.email))
-    let isInFlight = false
-    try {
-      const response = await throttle.through(
-        async () => {
-          await beforeChange()
-          await state.record(intent)
-          isInFlight = true
-          return request()
-        },
-        () => {
-          isInFlight = false
-          restore()
-        },
-      )
-      health.succeeded()
-      return response
-    } catch (error) {
-      // No request was in flight: the state could not be written, or the throttle ended a wait.
-      if (!isInFlight) throw error
-      if (!(error instanceof Failure)) {
-        this.outcome.status = 'unknown'
-        throw error
-      }
-      const failure = withoutPassword(error, this.#password)
-      if (failure.isOutcomeUnknown) {
-        if (step === 'update' && (await this.#hasTakenEffect(intent.id))) return emptyResponse
-        this.#settle('unknown', failure)
-      } else if (affectsEveryRow(failure)) restore()
-      else {
-        const isTaken = step === 'create' && failure.status === 409
-        // The user was perhaps created by an earlier request with an unknown outcome.
-        if (isTaken && before?.creation !== undefined) state.note({ ...before, creation: 'nameless' })
-        else restore()
-        this.#settle('failed', isTaken ? emailTaken(failure, intent.email) : failure)
-      }
-      health.failed(failure)
-      return undefined
-    }
-  }
-
-  /** Whether a user has the values of an update whose response was lost. */
-  async #hasTakenEffect(id: string | undefined): Promise<boolean> {
-    if (id === undefined) return false
-    try {
-      const { throttle, users } = this.#sending
-      const user = await throttle.through(() => readUser(users, id))
-      return findNotApplied(this.#fields, user).length === 0
-    } catch (error) {
-      if (error instanceof Failure) return false
+    const sent = await sendChange(this.#sending, {
+      recordIntent: async () => {
+        await beforeChange()
+        await state.record(intent)
+      },
+      retract: restore,
+      request: () => request(users, { row, step, id: intent.id }),
+      password: row.password,
+    })
+    if ('response' in sent) return sent.response
+    if ('ended' in sent) {
       this.outcome.status = 'unknown'
-      throw error
+      throw sent.ended
     }
+    const { failure } = sent
+    if (failure.isOutcomeUnknown) this.#settle('unknown', failure)
+    else if (affectsEveryRow(failure)) restore()
+    else {
+      const isTaken = step === 'create' && failure.status === 409
+      // The user was perhaps created by an earlier request with an unknown outcome.
+      if (isTaken && before?.creation !== undefined) state.note({ ...before, creation: 'nameless' })
+      else restore()
+      this.#settle('failed', isTaken ? emailTaken(failure, intent.email) : failure)
+    }
+    health.failed(failure)
+    return undefined
   }
 
   async #verify(entry: StateEntry, id: string): Promise<void> {
@@ -293,6 +250,3 @@ export class UserApplication {
     return Object.fromEntries(paths.map((path) => [path, hashOfField(path, this.#fields.get(path))]))
   }
 }
-
-/** The response was lost, but the change was read back. */
-const emptyResponse: ApiResponse<unknown> = { body: undefined, status: 200, headers: {}, faults: [] }

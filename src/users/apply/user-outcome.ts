@@ -6,7 +6,7 @@ import { visibleJson } from '../../terminal/strip-controls.ts'
 import type { ComparedEntry } from '../compare-user.ts'
 import { hashOfField, isReadable, isSameField, readField } from '../managed-fields.ts'
 import type { StateEntry } from '../state/state-entry.ts'
-import type { PlannedUser } from './planned-user.ts'
+import type { PlannedUser } from './users-plan.ts'
 
 /**
  * What became of a user.
@@ -22,7 +22,7 @@ import type { PlannedUser } from './planned-user.ts'
  * - `nameless`: created, but the response had no id, or was about another user
  * - `pending`: the run ended before everything was sent
  */
-export type OutcomeStatus =
+type OutcomeStatus =
   | 'created'
   | 'changed'
   | 'adopted'
@@ -128,15 +128,4 @@ export function stateConflict(
       : `contains this user with the id ${visibleJson(entry.id)}`
   const holder = entry?.ids ? 'The record of changes on this machine' : 'The state file'
   return new Failure('conflict', `${holder} now ${now}`)
-}
-
-/** A service may quote the request in an error. */
-export function withoutPassword(failure: Failure, password: string | undefined): Failure {
-  if (password === undefined || password === '' || !failure.message.includes(password)) return failure
-  const { kind, code, status, isOutcomeUnknown } = failure
-  return new Failure(kind, 'The response is not shown because it contains the password', {
-    code,
-    isOutcomeUnknown,
-    ...(status === undefined ? {} : { status }),
-  })
 }

@@ -6,8 +6,9 @@ import type {
   UserCounts,
 } from '../../view/user-differences.ts'
 import { compareUser, type FieldDifference, type UserDifference } from '../compare-user.ts'
+import { managedFields, userOf, type WantedUser } from '../managed-fields.ts'
+import { type ImportedUser, type Step, stepsOf } from '../rows/imported-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
-import type { PlannedUser } from './planned-user.ts'
 
 export interface UsersPlan {
   /** All that differ, or whose difference is not known. */
@@ -17,8 +18,6 @@ export interface UsersPlan {
   /** In the state file, but not in the files. */
   unmanaged: readonly { email: string; id: string | undefined }[]
   counts: UserCounts
-  /** The number of users whose email in the files has another case than in the state file. */
-  respelled: number
 }
 
 export interface PlanChoices {
@@ -46,17 +45,13 @@ export class UsersPlanBuilder {
     unmanaged: 0,
   }
 
-  #respelled = 0
-
   constructor(choices: Partial<PlanChoices>) {
     this.#choices = choices
   }
 
-  /** @param entry of the user, as it was compared */
-  add(user: PlannedUser, entry: StateEntry | undefined): void {
+  add(user: PlannedUser): void {
     const { action, fields } = user.difference
     this.counts[action === 'none' ? 'unchanged' : action]++
-    if (entry && entry.email !== user.wanted.email) this.#respelled++
     if (fields.some(({ drifted }) => drifted)) this.counts.drifted++
     if (action === 'none' || action === 'unread') return
     this.#users.push(user)
@@ -76,7 +71,6 @@ export class UsersPlanBuilder {
       planned: this.#planned,
       unmanaged: left,
       counts: this.counts,
-      respelled: this.#respelled,
     }
   }
 }
@@ -115,4 +109,57 @@ function printedChange({ path, from, to, basis, drifted }: FieldDifference): Pri
     ...(basis !== 'service' && { compared_with: basis }),
     ...(drifted && { drifted }),
   }
+}
+
+/** A user with a difference, and everything that applying it needs. */
+export interface PlannedUser {
+  wanted: WantedUser
+  difference: UserDifference
+  /** Hashes of the values that were last sent when the plan was made, by path. */
+  hashes?: StateEntry['hashes']
+}
+
+export function isNewUser({ difference: { action } }: PlannedUser): boolean {
+  return action !== 'change' && action !== 'adopt'
+}
+
+/**
+ * What a service may replace as a whole: the keys of the metadata, those of the settings, or role and permissions
+ * (docs/interface.md, "Endpoints", rule 3).
+ */
+export function groupOf(path: string): string {
+  const [group = path] = path.split('.', 1)
+  return group === 'role' || group === 'permissions' ? 'assignment' : group
+}
+
+/** The fields that differ, and the other managed fields of their groups. */
+export function fieldsToSend({ wanted, difference }: PlannedUser): Map<string, unknown> {
+  const groups = new Set(difference.fields.map(({ path }) => groupOf(path)))
+  return new Map([...managedFields(wanted)].filter(([path]) => groups.has(groupOf(path))))
+}
+
+/** A user with the requests that it needs. */
+export interface UserSteps {
+  row: ImportedUser
+  steps: readonly Step[]
+}
+
+/**
+ * @param fields that are sent
+ * @param id undefined for a user to create
+ */
+export function stepsFor(
+  fields: ReadonlyMap<string, unknown>,
+  { email, id }: { email: string; id: string | undefined },
+): UserSteps {
+  const row = { ...userOf(fields), ...(id === undefined ? { email } : { id }) }
+  return { row, steps: stepsOf(row) }
+}
+
+/** The requests that applying a user sends, without the reads. */
+export function plannedSteps(planned: PlannedUser): UserSteps & UserDifference {
+  const { difference } = planned
+  const { email } = difference
+  const id = isNewUser(planned) ? undefined : difference.id
+  return { ...difference, id, ...stepsFor(fieldsToSend(planned), { email, id }) }
 }

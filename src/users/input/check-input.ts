@@ -1,19 +1,34 @@
 import type { ExtraCheck } from '../rows/check-row.ts'
-import { type RowKind, type Step, stepsOf } from '../rows/imported-user.ts'
+import { type ImportedUser, type RowKind, rowKey, stepsOf } from '../rows/imported-user.ts'
 import type { Input } from './input.ts'
-import type { InputRow, RespelledColumn, RowFault } from './input-row.ts'
+import type { RespelledColumn, RowFault } from './input-row.ts'
 import { readRows } from './read-rows.ts'
-import { RowSet } from './row-set.ts'
 import type { UniqueValues } from './unique-values.ts'
 
+/** A row of a checked input, without its source text. */
+export interface CheckedRow {
+  /** From 0, as in `InputRow`. */
+  index: number
+  line: number
+  column?: number
+  row: ImportedUser | undefined
+  /** Why the row is not sent; undefined if it is valid. */
+  fault: string | undefined
+}
+
+/** A row without faults. */
+export interface ValidRow extends CheckedRow {
+  row: ImportedUser
+  /** See `rowKey`. */
+  key: string
+}
+
 export interface CheckedInput {
-  rows: number
+  rows: readonly (CheckedRow | ValidRow)[]
+  /** Those that are sent. */
+  valid: readonly ValidRow[]
   /** Of the bytes, in hex. */
   sha256: string
-  /** The rows with faults, including duplicates. */
-  faulty: RowSet
-  /** Numbers of requests that the rows without faults need, by kind. */
-  steps: Record<Step, number>
   /** Rows with an id and an email; the email is not sent. */
   updatesWithEmail: number
   /** Rows that create a user without a password. */
@@ -26,7 +41,6 @@ export interface CheckedInput {
  * Reads and checks the whole input.
  *
  * @param onFault called with each fault, in the order of lines
- * @param claims receives the emails and ids of the rows without faults
  * @throws Failure as `readRows`
  */
 export async function checkInput(
@@ -48,33 +62,28 @@ export async function checkInput(
     // The email of a row that is not sent may be in another row.
     if (!isFaulty && taken.length === 0) claims.claim(row, line)
   }
-  const checked: CheckedInput = {
-    rows: 0,
-    sha256: '',
-    faulty: new RowSet(),
-    steps: { create: 0, update: 0, assign: 0 },
-    updatesWithEmail: 0,
-    withoutPassword: 0,
-    respelled: [],
-  }
+  const rows: CheckedRow[] = []
+  const valid: ValidRow[] = []
+  let respelled: readonly RespelledColumn[] = []
   for await (const batch of readRows({ ...input, read }, kind, { extraCheck })) {
-    for (const row of batch) {
-      count(checked, row)
-      for (const fault of row.faults) onFault(fault)
+    for (const { index, line, column, row, faults, csv } of batch) {
+      if (csv) respelled = csv.columns.respelled
+      for (const fault of faults) onFault(fault)
+      const fault = faults.map(({ message }) => message).join('; ')
+      if (fault === '' && row) {
+        const checked = { index, line, column, row, fault: undefined, key: rowKey(row) }
+        valid.push(checked)
+        rows.push(checked)
+      } else rows.push({ index, line, column, row, fault })
     }
   }
-  return { ...checked, sha256: hash.digest('hex') }
-}
-
-function count(counts: CheckedInput, { index, row, faults, csv }: InputRow): void {
-  counts.rows++
-  if (csv) counts.respelled = csv.columns.respelled
-  if (faults.length > 0 || !row) {
-    counts.faulty.add(index)
-    return
+  return {
+    rows,
+    valid,
+    sha256: hash.digest('hex'),
+    updatesWithEmail: valid.filter(({ row }) => row.id !== undefined && row.email !== undefined).length,
+    withoutPassword: valid.filter(({ row }) => stepsOf(row)[0] === 'create' && row.password === undefined)
+      .length,
+    respelled,
   }
-  const steps = stepsOf(row)
-  for (const step of steps) counts.steps[step]++
-  if (row.id !== undefined && row.email !== undefined) counts.updatesWithEmail++
-  if (steps.includes('create') && row.password === undefined) counts.withoutPassword++
 }

@@ -1,33 +1,103 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
-import { type Clock, systemClock } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
-import { RowSet } from '../input/row-set.ts'
-import { UniqueValues } from '../input/unique-values.ts'
-import type { Step } from '../rows/imported-user.ts'
-import {
-  type EndLine,
-  type FileLine,
-  type JournalHeader,
-  type JournalLine,
-  readJournalLine,
-  type StepLine,
-  type WindowLine,
-} from './journal-line.ts'
-import { RowStates } from './row-states.ts'
+import { type ImportedUser, type Step, stepsOf } from '../rows/imported-user.ts'
 
-export interface JournalOptions {
+/** The first line of each run. */
+export interface JournalHeader {
+  type: 'import'
+  kind: string
+  /** Base URL of the service. */
+  service: string
+  /** Path of the input; `stdin` for a pipe. */
+  file: string
+  rows: number
+  /** Begun with `restart`: users that others have created are created again. */
+  restarted: boolean
+  /** ISO 8601 UTC. */
+  at: string
+}
+
+/** Without `did`, the intent to send a step; with it, the outcome. `removed`: the row was refused, and then edited. */
+export interface StepLine {
+  /** `rowKey` of the row, by which it is found after the file has changed. */
+  key: string
+  step: Step
+  did?: StepOutcome | 'removed'
+  /** User ID; in every line after it is known, except if it belongs to another user. */
+  id?: string
+  error?: string
+}
+
+/** A file that the import has written: generated passwords, failed rows, or rows whose outcome is unknown. */
+export interface FileLine {
+  type: 'passwords' | 'failed_rows' | 'unknown_rows'
+  path: string
+  /** Size and modification time after writing. If they differ, another program has changed the file. */
+  mark?: string
+}
+
+/**
+ * `finished`: every row has a known outcome. The next run sends the rows with an id again, but not those that created
+ * a user. `closed`: the user gave up the import; a later run of the same file resumes it.
+ */
+export interface EndLine {
+  type: 'finished' | 'closed'
+}
+
+type JournalLine = JournalHeader | StepLine | FileLine | EndLine
+
+/** What a journal says. */
+export class JournalContent {
+  header: JournalHeader | undefined
+  readonly states = new Map<string, RowState>()
+  readonly files = new Map<FileLine['type'], FileLine>()
+  /** Undefined if something was sent after the end. */
+  ended: EndLine['type'] | undefined
+
+  /** Ignores a line that a crash of the system has left incomplete. */
+  take(text: string): void {
+    try {
+      this.apply(JSON.parse(text))
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+    }
+  }
+
+  apply(line: JournalLine): void {
+    if ('key' in line) this.#applyStep(line)
+    else if (line.type === 'import') this.header = line
+    else if ('path' in line) this.files.set(line.type, line)
+    else {
+      this.ended = line.type
+      if (line.type === 'closed') return
+      for (const [key, { isCreator }] of this.states) if (!isCreator) this.states.delete(key)
+    }
+  }
+
+  #applyStep({ key, step, did, id, error }: StepLine): void {
+    this.ended = undefined
+    if (did === 'removed') this.states.delete(key)
+    else {
+      const isCreator = step === 'create' || this.states.get(key)?.isCreator === true
+      this.states.set(key, { step, phase: did ?? 'intended', id, error, isCreator, isOwn: true })
+    }
+  }
+}
+
+/** Reads a journal that another process may be writing. */
+export function readJournal(path: string): JournalContent {
+  const content = new JournalContent()
+  for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) content.take(text)
+  return content
+}
+
+interface JournalOptions {
   path: string
   header: JournalHeader
-  /** For the times of appended lines (default: the system's). */
-  clock?: Clock
-  /** Ignores an existing journal. */
-  restart?: boolean
-  /** Files that earlier journals of the input have recorded. */
-  files?: readonly FileLine[] | undefined
-  /** Called before the file of a new journal is created. Earlier journals must remain until then. */
-  onBegin?(): void
+  /** Ignores an existing journal, and replaces it when something is sent. */
+  restart: boolean
   /** Releases the lock of the path, which the caller holds. */
   release(): void
 }
@@ -39,110 +109,79 @@ export interface JournalOptions {
  * row is not sent twice.
  */
 export class Journal {
-  readonly rows: RowStates
-  readonly #path: string
-  readonly #header: JournalHeader
-  readonly #clock: Clock
-  readonly #onBegin: (() => void) | undefined
-  readonly #release: () => void
+  readonly content = new JournalContent()
+  readonly #options: JournalOptions
+  readonly #requested = new Set<string>()
+  readonly #dropped = new Set<string>()
+  /** Of the users that were created, by this import or others: the rows by user ID. */
+  readonly #rowOfId = new Map<string, string>()
   #log: LineLog
-  readonly #files = new Map<FileLine['type'], FileLine>()
-  readonly #requested = new RowSet()
-  readonly #createdIds = new UniqueValues()
-  readonly #adopted = new Map<number, StepLine>()
-  #isFinished = false
-  /** After a finished run that created no user, a new journal begins: that of a daily job would only grow. */
-  #isObsolete = false
+  #hasHeader = false
 
-  private constructor(opening: JournalOptions) {
-    this.#path = opening.path
-    this.#header = opening.header
-    this.#clock = opening.clock ?? systemClock
-    this.rows = new RowStates(opening.header.input.rows)
-    this.#onBegin = opening.onBegin
-    this.#release = opening.release
+  /** @throws Failure `storage` */
+  constructor(options: JournalOptions) {
+    this.#options = options
     this.#log = this.#createLog()
-    for (const file of opening.files ?? []) this.#files.set(file.type, file)
-  }
-
-  /**
-   * Opens an existing journal, or begins one.
-   *
-   * @throws Failure `storage`
-   */
-  static open(opening: JournalOptions): Journal {
-    const journal = new Journal(opening)
-    if (opening.restart !== true && existsSync(opening.path)) journal.#restore()
-    return journal
-  }
-
-  /** The last recorded file of this type. */
-  fileOf(type: FileLine['type']): FileLine | undefined {
-    return this.#files.get(type)
-  }
-
-  /** The last line of a row, with its id and error. */
-  lastLine(row: number): StepLine | undefined {
-    const offset = this.rows.offsetOf(row)
-    if (offset === 0) return this.#adopted.get(row)
-    const text = this.#log.lineAt(offset)
-    const line = text === undefined ? undefined : readJournalLine(text)
-    return line && 'row' in line ? line : undefined
-  }
-
-  /** The last recorded file of each type. */
-  get files(): readonly FileLine[] {
-    return [...this.#files.values()]
+    const { path, restart } = options
+    if (restart || !existsSync(path)) return
+    this.#log.restore((text) => this.content.take(text))
+    if (this.content.ended === 'finished' && this.content.states.size === 0) {
+      // A finished run that created no user leaves nothing to know: the journal of a daily job would only grow.
+      this.content.ended = undefined
+      this.#log.close()
+      this.#log = this.#createLog()
+    }
+    for (const [key, state] of this.content.states) this.#claim(key, state)
   }
 
   /** Whether this run has sent a request for the row. */
-  wasRequested(row: number): boolean {
-    return this.#requested.has(row)
+  wasRequested(key: string): boolean {
+    return this.#requested.has(key)
   }
 
   /** The row whose create, by this import or others, has the ID in its response. */
-  rowOfCreated(id: string): number | undefined {
-    return this.#createdIds.findTaken({ id })[0]?.line
+  rowOfCreated(id: string): string | undefined {
+    return this.#rowOfId.get(id)
+  }
+
+  /** Resolves when the intent is on disk. The request must not be sent earlier. */
+  async recordIntent(line: StepLine): Promise<void> {
+    this.record(line)
+    await this.#log.flush()
+    this.#requested.add(line.key)
   }
 
   /**
-   * Resolves when the intent is on disk. The request must not be sent earlier.
-   *
-   * @param key of the row's content
+   * Records the outcome of a step. It survives the process after this turn of the event loop, and the machine
+   * after the next intent.
    */
-  async recordIntent(row: number, step: Step, id: string | undefined, key: string): Promise<void> {
-    this.#append({ row, step, at: this.#clock.now(), key, ...(id !== undefined && { id }) })
-    await this.sync()
-    this.#requested.add(row)
+  record(line: StepLine): void {
+    for (const key of this.#dropped) this.#append({ key, step: 'create', did: 'removed' })
+    this.#dropped.clear()
+    this.#append(line)
+    const state = this.content.states.get(line.key)
+    if (state) this.#claim(line.key, state)
   }
 
-  /** Takes a line about a user that others have created. It is not written, so that it does not outlive its source. */
-  adopt(line: StepLine): void {
-    this.rows.apply(line, 0, false)
-    this.#claim(line)
-    this.#adopted.set(line.row, line)
+  /** Takes a state that others have recorded. It is not written, so that it does not outlive its source. */
+  adopt(key: string, state: RowState): void {
+    this.content.states.set(key, state)
+    this.#claim(key, state)
+  }
+
+  /** Forgets a row that is no longer in the file, when something is sent. */
+  drop(key: string): void {
+    this.content.states.delete(key)
+    this.#dropped.add(key)
   }
 
   /** Marks the import as ended until something is sent again. Has no effect on an empty journal. */
   end(type: EndLine['type']): void {
-    if (this.#log.size === 0 || (type === 'finished' && this.#isFinished)) return
-    this.#append({ type, at: new Date(this.#clock.now()).toISOString() })
-  }
-
-  /**
-   * Records the outcome of a step, or a line of an earlier journal. It survives the process after this turn of the
-   * event loop, and the machine after the next `sync`.
-   */
-  record(line: StepLine): void {
-    this.#append(line)
-  }
-
-  noteWindow(window: Omit<WindowLine, 'type'>): void {
-    this.#append({ type: 'window', ...window })
+    if (this.#log.size > 0 && !(type === 'finished' && this.content.ended === type)) this.#append({ type })
   }
 
   noteFile(line: FileLine): void {
-    const last = this.#files.get(line.type)
+    const last = this.content.files.get(line.type)
     if (last?.path !== line.path || last.mark !== line.mark) this.#append(line)
   }
 
@@ -155,67 +194,40 @@ export class Journal {
     try {
       await this.sync()
     } finally {
-      this.closeWithoutSync()
-    }
-  }
-
-  /** Closes the journal without flushing, after reading only. */
-  closeWithoutSync(): void {
-    try {
-      this.#log.close()
-    } finally {
-      this.#release()
+      try {
+        this.#log.close()
+      } finally {
+        this.#options.release()
+      }
     }
   }
 
   /** The header is written with the first line, so that a run that sends nothing leaves no journal. */
   #append(line: JournalLine): void {
-    if ('row' in line && this.#isObsolete) this.#startOver()
-    if (this.#log.size === 0 && line !== this.#header) {
-      const files = this.files
-      this.#append(this.#header)
-      for (const file of files) this.#append(file)
+    const isNew = this.#log.size === 0
+    if (isNew || ('key' in line && !this.#hasHeader)) {
+      this.#hasHeader = true
+      const { header } = this.#options
+      const restarted = header.restarted || this.content.header?.restarted === true
+      this.#log.append(JSON.stringify({ ...header, restarted }))
+      if (isNew) for (const file of this.content.files.values()) this.#log.append(JSON.stringify(file))
     }
-    const offset = this.#log.size
     this.#log.append(JSON.stringify(line))
-    this.#apply(line, offset)
-  }
-
-  #startOver(): void {
-    this.#log.close()
-    this.#log = this.#createLog()
-    this.#isFinished = this.#isObsolete = false
+    this.content.apply(line)
   }
 
   #createLog(): LineLog {
+    const { path } = this.#options
     return new LineLog({
-      path: this.#path,
-      failureOf: (cause) => unwritable(this.#path, cause),
-      onBegin: () => this.#onBegin?.(),
+      path,
+      failureOf: (cause) => unwritable(path, cause),
+      onBegin: () => rmSync(path, { force: true }),
     })
   }
 
-  #apply(line: JournalLine, offset: number): void {
-    if ('row' in line) {
-      this.rows.apply(line, offset)
-      this.#isFinished = this.#isObsolete = false
-      this.#claim(line)
-    } else if (line.type === 'finished') {
-      this.rows.forgetUpdates()
-      this.#isFinished = true
-      this.#isObsolete = this.rows.isUntouched
-    } else if (line.type !== 'import' && 'path' in line) this.#files.set(line.type, line)
-  }
-
-  #claim({ row, step, id }: StepLine): void {
-    if (step === 'create' && id !== undefined) this.#createdIds.claim({ id }, row)
-  }
-
-  #restore(): void {
-    this.#log.restore((text, offset) => {
-      const line = readJournalLine(text)
-      if (line) this.#apply(line, offset)
-    })
+  #claim(key: string, { id, isCreator, isOwn }: RowState): void {
+    const isCreated = id !== undefined && (isCreator || !isOwn)
+    if (isCreated && !this.#rowOfId.has(id)) this.#rowOfId.set(id, key)
   }
 }
 
@@ -224,4 +236,53 @@ function unwritable(path: string, cause: unknown): Failure {
     hint: 'chatctl sends nothing without the journal. To resume, make it writable and run the same command.',
     cause,
   })
+}
+
+/**
+ * The outcome of a step. `took`: it succeeded. `unsent`: it certainly was not done and can be sent again, for
+ * example after a 429. `nameless`: the user was created, but the next step needs the id, which the response
+ * did not contain. `skipped`: on request of the user. `differs`: it succeeded according to its status, but the
+ * response shows other values, or another user.
+ */
+export type StepOutcome = 'took' | 'refused' | 'unknown' | 'unsent' | 'nameless' | 'skipped' | 'differs'
+
+/** The last step of a row, and its outcome. */
+export interface RowState {
+  step: Step
+  /** `intended`: the request may have been sent, and no outcome is recorded. */
+  phase: StepOutcome | 'intended'
+  /** Of the user. Undefined if it is not known, or belongs to another user. */
+  id: string | undefined
+  /** Why the step was refused, or why its outcome is unknown. */
+  error: string | undefined
+  /** Whether this import has sent the create of the row. */
+  isCreator: boolean
+  /** False if another import or command sent the step. */
+  isOwn: boolean
+}
+
+/** By `rowKey`. */
+export type RowStates = ReadonlyMap<string, RowState>
+
+/** Whether a row was, or may have been, changed or created. */
+export function mayHaveChanged(state: RowState | undefined): boolean {
+  if (state === undefined) return false
+  // A refused step after a create leaves the user that was created.
+  const isAfterCreate = state.step !== 'create' && state.isCreator
+  return isAfterCreate || (state.phase !== 'refused' && state.phase !== 'unsent')
+}
+
+/** Whether the outcome of a create is unknown, so that the user must resolve it. */
+export function isUnresolved(state: RowState | undefined): boolean {
+  if (state?.step !== 'create') return false
+  return state.phase === 'unknown' || state.phase === 'intended' || state.phase === 'nameless'
+}
+
+/** The steps of a row that are not done yet, in order. */
+export function remainingSteps(row: ImportedUser, state: RowState | undefined): Step[] {
+  const steps = stepsOf(row)
+  if (!state) return steps
+  if (state.phase === 'skipped' || (state.phase === 'differs' && state.step === 'create')) return []
+  const at = steps.indexOf(state.step)
+  return steps.slice(state.phase === 'took' ? at + 1 : at)
 }

@@ -1,22 +1,12 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import type { Clock } from '../../system/clock.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { makePrivateDirectory, unusableStateDirectory } from '../../system/files/private-directory.ts'
 import { tryProcessLock } from '../../system/files/process-lock.ts'
-import { moveFile, moveIntoPlace } from '../../system/files/replace-file.ts'
-import { carryOver, type ValidRows } from './carry-over.ts'
-import { Journal } from './journal.ts'
-import { type FileLine, type JournalHeader, readJournalLine } from './journal-line.ts'
-import { RowStates } from './row-states.ts'
+import { isUnresolved, Journal, type JournalContent, type JournalHeader, readJournal } from './journal.ts'
 
 const extension = '.jsonl'
-
-interface FoundJournal {
-  path: string
-  header: JournalHeader
-}
 
 /** The directory of the journals. */
 export function importsDirectory({ state }: Directories): string {
@@ -28,135 +18,76 @@ export interface JournalRequest {
   /** From `importsDirectory`. */
   directory: string
   header: JournalHeader
-  /** Replaces the journals of all versions of the file when something is sent. */
+  /** Of the content, in hex: stdin has a journal for each content. */
+  sha256: string
   restart: boolean
-  rows: ValidRows
+  /** Whether to create nothing on disk. */
+  isDryRun: boolean
 }
 
 /**
- * Opens the journal of an input and a service. It is found by the content of the input, so a file may be
- * renamed or copied. If the file has changed, the records of its unchanged rows are carried over.
+ * Opens the journal of a file and a service.
  *
- * @throws Failure `conflict` if another process holds the lock, or if a row that was sent was edited or
- *   removed; `storage`
+ * @throws Failure `conflict` if another process holds the lock; `storage`
  */
-export async function openJournal({
-  directory,
-  header,
-  restart,
-  rows,
-  clock,
-}: JournalRequest & { clock: Clock }): Promise<Journal> {
+export function openJournal(request: JournalRequest): Journal {
+  const { directory, header, restart, isDryRun } = request
+  const path = pathOf(request)
+  if (isDryRun && !existsSync(path)) return new Journal({ path, header, restart, release: () => {} })
   try {
     makePrivateDirectory(directory)
-    const path = pathOf(directory, header)
-    const locks = [lock(path, header)]
-    const release = () => {
-      for (const unlock of locks) unlock()
-    }
-    try {
-      const changed = findChanged(directory, header)
-      for (const old of changed) locks.push(lock(old.path, old.header))
-      const carried = restart ? undefined : await carryAllOver(changed, { header, path, rows })
-      if (carried?.hasRows) for (const old of changed) archive(old.path)
-      const onBegin = () => {
-        for (const old of changed) archive(old.path)
-        archive(path)
-      }
-      return Journal.open({ path, header, clock, restart, onBegin, release, files: carried?.lists })
-    } catch (error) {
-      release()
-      throw error
-    }
+    return openLocked(path, header, restart)
   } catch (cause) {
-    if (cause instanceof Failure) throw cause
-    throw unusable(directory, cause)
+    throw cause instanceof Failure ? cause : unusable(directory, cause)
   }
 }
 
-/**
- * Reads the states of the rows, for a dry run. Creates no journal.
- *
- * @throws Failure as `openJournal`
- */
-export async function readRowStates({
-  directory,
-  header,
-  restart,
-  rows,
-}: JournalRequest): Promise<RowStates> {
-  const path = pathOf(directory, header)
-  if (!restart && existsSync(path)) return readJournal({ path, header }, (journal) => journal.rows)
-  const states = new RowStates(header.input.rows)
-  if (restart) return states
-  for (const old of findChanged(directory, header)) {
-    await readJournal(old, async (journal) => {
-      for await (const line of carryOver({ ...old, journal }, rows)) states.apply(line, 0)
-    })
-  }
-  return states
-}
-
-/** Records that the user gave up the import. @throws Failure `conflict` if it is running; `storage` */
-export async function closeJournal(path: string): Promise<void> {
-  const header = readHeader(path)
-  if (header === undefined) return
-  const journal = Journal.open({ path, header, release: lock(path, header) })
-  journal.end('closed')
-  await journal.close()
-}
-
-/** Reads a journal under its lock. @param release its lock, if the caller holds it */
-async function readJournal<T>(
-  { path, header }: FoundJournal,
-  read: (journal: Journal) => T | Promise<T>,
-  release = lock(path, header),
-): Promise<T> {
-  const journal = Journal.open({ path, header, release })
+function openLocked(path: string, header: JournalHeader, restart = false): Journal {
+  const release = lock(path, header.file)
   try {
-    return await read(journal)
-  } finally {
-    journal.closeWithoutSync()
-  }
-}
-
-/**
- * Creates a journal from those of earlier versions of the file, atomically.
- *
- * @returns whether any row was carried over, and the files of failed or unknown rows
- */
-async function carryAllOver(
-  changed: readonly FoundJournal[],
-  { header, path, rows }: { header: JournalHeader; path: string; rows: ValidRows },
-): Promise<{ hasRows: boolean; lists: FileLine[] }> {
-  const release = () => {}
-  const temporary = `${path}.part`
-  rmSync(temporary, { force: true })
-  const created = Journal.open({ path: temporary, header, release })
-  const files: FileLine[] = []
-  try {
-    for (const old of changed) {
-      const copy = async (journal: Journal): Promise<void> => {
-        for await (const line of carryOver({ ...old, journal }, rows)) created.record(line)
-        files.push(...journal.files)
-      }
-      await readJournal(old, copy, release)
-    }
-    const hasRows = existsSync(temporary)
-    if (hasRows) for (const file of files) created.noteFile(file)
-    await created.close()
-    if (hasRows) moveIntoPlace(temporary, path)
-    // If no row was carried over, no user has one of the generated passwords.
-    return { hasRows, lists: files.filter(({ type }) => type !== 'passwords') }
+    return new Journal({ path, header, restart, release })
   } catch (error) {
-    created.closeWithoutSync()
-    rmSync(temporary, { force: true })
+    release()
     throw error
   }
 }
 
+/** The journals of other imports of this kind to the service. */
+export function readOthers(request: JournalRequest): JournalContent[] {
+  const { directory, header } = request
+  const own = pathOf(request)
+  return readAll(directory)
+    .filter(
+      ({ path, content }) =>
+        path !== own && content.header?.kind === header.kind && content.header.service === header.service,
+    )
+    .map(({ content }) => content)
+}
+
+/** Reads all journals without their locks, so that running imports are not disturbed. */
+function readAll(directory: string): { path: string; content: JournalContent }[] {
+  if (!existsSync(directory)) return []
+  try {
+    return readdirSync(directory)
+      .filter((name) => name.endsWith(extension))
+      .map((name) => join(directory, name))
+      .map((path) => ({ path, content: readJournal(path) }))
+  } catch (cause) {
+    throw unusable(directory, cause)
+  }
+}
+
+function pathOf({ directory, header, sha256 }: JournalRequest): string {
+  const { kind, service, file } = header
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  const name = createHash('sha256')
+    .update(JSON.stringify([kind, service, file === 'stdin' ? sha256 : file]))
+    .digest('hex')
+  return join(directory, `${name.slice(0, 24)}${extension}`)
+}
+
 /** @throws Failure `conflict` if another process holds the lock; `storage` */
-function lock(path: string, { input }: JournalHeader): () => void {
+function lock(path: string, file: string): () => void {
   let release: (() => void) | undefined
   try {
     release = tryProcessLock(`${path}.lock`)
@@ -164,7 +95,7 @@ function lock(path: string, { input }: JournalHeader): () => void {
     throw unusable(dirname(path), cause)
   }
   if (release) return release
-  throw new Failure('conflict', `Another chatctl process is importing ${input.name}`, {
+  throw new Failure('conflict', `Another chatctl process is importing ${file}`, {
     hint: 'Wait until it ends. Then run the same command to send the rows that are left.',
   })
 }
@@ -173,55 +104,58 @@ function unusable(directory: string, cause: unknown): Failure {
   return unusableStateDirectory(directory, 'the journal of an import there', cause)
 }
 
-function pathOf(directory: string, header: JournalHeader): string {
-  return join(directory, `${nameOf(header)}${extension}`)
+/** An import with rows that are not sent, or whose outcome is unknown. */
+export interface UnfinishedImport {
+  /** Path of its journal. */
+  path: string
+  /** Path of the input; `stdin` for a pipe. */
+  file: string
+  kind: string
+  service: string
+  rows: number
+  /** Rows for which something was sent. The others may have faults, so that they are never sent. */
+  tried: number
+  /** Rows whose create has an unknown outcome. */
+  unknown: number
 }
 
-function nameOf({ kind, service, input }: JournalHeader): string {
-  const { createHash } = process.getBuiltinModule('node:crypto')
-  return createHash('sha256')
-    .update(JSON.stringify([kind, service, input.form, input.sha256]))
-    .digest('hex')
-    .slice(0, 24)
-}
-
-/** The journals of other versions of the same file, if the current version has none. */
-function findChanged(directory: string, header: JournalHeader): FoundJournal[] {
-  const { name } = header.input
-  if (name === 'stdin' || existsSync(pathOf(directory, header))) return []
-  return findOthers(directory, header).filter((other) => other.header.input.name === name)
-}
-
-/** The journals of other imports of this kind to the service. */
-export function findOthers(directory: string, header: JournalHeader): FoundJournal[] {
-  const entries = existsSync(directory) ? readdirSync(directory) : []
-  return entries.flatMap((entry) => {
-    const path = join(directory, entry)
-    if (!entry.endsWith(extension) || path === pathOf(directory, header)) return []
-    const other = readHeader(path)
-    return other?.kind === header.kind && other.service === header.service ? [{ path, header: other }] : []
+export function findUnfinishedImports(directories: Directories): UnfinishedImport[] {
+  return readAll(importsDirectory(directories)).flatMap(({ path, content }) => {
+    const { header, states, ended } = content
+    if (!header || ended === 'closed') return []
+    const { rows, file, kind, service } = header
+    const all = [...states.values()]
+    const unknown = all.filter(isUnresolved).length
+    const isRowOpen = all.some(
+      (state) => !isUnresolved(state) && ['intended', 'unsent', 'unknown'].includes(state.phase),
+    )
+    const isOpen = ended === undefined && (all.length < rows || isRowOpen)
+    return isOpen || unknown > 0 ? [{ path, file, kind, service, rows, tried: all.length, unknown }] : []
   })
 }
 
-/** Whether the import was begun with `restart`. */
-export function wasRestarted(directory: string, header: JournalHeader): boolean {
-  const path = pathOf(directory, header)
-  return existsSync(path) && readHeader(path)?.restarted === true
-}
-
-function readHeader(path: string): JournalHeader | undefined {
-  const file = openSync(path, 'r')
-  try {
-    const bytes = Buffer.alloc(64 * 1024)
-    const text = bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, 0))
-    const line = readJournalLine(text.slice(0, text.indexOf('\n')))
-    return line && 'type' in line && line.type === 'import' ? line : undefined
-  } finally {
-    closeSync(file)
+/**
+ * Closes the unfinished imports of a file. Their journals remain, so a later run of the file resumes them.
+ *
+ * @param which.file need not exist any more; `-` is stdin
+ * @returns the closed imports
+ * @throws Failure `conflict` if one of them is running; `storage`
+ */
+export async function closeImports(
+  directories: Directories,
+  which: { file: string; kind: string; service: string },
+): Promise<UnfinishedImport[]> {
+  const { file, kind, service } = which
+  const name = file === '-' ? 'stdin' : existsSync(file) ? realpathSync(file) : resolve(file)
+  const closed = findUnfinishedImports(directories).filter(
+    (found) => found.file === name && found.kind === kind && found.service === service,
+  )
+  for (const { path } of closed) {
+    const { header } = readJournal(path)
+    if (!header) continue
+    const journal = openLocked(path, header)
+    journal.end('closed')
+    await journal.close()
   }
-}
-
-/** Keeps the last replaced journal, for the user and for `readSpentQuota`. */
-function archive(path: string): void {
-  if (existsSync(path)) moveFile(path, `${path}.old`)
+  return closed
 }

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { makePrivateDirectory, unusableStateDirectory } from '../../system/files/private-directory.ts'
-import { readFileLines } from '../read-file-lines.ts'
 import type { SpentQuota } from '../send/known-quota.ts'
 import type { ThrottleOptions } from '../send/throttle.ts'
-import { type JournalLine, readJournalLine } from './journal-line.ts'
-import { importsDirectory } from './open-journal.ts'
 
 /** Maximum window of a quota, in ms. */
 const longestWindow = 24 * 3600 * 1000
@@ -21,93 +18,79 @@ interface CountedRun {
   clock: Clock
 }
 
+/** A request, or the window of a quota according to the service. Times are in ms. */
+type QuotaLine = { service: string; at: number; window?: SpentQuota & { length: number } }
+
 /**
- * Counts the requests of a run that has no journal, for later runs.
+ * Counts the requests of a run, for later runs.
  *
  * @returns options of a throttle
  * @throws Failure `storage`
  */
-export async function countAcrossRuns({
+export function countAcrossRuns({
   directories,
   service,
   quota,
   clock,
-}: CountedRun): Promise<Pick<ThrottleOptions, 'spent' | 'onRequest' | 'onWindow'>> {
-  if (!quota) return {}
-  const directory = importsDirectory(directories)
-  const path = join(directory, `quota-${randomUUID()}.jsonl`)
-  const append = (...lines: readonly JournalLine[]) => {
+}: CountedRun): Pick<ThrottleOptions, 'spent' | 'onRequest' | 'onWindow'> {
+  const directory = join(directories.state, 'quota')
+  const path = join(directory, `${randomUUID()}.jsonl`)
+  let isReady = false
+  const append = (window?: QuotaLine['window']) => {
     try {
-      makePrivateDirectory(directory)
-      for (const line of lines) appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 })
+      if (!isReady) makePrivateDirectory(directory)
+      isReady = true
+      const line: QuotaLine = { service, at: clock.now(), window }
+      appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 })
     } catch (cause) {
       throw unusableStateDirectory(directory, 'the number of requests in the window of a quota there', cause)
     }
   }
-  append()
   return {
-    spent: await readSpentQuota(directory, { service, window: quota.window, now: clock.now() }),
-    onRequest: () => append({ type: 'request', service, at: clock.now() }),
-    onWindow: (window) =>
-      append({ type: 'window', service, at: clock.now(), length: quota.window, ...window }),
+    spent: quota && readSpentQuota(directory, { service, window: quota.window, now: clock.now() }),
+    onRequest: () => append(),
+    onWindow: (window) => append(quota && { ...window, length: quota.window }),
   }
 }
 
 /**
  * Counts the requests of all runs of this machine to a service in the current window, because a quota applies to a
- * key and not to a file (docs/interface.md, "Limits"). Includes journals that a later run has replaced.
+ * key and not to a file (docs/interface.md, "Limits").
  *
  * @param quota.window in ms; a window begins with its first request
  * @param quota.now Unix time in ms
  * @returns undefined if no window is open
  */
-export async function readSpentQuota(
+export function readSpentQuota(
   directory: string,
   { service, window, now }: { service: string; window: number; now: number },
-): Promise<SpentQuota | undefined> {
-  const events: QuotaEvent[] = []
-  for (const name of readdirSync(directory)) {
-    const path = join(directory, name)
-    if (!/\.jsonl(\.old)?$/.test(name)) continue
-    try {
-      const { mtimeMs } = statSync(path)
-      if (name.startsWith('quota-') && mtimeMs <= now - longestWindow) rmSync(path, { force: true })
-      if (mtimeMs <= now - window) continue
-      for await (const event of readEvents(path, { service, window })) events.push(event)
-    } catch (error) {
-      // Another import may replace its journal at the same time.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    }
-  }
+): SpentQuota | undefined {
+  const lines = readLines(directory, now).filter((line) => line.service === service)
   let spent: SpentQuota | undefined
-  for (const { at, reported } of events.sort((one, other) => one.at - other.at)) {
-    if (reported) spent = { ...reported }
-    else if (spent && at - spent.since < window) spent.requests++
+  for (const { at, window: reported } of lines.sort((one, other) => one.at - other.at)) {
+    if (reported) {
+      if (reported.length === window) spent = { since: reported.since, requests: reported.requests }
+    } else if (spent && at - spent.since < window) spent.requests++
     else spent = { since: at, requests: 1 }
   }
   return spent && now - spent.since < window ? spent : undefined
 }
 
-/** A request, or the state of the window according to the service. */
-interface QuotaEvent {
-  at: number
-  reported?: SpentQuota
-}
-
-/** Yields nothing if the file is of another service. */
-async function* readEvents(
-  path: string,
-  { service, window }: { service: string; window: number },
-): AsyncGenerator<QuotaEvent> {
-  for await (const text of readFileLines(path)) {
-    const line = readJournalLine(text)
-    if (line === undefined) continue
-    if ('row' in line) {
-      if (line.at !== undefined) yield { at: line.at }
-    } else if ('service' in line && line.service !== service) return
-    else if (line.type === 'request') yield { at: line.at }
-    else if (line.type === 'window' && line.length === window) {
-      yield { at: line.at, reported: { since: line.since, requests: line.requests } }
+/** Also removes files that no window needs any more. */
+function readLines(directory: string, now: number): QuotaLine[] {
+  let names: string[] = []
+  try {
+    names = readdirSync(directory)
+  } catch {}
+  return names.flatMap((name) => {
+    const path = join(directory, name)
+    try {
+      if (statSync(path).mtimeMs <= now - longestWindow) rmSync(path, { force: true })
+      const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
+      return lines.map((text): QuotaLine => JSON.parse(text))
+    } catch {
+      // Another run may remove it at the same time, and a full disk may truncate a line.
+      return []
     }
-  }
+  })
 }

@@ -1,72 +1,97 @@
-import { DocumentFile } from '../../system/files/document-file.ts'
-import type { InputFormat } from '../input/input.ts'
+import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, extname, join } from 'node:path'
+import { replaceDocument } from '../../system/files/document-file.ts'
+import type { Input, InputFormat } from '../input/input.ts'
 import type { InputRow } from '../input/input-row.ts'
-import { RowList } from './row-list-file.ts'
+import type { Journal } from '../journal/journal.ts'
 
-/** Size of the buffer in UTF-16 units. */
-const bufferSize = 64 * 1024
+/** The content of a file beside the input: failed rows, or rows whose outcome is unknown. */
+export type RowListName = 'failed' | 'unknown'
 
 /**
- * The rows that failed or have faults, in the format of the input, so that they can be fixed and
- * imported. If they cannot be written, the import still reports the others: see `failure`.
+ * `users.failed.csv` beside `users.csv`. In the working directory for a pipe, or if the directory of the input
+ * is not writable.
  */
-export class FailedRows extends RowList {
-  count = 0
-  readonly #path: string
-  readonly #format: InputFormat
-  #file: DocumentFile | undefined
-  #buffer = ''
-
-  /** @param path is replaced by `finish`, and not changed if no row was added */
-  constructor(path: string, format: InputFormat) {
-    super()
-    this.#path = path
-    this.#format = format
-  }
-
-  override get isNeeded(): boolean {
-    return this.count > 0
-  }
-
-  /**
-   * @param id of the user, if it was created before a later step failed. The written row has the id and no
-   *   password, so that it changes the user.
-   */
-  async add(row: InputRow, id: string | undefined): Promise<void> {
-    if (!this.failure) this.#buffer += failedRowText(row, id, this.#format, this.count === 0)
-    this.count++
-    if (this.#buffer.length > bufferSize) await this.guard(() => this.#write())
-  }
-
-  /** Replaces the file. */
-  override async finish(): Promise<void> {
-    if (this.count === 0) return
-    if (this.#format === 'json') this.#buffer += '\n]\n'
-    await this.guard(async () => {
-      await this.#write()
-      await this.#file?.finish()
-    })
-  }
-
-  /** Keeps the existing file. */
-  override async discard(): Promise<void> {
-    this.#buffer = ''
-    await this.#file?.discard()
-  }
-
-  async #write(): Promise<void> {
-    this.#file ??= new DocumentFile(this.#path)
-    await this.#file.write(Buffer.from(this.#buffer))
-    this.#buffer = ''
-  }
+export function rowListPath(list: RowListName, { path = 'stdin', format }: Input, number = 1): string {
+  const extension = extname(path)
+  const isBeside = path !== 'stdin' && isWritable(dirname(path))
+  const count = number === 1 ? '' : `-${number}`
+  // Failed rows are written in the format of the input.
+  const ownExtension = list === 'failed' ? extension || `.${format}` : '.csv'
+  const name = `${basename(path, extension)}.${list}${count}${ownExtension}`
+  return join(isBeside ? dirname(path) : realpathSync('.'), name)
 }
 
 /**
- * The text of a row in the file of failed rows, with its separators.
+ * Writes a list of rows: to the first numbered file that does not exist, or that this import wrote and the user has
+ * not edited.
  *
- * @param isFirst whether to add the beginning of the file
+ * @param write undefined removes the file of an earlier run
+ * @returns its path, if there is anything to list
+ * @throws Failure `storage`
  */
-function failedRowText(row: InputRow, id: string | undefined, format: InputFormat, isFirst: boolean): string {
+export async function writeRowList(
+  list: RowListName,
+  { input, journal }: { input: Input; journal: Journal },
+  write: ((path: string) => Promise<void>) | undefined,
+): Promise<string | undefined> {
+  const type = `${list}_rows` as const
+  const last = journal.content.files.get(type)
+  const isOwn = (path: string) => last?.path === path && last.mark === fingerprintOf(path)
+  let path = rowListPath(list, input)
+  for (let number = 2; fingerprintOf(path) !== undefined && !isOwn(path); number++) {
+    path = rowListPath(list, input, number)
+  }
+  if (write) {
+    await write(path)
+    journal.noteFile({ type, path, mark: fingerprintOf(path) })
+    return path
+  }
+  if (isOwn(path)) rmSync(path, { force: true })
+  return undefined
+}
+
+/** @returns undefined if the file does not exist or is not accessible */
+function fingerprintOf(path: string): string | undefined {
+  try {
+    const { size, mtimeMs } = statSync(path)
+    return `${size} ${mtimeMs}`
+  } catch {
+    return undefined
+  }
+}
+
+function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A row that failed or has faults. */
+export interface FailedRow {
+  row: InputRow
+  /**
+   * Of the user, if it was created before a later step failed. The written row has the id and no password, so that
+   * it changes the user.
+   */
+  id: string | undefined
+}
+
+/** Writes rows in the format of the input, so that they can be fixed and imported. @throws Failure `storage` */
+export async function writeFailedRows(
+  path: string,
+  rows: readonly FailedRow[],
+  format: InputFormat,
+): Promise<void> {
+  const texts = rows.map((row, index) => failedRowText(row, format, index === 0))
+  await replaceDocument(path, texts.join('') + (format === 'json' ? '\n]\n' : ''))
+}
+
+/** @param isFirst whether to add the beginning of the file */
+function failedRowText({ row, id }: FailedRow, format: InputFormat, isFirst: boolean): string {
   switch (format) {
     case 'csv':
       return csvText(row, id, isFirst)
@@ -75,23 +100,17 @@ function failedRowText(row: InputRow, id: string | undefined, format: InputForma
     case 'jsonl':
       return `${objectText(row, id)}\n`
     case 'yaml':
-      return yamlText(row, id)
+      // A row with an id is written as JSON, which is valid YAML.
+      return row.row === undefined || id === undefined
+        ? `${row.raw.trimEnd()}\n`
+        : `- ${objectText(row, id)}\n`
   }
 }
 
 function objectText({ row, raw }: InputRow, id: string | undefined): string {
-  return row === undefined || id === undefined ? raw.trim() : JSON.stringify(withId(row, id))
-}
-
-/** A row with an id is written as JSON, which is valid YAML. */
-function yamlText(row: InputRow, id: string | undefined): string {
-  if (row.row === undefined || id === undefined) return `${row.raw.trimEnd()}\n`
-  return `- ${objectText(row, id)}\n`
-}
-
-function withId(row: object, id: string): object {
-  const { password: _, ...kept } = row as { password?: unknown }
-  return { id, ...kept }
+  if (row === undefined || id === undefined) return raw.trim()
+  const { password: _, ...kept } = row
+  return JSON.stringify({ id, ...kept })
 }
 
 /** If the input has no id column, the file gets one as its first column. */

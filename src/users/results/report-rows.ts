@@ -1,17 +1,18 @@
-import type { Failure } from '../../contract/failure.ts'
-import type { CheckedInput } from '../input/check-input.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { CheckedInput, CheckedRow, ValidRow } from '../input/check-input.ts'
 import type { Input } from '../input/input.ts'
-import type { InputRow } from '../input/input-row.ts'
 import { readRows } from '../input/read-rows.ts'
-import type { Journal } from '../journal/journal.ts'
+import {
+  isUnresolved,
+  type Journal,
+  type RowState,
+  type RowStates,
+  remainingSteps,
+} from '../journal/journal.ts'
+import { formatRowPlace } from '../planned-work.ts'
 import type { RowKind } from '../rows/imported-user.ts'
-import { formatRowPlace } from '../unknown-row-resolutions.ts'
-import { FailedRows } from './failed-rows.ts'
-import { type KnownRow, knownRow } from './known-row.ts'
-import { openPasswords } from './password-reader.ts'
-import { ResultRows } from './result-rows.ts'
-import { finishRowList, type RowListName, rowListPath } from './row-list-file.ts'
-import { progressOf, type RowResult, type RowStatus, resultOf, rowStatuses } from './row-result.ts'
+import { type FailedRow, writeFailedRows, writeRowList } from './failed-rows.ts'
+import { type RowStatus, rowStatuses, type WrittenResult, writeResults } from './results-file.ts'
 
 export interface ReportOptions {
   input: Input
@@ -20,29 +21,18 @@ export interface ReportOptions {
   journal: Journal
   /** Path of the results file. */
   results: string | undefined
-  hasPasswords: boolean
-  /**
-   * Called with the first rows whose outcome is unknown, in the order of the input.
-   *
-   * @param unresolved undefined if the same command sends the rest of the row
-   */
-  onUnknown(result: RowResult, unresolved: UnresolvedRow | undefined): void
-  /** Called with the first failed rows, in the order of the input. */
-  onFailed(result: RowResult): void
-  /** Called with each valid row for which something was sent. */
-  onRow: ((row: KnownRow) => void) | undefined
-  warn(text: string): Promise<void>
+  /** The generated passwords, by email in lower case. */
+  passwords: ReadonlyMap<string, string> | undefined
 }
 
-/** A row that the user must resolve. */
-export interface UnresolvedRow {
+/** A row whose outcome is unknown. */
+export interface UnknownRow extends RowResult {
   /** As `--line` takes it. */
   place: string
   /** False if the user was certainly created. */
   mayRetry: boolean
 }
 
-/** Counts of rows. */
 export interface Report {
   /** Numbers of rows by status, without those that earlier runs have created or updated. */
   counts: Record<RowStatus, number>
@@ -52,122 +42,168 @@ export interface Report {
   invalid: number
   /** Skipped rows that the same command would send. */
   remaining: number
-  /** Whether nothing remains to be sent and no outcome is unknown. */
-  isFinished: boolean
+  /** The first failed rows, in the order of the input. */
+  failed: readonly RowResult[]
+  /** The first unknown rows of each kind: those that the user must resolve, and those that the same command sends. */
+  unknown: readonly UnknownRow[]
   /** Path of the file of rows that failed or have faults, if any. */
   failedRows: string | undefined
-  /** Path of the file of unknown rows, if `onUnknown` was not called for all of them. */
+  /** Path of the file of unknown rows, if `unknown` does not have all of them. */
   unknownRows: string | undefined
+  /** Files of rows that could not be written. */
+  warnings: readonly string[]
   /** Why the results file does not have the results. */
   resultsFailure: Failure | undefined
 }
 
-/** Maximum number of calls of `onUnknown`, for each of the two kinds, and of `onFailed`. */
+/** Maximum number of listed rows of a kind. */
 const maxListedRows = 10
 
 /** Determines the result of every row, and writes the results file and the files of failed and unknown rows. */
 export async function reportRows(reporting: ReportOptions): Promise<Report> {
-  const { input, kind, journal, results, hasPasswords, warn } = reporting
-  const passwords = results !== undefined && hasPasswords ? openPasswords(journal, results) : undefined
-  const file = results === undefined ? undefined : new ResultRows(results, passwords)
-  const counting = new ReportCount(reporting)
-  try {
-    for await (const batch of readRows(input, kind)) {
-      for (const row of batch) {
-        const result = await counting.take(row, file !== undefined)
-        if (result) await file?.add(row, result)
-      }
+  const { checked, journal, results } = reporting
+  const all = checked.rows.map((row) => ({ row, ...resultOf(row, journal.content.states) }))
+  const counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
+  let alreadyDone = 0
+  for (const { row, status } of all) {
+    const isDone = status === 'created' || status === 'updated'
+    if (isDone && 'key' in row && !journal.wasRequested(row.key)) alreadyDone++
+    else counts[status]++
+  }
+  const failed = all.filter(({ status }) => status === 'failed')
+  const unknown = all
+    .filter(({ status }) => status === 'unknown')
+    .map(({ row, ...result }): UnknownRow => {
+      const phase = 'key' in row ? journal.content.states.get(row.key)?.phase : undefined
+      return { ...result, place: formatRowPlace(row), mayRetry: phase !== 'nameless' }
+    })
+  const [unresolved, resent] = [
+    unknown.filter(({ remains }) => !remains),
+    unknown.filter(({ remains }) => remains),
+  ]
+  const listed = [...unresolved.slice(0, maxListedRows), ...resent.slice(0, maxListedRows)]
+  const warnings: string[] = []
+  const unlessFailed = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      warnings.push(`Cannot write the file of ${what} rows: ${error.message}`)
+      return undefined
     }
-    await file?.finish()
-    return { ...(await counting.finish(warn)), resultsFailure: file?.failure }
+  }
+  const ids = new Map(failed.map(({ row, id }) => [row.index, id || undefined]))
+  for (const { index, fault } of checked.rows) if (fault !== undefined) ids.set(index, undefined)
+  return {
+    counts,
+    alreadyDone,
+    invalid: checked.rows.length - checked.valid.length,
+    remaining: all.filter(({ status, remains }) => status === 'skipped' && remains).length,
+    failed: failed.slice(0, maxListedRows),
+    unknown: listed,
+    failedRows: await unlessFailed('failed', () => writeFailed(reporting, ids)),
+    unknownRows: await unlessFailed('unknown', () =>
+      writeUnknown(reporting, listed.length < unknown.length ? unknown : []),
+    ),
+    warnings,
+    resultsFailure:
+      results === undefined ? undefined : await failureOf(() => writeAllResults(results, reporting)),
+  }
+}
+
+async function failureOf(work: () => Promise<void>): Promise<Failure | undefined> {
+  try {
+    await work()
+    return undefined
   } catch (error) {
-    await counting.discard()
-    await file?.discard()
+    if (error instanceof Failure) return error
     throw error
   }
 }
 
-/** Counts the rows by status, and lists those that need attention. */
-class ReportCount {
-  readonly #reporting: ReportOptions
-  readonly #counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
-  readonly #paths: Record<RowListName, string>
-  readonly #failed: FailedRows
-  readonly #unknown: ResultRows
-  /** Numbers of unknown rows that the user must resolve, and of those that the same command sends again. */
-  readonly #listed = { unresolved: 0, resent: 0 }
-  #alreadyDone = 0
-  #invalid = 0
-  #remaining = 0
-  #isFinished = true
-
-  constructor(reporting: ReportOptions) {
-    const { input, journal } = reporting
-    this.#reporting = reporting
-    this.#paths = {
-      failed: rowListPath('failed', input, journal),
-      unknown: rowListPath('unknown', input, journal),
-    }
-    this.#failed = new FailedRows(this.#paths.failed, input.format)
-    this.#unknown = new ResultRows(this.#paths.unknown)
-  }
-
-  /** @param isWanted whether every row needs a result */
-  async take(row: InputRow, isWanted: boolean): Promise<RowResult | undefined> {
-    const { checked, journal, onRow } = this.#reporting
-    const progress = progressOf(row, checked.faulty, journal)
-    const { status, remains } = progress
-    const isInvalid = checked.faulty.has(row.index)
-    const known = isInvalid || !onRow ? undefined : knownRow(row, journal)
-    if (known) onRow?.(known)
-    if (status === 'unknown' || (status === 'skipped' && remains)) this.#isFinished = false
-    if (status === 'skipped' && remains) this.#remaining++
-    if (isInvalid) this.#invalid++
-    const isDone = status === 'created' || status === 'updated'
-    if (isDone && !journal.wasRequested(row.index)) this.#alreadyDone++
-    else this.#counts[status]++
-    const isListed = isInvalid || status === 'unknown' || status === 'failed'
-    if (!isListed && !isWanted) return undefined
-    const result = resultOf(row, checked.faulty, journal, progress)
-    if (status === 'unknown') await this.#takeUnknown(row, result, remains)
-    if (status === 'failed' && this.#counts.failed <= maxListedRows) this.#reporting.onFailed(result)
-    if (status === 'failed' || isInvalid)
-      await this.#failed.add(row, isInvalid ? undefined : result.id || undefined)
-    return result
-  }
-
-  async finish(warn: ReportOptions['warn']): Promise<Omit<Report, 'resultsFailure'>> {
-    const { journal } = this.#reporting
-    await finishRowList('failed', this.#failed, this.#paths.failed, journal)
-    await finishRowList('unknown', this.#unknown, this.#paths.unknown, journal)
-    const [failed, unknown] = [this.#failed.failure, this.#unknown.failure]
-    if (failed) await warn(`Cannot write the file of failed rows: ${failed.message}`)
-    if (unknown) await warn(`Cannot write the file of unknown rows: ${unknown.message}`)
-    return {
-      counts: this.#counts,
-      alreadyDone: this.#alreadyDone,
-      invalid: this.#invalid,
-      remaining: this.#remaining,
-      isFinished: this.#isFinished,
-      failedRows: this.#failed.isNeeded && !failed ? this.#paths.failed : undefined,
-      unknownRows: this.#unknown.isNeeded && !unknown ? this.#paths.unknown : undefined,
-    }
-  }
-
-  async discard(): Promise<void> {
-    await this.#failed.discard()
-    await this.#unknown.discard()
-  }
-
-  async #takeUnknown(row: InputRow, result: RowResult, remains: boolean): Promise<void> {
-    const { journal, onUnknown } = this.#reporting
-    const isListed = this.#listed[remains ? 'resent' : 'unresolved']++ < maxListedRows
-    if (isListed) onUnknown(result, remains ? undefined : unresolvedRow(row, journal))
-    this.#unknown.isNeeded ||= !isListed
-    await this.#unknown.add(row, { ...result, line: formatRowPlace(row) })
-  }
+/** Writes the results of all rows, with their generated passwords. @throws Failure `storage` */
+export async function writeAllResults(
+  path: string,
+  { checked, journal, passwords }: Pick<ReportOptions, 'checked' | 'journal' | 'passwords'>,
+): Promise<void> {
+  const results = checked.rows.map((row): WrittenResult => {
+    const result = resultOf(row, journal.content.states)
+    return 'key' in row ? { ...result, password: passwords?.get(result.email.toLowerCase()) } : result
+  })
+  await writeResults(path, results, passwords !== undefined)
 }
 
-function unresolvedRow(row: InputRow, journal: Journal): UnresolvedRow {
-  return { place: formatRowPlace(row), mayRetry: journal.rows.of(row.index)?.phase !== 'nameless' }
+/** @param ids of the users of the rows to write, by index; undefined if a user was not created */
+async function writeFailed(
+  { input, kind, journal }: ReportOptions,
+  ids: ReadonlyMap<number, string | undefined>,
+): Promise<string | undefined> {
+  if (ids.size === 0) return writeRowList('failed', { input, journal }, undefined)
+  const rows: FailedRow[] = []
+  for await (const batch of readRows(input, kind)) {
+    for (const row of batch) if (ids.has(row.index)) rows.push({ row, id: ids.get(row.index) })
+  }
+  return writeRowList('failed', { input, journal }, (path) => writeFailedRows(path, rows, input.format))
+}
+
+async function writeUnknown(
+  { input, journal }: ReportOptions,
+  rows: readonly UnknownRow[],
+): Promise<string | undefined> {
+  const results = rows.map((row) => ({ ...row, line: row.place }))
+  const write = rows.length === 0 ? undefined : (path: string) => writeResults(path, results, false)
+  return writeRowList('unknown', { input, journal }, write)
+}
+
+/** The result of a row, over all runs of the journal. */
+export interface RowResult {
+  line: number
+  email: string
+  id: string
+  status: RowStatus
+  error: string
+  /** Whether the same command would send the rest of the row. */
+  remains: boolean
+}
+
+export function resultOf(checked: CheckedRow | ValidRow, states: RowStates): RowResult {
+  const { line, row, fault } = checked
+  const common = { line, email: row?.email ?? '', id: row?.id ?? '' }
+  if (!('key' in checked)) return { ...common, status: 'skipped', error: fault ?? '', remains: false }
+  const state = states.get(checked.key)
+  const progress = progressOf(checked, state)
+  const isDone = progress.status === 'created' || progress.status === 'updated'
+  const id = common.id || (state?.id ?? '')
+  return { ...common, id, ...progress, error: isDone ? '' : explain(checked, state, progress) }
+}
+
+type Progress = Pick<RowResult, 'status' | 'remains'>
+
+function progressOf({ row }: ValidRow, state: RowState | undefined): Progress {
+  const { phase } = state ?? {}
+  if (phase === 'skipped') return { status: 'skipped', remains: false }
+  if (isUnresolved(state)) return { status: 'unknown', remains: false }
+  if (phase === 'refused' || phase === 'differs') return { status: 'failed', remains: true }
+  if (phase === 'unknown' || phase === 'intended') return { status: 'unknown', remains: true }
+  if (remainingSteps(row, state).length > 0) return { status: 'skipped', remains: true }
+  const isUpdated = row.id !== undefined || (state?.isOwn === true && !state.isCreator)
+  return { status: isUpdated ? 'updated' : 'created', remains: false }
+}
+
+function explain({ row }: ValidRow, state: RowState | undefined, { status, remains }: Progress): string {
+  const words = state?.error ?? ''
+  const isNew = row.id === undefined
+  const isAfterCreate = isNew && state !== undefined && state.step !== 'create'
+  if (status === 'skipped') {
+    if (!remains) return 'skipped on request'
+    const isTaken = state?.phase === 'took'
+    if (isAfterCreate || (isNew && isTaken))
+      return 'the user was created; the rest of the row is not sent yet'
+    return words || (isTaken ? 'the rest of the row is not sent yet' : 'not sent yet')
+  }
+  const step = state?.step === 'assign' ? 'assignment' : 'update'
+  if (status === 'failed')
+    return `${isAfterCreate ? `the user was created, but the ${step} failed: ` : ''}${words}`
+  const reason = words || 'the run ended before a response arrived'
+  return state?.step === 'create' ? reason : `the outcome of the ${step} is unknown: ${reason}`
 }

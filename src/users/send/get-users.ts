@@ -3,8 +3,8 @@ import { expandPath } from '../../client/network/address.ts'
 import type { ApiResponse } from '../../client/response/response.ts'
 import { afterColon, Failure } from '../../contract/failure.ts'
 import type { User } from '../../contract/resources/user.ts'
-import { mapInOrder } from './map-in-order.ts'
-import { ServiceHealth } from './service-health.ts'
+import { mapInOrder } from './concurrency.ts'
+import { ServiceHealth } from './send-change.ts'
 import type { Throttle } from './throttle.ts'
 
 export interface RequestedId {

@@ -19,12 +19,7 @@ export interface KnownQuota {
 export function stricterOf(one: KnownQuota, other: KnownQuota): KnownQuota {
   const limits = lowerOf(one, other, 'limit')
   const left = lowerOf(one, other, 'remaining')
-  return {
-    ...(limits.limit !== undefined && { limit: limits.limit }),
-    ...(limits.window !== undefined && { window: limits.window }),
-    ...(left.remaining !== undefined && { remaining: left.remaining }),
-    ...(left.reset !== undefined && { reset: left.reset }),
-  }
+  return { limit: limits.limit, window: limits.window, remaining: left.remaining, reset: left.reset }
 }
 
 function lowerOf(one: KnownQuota, other: KnownQuota, field: 'limit' | 'remaining'): KnownQuota {
@@ -91,7 +86,7 @@ export class QuotaCount {
     const { requests, window } = this.#quota
     const spent = this.#open(now)
     const remaining = Math.max(0, requests - (spent?.requests ?? 0))
-    return { limit: requests, remaining, window, ...(spent ? { reset: spent.since + window - now } : {}) }
+    return { limit: requests, remaining, window, reset: spent && spent.since + window - now }
   }
 
   /** The requests of the current window; undefined if none is open. */
@@ -141,12 +136,8 @@ export class QuotaHeaders {
     this.#forget(now)
     const [limit, remaining] = [this.#limit, this.#remaining]
     if (limit === undefined && remaining === undefined) return undefined
-    return {
-      ...(limit === undefined ? {} : { limit }),
-      ...(remaining === undefined ? {} : { remaining }),
-      ...(this.#window === undefined ? {} : { window: this.#window }),
-      ...(this.#resetAt === undefined ? {} : { reset: this.#resetAt - now }),
-    }
+    const reset = this.#resetAt === undefined ? undefined : this.#resetAt - now
+    return { limit, remaining, window: this.#window, reset }
   }
 
   /** Discards the numbers of a window that has ended. */

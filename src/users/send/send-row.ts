@@ -1,77 +1,64 @@
 import { type ApiResponse, idOfCreated } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
 import { contradictionsIn } from '../../contract/contradictions.ts'
-import { Failure, reasonOf } from '../../contract/failure.ts'
+import { type Failure, reasonOf } from '../../contract/failure.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { contradictionOf } from '../../view/mismatches.ts'
-import type { Journal } from '../journal/journal.ts'
-import type { StepOutcome } from '../journal/journal-line.ts'
-import { isUnresolved, type RowState, remainingSteps } from '../journal/row-states.ts'
-import { type ImportedUser, rowKey, type Step } from '../rows/imported-user.ts'
-import { affectsEveryRow, type ServiceHealth } from './service-health.ts'
-import type { Throttle } from './throttle.ts'
+import type { ValidRow } from '../input/check-input.ts'
+import type { Journal, StepOutcome } from '../journal/journal.ts'
+import { emailOfKey, type ImportedUser, type Step } from '../rows/imported-user.ts'
+import { affectsEveryRow, type Sending, sendChange } from './send-change.ts'
 
 /** How the user resolves a create whose outcome is unknown. */
 export type Resolution = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
 
-export interface RowSending {
+/** A row with requests to send. */
+export interface RowWork {
+  checked: ValidRow
+  /** In order. */
+  steps: readonly Step[]
+  /** Of the user, if it is known. */
+  id: string | undefined
+  resolution: Resolution | undefined
+}
+
+export interface RowSending extends Sending {
   users: Pick<Users, 'create' | 'update' | 'assignPermissions'>
   journal: Journal
-  throttle: Throttle
-  health: ServiceHealth
 }
 
 /**
  * Sends the remaining steps of a row. The journal records every intent before its request is sent, and every
  * outcome after it.
  *
- * @param resolution for a row whose create has an unknown outcome; without one, nothing is sent for it
  * @throws the error that should end the run; the journal has the state of the row
  */
-export async function sendRow(
-  sending: RowSending,
-  index: number,
-  row: ImportedUser,
-  resolution: Resolution | undefined,
-): Promise<void> {
-  const { journal } = sending
-  const state = journal.rows.of(index)
-  if (isUnresolved(state)) {
-    if (!canResolve(resolution, state)) return
-    if (resolution.as === 'skip') return journal.record({ row: index, step: 'create', did: 'skipped' })
-    if (resolution.as === 'created') {
-      journal.record({ row: index, step: 'create', did: 'took', id: resolution.id })
-    }
-  }
-  const isRetry = resolution?.as === 'retry' && isUnresolved(state)
-  const steps = remainingSteps(row, journal.rows.of(index))
-  let id = row.id ?? journal.lastLine(index)?.id
+export async function sendRow(sending: RowSending, work: RowWork): Promise<void> {
+  const { checked, steps, resolution } = work
+  const { key } = checked
+  const create = { key, step: 'create' as const }
+  if (resolution?.as === 'skip') sending.journal.record({ ...create, did: 'skipped' })
+  if (resolution?.as === 'created') sending.journal.record({ ...create, did: 'took', id: resolution.id })
+  let { id } = work
   for (const step of steps) {
     const hasNext = step !== steps.at(-1)
-    const done = await sendStep(sending, { index, row, step, id, hasNext, isRetry })
+    const isRetry = resolution?.as === 'retry' && step === 'create'
+    const done = await sendStep(sending, { ...checked, step, id, hasNext, isRetry })
     if (!done) return
     id = done.id
   }
 }
 
-/** Whether a resolution applies: a user that was certainly created must not be created again. */
-export function canResolve(
-  resolution: Resolution | undefined,
-  state: RowState | undefined,
-): resolution is Resolution {
-  return resolution !== undefined && !(resolution.as === 'retry' && state?.phase === 'nameless')
-}
-
 const stillUnknown = 'not sent again yet; the outcome of the earlier request is unknown'
 
 interface StepRequest {
-  index: number
+  key: string
   row: ImportedUser
   step: Step
   id: string | undefined
   /** Whether another step needs the id of the user. */
   hasNext: boolean
-  /** Whether an earlier create of this user may have succeeded. */
+  /** Whether this may be the second create of the user. */
   isRetry: boolean
 }
 
@@ -80,111 +67,94 @@ async function sendStep(
   sending: RowSending,
   sent: StepRequest,
 ): Promise<{ id: string | undefined } | undefined> {
-  const { journal, throttle, health } = sending
-  const { index, step, hasNext } = sent
-  const record = (...[did, id, error, about = step]: Recorded): void =>
-    journal.record({
-      row: index,
-      step: about,
-      did,
-      ...(id !== undefined && { id }),
-      ...(error !== undefined && { error: withoutPassword(error, sent.row.password) }),
-    })
-  /** The request had no effect, but the earlier create of a retried row may have had one. */
-  const recordUnsent = (error: string | undefined): void =>
-    isRetried(sent) ? record('unknown', sent.id, error ?? stillUnknown) : record('unsent', sent.id, error)
-  let isInFlight = false
-  let response: ApiResponse<unknown>
-  try {
-    response = await throttle.through(
-      async () => {
-        isInFlight = false
-        await journal.recordIntent(index, step, sent.id, rowKey(sent.row)).catch((error: unknown) => {
-          recordUnsent(undefined)
-          throw error
-        })
-        isInFlight = true
-        return request(sending.users, sent)
-      },
-      () => {
-        isInFlight = false
-        recordUnsent(undefined)
-      },
-    )
-  } catch (error) {
-    // No request was in flight: the journal could not be written, or the throttle ended a wait.
-    if (!isInFlight) throw error
-    if (!(error instanceof Failure)) {
-      record('unknown', sent.id, 'the run ended before a response arrived')
-      throw error
-    }
-    const did = outcomeOf(error, sent)
-    const words = did === 'nameless' ? 'the user was created, but its id is unknown' : describe(error)
-    if (did === 'unsent') recordUnsent(error.message)
-    else record(did, sent.id, words)
-    health.failed(error)
+  const { journal, health, users } = sending
+  const { key, step, id, row } = sent
+  const record = (outcome: Outcome): void => journal.record({ key, step, id, ...outcome })
+  const outcome = await sendChange(sending, {
+    recordIntent: () =>
+      journal.recordIntent({ key, step, id }).catch((error: unknown) => {
+        record(unsent(sent))
+        throw error
+      }),
+    retract: () => record(unsent(sent)),
+    request: () => request(users, sent),
+    password: row.password,
+  })
+  if ('ended' in outcome) {
+    record({ did: 'unknown', error: 'the run ended before a response arrived' })
+    throw outcome.ended
+  }
+  if ('failure' in outcome) {
+    record(outcomeOf(outcome.failure, sent))
+    health.failed(outcome.failure)
     return undefined
   }
-  health.succeeded()
-  const id = step === 'create' ? idOfCreated(response) : sent.id
-  const unconfirmed = contradicted(sent, id, response, journal)
-  if (unconfirmed) {
-    record(...unconfirmed)
-    return undefined
-  }
-  if (id !== undefined || !hasNext) {
-    record('took', id)
-    return { id }
-  }
-  record('nameless', undefined, 'the user was created, but the response contained no id')
-  return undefined
+  const confirmed = confirm(sent, outcome.response, journal)
+  record(confirmed)
+  return confirmed.did === 'took' ? { id: confirmed.id } : undefined
 }
 
-type Recorded = [did: StepOutcome, id: string | undefined, error?: string, step?: Step]
+/** What the journal records about a step. */
+interface Outcome {
+  did: StepOutcome
+  id?: string
+  error?: string
+  /** Default: the step itself. */
+  step?: Step
+}
 
-/** What to record if a response with a 2xx status does not confirm a step. */
-function contradicted(
-  { row, step }: StepRequest,
-  id: string | undefined,
-  response: ApiResponse<unknown>,
-  journal: Journal,
-): Recorded | undefined {
+/** The request had no effect, but the earlier create of a retried row may have had one. */
+function unsent({ isRetry }: StepRequest, error?: string): Outcome {
+  return isRetry ? { did: 'unknown', error: error ?? stillUnknown } : { did: 'unsent', error }
+}
+
+/** What a response with a 2xx status says. */
+function confirm(sent: StepRequest, response: ApiResponse<unknown>, journal: Journal): Outcome {
+  const { row, step, hasNext } = sent
+  const id = step === 'create' ? idOfCreated(response) : sent.id
   const holder = step === 'create' && id !== undefined ? journal.rowOfCreated(id) : undefined
   const [other] = contradictionsIn({ email: row.email }, response.body)
   if (holder !== undefined || other) {
     const has =
       holder === undefined
         ? `the email ${visibleJson(other?.found)}, not ${visibleJson(row.email)}`
-        : `the ID ${visibleJson(id)}, which the user of row ${holder + 1} has`
+        : `the ID ${visibleJson(id)}, which the user ${emailOfKey(holder)} has`
     // Without the ID, because it belongs to another user.
+    const none = { id: undefined }
     return row.id === undefined
-      ? ['nameless', undefined, `the user was created, but the response has ${has}`, 'create']
-      : ['differs', undefined, `the request changed another user: the response has ${has}`]
+      ? {
+          ...none,
+          did: 'nameless',
+          step: 'create',
+          error: `the user was created, but the response has ${has}`,
+        }
+      : { ...none, did: 'differs', error: `the request changed another user: the response has ${has}` }
   }
   const failure = contradictionOf({ ...bodyOf[step](row), password: undefined }, response)
-  if (!failure) return undefined
-  if (step === 'create') return ['differs', id, `the user was created, but ${reasonOf(failure)}`]
-  return [failure.isOutcomeUnknown ? 'unknown' : 'differs', id, reasonOf(failure)]
+  if (failure && step === 'create')
+    return { did: 'differs', id, error: `the user was created, but ${reasonOf(failure)}` }
+  if (failure) return { did: failure.isOutcomeUnknown ? 'unknown' : 'differs', id, error: reasonOf(failure) }
+  if (id !== undefined || !hasNext) return { did: 'took', id }
+  return { did: 'nameless', error: 'the user was created, but the response contained no id' }
 }
 
 /** The outcome of a step whose request failed. */
-function outcomeOf(failure: Failure, sent: StepRequest): StepOutcome {
-  if (failure.isOutcomeUnknown) return 'unknown'
+function outcomeOf(failure: Failure, sent: StepRequest): Outcome {
+  const error = describe(failure)
+  if (failure.isOutcomeUnknown) return { did: 'unknown', error }
   // The failure has nothing to do with the row.
-  if (affectsEveryRow(failure)) return 'unsent'
+  if (affectsEveryRow(failure)) return unsent(sent, failure.message)
+  if (!sent.isRetry || failure.status !== 409) return { did: 'refused', error }
   // The user exists, so the earlier create has succeeded.
-  if (isRetried(sent) && failure.status === 409) return sent.hasNext ? 'nameless' : 'took'
-  return 'refused'
+  return sent.hasNext
+    ? { did: 'nameless', error: 'the user was created, but its id is unknown' }
+    : { did: 'took', error }
 }
 
-/** Whether this may be the second create of a user. */
-function isRetried({ step, isRetry }: StepRequest): boolean {
-  return isRetry && step === 'create'
-}
-
-function request(
+/** Sends one step of a row. */
+export function request(
   users: RowSending['users'],
-  { row, step, id = '' }: StepRequest,
+  { row, step, id = '' }: Pick<StepRequest, 'row' | 'step' | 'id'>,
 ): Promise<ApiResponse<unknown>> {
   switch (step) {
     case 'create':
@@ -217,10 +187,4 @@ function describe(failure: Failure): string {
   const { status, isOutcomeUnknown } = failure
   const message = isOutcomeUnknown ? reasonOf(failure) : failure.message
   return status === undefined ? message : `${status}: ${message}`
-}
-
-/** A service may quote the request in an error, but the journal and the results must not contain a password. */
-function withoutPassword(error: string, password: string | undefined): string {
-  const isQuoted = password !== undefined && password !== '' && error.includes(password)
-  return isQuoted ? 'the response is not shown because it contains the password' : error
 }

@@ -1,13 +1,16 @@
 import type { ClientEvent } from '../../client/client-event.ts'
 import { readWait, readWindows } from '../../client/response/rate-limit-headers.ts'
-import type { ConfiguredQuota } from '../../config/quota.ts'
+import { type ConfiguredQuota, usualWindow } from '../../config/quota.ts'
 import { Failure, type Help } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
-import { ChangeNotifier } from './change-notifier.ts'
+import { ChangeNotifier } from './concurrency.ts'
 import { type KnownQuota, QuotaCount, QuotaHeaders, type SpentQuota, stricterOf } from './known-quota.ts'
 
 /** Maximum value of `--max-wait` in ms: the maximum delay of a Node timer, less an hour. */
 const maxSettableWait = 2 ** 31 - 1 - 3_600_000
+
+/** A longer wait is described without its end, which may be beyond the range of dates. In ms. */
+const maxDatedWait = 365 * 24 * 3600 * 1000
 
 /** A pause of all workers. */
 export interface Pause {
@@ -212,34 +215,44 @@ export class Throttle {
 
   #tooLong({ until, why }: Pause): Failure {
     const cause = why === 'limited' ? this.#pauseCause : undefined
-    return pausedTooLong({ until, why, waited: this.#waited, now: this.#now(), cause })
+    const total = this.#waited > maxSettableWait ? null : this.#waited
+    const ms = until - this.#now()
+    const help: Help =
+      ms > maxDatedWait
+        ? { hint: 'The service asks to wait for more than a year.' }
+        : { advice: [{ code: 'longer_total_wait', ms, until: new Date(until).toISOString(), total }] }
+    const message =
+      cause?.message ?? (why === 'quota' ? 'the quota is used up' : 'the service is rate limited')
+    const { code, details, status, request } = cause ?? {}
+    return new Failure('rate_limited', message, { code, details, status, request, cause, ...help })
   }
 }
 
 /**
- * The failure for a pause that would be longer than the maximum wait. Times are in ms.
+ * Estimates the duration of requests in ms, including pauses for the quota.
  *
- * @param pause.waited the total wait, including the part that has passed
- * @param pause.cause the failure that requested the pause
+ * @param what.perSecond rate without pauses
  */
-function pausedTooLong(pause: {
-  until: number
-  why: 'limited' | 'quota'
-  waited: number
-  now: number
-  cause: Failure | undefined
-}): Failure {
-  const { until, why, waited, now, cause } = pause
-  const message = cause?.message ?? (why === 'quota' ? 'the quota is used up' : 'the service is rate limited')
-  return new Failure('rate_limited', message, {
-    ...(cause ? { code: cause.code, details: cause.details, cause } : {}),
-    ...(cause?.status === undefined ? {} : { status: cause.status }),
-    ...(cause?.request === undefined ? {} : { request: cause.request }),
-    ...helpFor(until - now, until, waited),
-  })
-}
-
-function helpFor(left: number, until: number, waited: number): Help {
-  const total = waited > maxSettableWait ? null : waited
-  return { advice: [{ code: 'longer_total_wait', ms: left, until: new Date(until).toISOString(), total }] }
+export function estimateDuration({
+  requests,
+  perSecond,
+  quota,
+}: {
+  requests: number
+  perSecond: number
+  quota: KnownQuota | undefined
+}): number {
+  if (requests <= 0) return 0
+  const sending = (count: number) => (count * 1000) / perSecond
+  const now = quota?.remaining ?? quota?.limit
+  if (quota === undefined || now === undefined || requests <= now) return sending(requests)
+  const window = quota.window ?? Math.max(usualWindow, quota.reset ?? 0)
+  const reset = quota.reset ?? window
+  // At a low rate, the window ends before its quota is used up.
+  const first = sending(now) > reset ? Math.floor((reset * perSecond) / 1000) : now
+  const { limit } = quota
+  const left = requests - first
+  if (limit === undefined || limit < 1 || sending(limit) > window) return reset + sending(left)
+  const pauses = Math.ceil(left / limit) - 1
+  return reset + pauses * window + sending(left - pauses * limit)
 }

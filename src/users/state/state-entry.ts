@@ -70,3 +70,44 @@ export function combined(one: StateEntry, other: StateEntry): StateEntry {
   const hashes = Object.entries(one.hashes).filter(([path, hash]) => other.hashes[path] === hash)
   return { ...one, hashes: Object.fromEntries(hashes) }
 }
+
+/** Entries by email without case, and by ID. */
+export class EntryMap {
+  readonly byKey = new Map<string, StateEntry>()
+  readonly #keys = new Map<string, string>()
+
+  findById(id: string): StateEntry | undefined {
+    const key = this.#keys.get(id)
+    return key === undefined ? undefined : this.byKey.get(key)
+  }
+
+  /** An id belongs to one user: another entry with the same id is removed. */
+  put(entry: StateEntry): void {
+    const key = keyOf(entry.email)
+    this.remove(key)
+    if (entry.id !== undefined) {
+      const other = this.#keys.get(entry.id)
+      if (other !== undefined) this.remove(other)
+      this.#keys.set(entry.id, key)
+    }
+    this.byKey.set(key, entry)
+  }
+
+  remove(key: string): void {
+    const id = this.byKey.get(key)?.id
+    if (id !== undefined) this.#keys.delete(id)
+    this.byKey.delete(key)
+  }
+
+  sorted(): StateEntry[] {
+    return [...this.byKey].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry)
+  }
+
+  differsFrom(others: ReadonlyMap<string, StateEntry>): boolean {
+    if (this.byKey.size !== others.size) return true
+    return [...this.byKey].some(([key, entry]) => {
+      const other = others.get(key)
+      return other !== entry && (!other || formatEntry(other) !== formatEntry(entry))
+    })
+  }
+}

@@ -2,11 +2,12 @@ import { copyFileSync, existsSync, lstatSync, readlinkSync, realpathSync, rmSync
 import { dirname, resolve } from 'node:path'
 import * as z from 'zod/mini'
 import { Failure } from '../../contract/failure.ts'
-import { type LocatedJson, locateJson } from '../../contract/notation/locate-json.ts'
+import { locateJson } from '../../contract/notation/locate-json.ts'
 import { placesIn } from '../../contract/notation/located.ts'
 import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { DocumentFile } from '../../system/files/document-file.ts'
+import { tryProcessLock } from '../../system/files/process-lock.ts'
 import { maxTextBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { decodeText } from '../../system/files/read-text-files.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from '../../system/files/replace-file.ts'
@@ -67,31 +68,29 @@ export function readStateFile(file: StateFile): { header: StateHeader; entries: 
   if (!statSync(path).isFile()) throw new Failure('refused', `Cannot read ${name}: it is not a regular file`)
   const bytes = readNamedFile(name, { at: path, maxBytes: maxTextBytes, kind: 'refused' })
   const text = withCommas(decodeText(bytes, name))
-  const located = new Places(file, text)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    throw located.fault()
+    throw faultOf(file, text)
   }
-  const { users, service, serial } = readHeader(value, file, located)
-  const lines = new Map<string, number>()
-  /** @returns the earlier entry with the value, if there is one */
-  const claim = (kind: 'email' | 'id', value: string, index: number): number | undefined => {
-    const key = `${kind} ${value}`
-    const earlier = lines.get(key)
-    if (earlier === undefined) lines.set(key, index)
-    return earlier
+  const { users, service, serial } = readHeader(value, file, text)
+  const refuse = (index: number, words: string): never => {
+    throw invalid(file, lineIn(text, 'users', index), words)
   }
+  const found = new Map<string, number>()
   const entries = users.map((user, index) => {
     const entry = readEntry(user)
-    if (typeof entry === 'string') throw invalid(file, located.lineOf(index), entry)
+    if (typeof entry === 'string') return refuse(index, entry)
     const { email, id } = entry
-    const ofEmail = claim('email', keyOf(email), index)
-    if (ofEmail !== undefined) throw located.repeated(index, ofEmail, JSON.stringify(email), '')
-    const ofId = id === undefined ? undefined : claim('id', id, index)
-    if (ofId !== undefined)
-      throw located.repeated(index, ofId, `the id ${JSON.stringify(id)}`, ', with another email')
+    for (const [key, words] of [
+      [`email ${keyOf(email)}`, JSON.stringify(email)],
+      [`id ${id}`, `the id ${JSON.stringify(id)}`],
+    ] as const) {
+      const earlier = found.get(key)
+      if (earlier !== undefined) refuse(index, `${words} is also on line ${lineIn(text, 'users', earlier)}`)
+      if (id !== undefined || key.startsWith('email')) found.set(key, index)
+    }
     return entry
   })
   return { header: { service, serial }, entries }
@@ -111,63 +110,29 @@ function withCommas(text: string): string {
     .join('\n')
 }
 
-/** Finds the places of faults, only if there are any. */
-class Places {
-  readonly #file: StateFile
-  readonly #text: string
-  #located: LocatedJson | undefined
-
-  constructor(file: StateFile, text: string) {
-    this.#file = file
-    this.#text = text
-  }
-
-  /** The line of a user. */
-  lineOf(index: number): number {
-    const list = this.#entryOf('users')?.value
-    return this.#placeOf(list?.kind === 'list' ? (list.items[index]?.at ?? 0) : 0).line
-  }
-
-  /** The line of a field of the header. */
-  lineOfField(name: string): number {
-    return this.#placeOf(this.#entryOf(name)?.keyAt ?? 0).line
-  }
-
-  /** Why the text is not JSON. */
-  fault(): Failure {
-    const text = this.#text
-    const marked = text.split('\n').findIndex((line) => conflictMarker.test(line.trimEnd()))
-    if (marked !== -1) {
-      const words = `${this.#file.name}:${marked + 1}: a merge conflict is not resolved`
-      return new Failure('refused', words, { advice: [{ code: 'merge_states' }] })
-    }
-    const at = this.#json().fault?.at ?? text.length
-    const { line, column } = this.#placeOf(at)
-    const isAtEnd = text.slice(at).trim() === '' || (text.at(at) === '"' && !text.includes('\n', at))
-    return invalid(this.#file, line, isAtEnd ? 'the file is truncated' : `not valid JSON at column ${column}`)
-  }
-
-  repeated(index: number, earlier: number, what: string, more: string): Failure {
-    const words = `${what} is also on line ${this.lineOf(earlier)}${more}`
-    return invalid(this.#file, this.lineOf(index), words, 'Keep the one that the service reports.')
-  }
-
-  #entryOf(name: string) {
-    const { root } = this.#json()
-    return root?.kind === 'map' ? root.entries.find(({ key }) => key === name) : undefined
-  }
-
-  #json(): LocatedJson {
-    this.#located ??= locateJson(this.#text, { depth: 10 })
-    return this.#located
-  }
-
-  #placeOf(at: number) {
-    return placesIn(this.#text)(at)
-  }
+/** The line of a field of the header, or of a user. */
+function lineIn(text: string, field: string, index?: number): number {
+  const { root } = locateJson(text, { depth: 10 })
+  const entry = root?.kind === 'map' ? root.entries.find(({ key }) => key === field) : undefined
+  const list = entry?.value
+  const item = index !== undefined && list?.kind === 'list' ? list.items[index] : undefined
+  return placesIn(text)(item?.at ?? entry?.keyAt ?? 0).line
 }
 
-function readHeader(value: unknown, file: StateFile, located: Places): z.infer<typeof header> {
+/** Why a text is not JSON. */
+function faultOf(file: StateFile, text: string): Failure {
+  const marked = text.split('\n').findIndex((line) => conflictMarker.test(line.trimEnd()))
+  if (marked !== -1) {
+    const words = `${file.name}:${marked + 1}: a merge conflict is not resolved`
+    return new Failure('refused', words, { advice: [{ code: 'merge_states' }] })
+  }
+  const at = locateJson(text, { depth: 10 }).fault?.at ?? text.length
+  const { line, column } = placesIn(text)(at)
+  const isAtEnd = text.slice(at).trim() === '' || (text.at(at) === '"' && !text.includes('\n', at))
+  return invalid(file, line, isAtEnd ? 'the file is truncated' : `not valid JSON at column ${column}`)
+}
+
+function readHeader(value: unknown, file: StateFile, text: string): z.infer<typeof header> {
   const found = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   if (found['format'] !== format) {
     throw new Failure('refused', `${file.name} is not a state file of users`, {
@@ -186,7 +151,7 @@ function readHeader(value: unknown, file: StateFile, located: Places): z.infer<t
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const name = String(issue?.code === 'unrecognized_keys' ? issue.keys[0] : (issue?.path[0] ?? ''))
-  throw invalid(file, located.lineOfField(name), `${name} is invalid`)
+  throw invalid(file, lineIn(text, name), `${name} is invalid`)
 }
 
 /** @param hint default: where the previous generation is */
@@ -258,4 +223,25 @@ function keepBackup(path: string): void {
   } finally {
     rmSync(temporary, { force: true })
   }
+}
+
+/** @throws Failure `conflict` if another process holds the lock; `storage` */
+export function lock(file: StateFile): () => void {
+  let release: (() => void) | undefined
+  try {
+    release = tryProcessLock(`${file.path}.lock`)
+  } catch (cause) {
+    throw unwritable(file, cause)
+  }
+  if (release) return release
+  throw new Failure('conflict', `Another chatctl process is using ${file.name}`, {
+    hint: 'Wait until it ends. Then run the same command again.',
+  })
+}
+
+function unwritable({ name }: StateFile, cause: unknown): Failure {
+  return new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
+    hint: 'chatctl also creates a lock, a journal, and a backup in this directory.',
+    cause,
+  })
 }

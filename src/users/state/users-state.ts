@@ -1,13 +1,11 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, parse } from 'node:path'
-import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
-import { tryProcessLock } from '../../system/files/process-lock.ts'
-import { combined, formatEntry, keyOf, type StateEntry } from './state-entry.ts'
+import { combined, EntryMap, formatEntry, keyOf, type StateEntry } from './state-entry.ts'
 import {
   assertNotDeleted,
   identityOf,
+  lock,
   otherService,
   readStateFile,
   type StateFile,
@@ -54,9 +52,7 @@ export class UsersState {
   readonly #file: StateFile
   readonly #header: StateHeader
   readonly #identity: string | undefined
-  /** By email without case. */
-  readonly #entries = new Map<string, StateEntry>()
-  readonly #emails = new Map<string, string>()
+  readonly #entries = new EntryMap()
   /** As they are in the file. */
   readonly #loaded: ReadonlyMap<string, StateEntry>
   /** Undefined if the state is only read. */
@@ -78,8 +74,8 @@ export class UsersState {
     if (header.service !== service) throw otherService(file.name, header.service, service)
     this.#header = header
     this.#least = header.serial
-    for (const entry of entries) this.#put(entry)
-    this.#loaded = new Map(this.#entries)
+    for (const entry of entries) this.#entries.put(entry)
+    this.#loaded = new Map(this.#entries.byKey)
   }
 
   /**
@@ -137,11 +133,11 @@ export class UsersState {
     const isContinued = this.#journalSerial === this.serial
     if ('removed' in change) {
       const key = keyOf(change.removed)
-      if (isContinued || this.#loaded.get(key)?.id === undefined) this.#delete(key)
+      if (isContinued || this.#loaded.get(key)?.id === undefined) this.#entries.remove(key)
       return
     }
     const found = isContinued ? undefined : this.#loaded.get(keyOf(change.email))
-    this.#put(found === undefined ? change : combined(found, change))
+    this.#entries.put(found === undefined ? change : combined(found, change))
   }
 
   get isWritable(): boolean {
@@ -160,12 +156,11 @@ export class UsersState {
 
   /** Without case. */
   find(email: string): StateEntry | undefined {
-    return this.#entries.get(keyOf(email))
+    return this.#entries.byKey.get(keyOf(email))
   }
 
   findById(id: string): StateEntry | undefined {
-    const key = this.#emails.get(id)
-    return key === undefined ? undefined : this.#entries.get(key)
+    return this.#entries.findById(id)
   }
 
   /** Sorted by email, without those of forgotten users. */
@@ -175,7 +170,7 @@ export class UsersState {
 
   /** Sorted by email. */
   allEntries(): StateEntry[] {
-    return [...this.#entries].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry)
+    return this.#entries.sorted()
   }
 
   /** Writes ahead: resolves when the entry is on disk. @throws Failure `storage`; the entry is as before then */
@@ -201,37 +196,18 @@ export class UsersState {
     const found = this.find(entry.email)
     if (found && formatEntry(found) === formatEntry(entry)) return
     this.#append(entry)
-    this.#put(entry)
+    this.#entries.put(entry)
   }
 
   /** Removes the entry of an email, if it exists. @throws Failure `storage` */
   remove(email: string): void {
     this.#append({ removed: keyOf(email) })
-    this.#delete(keyOf(email))
+    this.#entries.remove(keyOf(email))
   }
 
   /** Makes the next generation newer than one of another file, too. */
   follow(serial: number): void {
     this.#least = Math.max(this.#least, serial)
-  }
-
-  /** Whether a plan was applied with this file, or with another generation of it. */
-  hasApplied(plan: string): boolean {
-    const path = this.#appliedPath
-    return existsSync(path) && readFileSync(path, 'utf8').split('\n').includes(plan)
-  }
-
-  /** @throws Failure `storage` */
-  noteApplied(plan: string): void {
-    try {
-      appendFileSync(this.#appliedPath, `${plan}\n`, { mode: 0o600 })
-    } catch (cause) {
-      throw unwritable(this.#file, cause)
-    }
-  }
-
-  get #appliedPath(): string {
-    return `${this.#file.path}.applied`
   }
 
   /**
@@ -245,7 +221,7 @@ export class UsersState {
     const log = this.#log
     this.#log = undefined
     if (!log) return
-    const isChanged = this.#isChanged() || this.#least > this.serial
+    const isChanged = this.#entries.differsFrom(this.#loaded) || this.#least > this.serial
     const isReplaced = isChanged && identityOf(this.#file) !== this.#identity
     try {
       const next = { ...this.#header, serial: this.#least + 1 }
@@ -273,32 +249,6 @@ export class UsersState {
     }
   }
 
-  #isChanged(): boolean {
-    if (this.#entries.size !== this.#loaded.size) return true
-    for (const [key, entry] of this.#entries) {
-      const before = this.#loaded.get(key)
-      if (before !== entry && (!before || formatEntry(before) !== formatEntry(entry))) return true
-    }
-    return false
-  }
-
-  #put(entry: StateEntry): void {
-    const key = keyOf(entry.email)
-    this.#delete(key)
-    if (entry.id !== undefined) {
-      const other = this.#emails.get(entry.id)
-      if (other !== undefined) this.#delete(other)
-      this.#emails.set(entry.id, key)
-    }
-    this.#entries.set(key, entry)
-  }
-
-  #delete(key: string): void {
-    const id = this.#entries.get(key)?.id
-    if (id !== undefined) this.#emails.delete(id)
-    this.#entries.delete(key)
-  }
-
   #append(change: StateChange): void {
     const log = this.#writable
     if (this.#journalSerial !== this.serial) {
@@ -312,25 +262,4 @@ export class UsersState {
     if (this.#log === undefined) throw new Error('The state was opened for reading')
     return this.#log
   }
-}
-
-/** @throws Failure `conflict` if another process holds the lock; `storage` */
-function lock(file: StateFile): () => void {
-  let release: (() => void) | undefined
-  try {
-    release = tryProcessLock(`${file.path}.lock`)
-  } catch (cause) {
-    throw unwritable(file, cause)
-  }
-  if (release) return release
-  throw new Failure('conflict', `Another chatctl process is using ${file.name}`, {
-    hint: 'Wait until it ends. Then run the same command again.',
-  })
-}
-
-function unwritable({ name }: StateFile, cause: unknown): Failure {
-  return new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
-    hint: 'chatctl also creates a lock, a journal, a backup, and a list of applied plans in this directory.',
-    cause,
-  })
 }

@@ -264,22 +264,12 @@ describe('users diff', () => {
     expect(shown.exitCode).to.equal(10)
     expect(JSON.parse(shown.stdout)).to.deep.equal(JSON.parse(made.stdout))
     expect(requests).to.have.length(2)
-    expectFailure(await diff(['users.plan', '--no-refresh']), 2, '--no-refresh cannot be used with the plan')
     expectFailure(
       await diff(['users.plan', '--file', 'users.json']),
       2,
       'cannot be combined with other files',
     )
     expectFailure(await diff(['users.json', '--save', 'users.json']), 2, 'exists and is not a plan')
-  })
-
-  it('warns once about emails in another case', async () => {
-    await serve({ usr_ada: json(200, ada) })
-    write('users.csv', 'email,name\nADA@example.com,Ada\n')
-    writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
-    const { stdout, stderr } = await diff(['users.csv'])
-    expect(stdout).to.include('No changes')
-    expect(stderr).to.include('Warning: 1 email has another case in the files than in users.state.json.')
   })
 
   it('names the state file that does not exist yet', async () => {

@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { InputFormat } from '../../../src/users/input/input.ts'
 import type { InputRow } from '../../../src/users/input/input-row.ts'
-import { FailedRows } from '../../../src/users/results/failed-rows.ts'
+import { writeFailedRows } from '../../../src/users/results/failed-rows.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { rowsOf, textInput } from '../input/text-input.ts'
@@ -31,10 +31,8 @@ describe('the file of failed rows', () => {
     rows: readonly InputRow[],
     idOf: (row: InputRow) => string | undefined = () => undefined,
   ): Promise<InputRow[]> {
-    const failed = new FailedRows(path, format)
-    for (const row of rows) await failed.add(row, idOf(row))
-    expect(failed.count).to.equal(rows.length)
-    await failed.finish()
+    const failed = rows.map((row) => ({ row, id: idOf(row) }))
+    await writeFailedRows(path, failed, format)
     return rowsOf(textInput(format, readFileSync(path)))
   }
 
@@ -84,23 +82,5 @@ describe('the file of failed rows', () => {
     const rows = await rowsOf(textInput('csv', ' Email, ID ,metadata.a:=\n a@x ,,"[1, 2]"\n b@x ,,x\n'))
     await rewrite('csv', rows, ({ index }) => (index === 0 ? '5' : undefined))
     expect(readFileSync(path, 'utf8')).to.equal(' Email, ID ,metadata.a:=\n a@x ,5,"[1, 2]"\n b@x ,,x\n')
-  })
-
-  it('is replaced only when it is complete, and is readable by its owner only', async () => {
-    writeFileSync(path, 'earlier', { mode: 0o644 })
-    const [row] = await rowsOf(textInput('jsonl', '{"email":"a@x"}'))
-    const failed = new FailedRows(path, 'jsonl')
-    for (let count = 0; row && count < 10_000; count++) await failed.add(row, undefined)
-    expect(readFileSync(path, 'utf8')).to.equal('earlier')
-    await failed.discard()
-    expect([readdirSync(directory.path), readFileSync(path, 'utf8')]).to.deep.equal([['failed'], 'earlier'])
-    await rewrite('jsonl', row ? [row] : [])
-    expect(readdirSync(directory.path)).to.deep.equal(['failed'])
-    if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).to.equal(0o600)
-  })
-
-  it('is not changed if no row failed', async () => {
-    await new FailedRows(path, 'json').finish()
-    expect(readdirSync(directory.path)).to.deep.equal([])
   })
 })

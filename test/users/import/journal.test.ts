@@ -1,21 +1,27 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Journal } from '../../../src/users/journal/journal.ts'
-import type { EndLine, JournalHeader, StepLine } from '../../../src/users/journal/journal-line.ts'
-import { isUnresolved, type RowState } from '../../../src/users/journal/row-states.ts'
+import {
+  type EndLine,
+  Journal,
+  type JournalHeader,
+  type RowState,
+  type StepLine,
+} from '../../../src/users/journal/journal.ts'
+import { rowKey } from '../../../src/users/rows/imported-user.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 
-const rows = 5
+const keys = ['a', 'b', 'c', 'd', 'e']
 const header: JournalHeader = {
-  v: 1,
   type: 'import',
   kind: 'users',
   service: 'https://chat.example/',
-  input: { name: '/users.csv', form: 'csv', sha256: '00', rows },
+  file: '/users.csv',
+  rows: keys.length,
+  restarted: false,
   at: '2026-01-02T03:04:05.000Z',
 }
 
@@ -27,7 +33,7 @@ beforeEach(() => {
 })
 
 function open(): Journal {
-  return Journal.open({ path, header, release: () => {} })
+  return new Journal({ path, header, restart: false, release: () => {} })
 }
 
 /** Writes a complete journal with these lines. */
@@ -39,38 +45,36 @@ function write(lines: readonly (StepLine | EndLine)[]): Buffer {
 
 const stepLine = fc.record(
   {
-    row: fc.nat(rows - 1),
+    key: fc.constantFrom(...keys),
     step: fc.constantFrom('create' as const, 'update' as const, 'assign' as const),
     did: fc.constantFrom('took', 'refused', 'unknown', 'unsent', 'nameless', 'skipped'),
     id: fc.string({ minLength: 1 }),
     error: fc.string({ unit: 'binary' }),
   },
-  { requiredKeys: ['row', 'step'] },
+  { requiredKeys: ['key', 'step'] },
 ) as fc.Arbitrary<StepLine>
 
-const endLine = fc.record({
-  type: fc.constantFrom('finished' as const, 'closed' as const),
-  at: fc.constant('2026-01-02T03:04:05.000Z'),
-})
+const endLine = fc.record({ type: fc.constantFrom('finished' as const, 'closed' as const) })
+
+type Last = Pick<RowState, 'step' | 'phase' | 'id'>
 
 /** The state of each row according to the complete lines in the first bytes of a journal. */
-function standingsIn(bytes: Buffer): (RowState | undefined)[] {
-  const whole = bytes.toString('latin1').split('\n').slice(0, -1)
-  const states: (RowState | undefined)[] = Array.from({ length: rows }, () => undefined)
-  const created = new Set<number>()
-  for (const text of whole) {
+function lastIn(bytes: Buffer): Map<string, Last> {
+  const states = new Map<string, Last>()
+  const created = new Set<string>()
+  for (const text of bytes.toString('latin1').split('\n').slice(0, -1)) {
     const line = JSON.parse(Buffer.from(text, 'latin1').toString('utf8'))
-    if ('row' in line) {
-      states[line.row] = { step: line.step, phase: line.did ?? 'intended' }
-      if (line.step === 'create') created.add(line.row)
+    if ('key' in line) {
+      states.set(line.key, { step: line.step, phase: line.did ?? 'intended', id: line.id })
+      if (line.step === 'create') created.add(line.key)
     }
-    // The lines after a create are about the user that it created.
-    if (line.type === 'finished') {
-      for (let row = 0; row < rows; row++) if (!created.has(row)) states[row] = undefined
-    }
+    if (line.type === 'finished') for (const key of keys) if (!created.has(key)) states.delete(key)
   }
   return states
 }
+
+const lastOf = (journal: Journal): Map<string, Last> =>
+  new Map([...journal.content.states].map(([key, { step, phase, id }]) => [key, { step, phase, id }]))
 
 describe('the journal of an import', () => {
   it('can be read and continued after any interruption of its writing', async () => {
@@ -85,16 +89,14 @@ describe('the journal of an import', () => {
           const prefix = bytes.subarray(0, Math.floor(bytes.length * share))
           writeFileSync(path, prefix)
           const journal = open()
-          const wanted = standingsIn(prefix)
-          expect(wanted.map((_, row) => journal.rows.of(row))).to.deep.equal(wanted)
-          expect(journal.rows.unresolved).to.equal(wanted.filter(isUnresolved).length)
+          const wanted = lastIn(prefix)
+          expect(lastOf(journal)).to.deep.equal(wanted)
           // The partial line is removed, and the next line is complete.
-          journal.record({ row: 0, step: 'create', did: 'took', id: 'u0' })
+          journal.record({ key: 'a', step: 'create', did: 'took', id: 'u0' })
           await journal.close()
           const again = open()
-          expect(again.rows.of(0)).to.deep.equal({ step: 'create', phase: 'took' })
-          expect(again.lastLine(0)?.id).to.equal('u0')
-          expect(wanted.slice(1).map((_, index) => again.rows.of(index + 1))).to.deep.equal(wanted.slice(1))
+          wanted.set('a', { step: 'create', phase: 'took', id: 'u0' })
+          expect(lastOf(again)).to.deep.equal(wanted)
           await again.close()
         },
       ),
@@ -102,105 +104,76 @@ describe('the journal of an import', () => {
     )
   })
 
-  it('returns the last line of each row, whatever its length', async () => {
-    const error = 'x'.repeat(20_000)
-    write([
-      { row: 1, step: 'create', did: 'took', id: 'u1' },
-      { row: 2, step: 'create', did: 'refused', error },
-      { row: 1, step: 'assign', did: 'refused', id: 'u1', error: 'no' },
-    ])
+  it('survives the process after a turn of the event loop', async () => {
+    const textOf = () => readFileSync(path, 'utf8')
     const journal = open()
-    expect(journal.lastLine(0)).to.equal(undefined)
-    expect(journal.lastLine(1)).to.deep.equal({
-      row: 1,
-      step: 'assign',
-      did: 'refused',
-      id: 'u1',
-      error: 'no',
-    })
-    expect(journal.lastLine(2)?.error).to.equal(error)
+    journal.record({ key: 'a', step: 'create', did: 'took', id: 'u0' })
+    journal.record({ key: 'b', step: 'create', did: 'took', id: 'u1' })
+    await endOfTurn()
+    expect(textOf().match(/"id":"u\d"/g)).to.deep.equal(['"id":"u0"', '"id":"u1"'])
     await journal.close()
   })
 
-  it('writes the lines of one turn of the event loop together, and can read them earlier', async () => {
-    const textOf = () => readFileSync(path, 'utf8')
+  it('has flushed an intent to disk before it confirms it', async () => {
     const journal = open()
-    journal.record({ row: 0, step: 'create', did: 'took', id: 'u0' })
-    journal.record({ row: 1, step: 'create', did: 'took', id: 'u1' })
-    expect(textOf()).to.equal('')
-    await endOfTurn()
-    expect(textOf().match(/"id":"u\d"/g)).to.deep.equal(['"id":"u0"', '"id":"u1"'])
-    journal.record({ row: 2, step: 'create', did: 'took', id: 'u2' })
-    expect(journal.lastLine(2)?.id).to.equal('u2')
-    journal.record({ row: 3, step: 'create', did: 'took', id: 'u3' })
-    journal.closeWithoutSync()
-    expect(textOf().match(/"id":"u[23]"/g)).to.deep.equal(['"id":"u2"', '"id":"u3"'])
-  })
-
-  it('has an intent in the file when its request may be sent', async () => {
-    const journal = open()
-    const intents = [0, 1].map((row) => journal.recordIntent(row, 'create', undefined, `key${row}`))
-    expect(await Promise.all(intents).then(() => readFileSync(path, 'utf8').match(/key\d/g))).to.deep.equal([
-      'key0',
-      'key1',
-    ])
+    const intents = keys.map((key) => journal.recordIntent({ key, step: 'create' }))
+    await Promise.race(intents)
+    expect(readFileSync(path, 'utf8').split('\n')).to.have.length(keys.length + 2)
+    await Promise.all(intents)
+    expect(keys.every((key) => journal.wasRequested(key))).to.equal(true)
     await journal.close()
   })
 
   it('forgets updates when it is finished, but never a create', async () => {
     write([
-      { row: 0, step: 'create', did: 'took', id: 'u0' },
-      { row: 0, step: 'assign', did: 'took', id: 'u0' },
-      { row: 1, step: 'assign', did: 'took', id: 'u1' },
+      { key: 'a', step: 'create', did: 'took', id: 'u0' },
+      { key: 'a', step: 'assign', did: 'took', id: 'u0' },
+      { key: 'b', step: 'assign', did: 'took', id: 'u1' },
     ])
     const journal = open()
     journal.end('closed')
-    expect(journal.rows.of(1)).to.deep.equal({ step: 'assign', phase: 'took' })
+    expect(lastOf(journal).get('b')).to.deep.equal({ step: 'assign', phase: 'took', id: 'u1' })
     journal.end('finished')
     journal.end('finished')
     await journal.close()
     const again = open()
-    expect([0, 1].map((row) => again.rows.of(row))).to.deep.equal([
-      { step: 'assign', phase: 'took' },
-      undefined,
-    ])
-    expect(again.lastLine(0)?.id).to.equal('u0')
-    await again.recordIntent(1, 'assign', 'u1', 'key1')
-    expect([0, 1].map((row) => again.wasRequested(row))).to.deep.equal([false, true])
+    expect([...lastOf(again)]).to.deep.equal([['a', { step: 'assign', phase: 'took', id: 'u0' }]])
+    expect(again.rowOfCreated('u0')).to.equal('a')
     await again.close()
-    const text = readFileSync(path, 'utf8')
-    expect(text.match(/finished/g)).to.have.length(1)
-    expect(text.match(/"row":0/g)).to.have.length(2)
+    expect(readFileSync(path, 'utf8').match(/finished/g)).to.have.length(1)
   })
 
   it('begins anew after a finished run without creates, when something is sent', async () => {
-    write([{ row: 1, step: 'assign', did: 'took', id: 'u1' }])
+    write([{ key: 'b', step: 'assign', did: 'took', id: 'u1' }])
     const journal = open()
     journal.noteFile({ type: 'failed_rows', path: '/failed.csv', mark: '1' })
     journal.end('finished')
     await journal.close()
-    const text = readFileSync(path, 'utf8')
-    const again = Journal.open({
-      path,
-      header,
-      release: () => {},
-      onBegin: () => renameSync(path, `${path}.old`),
-    })
-    // Nothing is replaced before something is sent.
+    const again = open()
     again.noteFile({ type: 'failed_rows', path: '/failed.csv', mark: '2' })
-    expect(readFileSync(path, 'utf8').startsWith(text)).to.equal(true)
-    await again.recordIntent(0, 'assign', 'u0', 'key0')
+    await again.recordIntent({ key: 'a', step: 'assign', id: 'u0' })
     await again.close()
-    expect(readFileSync(`${path}.old`, 'utf8').startsWith(text)).to.equal(true)
-    const types = readFileSync(path, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line).type ?? 'row')
-    expect(types).to.deep.equal(['import', 'failed_rows', 'row'])
+    const lines = readFileSync(path, 'utf8').trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).type ?? 'row')).to.deep.equal([
+      ...['import', 'failed_rows', 'failed_rows', 'row'],
+    ])
     const last = open()
-    expect(last.fileOf('failed_rows')?.mark).to.equal('2')
-    expect(last.rows.of(1)).to.equal(undefined)
+    expect(last.content.files.get('failed_rows')?.mark).to.equal('2')
+    expect([...last.content.states.keys()]).to.deep.equal(['a'])
     await last.close()
+  })
+
+  it('forgets a row that was refused and then removed from the file, when something is sent', async () => {
+    write([{ key: 'a', step: 'create', did: 'refused', error: 'no' }])
+    for (const isSending of [false, true]) {
+      const journal = open()
+      journal.drop('a')
+      if (isSending) journal.record({ key: 'b', step: 'create', did: 'took', id: 'u1' })
+      await journal.close()
+      const again = open()
+      expect([...again.content.states.keys()]).to.deep.equal([isSending ? 'b' : 'a'])
+      await again.close()
+    }
   })
 
   it('leaves no file if nothing was sent', async () => {
@@ -210,27 +183,34 @@ describe('the journal of an import', () => {
 
   it('is readable by its owner only', async () => {
     const journal = open()
-    await journal.recordIntent(0, 'create', undefined, 'key0')
+    await journal.recordIntent({ key: 'a', step: 'create' })
     await journal.close()
     expect(statSync(path).mode & 0o777).to.equal(0o600)
   })
 
-  it('has flushed an intent to disk before it confirms it', async () => {
-    const journal = open()
-    const intents = Array.from({ length: rows }, (_, row) =>
-      journal.recordIntent(row, 'create', undefined, `key${row}`),
-    )
-    await Promise.race(intents)
-    expect(readFileSync(path, 'utf8').split('\n')).to.have.length(rows + 2)
-    await Promise.all(intents)
-    await journal.close()
-  })
-
   it('ignores an invalid line, which a crash of the system can leave', async () => {
-    const took = JSON.stringify({ row: 3, step: 'create', did: 'took', id: 'u3' })
+    const took = JSON.stringify({ key: 'd', step: 'create', did: 'took', id: 'u3' })
     writeFileSync(path, `${JSON.stringify(header)}\n\0\0\0\0\n{"half\n${took}\n`)
     const journal = open()
-    expect(journal.rows.of(3)).to.deep.equal({ step: 'create', phase: 'took' })
+    expect([...journal.content.states.keys()]).to.deep.equal(['d'])
     await journal.close()
+  })
+})
+
+describe('the key of a row', () => {
+  it('depends on its data, whatever the notation, and never on its password', () => {
+    const row = { email: 'a@x.org', role: 'admin', metadata: { a: 1, b: [{ c: 2, d: 3 }] } }
+    const key = rowKey(row)
+    expect(rowKey({ metadata: { b: [{ d: 3, c: 2 }], a: 1 }, role: 'admin', email: 'a@x.org' })).to.equal(key)
+    expect(rowKey({ ...row, password: 'secret' })).to.equal(key)
+    for (const other of [
+      { email: 'b@x.org' },
+      { role: 'editor' },
+      { metadata: {} },
+      { metadata: { a: 1, b: [{ c: 2, d: 4 }] } },
+      { permissions: [] },
+    ]) {
+      expect(rowKey({ ...row, ...other })).not.to.equal(key)
+    }
   })
 })

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { type CheckedInput, checkInput } from '../../../src/users/input/check-input.ts'
 import type { RowFault } from '../../../src/users/input/input-row.ts'
 import { UniqueValues } from '../../../src/users/input/unique-values.ts'
-import { describeFault, textInput } from './text-input.ts'
+import { describeFault, failureOf, textInput } from './text-input.ts'
 
 async function check(text: string): Promise<{ checked: CheckedInput; faults: string[] }> {
   const faults: string[] = []
@@ -14,20 +15,19 @@ async function check(text: string): Promise<{ checked: CheckedInput; faults: str
 }
 
 describe('checking a file of users', () => {
-  it('counts the requests of the valid rows', async () => {
+  it('returns the valid rows, and why the others are invalid', async () => {
     const text =
       'id,email,name,password,role,settings.theme\n,a@x,,pw,,\n,b@x,,,editor,dark\n1,c@x,C,,,\n2,,,,editor,\n,bad,,,,\n'
     const { checked, faults } = await check(text)
-    expect({ ...checked, faulty: checked.faulty.size }).to.deep.equal({
-      rows: 5,
+    const { rows, valid, ...counts } = checked
+    expect(counts).to.deep.equal({
       sha256: createHash('sha256').update(text).digest('hex'),
-      faulty: 1,
-      steps: { create: 2, update: 2, assign: 2 },
       updatesWithEmail: 1,
       withoutPassword: 1,
       respelled: [],
     })
-    expect(checked.faulty.has(4)).to.equal(true)
+    expect([rows.length, valid.map(({ index }) => index)]).to.deep.equal([5, [0, 1, 2, 3]])
+    expect(rows[4]).to.include({ line: 6, fault: '"bad" is not a valid email address' })
     expect(faults).to.deep.equal(['6:2 "bad" is not a valid email address'])
   })
 
@@ -43,10 +43,8 @@ describe('checking a file of users', () => {
       '9:2 email is already used on line 3',
       '10:2 email is already used on line 3',
     ])
-    const faulty = Array.from({ length: checked.rows }, (_, index) => index).filter((index) =>
-      checked.faulty.has(index),
-    )
-    expect(faulty).to.deep.equal([3, 4, 5, 6, 7, 8])
+    const faulty = checked.rows.filter(({ fault }) => fault !== undefined)
+    expect(faulty.map(({ index }) => index)).to.deep.equal([3, 4, 5, 6, 7, 8])
   })
 
   it('reports the columns of the header that it recognizes in another case', async () => {
@@ -72,7 +70,34 @@ describe('checking a file of users', () => {
       '5:6 permission "read" must have the form <action>:<resource>, such as read:chat',
       '6:1 email is already used on line 3',
     ])
-    expect(checked.steps.create).to.equal(2)
+    expect(checked.valid).to.have.length(2)
+  })
+
+  it('names the first line that has an email', async () => {
+    const name = fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é'), minLength: 1, maxLength: 3 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(name, { minLength: 1, maxLength: 30 }), async (names) => {
+        const { faults } = await check(`email\n${names.map((one) => `${one}@x\n`).join('')}`)
+        const keys = names.map((one) => one.toLowerCase())
+        const expected = keys.flatMap((key, index) => {
+          const first = keys.indexOf(key)
+          return first === index ? [] : [`${index + 2}:1 email is already used on line ${first + 2}`]
+        })
+        expect(faults).to.deep.equal(expected)
+      }),
+    )
+  })
+
+  it('finds duplicates in a large file', async () => {
+    const half = Array.from({ length: 40_000 }, (_, index) => `u${index}@x\n`).join('')
+    const { checked, faults } = await check(`email\n${half}bad\n${half}`)
+    expect(checked.valid).to.have.length(40_000)
+    expect(faults.length).to.equal(40_001)
+    expect(faults.slice(0, 2)).to.deep.equal([
+      '40002:1 "bad" is not a valid email address',
+      '40003:1 email is already used on line 2',
+    ])
+    expect(faults.at(-1)).to.equal('80002:1 email is already used on line 40001')
   })
 
   it('distinguishes an email and an ID with the same text', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { estimateDuration } from '../../../src/users/send/estimate.ts'
+import { estimateDuration } from '../../../src/users/send/throttle.ts'
 
 const hour = 3_600_000
 

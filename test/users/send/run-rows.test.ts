@@ -1,38 +1,28 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { runRows } from '../../../src/users/send/run-rows.ts'
-import { reasonOf } from '../../client/capture.ts'
+import { runRows } from '../../../src/users/send/concurrency.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 
-const never = () => false
+const { signal } = new AbortController()
 
 describe('running the rows of an import', () => {
   it('runs each row once, in order, with limited concurrency', () =>
     fc.assert(
       fc.asyncProperty(
-        fc.array(fc.array(fc.nat(50), { maxLength: 10 }), { maxLength: 12 }),
+        fc.array(fc.nat(50), { maxLength: 40 }),
         fc.integer({ min: 1, max: 10 }),
         async (delays, concurrency) => {
           const clock = new SteppedClock()
-          const rows = delays.flat().map((delay, index) => ({ delay, index }))
-          let given = 0
-          const batches = async function* () {
-            for (const batch of delays) {
-              await clock.sleep(3)
-              given += batch.length
-              yield rows.slice(given - batch.length, given)
-            }
-          }
           const begun: number[] = []
           let [running, most] = [0, 0]
-          const work = async ({ delay, index }: { delay: number; index: number }) => {
+          const work = async (index: number) => {
             begun.push(index)
             most = Math.max(most, ++running)
-            await clock.sleep(delay)
+            await clock.sleep(delays[index] ?? 0)
             running--
           }
-          await clock.run(runRows(batches(), concurrency, work, never))
-          expect(begun).to.deep.equal([...rows.keys()])
+          await clock.run(runRows(delays.keys(), { concurrency, signal }, work))
+          expect(begun).to.deep.equal([...delays.keys()])
           expect(running).to.equal(0)
           expect(most).to.be.at.most(concurrency)
         },
@@ -43,54 +33,31 @@ describe('running the rows of an import', () => {
     const clock = new SteppedClock()
     const begin = clock.now()
     const delays = [1000, ...Array<number>(10).fill(100)]
-    await clock.run(runRows(only(delays), 2, (delay) => clock.sleep(delay), never))
+    await clock.run(runRows(delays, { concurrency: 2, signal }, (delay) => clock.sleep(delay)))
     expect(clock.now() - begin).to.equal(1000)
   })
 
-  it('stops at a failure, after the running rows have finished, and closes its source', async () => {
+  it('stops at a failure, after the running rows have finished', async () => {
     const clock = new SteppedClock()
     const done: number[] = []
-    let isClosed = false
-    const batches = async function* () {
-      try {
-        for (let from = 0; ; from += 3) yield [from, from + 1, from + 2]
-      } finally {
-        isClosed = true
-      }
-    }
     const work = async (row: number) => {
       await clock.sleep(row === 4 ? 10 : 100)
       if (row === 4) throw new Error('four')
       done.push(row)
     }
-    expect(await reasonOf(clock.run(runRows(batches(), 3, work, never)))).to.have.property('message', 'four')
+    const ended = await clock.run(runRows([...Array(30).keys()], { concurrency: 3, signal }, work))
+    expect(ended).to.have.property('message', 'four')
     expect(done).to.deep.equal([0, 1, 2, 3, 5])
-    expect(isClosed).to.equal(true)
   })
 
-  it('stops when its condition is met', async () => {
+  it('stops at an abort, and returns its reason', async () => {
+    const abort = new AbortController()
     const done: number[] = []
-    await runRows(
-      only([1, 2, 3, 4]),
-      1,
-      async (row) => void done.push(row),
-      () => done.length === 2,
-    )
-    expect(done).to.deep.equal([1, 2])
-  })
-
-  it('rethrows a failure of its source', async () => {
-    const done: number[] = []
-    const batches = async function* () {
-      yield [1, 2]
-      throw new Error('broken')
+    const work = async (row: number) => {
+      done.push(row)
+      if (row === 2) abort.abort('enough')
     }
-    const run = runRows(batches(), 4, async (row) => void done.push(row), never)
-    expect(await reasonOf(run)).to.have.property('message', 'broken')
+    expect(await runRows([1, 2, 3, 4], { concurrency: 1, signal: abort.signal }, work)).to.equal('enough')
     expect(done).to.deep.equal([1, 2])
   })
 })
-
-async function* only<T>(batch: readonly T[]): AsyncIterable<readonly T[]> {
-  yield batch
-}

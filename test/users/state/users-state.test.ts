@@ -1,12 +1,10 @@
 import {
   chmodSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -132,15 +130,6 @@ describe('the state of users', () => {
     await state.close()
   })
 
-  it('gives an id to one user only', async () => {
-    await write(user('ada'), user('bob'))
-    await write(user('eve', { id: 'usr_ada' }))
-    expect((await readEntries()).map(({ email }) => email)).to.deep.equal([
-      'bob@example.com',
-      'eve@example.com',
-    ])
-  })
-
   it('follows a symbolic link', async () => {
     await write(user('ada'))
     const target = path
@@ -170,22 +159,6 @@ describe('the journal of a state', () => {
     expect(readFileSync(`${path}.journal`, 'utf8')).to.contain('"creation":"unknown"')
     expect(await readEntries()).to.deep.include({ email: 'bob@example.com', creation: 'unknown', hashes: {} })
     await state.close()
-  })
-
-  it('is read without a state file', async () => {
-    const state = await open()
-    state.note(user('ada'))
-    await endOfTurn()
-    const journal = readFileSync(`${path}.journal`)
-    await state.close()
-    rmSync(path)
-    writeFileSync(`${path}.journal`, journal)
-    expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada'])
-    const resumed = await open()
-    expect(resumed.exists).to.equal(true)
-    await resumed.close()
-    expect(existsSync(`${path}.journal`)).to.equal(false)
-    expect(text()).to.contain('usr_ada')
   })
 
   it('changes nothing if the process was killed after it had written the next generation', async () => {
@@ -251,28 +224,6 @@ describe('the journal of a state', () => {
     expect(await readEntries()).to.deep.equal([user('ada'), user('bob')])
   })
 
-  it('is continued after the state file was replaced', async () => {
-    await write(user('ada'))
-    const killed = await open()
-    killed.note(user('bob'))
-    await endOfTurn()
-    const journal = readFileSync(`${path}.journal`)
-    await killed.close()
-    await write(user('carl'))
-    writeFileSync(`${path}.journal`, journal)
-    const next = await open()
-    const changed = user('ada', { id: 'usr_new', hashes: { name: 'AAAAAAAAAAA' } })
-    next.note(changed)
-    await endOfTurn()
-    const continued = readFileSync(`${path}.journal`)
-    const before = text()
-    await next.close()
-    writeFileSync(path, before)
-    writeFileSync(`${path}.journal`, continued)
-    await (await open()).close()
-    expect(await readEntries()).to.deep.equal([changed, user('bob'), user('carl')])
-  })
-
   it('remains if the next generation cannot be written', async () => {
     await write(user('ada'))
     const state = await open()
@@ -300,17 +251,6 @@ describe('the journal of a state', () => {
     rmdirSync(`${path}.backup`)
     await (await open()).close()
     expect((await readEntries()).map(({ id }) => id)).to.deep.equal(['usr_ada', 'usr_dora'])
-  })
-
-  it('is removed if it has no complete line', async () => {
-    for (const begun of ['', '{"format":']) {
-      writeFileSync(`${path}.journal`, begun)
-      const reader = await open({ access: 'read' })
-      expect(reader.exists).to.equal(false)
-      await reader.close()
-      await (await open()).close()
-      expect(files()).to.deep.equal([])
-    }
   })
 
   it('is refused with its line if it is not what chatctl writes', async () => {

@@ -7,8 +7,7 @@ import { showChanged } from '../../../cli/output/show-response.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { closedView, importView, permissionsView } from '../../../view/users.ts'
 import { bulkFlags, readBulkFlags } from '../bulk-flags.ts'
-import { closeImport } from '../close-import.ts'
-import { importFile } from '../import-file.ts'
+import { closeImport, importFile } from '../import-file.ts'
 
 export default class UsersPermissionsAssign extends BaseCommand {
   static override summary = 'Assign permissions and a role to users'
@@ -60,16 +59,9 @@ export default class UsersPermissionsAssign extends BaseCommand {
     const [id, ...permissions] = args.id ?? []
     if (flags.file !== undefined) {
       if (id !== undefined) throw new Failure('usage', `--file cannot be combined with the user ID ${id}`)
-      if (flags.close) {
-        const { closeImports } = await import('../../../users/journal/unfinished-imports.ts')
-        return closeImport(context, closeImports, { file: flags.file, kind: 'assignments' })
-      }
-      const { importRows } = await import('../../../users/import-rows.ts')
-      return importFile(context, importRows, {
-        ...readBulkFlags(flags),
-        file: flags.file,
-        kind: 'assignments',
-      })
+      const { file } = flags
+      if (flags.close) return closeImport(context, { file, kind: 'assignments' })
+      return importFile(context, { ...readBulkFlags(flags), file, kind: 'assignments' })
     }
     if (id === undefined) {
       throw new Failure('usage', 'Missing argument ID', {

@@ -5,7 +5,7 @@ import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { withStdin } from '../../../cli/input/read-input.ts'
 import { forgottenUsersView } from '../../../view/users.ts'
 import { planServiceOf } from '../../settings/settings-change.ts'
-import { stateFlag, stateOf } from '../state-options.ts'
+import { stateFlag, stateOf } from '../user-files-flags.ts'
 
 export default class UsersStateForget extends BaseCommand {
   static override summary = 'Remove users from a state file'

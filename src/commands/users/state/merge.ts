@@ -5,7 +5,7 @@ import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { countOf } from '../../../view/format/count.ts'
 import { mergedUsersView } from '../../../view/users.ts'
-import { stateOf } from '../state-options.ts'
+import { stateOf } from '../user-files-flags.ts'
 
 export default class UsersStateMerge extends BaseCommand {
   static override summary = 'Add the users of a state file to another one'

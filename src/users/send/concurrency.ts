@@ -1,5 +1,3 @@
-import { ChangeNotifier } from './change-notifier.ts'
-
 type Slot<R> = { state: 'running' } | { state: 'done'; result: R } | { state: 'failed'; reason: unknown }
 
 /**
@@ -72,5 +70,49 @@ export async function* mapInOrder<T, R>(
     changed.notify()
     // `return` of a generator waits for its pending `next`, which may never settle, for example if it reads a terminal.
     if (!isReadingSource) await source.return?.()
+  }
+}
+
+/**
+ * Runs work on all rows with concurrent workers. After an error or an abort, no more rows are taken, and the work in
+ * progress finishes.
+ *
+ * @returns the error or abort reason that ended the run early
+ */
+export async function runRows<T>(
+  items: Iterable<T>,
+  { concurrency, signal }: { concurrency: number; signal: AbortSignal },
+  work: (row: T) => Promise<void>,
+): Promise<unknown> {
+  // One iterator, which all workers share.
+  const rows = [...items].values()
+  let failure: { reason: unknown } | undefined
+  const run = async (): Promise<void> => {
+    try {
+      for (const row of rows) {
+        if (failure || signal.aborted) break
+        await work(row)
+      }
+    } catch (reason) {
+      failure ??= { reason }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.max(1, concurrency) }, run))
+  return signal.aborted ? signal.reason : failure?.reason
+}
+
+/** Wakes all waiting callers when something has changed. */
+export class ChangeNotifier {
+  /** Undefined if nobody waits. */
+  #next: PromiseWithResolvers<void> | undefined
+
+  nextChange(): Promise<void> {
+    this.#next ??= Promise.withResolvers()
+    return this.#next.promise
+  }
+
+  notify(): void {
+    this.#next?.resolve()
+    this.#next = undefined
   }
 }

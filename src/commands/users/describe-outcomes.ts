@@ -2,6 +2,7 @@ import type { Mismatch } from '../../contract/contradictions.ts'
 import { afterColon, type Failure, reasonOf } from '../../contract/failure.ts'
 import type { UserOutcome } from '../../users/apply/user-outcome.ts'
 import type { UserDifference } from '../../users/compare-user.ts'
+import type { RowResult, UnknownRow } from '../../users/results/report-rows.ts'
 import { describeMismatches, shownValue } from '../../view/mismatches.ts'
 
 /** A problem of one user, and what to do about it. */
@@ -112,4 +113,56 @@ function describeFailure(failure: Failure | undefined): string {
   const { status, isOutcomeUnknown } = failure
   const message = isOutcomeUnknown ? reasonOf(failure) : afterColon(failure.message)
   return status === undefined ? message : `${status}: ${message}`
+}
+
+/** The command line that resolves the row at a place. */
+export type ResolvingCommand = (as: 'created' | 'retry' | 'skip', place: string) => string
+
+/** @param rows the first failed rows */
+export function describeFailed(rows: readonly RowResult[], count: number): string {
+  const lines = rows.map(({ line, email, id, error }) => `Line ${line} (${email || id}) failed: ${error}`)
+  if (count > rows.length) lines.push(`and ${count - rows.length} more; --results FILE lists them`)
+  return lines.join('\n')
+}
+
+/**
+ * The rows whose outcome is unknown, each with the command that resolves it. Commands are on separate lines,
+ * so that they can be copied.
+ *
+ * @param count of all such rows; `rows` may be only the first ones
+ * @param resolvingCommand undefined if nothing is created
+ * @param list path of the file that lists all of them
+ */
+export function describeUnknown(
+  rows: readonly UnknownRow[],
+  count: number,
+  resolvingCommand: ResolvingCommand | undefined,
+  list: string | undefined,
+): string {
+  const lines = rows.flatMap(({ line, email, id, error, place, remains }) => {
+    const what = `The outcome of line ${line} (${email || id}) is unknown: ${error}`
+    return !remains && resolvingCommand ? [what, `  ${resolvingCommand('created', place)}`] : [what]
+  })
+  if (count > rows.length) {
+    const where = list === undefined ? '--results FILE lists all of them' : `all are listed in ${list}`
+    lines.push(`and ${count - rows.length} more; ${where}`)
+  }
+  const open = rows.filter(({ remains }) => !remains)
+  const retryable = open.find(({ mayRetry }) => mayRetry)
+  const [first] = open
+  if (resolvingCommand && retryable) {
+    lines.push(
+      'Check whether the users were created. If a user was created, give its id as above. If not, run:',
+      `  ${resolvingCommand('retry', retryable.place)}`,
+      'If the response is then 409, the user was created before. To skip the row, run:',
+      `  ${resolvingCommand('skip', retryable.place)}`,
+    )
+  } else if (resolvingCommand && first) {
+    lines.push('The users were created. Give the id of each as above, or skip the row:')
+    lines.push(`  ${resolvingCommand('skip', first.place)}`)
+  }
+  if (rows.some(({ remains }) => remains)) {
+    lines.push('To send updates and assignments again, run the same command.')
+  }
+  return lines.join('\n')
 }

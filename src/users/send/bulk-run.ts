@@ -1,0 +1,149 @@
+import type { Client } from '../../client/client.ts'
+import type { ClientOptions } from '../../client/client-options.ts'
+import type { ConfiguredQuota } from '../../config/quota.ts'
+import type { Clock } from '../../system/clock.ts'
+import type { Directories } from '../../system/files/directories.ts'
+import { countAcrossRuns } from '../journal/spent-quota.ts'
+import { ChangeNotifier } from './concurrency.ts'
+import { estimateDuration, type Pause, Throttle } from './throttle.ts'
+
+/** Where many requests are sent. */
+export interface RunSurroundings {
+  directories: Directories
+  /** Base URL of the service, for records. */
+  service: string
+  clock: Clock
+  /** Ends the run. Requests in progress may finish: see `GracefulAbort`. */
+  signal: AbortSignal
+  connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
+}
+
+/** Numbers of rows or users by their state. */
+export interface RowCounts {
+  /** Done, or compared. */
+  done: number
+  failed: number
+  /** Rows whose outcome is unknown. */
+  unknown: number
+}
+
+/** What a display of the progress needs. */
+export type ProgressEvent =
+  /** `estimate`: the duration in ms of so many rows at this rate, including pauses for the quota. */
+  | {
+      type: 'begin'
+      rows: number
+      counts: RowCounts
+      /** Whether requests will change something. */
+      isSending: boolean
+      estimate(rows: number, perSecond: number): number
+    }
+  | { type: 'progress'; counts: RowCounts }
+  | { type: 'pause'; pause: Pause }
+  | { type: 'resume' }
+
+/** In ms: how long requests in progress may take to finish after an abort. */
+const patience = 4_000
+
+/** A client with a throttle, for concurrent requests, whose progress one reader follows. */
+export class BulkRun<E = never> {
+  readonly throttle: Throttle
+  /** Number of requests. */
+  requests = 0
+  readonly #around: RunSurroundings
+  readonly #controller = new AbortController()
+  readonly #ended = new AbortController()
+  #isSending = false
+  #events: (E | ProgressEvent)[] = []
+  readonly #changed = new ChangeNotifier()
+
+  /** @param options.isCounted whether the requests count for later runs with a quota */
+  constructor(
+    around: RunSurroundings,
+    options: { quota: ConfiguredQuota | undefined; maxWait: number; isCounted: boolean },
+  ) {
+    const { quota, maxWait, isCounted } = options
+    const { clock, signal } = around
+    this.#around = around
+    this.throttle = new Throttle({
+      ...{ clock, signal, maxWait, quota },
+      ...(isCounted && countAcrossRuns({ ...around, quota })),
+      onPause: (pause) => this.push({ type: 'pause', pause }),
+      onResume: () => this.push({ type: 'resume' }),
+    })
+    const abort = () => this.#controller.abort(signal.reason)
+    // The outcome of an interrupted request is unknown.
+    const onAbort = () => {
+      if (this.#isSending) clock.sleep(patience, this.#ended.signal).then(abort, () => {})
+      else abort()
+    }
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+  }
+
+  connect(): Promise<Client> {
+    return this.#around.connect({
+      maxWait: 0,
+      signal: this.#controller.signal,
+      observe: (event) => {
+        if (event.type === 'request') this.requests++
+        this.throttle.observe(event)
+      },
+    })
+  }
+
+  /**
+   * @param start.rows number of rows
+   * @param start.perRow average number of requests
+   */
+  begin(start: { rows: number; isSending: boolean; counts?: RowCounts; perRow?: number }): ProgressEvent {
+    const { rows, isSending, counts = { done: 0, failed: 0, unknown: 0 }, perRow = 1 } = start
+    const estimate = (left: number, perSecond: number) => this.estimate(left * perRow, perSecond * perRow)
+    return { type: 'begin', rows, counts: { ...counts }, isSending, estimate }
+  }
+
+  /** In ms. */
+  estimate(requests: number, perSecond: number): number {
+    return estimateDuration({ requests, perSecond, quota: this.throttle.known })
+  }
+
+  push(event: E | ProgressEvent): void {
+    this.#events.push(event)
+    this.#changed.notify()
+  }
+
+  /** Yields the events until the work has ended. After an abort, the requests in progress have some time to finish. */
+  async *whileSending<R>(work: () => Promise<R>): AsyncGenerator<E | ProgressEvent, R> {
+    this.#isSending = true
+    try {
+      return yield* this.while(work)
+    } finally {
+      this.#isSending = false
+      this.#ended.abort()
+    }
+  }
+
+  /** Yields the events until the work has ended. @returns its result */
+  async *while<R>(work: () => Promise<R>): AsyncGenerator<E | ProgressEvent, R> {
+    let isOver = false
+    const end = () => {
+      isOver = true
+      this.#changed.notify()
+    }
+    const working = work()
+    working.then(end, end)
+    try {
+      for (;;) {
+        const events = this.#events
+        this.#events = []
+        yield* events
+        if (this.#events.length > 0) continue
+        if (isOver) return await working
+        await this.#changed.nextChange()
+      }
+    } finally {
+      // Also if the reader stops early.
+      await working.catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { readResults, writeResults } from '../../../src/users/results/results-file.ts'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
+import { perTest } from '../../support/lifetime.ts'
+
+describe('a results file', () => {
+  const directory = perTest(makeEmptyDirectory)
+
+  it('can be read back, whatever error text the service returned', async () => {
+    const error = fc.string({
+      unit: fc.constantFrom('a', '"', ',', '\n', '\r', '\u2028', '\u2029', '\u0085'),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(error, { minLength: 1, maxLength: 5 }),
+        fc.constantFrom('csv' as const, 'jsonl' as const),
+        async (errors, format) => {
+          const path = join(directory.path, `results.${format}`)
+          const results = errors.map((error, index) => ({
+            ...{ line: String(index + 2), email: `user${index}@example.com`, id: '' },
+            ...{ status: 'failed' as const, error, password: `password-${index}` },
+          }))
+          await writeResults(path, results, true)
+          expect(readResults(path).map(({ email, password }) => [email, password])).to.deep.equal(
+            results.map(({ email, password }) => [email, password]),
+          )
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})
