@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type CheckedInput, checkInput } from '../../../src/users/input/check-input.ts'
 import type { RowFault } from '../../../src/users/input/input-row.ts'
 import { UniqueValues } from '../../../src/users/input/unique-values.ts'
-import { describeFault, failureOf, textInput } from './text-input.ts'
+import { describeFault, textInput } from './text-input.ts'
 
 async function check(text: string): Promise<{ checked: CheckedInput; faults: string[] }> {
   const faults: string[] = []
