@@ -37,7 +37,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
     keepNames: true,
   },
   'model-servers': { files: ['service/upstream/detect-model-servers.ts'] },
-  upstream: { files: ['service/upstream/openai-compatible.ts', 'service/upstream/count-models.ts'] },
+  upstream: { files: ['service/upstream/openai-compatible.ts'] },
   metrics: { files: ['service/metrics/create-metrics.ts'] },
   postgres: { files: ['service/store/postgres/open-postgres.ts'] },
   auth: {

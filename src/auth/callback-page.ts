@@ -1,5 +1,4 @@
-import { html } from '../pages/html.ts'
-import { type HtmlPage, privateHeaders, renderPage } from '../pages/page.ts'
+import { type HtmlPage, html, privateHeaders, renderPage } from '../pages/page.ts'
 
 /** The sign-in succeeded, failed, or was not expected. */
 export type PageName = 'signed-in' | 'not-signed-in' | 'not-expected'

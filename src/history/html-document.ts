@@ -1,7 +1,6 @@
 import { Marked, Parser, type Tokens, type TokensList } from 'marked'
 import type { HistoryMessage } from '../contract/resources/conversation.ts'
-import { closeDocument, openDocument } from '../pages/document.ts'
-import { escapeHtml, Html, html } from '../pages/html.ts'
+import { closeDocument, escapeHtml, Html, html, openDocument } from '../pages/page.ts'
 import { textOf } from './markdown-document.ts'
 
 /** A single file that loads nothing and runs no script, whatever the messages contain. */

@@ -1,5 +1,4 @@
-import { closeDocument, contentSecurityPolicy, openDocument } from './document.ts'
-import { type Html, html } from './html.ts'
+import { createHash } from 'node:crypto'
 
 /** A complete response to a browser. */
 export interface HtmlPage {
@@ -66,3 +65,94 @@ h1{font-size:1.625rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;te
 footer{margin-top:36px;padding-top:20px;border-top:1px solid var(--edge);color:var(--soft);font:13px/1.4 ui-monospace,"SF Mono",Menlo,Consolas,monospace;text-align:center}
 @media (max-width:460px){body{padding:16px}main{padding:40px 24px 24px}}
 `
+
+interface DocumentHead {
+  title: string
+  /** CSS. The only style that the policy allows. */
+  style: string
+  /** Class of `<main>`. */
+  className?: string | undefined
+  /** A file has no response headers, so its head contains the policy. */
+  isFile?: boolean
+}
+
+/** Everything before the content of `<main>`. */
+export function openDocument({ title, style, className, isFile = false }: DocumentHead): string {
+  const { text } = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+${isFile ? filePolicy(style) : html`<meta name="robots" content="noindex">`}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<main${className !== undefined && html` class="${className}"`}>
+`
+  return text
+}
+
+/** Everything after the content of `<main>`. */
+export const closeDocument = `</main>
+</body>
+</html>
+`
+
+const filePolicy = (
+  style: string,
+) => html`<meta http-equiv="Content-Security-Policy" content="${new Html(ownContentOnly(style))}">
+<meta name="referrer" content="no-referrer">`
+
+/**
+ * The policy of an HTTP response.
+ * @param formAction where forms may be sent
+ */
+export function contentSecurityPolicy(style: string, formAction = "'none'"): string {
+  // A `<meta>` element cannot contain frame-ancestors (CSP level 3, section 3.3).
+  return `${ownContentOnly(style, formAction)}; frame-ancestors 'none'`
+}
+
+/** Allows one style, by its hash (CSP level 3, section 2.3.1): no script, no image, no frame. */
+function ownContentOnly(style: string, formAction = "'none'"): string {
+  const hash = createHash('sha256').update(style).digest('base64')
+  return `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action ${formAction}`
+}
+
+/** Markup that is safe to show. */
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Content = string | number | Html | undefined | false | readonly Content[]
+
+/** Inserts values into markup. Text is escaped; `Html` and lists of it are inserted unchanged. */
+export function html(parts: TemplateStringsArray, ...values: Content[]): Html {
+  return new Html(parts.reduce((text, part, index) => text + write(values[index - 1]) + part))
+}
+
+function write(value: Content): string {
+  if (value === undefined || value === false) return ''
+  if (value instanceof Html) return value.text
+  if (typeof value === 'object') return value.map(write).join('')
+  return escapeHtml(String(value))
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  // HTML cannot contain NUL.
+  '\0': '\uFFFD',
+}
+
+/** Escapes text for content and for quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"'\0]/g, (character) => entities[character] ?? '')
+}

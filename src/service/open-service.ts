@@ -1,12 +1,13 @@
 import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../system/clock.ts'
 import { type PipelineOptions, RequestPipeline } from './http/request-pipeline.ts'
-import { type Metrics, observeUpstream } from './metrics/metrics.ts'
+import type { Metrics } from './metrics/create-metrics.ts'
+import { observeUpstream } from './metrics/metrics.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
-import type { Store } from './store/store.ts'
+import type { Store } from './store/tables.ts'
+import type { UpstreamOptions } from './upstream/model-server.ts'
 import type { Upstream } from './upstream/upstream.ts'
-import type { UpstreamOptions } from './upstream/upstream-address.ts'
 
 /** How long, in ms, requests in progress may take to end when a service closes. */
 export const defaultDrain = 4_000

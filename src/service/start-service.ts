@@ -9,11 +9,11 @@ import type { LogOptions } from './http/create-logger.ts'
 import {
   type ExposureOptions,
   issuerOf,
+  listenFailure,
   readCertificate,
   readExposure,
   signInIsOff,
 } from './http/listening/exposure.ts'
-import { listenFailure } from './http/listening/listen-failure.ts'
 import { abortGrace, defaultDrain, type OpenOptions, openService } from './open-service.ts'
 import { type Announcement, announceRun } from './run-record.ts'
 import { storageFailure } from './store/storage-failure.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { escapeHtml, Html, html } from '../../src/pages/html.ts'
+import { escapeHtml, Html, html } from '../../src/pages/page.ts'
 
 describe('an HTML template', () => {
   it('escapes text for content and for quoted attributes', () => {

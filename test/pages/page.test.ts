@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
-import { closeDocument, openDocument } from '../../src/pages/document.ts'
-import { html } from '../../src/pages/html.ts'
-import { renderPage } from '../../src/pages/page.ts'
+import { closeDocument, html, openDocument, renderPage } from '../../src/pages/page.ts'
 
 const hashOfStyle = (document: string): string => {
   const style = /<style>([\s\S]*)<\/style>/.exec(document)?.[1] ?? ''

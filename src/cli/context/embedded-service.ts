@@ -77,7 +77,7 @@ export class EmbeddedService {
 
   /** Asks a model server for its models, without the embedded service. @throws Failure `unreachable`, `config` */
   async countUpstreamModels(server: NonNullable<UpstreamChoice['server']>): Promise<number> {
-    const { countModels } = await import('../../service/upstream/count-models.ts')
+    const { countModels } = await import('../../service/upstream/openai-compatible.ts')
     return countModels(server, this.#base.host.clock, this.#base.signal)
   }
 }

@@ -7,7 +7,7 @@ import {
   checkKnownPermissions,
   maxNameLength,
   resolveHourlyLimit,
-} from '../domain/access/check-key.ts'
+} from '../domain/access/check-requests.ts'
 import {
   changeKey,
   findKey,

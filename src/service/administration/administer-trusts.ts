@@ -1,12 +1,14 @@
 import { Failure } from '../../contract/failure.ts'
-import { checkGrantable, checkKnownPermissions, resolveHourlyLimit } from '../domain/access/check-key.ts'
 import {
   checkAudience,
+  checkGrantable,
   checkIssuer,
+  checkKnownPermissions,
   checkSubject,
   checkTokenLifetime,
   checkTrustName,
-} from '../domain/access/check-trust.ts'
+  resolveHourlyLimit,
+} from '../domain/access/check-requests.ts'
 import { adminId, userPermissions } from '../domain/access/permissions.ts'
 import {
   deleteTrust,

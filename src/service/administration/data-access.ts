@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../../system/clock.ts'
+import { Directories } from '../../system/files/directories.ts'
 import { type AuditContext, localAuditContext } from '../domain/audit.ts'
 import { type DataLocation, openExistingStore, openStore } from '../store/open-store.ts'
 import { openSqlite } from '../store/sqlite/open-sqlite.ts'
 import { storageFailure } from '../store/storage-failure.ts'
-import type { Store } from '../store/store.ts'
-import type { Database } from '../store/tables.ts'
+import type { Database, Store } from '../store/tables.ts'
 
 /** The data for administration, which is opened at the first use. All methods throw Failure `storage`. */
 export class DataAccess {
@@ -47,7 +46,7 @@ export class DataAccess {
       const store = await this.#openExisting()
       if (store) return this.#isDryRun ? rollBack(store, work) : store.db.transaction().execute(work)
       // With a database that is deleted, a change that is refused creates none.
-      const rehearsed = await rehearse(work)
+      const rehearsed = await rehearse(this.#where, work)
       if (this.#isDryRun) return rehearsed
       this.#opened = await openStore(this.#where)
       return this.#opened.db.transaction().execute(work)
@@ -66,7 +65,7 @@ export class DataAccess {
   rehearse<T>(work: (transaction: Database) => Promise<T>): Promise<T> {
     return this.#reportFailures(async () => {
       const store = await this.#openExisting()
-      return store ? rollBack(store, work) : rehearse(work)
+      return store ? rollBack(store, work) : rehearse(this.#where, work)
     })
   }
 
@@ -99,8 +98,12 @@ async function rollBack<T>({ db }: Store, work: (transaction: Database) => Promi
 }
 
 /** Makes a change in a new database, which is deleted. */
-async function rehearse<T>(work: (transaction: Database) => Promise<T>): Promise<T> {
-  const directory = mkdtempSync(join(tmpdir(), 'chatctl-rehearsal-'))
+async function rehearse<T>(
+  { env = {} }: DataLocation,
+  work: (transaction: Database) => Promise<T>,
+): Promise<T> {
+  const { temporary } = new Directories(env, process.platform)
+  const directory = mkdtempSync(join(temporary, 'chatctl-rehearsal-'))
   try {
     const store = openSqlite(directory)
     try {

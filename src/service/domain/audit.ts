@@ -3,7 +3,8 @@ import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import type { AuditRow, Database } from '../store/tables.ts'
 import type { Principal } from './access/permissions.ts'
-import type { JsonObject } from './merge.ts'
+
+type JsonObject = Record<string, unknown>
 
 /** Who makes a change, with which key, in which request, and the clock that dates it. */
 export interface AuditContext {

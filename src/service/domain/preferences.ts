@@ -2,7 +2,7 @@ import type { Preferences } from '../../contract/resources/settings.ts'
 import type { UpdateUserRequest, User, UserSettingsRequest } from '../../contract/resources/user.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
-import { merge } from './merge.ts'
+import { merge } from './settings.ts'
 
 /**
  * One record for each user, which the interface shows in four places: GET /v1/settings/preferences,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { requireKnownSchema } from '../store/migrations.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../store/tables.ts'
 import {
   apiConfigurationOf,
   type EffectiveApiConfiguration,

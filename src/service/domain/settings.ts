@@ -1,10 +1,9 @@
-import { parseJson, withDoubles } from '../../contract/notation/exact-json.ts'
+import { isRecord, parseJson, withDoubles } from '../../contract/notation/exact-json.ts'
 import type { ApiConfiguration, SettingsPatch } from '../../contract/resources/settings.ts'
 import { isoNow } from '../../system/clock.ts'
 import { prepareQuery } from '../store/prepared-query.ts'
 import type { Database } from '../store/tables.ts'
 import { type AuditAction, type AuditContext, recordChange } from './audit.ts'
-import { merge } from './merge.ts'
 
 /** Settings with a value for each key. */
 export type EffectiveSettings = {
@@ -99,4 +98,20 @@ function mergeDocument<T extends object>(
     await recordChange(transaction, by, { action, target: table, before, after })
     return after
   })
+}
+
+type JsonObject = Record<string, unknown>
+
+/**
+ * Merges `patch` into `base` at every depth. A key that `patch` does not have keeps its value; an array is
+ * replaced as a whole.
+ */
+export function merge<T extends object>(base: T, patch: object): T {
+  const merged = { ...base } as JsonObject
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === undefined) continue
+    const old = merged[key]
+    merged[key] = isRecord(old) && isRecord(value) ? merge(old, value) : value
+  }
+  return merged as T
 }

@@ -1,9 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
 import { ApiError, errorBodyOf } from '../api-error.ts'
-import type { Metrics } from '../metrics/metrics.ts'
-import { listenFailure } from './listening/listen-failure.ts'
-import type { Readiness } from './public/readiness.ts'
+import type { Metrics } from '../metrics/create-metrics.ts'
+import { listenFailure } from './listening/exposure.ts'
+import type { Readiness } from './public/public-routes.ts'
 
 /** Metrics and health are for programs on this machine only. */
 const host = '127.0.0.1'

@@ -1,5 +1,5 @@
-import { requestIdFor } from './request/request-id.ts'
 import type { ServiceRequest } from './service-request.ts'
+import { requestIdFor } from './service-request.ts'
 
 /** A request as the process sends it. Header names are lower case. */
 export interface ProcessRequest {

@@ -4,24 +4,23 @@ import { ApiError } from '../api-error.ts'
 import { createKeyAuthenticator, type KeyAuthenticator } from '../domain/access/key-authenticator.ts'
 import { requiredPermissions } from '../domain/access/permissions.ts'
 import { SettingsCache } from '../domain/settings-cache.ts'
-import { RateLimiter } from '../limits/rate-limiter.ts'
-import type { Metrics } from '../metrics/metrics.ts'
-import type { Store } from '../store/store.ts'
+import { enforceRateLimits, limitsOf, RateLimiter } from '../limits/rate-limiter.ts'
+import type { Metrics } from '../metrics/create-metrics.ts'
+import type { Store } from '../store/tables.ts'
 import { toApiError } from '../to-api-error.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { handleEndpoint, RequestSignals, type ServerResources } from './handle-endpoint.ts'
-import { findPublicRoute, type PublicRoutesOptions } from './public/public-routes.ts'
-import { Readiness } from './public/readiness.ts'
+import { findPublicRoute, type PublicRoutesOptions, Readiness } from './public/public-routes.ts'
 import { authenticate, authorize, type CredentialSources, type IsProcessKey } from './request/authenticate.ts'
 import { applyCors } from './request/cors.ts'
-import { enforceRateLimits, limitsOf } from './request/enforce-rate-limits.ts'
 import { findPath, type KnownPath } from './request/find-endpoint.ts'
 import { hasBody, parseBody, requireJson } from './request/parse-json.ts'
-import { errorResponse, logFailure } from './response/error-response.ts'
 import {
   bodyLimit,
   bodyTooLarge,
+  errorResponse,
   type FailureSink,
+  logFailure,
   type ResponseHeaders,
   type ServiceRequest,
   type ServiceResponse,

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
+import { type ApiError, errorBodyOf, statusOf } from '../api-error.ts'
+import { createId } from '../domain/identifiers.ts'
 
 /** The part of a logger that failures need. */
 export interface FailureSink {
@@ -55,3 +57,27 @@ export function jsonResponse(status: number, headers: ResponseHeaders, body: unk
 export const bodyLimit = 4 * 1024 * 1024
 
 export const bodyTooLarge = 'The request body is larger than 4 MiB'
+
+/** Characters that are safe in a header, a log line, and a database. */
+const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
+
+/** The client's `x-request-id`, so that the logs of both use the same id, or a new one. */
+export function requestIdFor(headers: Readonly<IncomingHttpHeaders>): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : createId('req')
+}
+
+/** The error response, with the headers that were set so far. */
+export function errorResponse(apiError: ApiError, headers: ResponseHeaders): ServiceResponse {
+  if (apiError.code === 'unauthorized') headers['www-authenticate'] = 'Bearer realm="chatctl"'
+  if (apiError.retryAfter !== undefined) headers['retry-after'] = String(apiError.retryAfter)
+  return jsonResponse(statusOf(apiError), headers, errorBodyOf(apiError))
+}
+
+/** Logs a failure of the service itself. The log line of the request already shows the status of a mistake of the client. */
+export function logFailure(log: FailureSink | undefined, apiError: ApiError): void {
+  if (log === undefined || statusOf(apiError) < 500) return
+  const { code, message, cause } = apiError
+  if (code === 'service_stopping') log.info({ code }, message)
+  else log.error({ code, err: cause ?? apiError }, message)
+}

@@ -1,5 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Metrics, RequestEnd } from './metrics.ts'
 
 /** In seconds, from a read of a small table to a model that takes minutes. */
 const responseBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
@@ -7,8 +6,30 @@ const upstreamBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 3
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
+/**
+ * The metrics of the service. Each label has few values, which the service defines: never a path, a user,
+ * a key, or a model, because clients choose these.
+ */
+export type Metrics = ReturnType<typeof createMetrics>
+
+interface RequestEnd {
+  /** An endpoint of the contract, a public route such as `healthz`, or `unknown`. */
+  endpoint: string
+  method: string
+  /** 0 if the client disconnected before the end of the response. */
+  status: number
+  /** From the headers of the request to the end of the response. */
+  seconds: number
+}
+
+/** A request to the model server. */
+export type UpstreamOperation = 'models' | 'completion' | 'stream'
+
+/** `cancelled`: the client disconnected, or the service is stopping. */
+export type UpstreamOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
+
 /** Metrics of this process in prom-client, with its default metrics of memory, CPU, and the event loop. */
-export function createMetrics(version: string): Metrics {
+export function createMetrics(version: string) {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -88,20 +109,26 @@ export function createMetrics(version: string): Metrics {
     beginRequest() {
       inFlight++
     },
-    endRequest(end) {
+    endRequest(end: RequestEnd) {
       inFlight--
       countRequest(end)
       seconds.observe({ endpoint: end.endpoint }, end.seconds)
     },
+    /** Bytes that are not a request. */
     countUnparsed: () => countRequest({ endpoint: 'unparsed', method: 'other', status: 400 }),
-    countError: (code) => refusals.inc({ code }),
-    countLimiterDecision: (outcome) => limited.inc({ outcome }),
-    observeUpstream: (operation, outcome, took) => upstream.observe({ operation, outcome }, took),
-    observeFirstPart: (took) => firstPiece.observe(took),
-    countTokens(prompt, completion) {
+    /** An error response, or a stream that ended in an error event, by its `error.code`. */
+    countError: (code: string) => refusals.inc({ code }),
+    /** The limiter admitted a request, or refused it because of the window that is used up. */
+    countLimiterDecision: (outcome: 'admitted' | 'hour' | 'minute') => limited.inc({ outcome }),
+    observeUpstream: (operation: UpstreamOperation, outcome: UpstreamOutcome, took: number) =>
+      upstream.observe({ operation, outcome }, took),
+    observeFirstPart: (took: number) => firstPiece.observe(took),
+    /** As the model server counts them. */
+    countTokens(prompt: number, completion: number) {
       tokens.inc({ kind: 'prompt' }, prompt)
       tokens.inc({ kind: 'completion' }, completion)
     },
+    /** In the text format of Prometheus. */
     write: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   }
 }

@@ -1,44 +1,7 @@
 import type { Clock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 import type { ModelRequest, ReplyPart, Upstream } from '../upstream/upstream.ts'
-
-/**
- * The metrics of the service. Each label has few values, which the service defines: never a path, a user,
- * a key, or a model, because clients choose these.
- */
-export interface Metrics {
-  beginRequest(): void
-  endRequest(end: RequestEnd): void
-  /** Bytes that are not a request. */
-  countUnparsed(): void
-  /** An error response, or a stream that ended in an error event, by its `error.code`. */
-  countError(code: string): void
-  /** The limiter admitted a request, or refused it because of the window that is used up. */
-  countLimiterDecision(outcome: 'admitted' | 'hour' | 'minute'): void
-  /** A request to the model server has ended. */
-  observeUpstream(operation: UpstreamOperation, outcome: UpstreamOutcome, seconds: number): void
-  /** The first part of a streamed reply has arrived. */
-  observeFirstPart(seconds: number): void
-  /** Tokens as the model server counts them. */
-  countTokens(prompt: number, completion: number): void
-  /** Writes all metrics in the text format of Prometheus. */
-  write(): Promise<{ contentType: string; text: string }>
-}
-
-export interface RequestEnd {
-  /** An endpoint of the contract, a public route such as `healthz`, or `unknown`. */
-  endpoint: string
-  method: string
-  /** 0 if the client disconnected before the end of the response. */
-  status: number
-  /** From the headers of the request to the end of the response. */
-  seconds: number
-}
-
-type UpstreamOperation = 'models' | 'completion' | 'stream'
-
-/** `cancelled`: the client disconnected, or the service is stopping. */
-type UpstreamOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
+import type { Metrics, UpstreamOperation, UpstreamOutcome } from './create-metrics.ts'
 
 /** Wraps an upstream to count its requests. */
 export function observeUpstream(upstream: Upstream, metrics: Metrics, clock: Clock): Upstream {

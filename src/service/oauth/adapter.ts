@@ -7,8 +7,7 @@ import type { BrowserRequest } from './browser/browser-request.ts'
 import { endedSession, endGrants } from './browser/sign-in-sessions.ts'
 import { digestOfUserCode } from './device-requests.ts'
 import { convertTimes, inSeconds, isTooOld } from './lifetimes.ts'
-import { digest, digestOfReference, readPayload, writePayload } from './record-payload.ts'
-import { createExpiredRemover } from './remove-expired.ts'
+import { createExpiredRemover, digest, digestOfReference, readPayload, writePayload } from './records.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 /** oidc-provider does not pass the current request to its adapter. */

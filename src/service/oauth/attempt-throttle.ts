@@ -1,6 +1,5 @@
 import type { Database } from '../store/tables.ts'
-import { digest } from './record-payload.ts'
-import { failureLifetime } from './remove-expired.ts'
+import { digest, failureLifetime } from './records.ts'
 
 /**
  * How failed attempts slow down the next one: `free` failures cause no wait. After them it starts at 5 s

@@ -5,7 +5,7 @@ import type { BrowserSession } from './browser/browser-cookies.ts'
 import type { OAuthServer } from './browser/browser-request.ts'
 import { inSeconds } from './lifetimes.ts'
 import { clientId } from './metadata.ts'
-import { digest, digestOfReference, readPayload, writePayload } from './record-payload.ts'
+import { digest, digestOfReference, readPayload, writePayload } from './records.ts'
 import { defaultScope, scopeNames } from './scopes.ts'
 
 /** A program that waits for a person to approve its sign-in (RFC 8628). */

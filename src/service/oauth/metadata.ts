@@ -1,5 +1,4 @@
 import { scopes } from './scopes.ts'
-import { identityGrants } from './trust/identity-grants.ts'
 
 /** The only client: `chatctl` on a person's machine, a public client (RFC 8252). */
 export const clientId = 'chatctl'
@@ -42,3 +41,9 @@ export function metadataOf(issuer: string): object {
     chatctl_streamed_completions: true,
   }
 }
+
+/** RFC 8693. */
+export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
+
+/** The grants of identity tokens. The second is RFC 6749 section 4.4 with the client assertion of RFC 7523. */
+export const identityGrants: readonly string[] = [tokenExchange, 'client_credentials']

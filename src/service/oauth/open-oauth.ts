@@ -8,7 +8,6 @@ import { statusOf } from '../api-error.ts'
 import type { Database } from '../store/tables.ts'
 import { toApiError } from '../to-api-error.ts'
 import { currentRequest } from './adapter.ts'
-import { createDeviceGate } from './admit-device-request.ts'
 import { showAccount, submitAccount } from './browser/account.ts'
 import {
   type BrowserRequest,
@@ -18,14 +17,14 @@ import {
   sendPage,
 } from './browser/browser-request.ts'
 import { beginSignIn, showSignIn, submitSignIn } from './browser/sign-in.ts'
-import { SignInRateLimit } from './browser/sign-in-rate-limit.ts'
 import { createProvider } from './create-provider.ts'
-import { showDevice, submitDevice } from './device.ts'
+import { createDeviceGate, showDevice, submitDevice } from './device.ts'
 import { metadataOf, paths } from './metadata.ts'
 import { errorPage } from './pages/oauth-page.ts'
-import { createExpiredRemover } from './remove-expired.ts'
+import { createExpiredRemover } from './records.ts'
 import { defaultScope, scopeNames } from './scopes.ts'
 import { SecondFactorCipher } from './second-factor-cipher.ts'
+import { TokenBuckets } from './token-buckets.ts'
 import { answerTokenRequest } from './trust/answer-token-request.ts'
 import { IdentityTokenExchange } from './trust/exchange-identity-token.ts'
 
@@ -76,7 +75,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
   ;(provider as EventEmitter).on('error', onError)
   const formKey = await sharedSecret(db, 'form_key', clock)
   const cipher = new SecondFactorCipher(dataDir)
-  const startLimit = new SignInRateLimit(clock)
+  const startLimit = new TokenBuckets(clock, { burst: 200, perSecond: 20 })
   const shared = { db, issuer, checkSchema, removeExpired, clock, allowsDeviceAdmin }
   const server: OAuthServer = { ...shared, cipher, provider, formKey, startLimit }
   const serve = provider.callback()
@@ -97,7 +96,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
         if (isMisnamed) return redirect(response, visit.url.href)
         if (!isForProvider(visit)) return await handlePage(server, visit)
         if (visit.url.pathname === paths.authorize) {
-          server.startLimit.take(address)
+          server.startLimit.demandFor(address)
           prepareRequest(request, visit)
         }
         const left = await answerTokenRequest(visit, { db, exchange, checkSchema, removeExpired, onError })

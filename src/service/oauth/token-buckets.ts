@@ -1,4 +1,5 @@
 import type { Clock } from '../../system/clock.ts'
+import { ApiError } from '../api-error.ts'
 import { networkOf } from './attempt-throttle.ts'
 
 interface Capacity {
@@ -28,6 +29,14 @@ export class TokenBuckets {
   constructor(clock: Clock, capacity: Capacity) {
     this.#clock = clock
     this.#capacity = capacity
+  }
+
+  /** @throws ApiError `rate_limited` for the network of an address */
+  demandFor(address: string): void {
+    if (this.takeFor(address)) return
+    throw new ApiError('rate_limited', 'Too many sign-ins from your network. Try again in a second', {
+      retryAfter: 1,
+    })
   }
 
   /** The same for the network of an address. */

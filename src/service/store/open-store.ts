@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { databaseFile, openSqlite } from './sqlite/open-sqlite.ts'
-import type { Store } from './store.ts'
+import type { Store } from './tables.ts'
 
 /** Where a service keeps its data. */
 export interface DataLocation {

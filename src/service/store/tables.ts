@@ -1,4 +1,5 @@
 import type { Generated, Kysely } from 'kysely'
+import type { Counters, Warn } from './counters.ts'
 
 /** The rows of the database. Times are ISO 8601 UTC, objects are JSON text. */
 export interface Tables {
@@ -81,7 +82,7 @@ export interface ApiKeyRow {
 export interface TrustRow {
   id: string
   name: string
-  /** The `iss`, `aud`, and `sub` of the identity tokens. The subject is a pattern (match-subject.ts). */
+  /** The `iss`, `aud`, and `sub` of the identity tokens. The subject is a pattern (see `matchesSubject`). */
   issuer: string
   audience: string
   subject: string
@@ -151,3 +152,27 @@ interface SecondFactorRow {
 export type Tier = 'free' | 'pro' | 'enterprise'
 
 export type Database = Kysely<Tables>
+
+/** The data of a service, on either engine. */
+export interface Store {
+  readonly engine: 'sqlite' | 'postgres'
+  /** A transaction may run again or share a commit with others, so it must contain only queries. */
+  readonly db: Database
+  /** The file, or the URL of the database without a secret. */
+  readonly location: string
+  /** Whether this call created the data; false for another process that opens it at the same time. */
+  readonly created: boolean
+  /**
+   * Data that was read before may be out of date once this number differs. Cheap enough for each request.
+   * Covers settings, keys, users, and API configuration.
+   */
+  generation(): number
+  /**
+   * Must be called after a change of the settings, the API configuration, or a permission, so that the next request
+   * of this process finds it.
+   */
+  noteChange(): void
+  /** The counters of requests. The caller must close them before the store. */
+  openCounters(warn: Warn): Counters
+  close(): Promise<void>
+}

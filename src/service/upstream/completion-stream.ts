@@ -25,7 +25,7 @@ interface Chunk {
  * The parts of an OpenAI stream. Text of one kind that arrives together is one part. The reply is complete after a
  * `finish_reason` or `[DONE]`: later errors are ignored, and the end is not waited for. If the caller
  * stops early, the body is destroyed.
- * @param secrets see `UpstreamAddress`
+ * @param secrets see `ModelServer`
  * @throws ApiError `upstream_error` if the stream is truncated or contains an error; errors of the body
  */
 export async function* readReply(

@@ -1,10 +1,13 @@
-import type { buildConnector, Dispatcher, Pool } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
+import { isLoopback } from '../../contract/base-url.ts'
+import { Failure } from '../../contract/failure.ts'
 import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
+import { readUpstream } from '../../contract/upstream-address.ts'
 import type { Clock } from '../../system/clock.ts'
+import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { trustedConnect } from '../../system/trusted-connect.ts'
 import { loadUndici } from '../../system/undici.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { findUpstream, type UpstreamOptions } from './upstream-address.ts'
 import {
   type FailedResponse,
   invalidResponse,
@@ -13,6 +16,15 @@ import {
   statusError,
   upstreamError,
 } from './upstream-error.ts'
+
+export interface UpstreamOptions {
+  /** The base URL, with `/v1` if the server has it, or a name that stands for one. */
+  url: string
+  /** The key for the model server. The key of a client is never sent to it. */
+  key?: string | undefined
+  /** A file that holds the key. */
+  keyFile?: string | undefined
+}
 
 /**
  * All in ms. The request of a client has its own timeout: a client that gives up disconnects, which cancels the
@@ -41,55 +53,121 @@ interface CompletionBody {
   stream: boolean
 }
 
-/** The HTTP client of one model server, for JSON and event streams. */
-export interface ModelServer {
-  /** See `UpstreamAddress`. */
-  secrets: readonly string[]
-  clock: Clock
-  /** @throws ApiError as `Upstream`; the signal's reason */
-  get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>
-  /** A stream also requests its usage, unless the server has refused that before. @throws as `get` */
-  post(path: string, body: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData>
-  /** As `Upstream`. */
-  reload(): void
-  close(): Promise<void>
-}
-
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
 export async function connectModelServer(
   options: UpstreamOptions,
   timeouts: UpstreamTimeouts,
   clock: Clock,
 ): Promise<ModelServer> {
-  const { base, ...given } = findUpstream(options)
-  let { key } = given
-  const secrets = [...given.secrets]
-  const prefix = withoutTrailing(base.pathname, '/')
-  const headers = (ofBody?: { 'content-type': string }) => ({
-    accept: 'application/json, text/event-stream',
-    // undici does not decompress.
-    'accept-encoding': 'identity',
-    ...(key !== undefined && { authorization: `Bearer ${key}` }),
-    ...ofBody,
-  })
-  const connections = await openOriginConnections(base.origin, timeouts)
-  let takesUsageRequest = true
+  const base = readUpstream(options.url)
+  const key = readKey(options, base)
+  const { buildConnector, openPool } = await loadUndici()
+  const connect = buildConnector({ allowH2: false, timeout: timeouts.connect, ...trustedConnect })
+  // HTTP/1.1: a stream that is left early closes its connection, which every server notices.
+  const pool = openPool(base.origin, { allowH2: false, connect, bodyTimeout: timeouts.idle })
+  return new ModelServer({ base, key, options, pool, timeouts, clock })
+}
+
+/** The HTTP client of one model server, for JSON and event streams. */
+export class ModelServer {
+  /** The keys and the address, which servers and gateways quote in errors, and which clients must not see. */
+  readonly secrets: string[]
+  readonly clock: Clock
+  readonly #base: URL
+  readonly #options: UpstreamOptions
+  readonly #pool: Pool
+  readonly #timeouts: UpstreamTimeouts
+  #key: string | undefined
+  #takesUsageRequest = true
+
+  constructor(parts: {
+    base: URL
+    key: string | undefined
+    options: UpstreamOptions
+    pool: Pool
+    timeouts: UpstreamTimeouts
+    clock: Clock
+  }) {
+    this.#base = parts.base
+    this.#key = parts.key
+    this.#options = parts.options
+    this.#pool = parts.pool
+    this.#timeouts = parts.timeouts
+    this.clock = parts.clock
+    const { host, hostname } = parts.base
+    this.secrets = [parts.key, host, hostname].filter((text) => text !== undefined)
+  }
+
+  /** As `Upstream`. */
+  reload(): void {
+    this.#key = readKey(this.#options, this.#base)
+    // The old key is still a secret: errors of requests in progress may quote it.
+    if (this.#key !== undefined) this.secrets.push(this.#key)
+  }
+
+  /** @throws ApiError as `Upstream`; the signal's reason */
+  async get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const response = await this.#send(
+      path,
+      { method: 'GET', headers: this.#headers(), headersTimeout: this.#timeouts.firstByte },
+      signal,
+    )
+    if ('statusCode' in response) return response
+    throw statusError(response, undefined, this.secrets)
+  }
+
+  /** A stream also requests its usage, unless the server has refused that before. @throws as `get` */
+  async post(path: string, body: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const asksForUsage = body.stream && this.#takesUsageRequest
+    let response = await this.#sendCompletion(
+      path,
+      asksForUsage ? { ...body, ...usageRequest } : body,
+      signal,
+    )
+    if (asksForUsage && refusesUsageRequest(response)) {
+      this.#takesUsageRequest = false
+      response = await this.#sendCompletion(path, body, signal)
+    }
+    if ('statusCode' in response) return response
+    throw statusError(response, body.model, this.secrets)
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy()
+  }
+
+  #headers(ofBody?: { 'content-type': string }): Record<string, string> {
+    return {
+      accept: 'application/json, text/event-stream',
+      // undici does not decompress.
+      'accept-encoding': 'identity',
+      ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
+      ...ofBody,
+    }
+  }
+
+  #sendCompletion(path: string, body: CompletionBody, signal: AbortSignal) {
+    const headers = this.#headers({ 'content-type': 'application/json' })
+    const headersTimeout = body.stream ? this.#timeouts.firstByte : this.#timeouts.whole
+    return this.#send(path, { method: 'POST', headers, headersTimeout, body: JSON.stringify(body) }, signal)
+  }
 
   /** Reads a response to its end if its status is not 2xx. */
-  async function send(
+  async #send(
     path: string,
     request: Omit<Dispatcher.RequestOptions, 'path'>,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData | FailedResponse> {
     signal.throwIfAborted()
     try {
+      const prefix = withoutTrailing(this.#base.pathname, '/')
       // undici handles an abort only once it is connected (nodejs/undici#386).
       const response = await unlessAborted(
-        connections.request({ ...request, path: `${prefix}${path}`, signal }),
+        this.#pool.request({ ...request, path: `${prefix}${path}`, signal }),
         signal,
       )
       if (response.statusCode < 200 || response.statusCode > 299)
-        return await readFailedResponse(response, clock)
+        return await readFailedResponse(response, this.clock)
       const coding = response.headers['content-encoding'] ?? 'identity'
       if (coding === 'identity') return response
       // Without a listener, an error of this unread body would be uncaught.
@@ -98,43 +176,6 @@ export async function connectModelServer(
     } catch (error) {
       throw upstreamError(error, signal)
     }
-  }
-
-  function sendCompletion(path: string, body: CompletionBody, signal: AbortSignal) {
-    const request = {
-      method: 'POST',
-      headers: headers({ 'content-type': 'application/json' }),
-      headersTimeout: body.stream ? timeouts.firstByte : timeouts.whole,
-      body: JSON.stringify(body),
-    } as const
-    return send(path, request, signal)
-  }
-
-  return {
-    secrets,
-    clock,
-    reload() {
-      key = findUpstream(options).key
-      // The old key is still a secret: errors of requests in progress may quote it.
-      if (key !== undefined) secrets.push(key)
-    },
-    async get(path, signal) {
-      const request = { method: 'GET', headers: headers(), headersTimeout: timeouts.firstByte } as const
-      const response = await send(path, request, signal)
-      if ('statusCode' in response) return response
-      throw statusError(response, undefined, secrets)
-    },
-    async post(path, body, signal) {
-      const asksForUsage = body.stream && takesUsageRequest
-      let response = await sendCompletion(path, asksForUsage ? { ...body, ...usageRequest } : body, signal)
-      if (asksForUsage && refusesUsageRequest(response)) {
-        takesUsageRequest = false
-        response = await sendCompletion(path, body, signal)
-      }
-      if ('statusCode' in response) return response
-      throw statusError(response, body.model, secrets)
-    },
-    close: () => connections.close(),
   }
 }
 
@@ -149,51 +190,25 @@ const refusesUsageRequest = (response: Dispatcher.ResponseData | FailedResponse)
   (response.status === 400 || response.status === 422) &&
   /stream_options|include_usage/.test(response.text)
 
-/** Connections to one origin. Each is kept for the next request after a response. */
-interface OriginConnections {
-  request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>
-  close(): Promise<void>
+/** @throws Failure `config` or `refused` */
+function readKey(
+  { key: given, keyFile }: UpstreamOptions,
+  { protocol, hostname, host }: URL,
+): string | undefined {
+  const key = given ?? (keyFile === undefined ? undefined : readKeyFile(keyFile))
+  if (key !== undefined && protocol === 'http:' && !isLoopback(hostname)) {
+    throw new Failure('refused', `The upstream key would be sent unencrypted to ${host}`, {
+      hint: 'Use an https:// URL for a model server on another machine',
+    })
+  }
+  return key
 }
 
-/**
- * A server may close a kept connection just when a request is sent on it, before it has seen the request.
- * Such a request is sent once more, on a new connection. A request that fails on a new connection is not
- * sent again, because the request may be the cause.
- * @param timeouts in ms: to connect, and between two chunks of a body
- */
-async function openOriginConnections(
-  origin: string,
-  timeouts: { connect: number; idle: number },
-): Promise<OriginConnections> {
-  const { buildConnector, openPool } = await loadUndici()
-  /** Errors of connections that had received data before. */
-  const reusedConnectionErrors = new WeakSet<object>()
-  const connect = buildConnector({ allowH2: false, timeout: timeouts.connect, ...trustedConnect })
-  const watched: buildConnector.connector = (options, callback) =>
-    connect(options, (...result) => {
-      const [, socket] = result
-      socket?.once('error', (error) => {
-        if (socket.bytesRead > 0) reusedConnectionErrors.add(error)
-      })
-      callback(...result)
-    })
-  // HTTP/1.1: a stream that is left early closes its connection, which every server notices.
-  const options = { allowH2: false, connect: watched, bodyTimeout: timeouts.idle }
-  const kept = openPool(origin, options)
-  let unkept: Pool | undefined
-
-  return {
-    async request(request) {
-      try {
-        return await kept.request(request)
-      } catch (error) {
-        if (!reusedConnectionErrors.has(Object(error))) throw error
-        unkept ??= openPool(origin, { ...options, pipelining: 0 })
-        return await unkept.request(request)
-      }
-    },
-    async close() {
-      await Promise.all([kept.destroy(), unkept?.destroy()])
-    },
-  }
+function readKeyFile(file: string): string {
+  const name = `The upstream key file ${file}`
+  const bytes = readNamedFile(file, { name, maxBytes: maxSecretBytes, isSecret: true, kind: 'config' })
+  const key = bytes.toString('utf8').trim()
+  // RFC 6750 section 2.1: the characters of a bearer token.
+  if (/^[A-Za-z0-9\-._~+/]+=*$/.test(key)) return key
+  throw new Failure('config', `${file} must contain exactly one key`)
 }

@@ -64,36 +64,11 @@ function count({ messages }: ModelRequest, pieces: readonly string[]): TokenCoun
 
 function describe(message: string, notice: string): string {
   const words = counted(countWords(message), 'word')
-  const characters = counted(countCharacters(message), 'character')
+  const characters = counted([...message].length, 'character')
   const about = "This is chatctl's built-in test program, not an AI."
   return `${about} Your message had ${words} and ${characters}. ${notice}`.trimEnd()
 }
 
-/** Reads code units: to split a long text would block the event loop and use much memory. */
-function countWords(text: string): number {
-  let count = 0
-  let isInside = false
-  for (let at = 0; at < text.length; at++) {
-    const isSpace = spaces.has(text.charCodeAt(at))
-    if (!isSpace && !isInside) count += 1
-    isInside = !isSpace
-  }
-  return count
-}
-
-function countCharacters(text: string): number {
-  let count = 0
-  for (let at = 0; at < text.length; at++) {
-    if ((text.codePointAt(at) ?? 0) > 0xffff) at += 1
-    count += 1
-  }
-  return count
-}
-
-/** The characters that `\s` matches. */
-const spaces = new Set(
-  [...'\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff'].map((space) => space.charCodeAt(0)),
-)
-for (let code = 0x2000; code <= 0x200a; code++) spaces.add(code)
+const countWords = (text: string): number => text.match(/\S+/g)?.length ?? 0
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { Failure } from '../../contract/failure.ts'
 import type { Model } from '../../contract/resources/model.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
@@ -10,11 +11,11 @@ import {
   connectModelServer,
   defaultTimeouts,
   type ModelServer,
+  type UpstreamOptions,
   type UpstreamTimeouts,
 } from './model-server.ts'
 import { parseCompletion, parseModels } from './parse-response.ts'
 import type { ModelRequest, ReplyPart, Upstream } from './upstream.ts'
-import type { UpstreamOptions } from './upstream-address.ts'
 import { invalidResponse, invalidText, upstreamError } from './upstream-error.ts'
 
 /**
@@ -42,7 +43,7 @@ export async function createOpenAiCompatible(
       return parseCompletion(await readJson(response, signal), modelRequest.model, server)
     },
     stream: (modelRequest, signal) => stream(server, modelRequest, signal),
-    reload: server.reload,
+    reload: () => server.reload(),
     close() {
       closing.abort()
       return server.close()
@@ -155,5 +156,26 @@ export function rememberFirstModel(
     if (cached && clock.monotonic() < cached.until) return cached.id
     asking ??= ask()
     return unlessAborted(asking, signal)
+  }
+}
+
+/**
+ * The number of models of a model server, without a service.
+ *
+ * @throws Failure `unreachable` if it does not list them; as `findUpstream`; the signal's reason
+ */
+export async function countModels(
+  options: UpstreamOptions,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<number> {
+  const server = await createOpenAiCompatible(options, undefined, clock)
+  try {
+    return (await server.listModels(signal)).length
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw new Failure('unreachable', error.message, { code: error.code, details: error.details })
+  } finally {
+    await server.close()
   }
 }

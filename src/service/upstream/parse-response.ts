@@ -40,7 +40,7 @@ const completion = z.looseObject({
 })
 
 /**
- * @param secrets see `UpstreamAddress`
+ * @param secrets see `ModelServer`
  * @throws ApiError `upstream_error` for a body that is not a list of models
  */
 export function parseModels(body: unknown, secrets: readonly string[]): Model[] {

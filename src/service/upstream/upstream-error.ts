@@ -75,7 +75,7 @@ export async function readFailedResponse(
 /**
  * The error response for a failed response of the model server. Its 401, 403, and 429 are not passed on:
  * they would tell clients that their own key is invalid or their quota is used up.
- * @param secrets see `UpstreamAddress`
+ * @param secrets see `ModelServer`
  */
 export function statusError(
   { status, text, retryAfter }: FailedResponse,
@@ -142,7 +142,7 @@ const maxMessageLength = 1000
  * The message of a model server's error: `{"error":{"message"}}` of OpenAI, `{"error":"…"}` of Ollama,
  * `{"message"}`, and `{"detail"}` or `{"detail":[{"msg"}]}` of servers made with FastAPI. Undefined for
  * anything else.
- * @param secrets see `UpstreamAddress`
+ * @param secrets see `ModelServer`
  */
 export function messageInBody(body: unknown, secrets: readonly string[]): string | undefined {
   const { error, message, detail } = Object(body)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createKeyAuthenticator } from '../../../src/service/domain/access/key-authenticator.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
-import type { Store } from '../../../src/service/store/store.ts'
+import type { Store } from '../../../src/service/store/tables.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { takesEffect } from '../take-effect.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { merge } from '../../../src/service/domain/merge.ts'
+import { merge } from '../../../src/service/domain/settings.ts'
 import { onEachTransport } from '../temporary-service.ts'
 
 onEachTransport('settings of the embedded service', (withService) => {

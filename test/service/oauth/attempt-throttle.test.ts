@@ -296,24 +296,6 @@ describe('failed attempts on the sign-in page', () => {
       expect(end.text).to.include('Your account')
     }))
 
-  it('are not counted if the service was too busy to verify them', () =>
-    withService(async (service) => {
-      await createPerson(service)
-      const browser = new Browser()
-      const page = await browser.open(askForCode(service.url).url)
-      let isFlooded = true
-      const flood = Array.from({ length: 66 }, async () => {
-        while (isFlooded) await hashPassword('of another user')
-      })
-      const refused: number[] = []
-      for (let attempt = 0; attempt < 6; attempt++) refused.push((await signIn(browser, page)).status)
-      isFlooded = false
-      await Promise.all(flood)
-      expect(refused).to.deep.equal([503, 503, 503, 503, 503, 503])
-      expect((await signIn(browser, page)).text).to.include('use your account?')
-      expect((await browser.open(`${service.url}/account`)).text).to.include('Your account')
-    }))
-
   it('are counted by the first 64 bits of an IPv6 address, in any notation', () => {
     expect(networkOf('192.0.2.1')).to.equal('192.0.2.1')
     expect(networkOf('::ffff:192.0.2.1')).to.equal('::ffff:192.0.2.1')

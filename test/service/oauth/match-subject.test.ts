@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { matchesSubject } from '../../../src/service/oauth/trust/match-subject.ts'
+import { matchesSubject } from '../../../src/service/oauth/trust/verify-identity-token.ts'
 
 const cases: [pattern: string, matching: string[], others: string[]][] = [
   [

@@ -382,44 +382,6 @@ describe('a faulty model server', () => {
       ))
   }
 
-  for (const way of ['end', 'resetAndDestroy'] as const) {
-    /** Responds to the first request on the first connection, and closes the connection of later ones. */
-    const closing = (isGone: boolean) => {
-      const seen = new Set<Socket>()
-      return (socket: Socket) => {
-        const isKnown = seen.has(socket)
-        seen.add(socket)
-        if (isKnown || (isGone && seen.size > 1)) socket[way]()
-        else socket.write(json(whole('Hello there')))
-      }
-    }
-
-    it(`that closes a kept connection (${way}) receives the request again on a new one`, () =>
-      withRawUpstream(closing(false), async ({ url, requests }) => {
-        const upstream = await createOpenAiCompatible({ url }, timeouts)
-        for (let round = 0; round < 2; round++) {
-          await new Promise((resolve) => setTimeout(resolve, 10))
-          const { choices } = await upstream.complete(order, never)
-          expect(choices[0]?.message.content).to.equal('Hello there')
-        }
-        expect(requests.length).to.equal(3)
-        await upstream.close()
-      }))
-
-    it(`that closes every later connection (${way}) receives one retry, and none on a new connection`, () =>
-      withRawUpstream(closing(true), async ({ url, requests }) => {
-        const upstream = await createOpenAiCompatible({ url }, timeouts)
-        await upstream.complete(order, never)
-        for (const count of [3, 4]) {
-          await new Promise((resolve) => setTimeout(resolve, 10))
-          const refusal = await upstream.complete(order, never).catch((error: ApiError) => error)
-          expect(refusal).to.include({ code: 'upstream_error' })
-          expect(requests.length).to.equal(count)
-        }
-        await upstream.close()
-      }))
-  }
-
   it('that keeps its connection after [DONE] receives the next request on the same one', () => {
     const seen = new Set<Socket>()
     return withRawUpstream(

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Readiness } from '../../../src/service/http/public/readiness.ts'
+import { Readiness } from '../../../src/service/http/public/public-routes.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { createTestServer } from '../start-server.ts'

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 // @ts-expect-error: the package has no types.
 import specification from 'commonmark-spec'
 import { markdownToHtml } from '../../../src/history/html-document.ts'
-import { escapeHtml } from '../../../src/pages/html.ts'
+import { escapeHtml } from '../../../src/pages/page.ts'
 import { findCodeBlocks } from '../../../src/terminal/markdown/code-blocks.ts'
 
 interface Example {

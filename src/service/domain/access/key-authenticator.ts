@@ -1,7 +1,6 @@
 import type { Clock } from '../../../system/clock.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
-import type { Store } from '../../store/store.ts'
-import type { Database } from '../../store/tables.ts'
+import type { Database, Store } from '../../store/tables.ts'
 import { hashKey } from './keys.ts'
 import { alwaysGranted, covers, type Principal, userPermissions } from './permissions.ts'
 

@@ -11,9 +11,9 @@ import {
   prepareCompletion,
   prepareExchange,
   type RequestContext,
+  StorableStream,
 } from './chat.ts'
 import { type Exchange, storeExchange, updateReply } from './contexts.ts'
-import { StorableStream } from './storable-text.ts'
 
 /** A completion has no `context_id`. */
 type ReplyHead = { id: string; context_id?: string; created_at: string; model: string }

@@ -1,3 +1,4 @@
+import type { Listener } from '../../../contract/advice.ts'
 import { isLoopback, readBaseUrl } from '../../../contract/base-url.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { maxPemBytes, readNamedFile } from '../../../system/files/read-named-file.ts'
@@ -104,3 +105,26 @@ export function issuerOf(exposure: Exposure | undefined, listening: string): str
 
 /** The message if `issuerOf` returns undefined. */
 export const signInIsOff = 'Browser sign-in is off: the service was started without a public URL'
+
+/** The Failure for an error of `listen`. Any other error is returned as it is. */
+export function listenFailure(cause: unknown, host: string, port: number, listener: Listener): unknown {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  switch (code) {
+    case 'EADDRINUSE':
+      return new Failure('conflict', `Port ${port} on ${host} is already in use`, {
+        advice: [{ code: 'other_port', listener }],
+        cause,
+      })
+    case 'EACCES':
+      return new Failure('refused', `This user is not allowed to listen on port ${port}`, {
+        advice: [{ code: 'unprivileged_port', listener }],
+        cause,
+      })
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new Failure('config', `This machine has no address ${host}`, { cause })
+    default:
+      return cause
+  }
+}

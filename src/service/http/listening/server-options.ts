@@ -1,5 +1,5 @@
 import { type FastifyBaseLogger, type FastifyServerOptions, LogController } from 'fastify'
-import { requestIdFor } from '../request/request-id.ts'
+import { requestIdFor } from '../service-request.ts'
 import { maxHeaderSize } from '../unparsed-request.ts'
 import type { Exposure } from './exposure.ts'
 
@@ -15,7 +15,7 @@ export function serverOptions({
 }): FastifyServerOptions {
   const connections = limitConnections(requestTimeout)
   return {
-    // Fastify's request lines contain hosts and ports; record-response.ts logs each request instead.
+    // Fastify's request lines contain hosts and ports; http-request.ts logs each request instead.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request' }),
     ...(logger && { childLoggerFactory: (_, bindings) => logger.child(bindings) }),
     genReqId: ({ headers }) => requestIdFor(headers),

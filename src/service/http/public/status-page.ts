@@ -1,5 +1,4 @@
-import { html } from '../../../pages/html.ts'
-import { type HtmlPage, renderPage } from '../../../pages/page.ts'
+import { type HtmlPage, html, renderPage } from '../../../pages/page.ts'
 import { paths } from '../../oauth/metadata.ts'
 
 interface StatusPageContent {

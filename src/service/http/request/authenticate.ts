@@ -2,8 +2,19 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
 import type { KeyAuthenticator } from '../../domain/access/key-authenticator.ts'
-import { adminId, type Permission, type Principal } from '../../domain/access/permissions.ts'
-import { findTokenPrincipal } from '../../oauth/token-principal.ts'
+import { tierLimits } from '../../domain/access/keys.ts'
+import {
+  adminId,
+  covers,
+  type Permission,
+  type Principal,
+  userPermissions,
+} from '../../domain/access/permissions.ts'
+import { endedSession } from '../../oauth/browser/sign-in-sessions.ts'
+import { inSeconds } from '../../oauth/lifetimes.ts'
+import { digest } from '../../oauth/records.ts'
+import { permissionsOf, scopeNames, scopesGranting } from '../../oauth/scopes.ts'
+import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database } from '../../store/tables.ts'
 
 /** Whether a key exists only in this process. It acts as the built-in admin. */
@@ -70,3 +81,45 @@ export function authorize(principal: Principal, permission: Permission): void {
     details: { missing_permission: permission },
   })
 }
+
+/**
+ * The principal of an access token. It is read for each request, so that a token is refused as soon as its
+ * grant or session was ended. Undefined for such a token, and for an unknown or expired one.
+ */
+export async function findTokenPrincipal(
+  db: Database,
+  token: string,
+  clock: Clock,
+): Promise<Principal | undefined> {
+  const [row] = await selectToken(db, { hash: digest(token), now: inSeconds(clock) })
+  if (!row) return undefined
+  const ofUser = userPermissions(row.id, row.role, JSON.parse(row.permissions))
+  const ofToken = permissionsOf(scopeNames(String(JSON.parse(row.payload).scope ?? '')))
+  return {
+    keyId: `oauth:${row.id}`,
+    userId: row.id,
+    can: (permission) => covers(ofUser, permission) && covers(ofToken, permission),
+    denialReason: (permission) =>
+      covers(ofUser, permission)
+        ? `the sign-in did not request it; sign in again with the scope ${scopesGranting(permission).join(' or ')}`
+        : 'the signed-in user does not have it',
+    hourlyLimit: tierLimits.pro,
+    expiresAt: new Date(Number(row.expires_at) * 1000).toISOString(),
+    isRateLimited: true,
+  }
+}
+
+const selectToken = prepareQuery((db, { hash, now }: { hash: string; now: number }) =>
+  db
+    .selectFrom('oauth_records as token')
+    .innerJoin('oauth_records as grant', (join) =>
+      join.onRef('grant.id_hash', '=', 'token.grant_hash').on('grant.model', '=', 'Grant'),
+    )
+    .innerJoin('users', 'users.id', 'token.user_id')
+    .select(['token.payload', 'token.expires_at', 'users.id', 'users.role', 'users.permissions'])
+    .where('token.model', '=', 'AccessToken')
+    .where('token.id_hash', '=', hash)
+    .where('token.expires_at', '>', now)
+    .where('grant.expires_at', '>', now)
+    .where((eb) => eb.not(eb.exists(endedSession(eb, 'token.uid_hash')))),
+)

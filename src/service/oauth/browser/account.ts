@@ -6,7 +6,7 @@ import { beginAttempt, sessionSubjects } from '../attempt-throttle.ts'
 import { paths } from '../metadata.ts'
 import { accountPage, signedOutPage } from '../pages/account-page.ts'
 import { type Notice, waitNotice } from '../pages/oauth-page.ts'
-import { digestOfReference } from '../record-payload.ts'
+import { digestOfReference } from '../records.ts'
 import {
   beginSecondFactor,
   cancelSecondFactor,

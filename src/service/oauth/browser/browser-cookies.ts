@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type Provider from 'oidc-provider'
 import { sessionLifetime } from '../lifetimes.ts'
 import { paths } from '../metadata.ts'
-import { digest } from '../record-payload.ts'
+import { digest } from '../records.ts'
 import type { BrowserRequest } from './browser-request.ts'
 
 export type BrowserSession = InstanceType<Provider['Session']>

@@ -5,7 +5,7 @@ import type { HtmlPage } from '../../../pages/page.ts'
 import type { Clock } from '../../../system/clock.ts'
 import type { Database } from '../../store/tables.ts'
 import type { SecondFactorCipher } from '../second-factor-cipher.ts'
-import type { SignInRateLimit } from './sign-in-rate-limit.ts'
+import type { TokenBuckets } from '../token-buckets.ts'
 
 /** What the pages of the OAuth server share while the service runs. */
 export interface OAuthServer {
@@ -20,7 +20,7 @@ export interface OAuthServer {
   /** Signs the tokens of forms. */
   formKey: string
   /** Limits how fast sign-ins begin. */
-  startLimit: SignInRateLimit
+  startLimit: TokenBuckets
   /** Whether a program on another device may have the scope `admin`. */
   allowsDeviceAdmin: boolean
   /** Removes expired records, at most every 10 minutes. */

@@ -33,7 +33,7 @@ export async function beginSignIn(
   visit: BrowserRequest,
   returnPath: string,
 ): Promise<void> {
-  startLimit.take(visit.address)
+  startLimit.demandFor(visit.address)
   const life = 3600
   const uid = crypto.randomUUID()
   const path = `${paths.signIn}/${uid}`

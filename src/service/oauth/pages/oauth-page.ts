@@ -1,5 +1,4 @@
-import { type Html, html } from '../../../pages/html.ts'
-import { type HtmlPage, renderPage } from '../../../pages/page.ts'
+import { type Html, type HtmlPage, html, renderPage } from '../../../pages/page.ts'
 
 /** The result of the form that the person sent last. */
 export interface Notice {

@@ -1,5 +1,5 @@
-import { type Html, html } from '../../../pages/html.ts'
 import type { HtmlPage } from '../../../pages/page.ts'
+import { type Html, html } from '../../../pages/page.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
 /** The common part of the forms of a sign-in. */

@@ -4,10 +4,9 @@ import { revokeToken } from '../../domain/access/trusts.ts'
 import type { Database } from '../../store/tables.ts'
 import { toApiError } from '../../to-api-error.ts'
 import type { BrowserRequest } from '../browser/browser-request.ts'
-import { paths } from '../metadata.ts'
+import { identityGrants, paths } from '../metadata.ts'
 import type { IdentityTokenExchange } from './exchange-identity-token.ts'
-import { identityGrants } from './identity-grants.ts'
-import { OAuthError, sendJson } from './oauth-error.ts'
+import { OAuthError, sendJson } from './exchange-identity-token.ts'
 
 /** In bytes, as oidc-provider. */
 const maxBody = 56 * 1024

@@ -1,15 +1,14 @@
+import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
 import { covers, listPermissions } from '../../domain/access/permissions.ts'
 import { issueToken, type TrustRecord } from '../../domain/access/trusts.ts'
 import { type AuditContext, recordChange } from '../../domain/audit.ts'
 import type { Database } from '../../store/tables.ts'
-import { clientId } from '../metadata.ts'
+import { clientId, tokenExchange } from '../metadata.ts'
 import { scopeNames, scopes } from '../scopes.ts'
 import { TokenBuckets } from '../token-buckets.ts'
-import { tokenExchange } from './identity-grants.ts'
 import { IssuerKeys, UnreadableKeys } from './issuer-keys.ts'
-import { OAuthError } from './oauth-error.ts'
 import { RefusedIdentity, verifyIdentityToken } from './verify-identity-token.ts'
 
 /** A request of the token endpoint whose grant is an identity token. */
@@ -194,4 +193,31 @@ const shorten = (text: string) =>
 function shortenAll(value: string | string[] | undefined): string | string[] | undefined {
   if (typeof value === 'string') return shorten(value)
   return value?.slice(0, 5).map(shorten)
+}
+
+/** An error response of the token endpoint (RFC 6749 section 5.2). */
+export class OAuthError extends Error {
+  readonly status: number
+  readonly code: string
+  /** In seconds. */
+  readonly retryAfter: number | undefined
+
+  constructor(
+    status: number,
+    code: string,
+    description: string,
+    { retryAfter, cause }: { retryAfter?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(description, { cause })
+    this.status = status
+    this.code = code
+    this.retryAfter = retryAfter
+  }
+}
+
+/** Keeps headers that were set before, such as those of CORS. */
+export function sendJson(response: ServerResponse, status: number, body: object, headers = {}): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers })
+    .end(JSON.stringify(body))
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import type { Clock } from '../../../system/clock.ts'
 import { trustedConnect } from '../../../system/trusted-connect.ts'
-import { isSafeIssuerUrl } from '../../domain/access/check-trust.ts'
+import { isSafeIssuerUrl } from '../../domain/access/check-requests.ts'
 
 /** The keys of an issuer cannot be read, so its tokens cannot be checked at this time. */
 export class UnreadableKeys extends Error {}
