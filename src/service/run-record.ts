@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
@@ -31,8 +31,6 @@ export interface OtherService {
 }
 
 export interface Announcement {
-  /** The data directory of commands that do not name one. It gets a record too. */
-  defaultDirectory?: string | undefined
   /** Calls `cleanup` if the process ends before the service is closed. Returns a function that removes `cleanup`. */
   onExit?(cleanup: () => void): () => void
 }
@@ -44,92 +42,53 @@ export interface Announcement {
 export function announceRun(
   directory: string,
   details: Omit<WrittenRecord, 'pid' | 'started_at'>,
-  { defaultDirectory, onExit }: Announcement,
+  { onExit }: Announcement,
   clock: Clock,
 ): () => void {
-  const record: WrittenRecord = { ...details, pid: process.pid, started_at: isoNow(clock) }
-  const files = [writeRecord(directory, 'running', record)]
-  try {
-    if (defaultDirectory !== undefined && !isSameDirectory(directory, defaultDirectory))
-      files.push(writeRecord(defaultDirectory, 'elsewhere', record))
-  } catch {
-    // In a container or for a system user, the home directory may not be writable.
-  }
-  // The process may end before the service is closed: after EPIPE on stdout, or a second Ctrl-C.
-  const withdrawCleanup = onExit?.(() => {
-    try {
-      for (const file of files) rmSync(file, { force: true })
-    } catch {
-      // Readers of the record check that the process is alive.
-    }
-  })
-  return () => {
-    for (const file of files) rmSync(file, { force: true })
-    withdrawCleanup?.()
-  }
-}
-
-function isSameDirectory(one: string, other: string): boolean {
-  makePrivateDirectory(other)
-  return realpathSync(one) === realpathSync(other)
-}
-
-function writeRecord(directory: string, kind: string, record: WrittenRecord): string {
   // With a database on another server, nothing else has created the directory.
   makePrivateDirectory(directory)
   for (const name of listRunRecords(directory)) {
     const known = readRecord(join(directory, name))
     if (!known || !isAlive(known.pid)) rmSync(join(directory, name), { force: true, recursive: true })
   }
-  const file = join(directory, `${kind}-${process.pid}.json`)
+  const record: WrittenRecord = { ...details, pid: process.pid, started_at: isoNow(clock) }
+  const file = join(directory, `running-${process.pid}.json`)
   replaceFile(file, `${JSON.stringify(record)}\n`, { flush: false })
-  return file
+  // The process may end before the service is closed: after EPIPE on stdout, or a second Ctrl-C.
+  const withdrawCleanup = onExit?.(() => {
+    try {
+      rmSync(file, { force: true })
+    } catch {
+      // Readers of the record check that the process is alive.
+    }
+  })
+  return () => {
+    rmSync(file, { force: true })
+    withdrawCleanup?.()
+  }
 }
 
 /** The services that run on a data directory and a database. A record of a dead process does not count. */
 export async function findRunningServices(directory: string, location: string): Promise<RunRecord[]> {
-  const records = await liveRecords(
-    directory,
-    (name, record) => isInOwnDirectory(name) && isSameDatabase(record.place, location),
-  )
-  return records.map(({ url, pid, admin_url, version, started_at }) => ({
-    url,
-    pid,
-    admin_url,
-    version,
-    started_at,
-  }))
+  const records = (await liveRecords(directory)).filter(({ place }) => isSameDatabase(place, location))
+  return records.map(({ place: _, ...record }) => record)
 }
 
-/**
- * The services of this user that run on another database than `location`, if none runs on `location`.
- * @param named whether the user named the directory; then only services on this directory count
- */
-export async function findOtherServices(
-  directory: string,
-  location: string,
-  named: boolean,
-): Promise<OtherService[]> {
-  const records = await liveRecords(directory, (name) => isInOwnDirectory(name) || !named)
-  const isOther = ({ name, place: other }: { name: string; place: string }) =>
-    !isInOwnDirectory(name) || !isSameDatabase(other, location)
-  return records.every(isOther) ? records.map(({ url, place: other }) => ({ url, place: other })) : []
+/** The services on a data directory that run on another database than `location`, if none runs on `location`. */
+export async function findOtherServices(directory: string, location: string): Promise<OtherService[]> {
+  const records = await liveRecords(directory)
+  if (records.some(({ place }) => isSameDatabase(place, location))) return []
+  return records.map(({ url, place }) => ({ url, place }))
 }
 
-async function liveRecords(
-  directory: string,
-  matches: (name: string, record: WrittenRecord) => boolean,
-): Promise<(WrittenRecord & { name: string })[]> {
-  const found: (WrittenRecord & { name: string })[] = []
+async function liveRecords(directory: string): Promise<WrittenRecord[]> {
+  const found: WrittenRecord[] = []
   for (const name of listRunRecords(directory)) {
     const record = readRecord(join(directory, name))
-    if (!record || !matches(name, record) || !isAlive(record.pid)) continue
-    if (await isListening(record.url)) found.push({ ...record, name })
+    if (record && isAlive(record.pid) && (await isListening(record.url))) found.push(record)
   }
   return found
 }
-
-const isInOwnDirectory = (name: string): boolean => name.startsWith('running-')
 
 /** Each directory has one database file, so two paths in one directory are the same file, also through links and mounts. */
 const isSameDatabase = (one: string, other: string): boolean =>

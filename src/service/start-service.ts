@@ -26,10 +26,7 @@ export interface ServiceOptions extends ExposureOptions, OpenOptions {
   port?: number | undefined
   /** JSON lines on stderr, or text for `tell`. Default: `silent`. */
   log?: 'silent' | LogOptions | undefined
-  /**
-   * Writes a record into the data directory, so that commands on this machine find this service, and
-   * another one into the default data directory if that is a different one.
-   */
+  /** Writes a record into the data directory, so that commands on this machine find this service. */
   announce?: Announcement | undefined
   /** The port of `/metrics`, `/healthz`, and `/readyz`. Default: not served. */
   admin?: { port: number | undefined } | undefined

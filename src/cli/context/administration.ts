@@ -7,7 +7,6 @@ import { commandLine, databaseFlagOf } from '../command-line.ts'
 import { offlineNotices } from '../errors/hints.ts'
 import { resolvePath } from '../host.ts'
 import type { BaseContext } from './base-context.ts'
-import { defaultDataDirectory } from './embedded-service.ts'
 import { refuseOtherService } from './target.ts'
 
 /** Values of `--data` and `--database`. */
@@ -52,7 +51,7 @@ export class ServiceAdministration {
       upstream: server,
       env: host.env,
       clock: host.clock,
-      announce: { defaultDirectory: defaultDataDirectory(directories), onExit: host.onExit },
+      announce: { onExit: host.onExit },
       offlineNotice: offlineNotices.running,
     })
   }
@@ -141,10 +140,10 @@ export class ServiceAdministration {
 
 async function findOther(
   opened: Administration,
-  { data, database }: DatabaseFlags,
+  { database }: DatabaseFlags,
 ): Promise<OtherService | undefined> {
   if (database !== undefined) return undefined
-  const [other] = await opened.findOtherServices(data !== undefined)
+  const [other] = await opened.findOtherServices()
   return other
 }
 

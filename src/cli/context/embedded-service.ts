@@ -3,7 +3,6 @@ import { withValue } from '../../config/configuration-keys.ts'
 import { resolveUpstream, type UpstreamChoice, type UpstreamFlags } from '../../config/resolve-upstream.ts'
 import type { LocalModelServer } from '../../contract/upstream-address.ts'
 import type { DetectedModelServer } from '../../service/upstream/detect-model-servers.ts'
-import type { Directories } from '../../system/files/directories.ts'
 import { once } from '../../system/once.ts'
 import { offlineNotices } from '../errors/hints.ts'
 import type { BaseContext } from './base-context.ts'
@@ -79,14 +78,5 @@ export class EmbeddedService {
   async countUpstreamModels(server: NonNullable<UpstreamChoice['server']>): Promise<number> {
     const { countModels } = await import('../../service/upstream/openai-compatible.ts')
     return countModels(server, this.#base.host.clock, this.#base.signal)
-  }
-}
-
-/** @returns undefined without a home directory, which a service with `--data` does not need */
-export function defaultDataDirectory(directories: Directories): string | undefined {
-  try {
-    return directories.data
-  } catch {
-    return undefined
   }
 }

@@ -26,10 +26,7 @@ export default class ServiceStatus extends BaseCommand {
     if (flags.ready) {
       // Without a look into the database, which the service has checked.
       const { findReady } = await context.administration.openToFindService(flags)
-      return context.output.show(
-        serviceUrlView,
-        await findReady(flags.data !== undefined || flags.database !== undefined),
-      )
+      return context.output.show(serviceUrlView, await findReady())
     }
     const administration = await context.administration.openToRead(flags)
     await context.output.show(serviceStatusView, await administration.status())

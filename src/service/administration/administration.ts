@@ -80,25 +80,21 @@ function describeServices(data: DataAccess, directory: string, location: string,
       const also_running = others.map(({ url }) => url)
       return { data: directory, database: location, ...counts, running, also_running }
     },
-    /**
-     * A service that runs on this data and is ready.
-     * @param isNamed whether the user named the data; then only services on the directory count
-     * @throws Failure `unreachable` if there is none
-     */
-    async findReady(isNamed: boolean): Promise<RunningStatus> {
+    /** A service that runs on this data and is ready. @throws Failure `unreachable` if there is none */
+    async findReady(): Promise<RunningStatus> {
       const running = await findRunningServices(directory, location)
       const described = await Promise.all(running.map((run) => describeRun(run, clock)))
       const ready = described.find(({ health }) => health === 'ready')
       if (ready) return ready
       const [first] = described
       if (first) throw new Failure('unreachable', `The service at ${first.url} is not ready: ${first.health}`)
-      const [other] = await findOtherServices(directory, location, isNamed)
+      const [other] = await findOtherServices(directory, location)
       throw new Failure('unreachable', `No service runs on ${location}`, {
         advice: [other ? { code: 'check_other_service', ...other } : { code: 'start_service' }],
       })
     },
     /** See `findOtherServices`. */
-    findOtherServices: (isNamed: boolean) => findOtherServices(directory, location, isNamed),
+    findOtherServices: () => findOtherServices(directory, location),
   }
 }
 

@@ -1,7 +1,7 @@
 import { credentialExpiryHeader } from '../../contract/credential-expiry.ts'
 import type { Clock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
-import { createKeyAuthenticator, type KeyAuthenticator } from '../domain/access/key-authenticator.ts'
+import { KeyAuthenticator } from '../domain/access/key-authenticator.ts'
 import { requiredPermissions } from '../domain/access/permissions.ts'
 import { SettingsCache } from '../domain/settings-cache.ts'
 import { enforceRateLimits, limitsOf, RateLimiter } from '../limits/rate-limiter.ts'
@@ -58,7 +58,7 @@ export class RequestPipeline {
     const { store, upstream, isProcessKey, logger, clock, version, publicUrl } = options
     this.#options = options
     this.readiness = options.readiness ?? new Readiness(store.db, clock)
-    this.#keys = createKeyAuthenticator(store, clock)
+    this.#keys = new KeyAuthenticator(store, clock)
     this.#credentials = { keys: this.#keys, db: store.db, isProcessKey, clock }
     this.#limiter = new RateLimiter(
       store.openCounters((message, err) => logger?.warn({ err }, message)),

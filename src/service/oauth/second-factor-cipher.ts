@@ -31,11 +31,10 @@ export class SecondFactorCipher {
   }
 
   /**
-   * @param stored the result of `encrypt`, or a plain secret that an earlier version stored
+   * @param stored the result of `encrypt`
    * @throws ApiError `internal_error` if the encryption key is missing
    */
   decrypt(stored: string, userId: string): string {
-    if (isPlain(stored)) return stored
     const [keyId = '', text = ''] = stored.split('.')
     try {
       // Does not create a key, because an administrator may restore the missing one.
@@ -57,9 +56,6 @@ export class SecondFactorCipher {
     }
   }
 }
-
-/** Base32 (RFC 4648 section 6). */
-export const isPlain = (stored: string): boolean => /^[A-Z2-7]+$/.test(stored)
 
 function readKey(file: string, createIfMissing: boolean): { key: Buffer; id: string } {
   let text: string

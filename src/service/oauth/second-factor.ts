@@ -4,7 +4,7 @@ import { renderSVG } from 'uqr'
 import { isoNow } from '../../system/clock.ts'
 import { type AuditContext, recordChange } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
-import { isPlain, type SecondFactorCipher } from './second-factor-cipher.ts'
+import type { SecondFactorCipher } from './second-factor-cipher.ts'
 
 /** RFC 6238 with the defaults of all authenticator apps: SHA-1, six digits, 30 s. */
 const period = 30
@@ -88,7 +88,7 @@ export async function consumeCode(
   const step = Math.floor(now / 1000 / period) + delta
   const taken = await db
     .updateTable('second_factors')
-    .set({ last_step: step, ...(isPlain(row.secret) && { secret: cipher.encrypt(secret, userId) }) })
+    .set({ last_step: step })
     .where('user_id', '=', userId)
     .where((eb) => eb.or([eb('last_step', 'is', null), eb('last_step', '<', step)]))
     .executeTakeFirst()

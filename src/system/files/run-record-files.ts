@@ -1,10 +1,7 @@
 import { readdirSync } from 'node:fs'
 
-/**
- * One file for each process, so that two services on one directory do not hide each other. In the
- * user's default data directory, `elsewhere-…` is the record of a service on another directory.
- */
-const recordName = /^(running|elsewhere)-\d+\.json$/
+/** One file for each process, so that two services on one directory do not hide each other. */
+const recordName = /^running-\d+\.json$/
 
 /** The names of the records of running services in a data directory (service/run-record.ts). */
 export function listRunRecords(directory: string): string[] {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createKeyAuthenticator } from '../../../src/service/domain/access/key-authenticator.ts'
+import { KeyAuthenticator } from '../../../src/service/domain/access/key-authenticator.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Store } from '../../../src/service/store/tables.ts'
 import { systemClock } from '../../../src/system/clock.ts'
@@ -29,12 +29,12 @@ onEachTransport('callers of the embedded service', (_, engine) => {
   it('are cached as long as the database reports no change', () =>
     withStores(async (store, other) => {
       const { key } = await plantKey(store.db)
-      const callers = createKeyAuthenticator({ ...store, generation: () => 1 }, systemClock)
+      const callers = new KeyAuthenticator({ ...store, generation: () => 1 }, systemClock)
       const caller = await callers.find(key)
       expect(caller).to.include({ userId: 'usr_admin', hourlyLimit: null, isRateLimited: true })
       await other.db.updateTable('api_keys').set(revoked).execute()
       expect(await callers.find(key)).to.equal(caller)
-      expect(await createKeyAuthenticator(store, systemClock).find(key)).to.equal(undefined)
+      expect(await new KeyAuthenticator(store, systemClock).find(key)).to.equal(undefined)
       await callers.close()
     }))
 
@@ -44,7 +44,7 @@ onEachTransport('callers of the embedded service', (_, engine) => {
         const { db } = which === 'this' ? store : other
         const user = await plantUser(store.db)
         const { key } = await plantKey(store.db, { user_id: user.id })
-        const callers = createKeyAuthenticator(store, systemClock)
+        const callers = new KeyAuthenticator(store, systemClock)
         const may = async (permission: string) => (await callers.find(key))?.can(permission)
         expect(await may('read:users')).to.equal(false)
         await db.updateTable('users').set({ role: 'editor' }).where('id', '=', user.id).execute()
@@ -71,7 +71,7 @@ onEachTransport('callers of the embedded service', (_, engine) => {
     withStores(async (store) => {
       const { key } = await plantKey(store.db, { expires_at: '2026-06-01T00:00:00.000Z' })
       const clock = new SteppedClock(undefined, Date.parse('2026-05-31T23:59:59.999Z'))
-      const callers = createKeyAuthenticator({ ...store, generation: () => 1 }, clock)
+      const callers = new KeyAuthenticator({ ...store, generation: () => 1 }, clock)
       expect(await callers.find(key)).to.include({ userId: 'usr_admin' })
       clock.pass(1)
       expect(await callers.find(key)).to.equal(undefined)
@@ -82,7 +82,7 @@ onEachTransport('callers of the embedded service', (_, engine) => {
     withStores(async (store, other) => {
       const { id, key } = await plantKey(store.db)
       const clock = new SteppedClock(undefined, Date.parse('2026-05-31T12:00:00.000Z'))
-      const callers = createKeyAuthenticator(store, clock)
+      const callers = new KeyAuthenticator(store, clock)
       const use = async () => {
         await Promise.all([callers.find(key), callers.find(key)])
         await callers.close()
@@ -108,7 +108,7 @@ onEachTransport('callers of the embedded service', (_, engine) => {
           planted.push(await plantKey(transaction, { last_used_at: '2999-01-01T00:00:00.000Z' }))
         return planted
       })
-      const callers = createKeyAuthenticator({ ...store, generation: () => 1 }, systemClock)
+      const callers = new KeyAuthenticator({ ...store, generation: () => 1 }, systemClock)
       for (const round of [1, 2]) {
         for (const { id, key } of keys) {
           expect(await callers.find(key), `${round}`).to.include({ keyId: id })

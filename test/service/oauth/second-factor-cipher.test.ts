@@ -62,11 +62,4 @@ describe('the cipher of second factors', () => {
       expect(new SecondFactorCipher(directory).decrypt(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
       expect(readFileSync(join(directory, 'second-factor.key'), 'utf8')).to.equal(key)
     }))
-
-  it('reads the plain secrets of an earlier version', () =>
-    withDirectory((directory) => {
-      expect(new SecondFactorCipher(directory).decrypt('JBSWY3DPEHPK3PXP', 'usr_a')).to.equal(
-        'JBSWY3DPEHPK3PXP',
-      )
-    }))
 })

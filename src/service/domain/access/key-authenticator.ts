@@ -4,14 +4,6 @@ import type { Database, Store } from '../../store/tables.ts'
 import { hashKey } from './keys.ts'
 import { alwaysGranted, covers, type Principal, userPermissions } from './permissions.ts'
 
-/** Finds the principals of API keys in the database, in their current state. */
-export interface KeyAuthenticator {
-  /** @returns undefined for an unknown, revoked, or expired key; at once for a key that is cached */
-  find(key: string): Principal | undefined | Promise<Principal | undefined>
-  /** Waits until the last use of each key is written. */
-  close(): Promise<void>
-}
-
 interface CachedKey {
   principal: Principal
   /** Unix ms; Infinity for never. */
@@ -46,55 +38,61 @@ const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
     .where('api_keys.revoked_at', 'is', null),
 )
 
-/**
- * Caches the principals of keys until a change in the database could affect them.
- */
-export function createKeyAuthenticator(store: Store, clock: Clock): KeyAuthenticator {
+/** Finds the principals of API keys. Caches them until a change in the database could affect them. */
+export class KeyAuthenticator {
+  readonly #store: Store
+  readonly #clock: Clock
   // By the key itself, because a digest costs more than everything else. A map compares hashes with a random
   // seed first, so the time of a comparison reveals nothing about a key.
-  const cached = new Map<string, CachedKey>()
-  /** When this process last wrote the use of a key, by its id. The write itself clears `cached`. */
-  const usageRecorded = new Map<string, number>()
-  const writing = new Set<Promise<void>>()
-  let generation = Number.NaN
+  readonly #cached = new Map<string, CachedKey>()
+  /** When this process last wrote the use of a key, by its id. The write itself clears `#cached`. */
+  readonly #usageRecorded = new Map<string, number>()
+  readonly #writing = new Set<Promise<void>>()
+  #generation = Number.NaN
 
-  async function findStored(key: string, current: number): Promise<Principal | undefined> {
-    const found = await readKey(store.db, hashKey(key))
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** @returns undefined for an unknown, revoked, or expired key; at once for a key that is cached */
+  find(key: string): Principal | undefined | Promise<Principal | undefined> {
+    const current = this.#store.generation()
+    if (current !== this.#generation) {
+      this.#cached.clear()
+      this.#generation = current
+    }
+    const known = this.#cached.get(key)
+    return known ? this.#use(known) : this.#findStored(key, current)
+  }
+
+  /** Waits until the last use of each key is written. */
+  async close(): Promise<void> {
+    await Promise.all(this.#writing)
+  }
+
+  async #findStored(key: string, current: number): Promise<Principal | undefined> {
+    const found = await readKey(this.#store.db, hashKey(key))
     if (!found) return undefined
     // The row may be older than a change that was made in the meantime.
-    if (store.generation() === current && generation === current) {
-      if (cached.size >= maxCachedKeys) cached.clear()
-      cached.set(key, found)
+    if (this.#store.generation() === current && this.#generation === current) {
+      if (this.#cached.size >= maxCachedKeys) this.#cached.clear()
+      this.#cached.set(key, found)
     }
-    return use(found)
+    return this.#use(found)
   }
 
-  function use({ principal, expiresAt, usedAt }: CachedKey): Principal | undefined {
-    const time = clock.now()
+  #use({ principal, expiresAt, usedAt }: CachedKey): Principal | undefined {
+    const time = this.#clock.now()
     if (expiresAt <= time) return undefined
     const { keyId } = principal
-    if (time - Math.max(usedAt, usageRecorded.get(keyId) ?? 0) >= usageInterval) {
-      if (usageRecorded.size >= maxCachedKeys) usageRecorded.clear()
-      usageRecorded.set(keyId, time)
-      const written = recordUsage(store.db, keyId, time).finally(() => writing.delete(written))
-      writing.add(written)
+    if (time - Math.max(usedAt, this.#usageRecorded.get(keyId) ?? 0) >= usageInterval) {
+      if (this.#usageRecorded.size >= maxCachedKeys) this.#usageRecorded.clear()
+      this.#usageRecorded.set(keyId, time)
+      const written = recordUsage(this.#store.db, keyId, time).finally(() => this.#writing.delete(written))
+      this.#writing.add(written)
     }
     return principal
-  }
-
-  return {
-    find(key) {
-      const current = store.generation()
-      if (current !== generation) {
-        cached.clear()
-        generation = current
-      }
-      const known = cached.get(key)
-      return known ? use(known) : findStored(key, current)
-    },
-    async close() {
-      await Promise.all(writing)
-    },
   }
 }
 

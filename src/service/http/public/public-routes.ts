@@ -65,8 +65,6 @@ const publicRoutes: ReadonlyMap<string, PublicRoute> = new Map([
 /** Undefined for a path that requires a key, or is unknown. */
 export const findPublicRoute = (path: string): PublicRoute | undefined => publicRoutes.get(path)
 
-/** How long, in ms, the database may take to respond. */
-const databaseTimeout = 2_000
 /** How long, in ms, a result is reused: requests without a key must not cause work. */
 const maxAge = 500
 
@@ -104,21 +102,11 @@ export class Readiness {
   }
 }
 
-async function checkDatabase(db: Database): Promise<ApiError | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<ApiError>((resolve) => {
-    const apiError = new ApiError('storage_busy', 'The database does not respond')
-    timer = setTimeout(resolve, databaseTimeout, apiError)
-  })
-  const asked = db
+function checkDatabase(db: Database): Promise<ApiError | undefined> {
+  return db
     .selectFrom('migrations')
     .select(({ fn }) => fn.max('number').as('newest'))
     .executeTakeFirst()
     .then((row) => requireKnownSchema(row?.newest ?? 0))
     .then(() => undefined, toApiError)
-  try {
-    return await Promise.race([asked, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

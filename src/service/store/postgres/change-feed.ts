@@ -77,20 +77,10 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
 /** The channel of the notifications. */
 const channel = 'chatctl'
 
-/** Must change with the SQL below, so that older triggers are replaced. */
-const trigger = 'chatctl_changed_1'
+const trigger = 'chatctl_changed'
 
 /** The tables of `Store.generation`. */
 const watched = ['settings', 'api_configuration', 'api_keys', 'users']
-
-/** Counts the triggers of this version; `allTriggers` if all exist. */
-export const countTriggers = `
-select count(*) as n from pg_trigger t
-  join pg_class c on c.oid = t.tgrelid
-  join pg_namespace s on s.oid = c.relnamespace
-where s.nspname = current_schema() and t.tgname in ('${trigger}', '${trigger}_row') and not t.tgisinternal`
-
-export const allTriggers = 2 * watched.length
 
 /**
  * Notifies all processes of a change by any client, also by psql. The last use of a key does not count as

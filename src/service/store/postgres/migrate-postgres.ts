@@ -7,7 +7,7 @@ import {
   refuseNewerSchema,
   type SqlWords,
 } from '../migrations.ts'
-import { allTriggers, countTriggers, createTriggers } from './change-feed.ts'
+import { createTriggers } from './change-feed.ts'
 
 /** "chat" in ASCII: the advisory lock of processes that migrate a database. */
 const migrationLock = 0x63_68_61_74
@@ -40,17 +40,12 @@ export async function migratePostgres(
         const done = await schemaVersion(client, location, wanted)
         if (done >= number) return
         if (done === 0) await client.query(createMigrationsTable(words))
-        await client.query(statements(words))
+        await client.query(statements(words) + createTriggers)
         const entry = `insert into migrations (number, name, applied_at) values ($1, $2, ${words.now})`
         await client.query(entry, [number, name])
         created ||= done === 0
       })
     }
-  }
-  if (!(await hasTriggers(client))) {
-    await underLock(client, async () => {
-      if (!(await hasTriggers(client))) await client.query(createTriggers)
-    })
   }
   return created
 }
@@ -102,11 +97,6 @@ select current_schema() as schema, current_setting('server_encoding') as encodin
   (select count(*) from ours join pg_attribute a on a.attrelid = ours.oid
     where ours.relname = 'migrations' and a.attname in ('number', 'name', 'applied_at')
   ) as columns`
-
-async function hasTriggers(client: ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ n: number }>(countTriggers)
-  return rows[0]?.n === allTriggers
-}
 
 async function underLock(client: ClientBase, work: () => Promise<void>): Promise<void> {
   await client.query('begin')
