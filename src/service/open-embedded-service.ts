@@ -2,7 +2,13 @@ import type { Readable } from 'node:stream'
 import { serviceStopping } from './api-error.ts'
 import { generateKey } from './domain/access/keys.ts'
 import { InProcessRequest, type ProcessRequest } from './http/in-process-request.ts'
-import { abortGrace, defaultDrain, type OpenOptions, openService } from './open-service.ts'
+import {
+  abortGrace,
+  defaultDrain,
+  type OpenedService,
+  type OpenOptions,
+  openService,
+} from './open-service.ts'
 
 /** A response whose body has not been read. */
 interface ProcessResponse {
@@ -16,43 +22,64 @@ interface ProcessResponse {
   cancel(): void
 }
 
-/** The service without a server: only this process can send requests. */
-export interface EmbeddedService {
-  dataDir: string
-  /** This call created the data. */
-  created: boolean
-  /** An API key that exists only in this process and acts as the built-in admin. */
-  key: string
-  /** Responds as over HTTP. @param signal aborted when nobody waits for the response any more */
-  request(request: ProcessRequest, signal: AbortSignal): Promise<ProcessResponse>
-  /** Lets the requests in progress end, and closes the database. */
-  close(): Promise<void>
-}
-
 /**
  * Opens the service for the requests of this process. It does not listen, and has no OAuth server.
  * @throws Failure as `openService`
  */
 export async function openEmbeddedService(options: OpenOptions): Promise<EmbeddedService> {
   const key = generateKey()
-  const service = await openService(options, { isProcessKey: (given) => given === key })
-  const { dataDir, store, pipeline } = service
-  const requests = new Set<InProcessRequest>()
-  const inProgress = new Set<Promise<unknown>>()
-  const follow = (work: Promise<unknown>) => {
-    inProgress.add(work)
-    const forget = () => inProgress.delete(work)
-    work.then(forget, forget)
+  return new EmbeddedService(await openService(options, { isProcessKey: (given) => given === key }), key)
+}
+
+/** The service without a server: only this process can send requests. */
+export class EmbeddedService {
+  readonly dataDir: string
+  /** This call created the data. */
+  readonly created: boolean
+  /** An API key that exists only in this process and acts as the built-in admin. */
+  readonly key: string
+  readonly #service: OpenedService
+  readonly #requests = new Set<InProcessRequest>()
+  readonly #inProgress = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
+
+  constructor(service: OpenedService, key: string) {
+    this.dataDir = service.dataDir
+    this.created = service.store.created
+    this.key = key
+    this.#service = service
   }
 
-  const respond = async (request: InProcessRequest): Promise<ProcessResponse> => {
-    const { status, headers, body } = await pipeline.respond(request)
+  /** Responds as over HTTP. @param signal aborted when nobody waits for the response any more */
+  request = (given: ProcessRequest, signal: AbortSignal): Promise<ProcessResponse> => {
+    const request = new InProcessRequest(given)
+    const leave = () => request.end(false)
+    this.#requests.add(request)
+    request.onOver(() => {
+      signal.removeEventListener('abort', leave)
+      this.#requests.delete(request)
+    })
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave, { once: true })
+    const work = this.#respond(request)
+    this.#follow(work)
+    return work
+  }
+
+  /** Lets the requests in progress end, and closes the database. */
+  close = (): Promise<void> => {
+    this.#closing ??= this.#shutDown()
+    return this.#closing
+  }
+
+  async #respond(request: InProcessRequest): Promise<ProcessResponse> {
+    const { status, headers, body } = await this.#service.pipeline.respond(request)
     const head = { status, statusText: reasonOf(status), headers }
     if (body !== undefined && typeof body !== 'string') {
-      follow(new Promise((resolve) => body.once('close', resolve)))
+      this.#follow(new Promise((resolve) => body.once('close', resolve)))
       return { ...head, ...readEvents(body, request) }
     }
-    if (body !== undefined) head.headers['content-length'] ??= String(Buffer.byteLength(body))
+    if (body !== undefined) headers['content-length'] ??= String(Buffer.byteLength(body))
     request.end(true)
     let rest = body && request.method !== 'HEAD' ? Buffer.from(body) : undefined
     const read = async () => {
@@ -63,42 +90,24 @@ export async function openEmbeddedService(options: OpenOptions): Promise<Embedde
     return { ...head, read, cancel: () => {} }
   }
 
-  let closing: Promise<void> | undefined
-  const shutDown = async () => {
-    pipeline.readiness.stop()
-    const abort = setTimeout(() => service.abort(serviceStopping()), defaultDrain)
-    const drop = setTimeout(() => {
-      for (const request of requests) request.end(false)
-    }, defaultDrain + abortGrace)
-    while (inProgress.size > 0) await Promise.allSettled(inProgress)
-    clearTimeout(abort)
-    clearTimeout(drop)
-    await pipeline.close()
-    await service.close()
+  #follow(work: Promise<unknown>): void {
+    this.#inProgress.add(work)
+    const forget = () => this.#inProgress.delete(work)
+    work.then(forget, forget)
   }
 
-  return {
-    dataDir,
-    created: store.created,
-    key,
-    request(given, signal) {
-      const request = new InProcessRequest(given)
-      const leave = () => request.end(false)
-      requests.add(request)
-      request.onOver(() => {
-        signal.removeEventListener('abort', leave)
-        requests.delete(request)
-      })
-      if (signal.aborted) leave()
-      else signal.addEventListener('abort', leave, { once: true })
-      const work = respond(request)
-      follow(work)
-      return work
-    },
-    close() {
-      closing ??= shutDown()
-      return closing
-    },
+  async #shutDown(): Promise<void> {
+    const { pipeline, abort, close } = this.#service
+    pipeline.readiness.stop()
+    const end = setTimeout(() => abort(serviceStopping()), defaultDrain)
+    const drop = setTimeout(() => {
+      for (const request of this.#requests) request.end(false)
+    }, defaultDrain + abortGrace)
+    while (this.#inProgress.size > 0) await Promise.allSettled(this.#inProgress)
+    clearTimeout(end)
+    clearTimeout(drop)
+    await pipeline.close()
+    await close()
   }
 }
 

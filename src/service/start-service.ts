@@ -1,12 +1,13 @@
 import type { Server } from 'node:https'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { systemClock } from '../system/clock.ts'
+import { type Clock, systemClock } from '../system/clock.ts'
 import { serviceStopping } from './api-error.ts'
 import { generateKey } from './domain/access/keys.ts'
 import { loadArgon2 } from './domain/access/passwords.ts'
 import type { AdminServer } from './http/admin-server.ts'
 import type { LogOptions } from './http/create-logger.ts'
 import {
+  type Exposure,
   type ExposureOptions,
   issuerOf,
   listenFailure,
@@ -14,7 +15,14 @@ import {
   readExposure,
   signInIsOff,
 } from './http/listening/exposure.ts'
-import { abortGrace, defaultDrain, type OpenOptions, openService } from './open-service.ts'
+import type { Metrics } from './metrics/create-metrics.ts'
+import {
+  abortGrace,
+  defaultDrain,
+  type OpenedService,
+  type OpenOptions,
+  openService,
+} from './open-service.ts'
 import { type Announcement, announceRun } from './run-record.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -64,7 +72,7 @@ export interface RunningService {
  * `refused` for an upstream, a certificate, or an address that cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { host = '127.0.0.1', port = 0, log = 'silent', announce, drain = defaultDrain, version } = options
+  const { host = '127.0.0.1', port = 0, log = 'silent', drain = defaultDrain, version } = options
   const { clock = systemClock } = options
   const exposure = readExposure(host, options)
   const metrics = options.admin && (await import('./metrics/create-metrics.ts')).createMetrics(version ?? '')
@@ -81,41 +89,52 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     return key
   }
   const service = await openService(options, { isProcessKey, logger, metrics, version, publicUrl })
+  try {
+    const running = await serve(service, { options, host, port, drain, exposure, metrics, logger, clock })
+    return { ...running, createProcessKey }
+  } catch (error) {
+    await service.close()
+    throw storageFailure(error, service.dataDir, service.store.location)
+  }
+}
+
+interface ServeParts {
+  options: ServiceOptions
+  host: string
+  port: number
+  drain: number
+  exposure: Exposure
+  metrics: Metrics | undefined
+  logger: FastifyBaseLogger | undefined
+  clock: Clock
+}
+
+/** Listens with a service that is open. */
+async function serve(
+  service: OpenedService,
+  { options, host, port, drain, exposure, metrics, logger, clock }: ServeParts,
+): Promise<Omit<RunningService, 'createProcessKey'>> {
   const { dataDir, store, pipeline } = service
   const { readiness } = pipeline
-  let listening: FastifyInstance | undefined
+  const { announce, version, allowsDeviceAdmin } = options
+  const { createServer } = await import('./http/create-server.ts')
+  const served = { pipeline, store, dataDir, logger, exposure, metrics, clock, allowsDeviceAdmin }
+  const server = createServer(served)
+  const url = await listen(server, host, port)
   let admin: AdminServer | undefined
   try {
-    const { createServer } = await import('./http/create-server.ts')
-    const { allowsDeviceAdmin } = options
-    const served = { pipeline, store, dataDir, logger, exposure, metrics, clock, allowsDeviceAdmin }
-    const server = createServer(served)
-    const url = await listen(server, host, port)
-    listening = server
     if (metrics) {
       const { startAdminServer } = await import('./http/admin-server.ts')
       admin = await startAdminServer({ metrics, readiness }, options.admin?.port, url)
     }
-    const adminUrl = admin?.url
-    const { location } = store
-    const details = {
-      url,
-      admin_url: adminUrl ?? null,
-      version: version ?? null,
-      place: location,
-    }
+    const { location: place } = store
+    const details = { url, admin_url: admin?.url ?? null, version: version ?? null, place }
     const withdraw = announce && announceRun(dataDir, details, announce, clock)
     if (issuerOf(exposure, url) === undefined) logger?.warn(signInIsOff)
-    logger?.info(
-      { url, public_url: publicUrl, admin: adminUrl, data: dataDir, database: location },
-      'listening',
-    )
+    const { publicUrl } = exposure
+    const adminUrl = admin?.url
+    logger?.info({ url, public_url: publicUrl, admin: adminUrl, data: dataDir, database: place }, 'listening')
 
-    let closing: Promise<void> | undefined
-    const close = (notice = 0) => {
-      closing ??= shutDown(notice)
-      return closing
-    }
     const shutDown = async (notice: number) => {
       readiness.stop()
       if (notice > 0) await clock.sleep(notice)
@@ -125,13 +144,17 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       await service.close()
       logger?.info('closed')
     }
+    let closing: Promise<void> | undefined
+    const close = (notice = 0) => {
+      closing ??= shutDown(notice)
+      return closing
+    }
     const reload = () => reloadFiles(options.tls, service.upstream, server.server, logger)
-    return { url, publicUrl, adminUrl, dataDir, created: store.created, createProcessKey, reload, close }
+    return { url, publicUrl, adminUrl, dataDir, created: store.created, reload, close }
   } catch (error) {
-    await listening?.close()
+    await server.close()
     await admin?.close()
-    await service.close()
-    throw storageFailure(error, dataDir, store.location)
+    throw error
   }
 }
 

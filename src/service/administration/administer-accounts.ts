@@ -1,7 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { ApiError } from '../api-error.ts'
 import { hashPassword, passwordLength } from '../domain/access/passwords.ts'
-import { recordChange } from '../domain/audit.ts'
+import { type AuditContext, recordChange } from '../domain/audit.ts'
 import { insertUser, lockUser, storePassword } from '../domain/users.ts'
 import { validate } from '../http/request/validate.ts'
 import { clearFailures } from '../oauth/attempt-throttle.ts'
@@ -26,25 +26,12 @@ interface Account {
 
 const accountFields = ['id', 'email', 'name', 'role', 'created_at'] as const
 
-/** Manages accounts and their sign-in sessions on the machine of the service. */
+/** Manages accounts on the machine of the service. */
 export function administerAccounts(data: DataAccess) {
   const { clock, by } = data
   const noUser = (user: string) => (): never => {
     throw new Failure('not_found', `User "${user}" not found: the service has no data yet`)
   }
-  const noSession = (id: string) => (): never => {
-    throw new Failure('not_found', `No session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
-  }
-  const addAdmin =
-    ({ email, name }: { email: string; name: string }, hash: string | null) =>
-    async (db: Database): Promise<Account> => {
-      const person = await findUser(db, email)
-      if (person) throw emailTaken(email, person)
-      const as = { role: 'admin', action: 'admin.create' } as const
-      const { id } = await insertUser(db, { email, name, password_hash: hash }, by, as)
-      return readAccount(db, String(id))
-    }
-
   return {
     /**
      * The administrator that would be created.
@@ -52,13 +39,14 @@ export function administerAccounts(data: DataAccess) {
      */
     async checkAdmin(wanted: { email: string; name: string }): Promise<Account> {
       checkUser({ ...wanted, password: 'x'.repeat(passwordLength.min) })
-      return data.rehearse(addAdmin(wanted, null))
+      return data.rehearse((db) => insertAdmin(db, wanted, null, by))
     },
     /** Creates the database if there is none yet. @throws as `checkAdmin`, `refused` for the password */
     async createAdmin(wanted: { email: string; name: string; password: string }): Promise<Account> {
       checkUser(wanted)
       try {
-        return await data.create(addAdmin(wanted, await hashPassword(wanted.password)))
+        const hash = await hashPassword(wanted.password)
+        return await data.create((db) => insertAdmin(db, wanted, hash, by))
       } catch (error) {
         throw isUniqueViolation((error as Error).cause) ? emailTaken(wanted.email) : error
       }
@@ -93,7 +81,32 @@ export function administerAccounts(data: DataAccess) {
         return readAccount(db, id)
       }, noUser(user))
     },
-    /** The current sign-in sessions, oldest first. */
+  }
+}
+
+async function insertAdmin(
+  db: Database,
+  { email, name }: { email: string; name: string },
+  hash: string | null,
+  by: AuditContext,
+): Promise<Account> {
+  const person = await findUser(db, email)
+  if (person) throw emailTaken(email, person)
+  const as = { role: 'admin', action: 'admin.create' } as const
+  const { id } = await insertUser(db, { email, name, password_hash: hash }, by, as)
+  return readAccount(db, String(id))
+}
+
+/** Manages sign-in sessions on the machine of the service. */
+export function administerSessions(data: DataAccess) {
+  const { clock, by } = data
+  const none = (id: string) => (): never => {
+    throw new Failure('not_found', `No session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
+  }
+  const require = async (db: Database, id: string) =>
+    (await listSessions(db, clock)).find((known) => known.id === id) ?? none(id)()
+  return {
+    /** The current sessions, oldest first. */
     listSessions: (): Promise<SignInSession[]> =>
       data.read(
         async (db) => (await listSessions(db, clock)).map(withoutHash),
@@ -101,11 +114,11 @@ export function administerAccounts(data: DataAccess) {
       ),
     /** @throws Failure `not_found` */
     findSession: (id: string): Promise<SignInSession> =>
-      data.read(async (db) => withoutHash(await requireSession(db, id)), noSession(id)),
+      data.read(async (db) => withoutHash(await require(db, id)), none(id)),
     /** A running service refuses the session from the next request on. @throws Failure `not_found` */
     revokeSession: (id: string): Promise<SignInSession> =>
       data.change(async (db) => {
-        const session = await requireSession(db, id)
+        const session = await require(db, id)
         const { kind, scope, created_at } = session
         await endSessions(db, clock, [session])
         await recordChange(db, by, {
@@ -115,11 +128,7 @@ export function administerAccounts(data: DataAccess) {
           after: null,
         })
         return withoutHash(session)
-      }, noSession(id)),
-  }
-
-  async function requireSession(db: Database, id: string) {
-    return (await listSessions(db, clock)).find((known) => known.id === id) ?? noSession(id)()
+      }, none(id)),
   }
 }
 

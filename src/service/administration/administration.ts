@@ -5,7 +5,7 @@ import { findOtherServices, findRunningServices, type RunRecord } from '../run-r
 import { type DataLocation, describeDatabase } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
 import type { Database } from '../store/tables.ts'
-import { administerAccounts } from './administer-accounts.ts'
+import { administerAccounts, administerSessions } from './administer-accounts.ts'
 import { administerKeys } from './administer-keys.ts'
 import { administerTrusts } from './administer-trusts.ts'
 import { DataAccess } from './data-access.ts'
@@ -54,6 +54,7 @@ export async function openAdministration(given: DataLocation, clock: Clock = sys
   return {
     ...administerKeys(data),
     ...administerAccounts(data),
+    ...administerSessions(data),
     ...administerTrusts(data),
     ...readAuditLog(data),
     ...administerBackups(given, directory, location, clock),

@@ -55,25 +55,12 @@ declare module 'fastify' {
 export function createServer(options: ServerOptions): FastifyInstance {
   const { pipeline, logger, metrics, exposure, clock = systemClock } = options
   const { requestTimeout = 60_000, stallTimeout = 60_000 } = options
+  const { readiness } = pipeline
   const records = { metrics, logsAddresses: exposure?.logsAddresses === true, clock }
   const open = (request: FastifyRequest, reply: FastifyReply) => {
     const opened = new HttpRequest(request, reply)
     if (metrics || logger) recordResponse(request, reply, opened, records)
     return opened
-  }
-  // A proxy must not send another request on a connection that is about to close.
-  const announceClose = (reply: FastifyReply) => {
-    if (pipeline.readiness.isStopping) reply.header('connection', 'close')
-  }
-  const send = (reply: FastifyReply, { status, headers, body }: ServiceResponse): FastifyReply => {
-    announceClose(reply)
-    return reply.code(status).headers(headers).send(body)
-  }
-  // Fastify's reply has several steps, none of which a text needs.
-  const sendText = (reply: FastifyReply, { status, headers }: ServiceResponse, text: string) => {
-    headers['content-length'] = String(Buffer.byteLength(text))
-    if (pipeline.readiness.isStopping) headers['connection'] = 'close'
-    reply.raw.writeHead(status, headers).end(text)
   }
   const turns = new RequestTurns()
   const answer = (fastifyRequest: FastifyRequest, reply: FastifyReply) => {
@@ -82,8 +69,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       const response = await pipeline.respond(request)
       turns.remember(request)
       try {
-        if (typeof response.body === 'string') sendText(reply, response, response.body)
-        else send(reply, response)
+        send(reply, response, readiness.isStopping)
       } catch (error) {
         reply.send(error)
       }
@@ -103,7 +89,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   // The pipeline and the OAuth server read bodies themselves.
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', (_request, _payload, done) => done(null))
-  server.setErrorHandler((error, request, reply) => send(reply, pipeline.fail(error, {}, request.log)))
+  const fail = (error: unknown, { log }: FastifyRequest, reply: FastifyReply) =>
+    send(reply, pipeline.fail(error, {}, log), readiness.isStopping)
+  server.setErrorHandler(fail)
   watchConnections(server, stallTimeout)
 
   // Not in the handler: Fastify would check the content type first.
@@ -111,20 +99,37 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.route({ method, url: '*', onRequest: answer, handler: () => {} })
   // For methods that Fastify does not know.
   server.setNotFoundHandler(answer)
+  const begin = async (raw: FastifyRequest, reply: FastifyReply) => {
+    const opened = open(raw, reply)
+    await new Promise<void>((start) => turns.wait(opened, start))
+    return opened
+  }
   server.register(async (scope) => {
-    scope.addHook('onRequest', async (request, reply) => {
-      const opened = open(request, reply)
-      await new Promise<void>((start) => turns.wait(opened, start))
-      const headers = {}
-      const preflight = await pipeline.begin(opened, headers)
-      reply.headers(headers)
-      // The OAuth server does not call `send`.
-      announceClose(reply)
-      return preflight && send(reply, preflight)
-    })
+    scope.addHook('onRequest', async (raw, reply) => beginOAuth(await begin(raw, reply), reply, pipeline))
     serveOAuth(scope, () => loadOAuth(server, options, clock))
   })
   return server
+}
+
+/** What the pipeline does first for each request. The OAuth server does the rest. */
+async function beginOAuth(request: HttpRequest, reply: FastifyReply, pipeline: RequestPipeline) {
+  const headers = {}
+  const { isStopping } = pipeline.readiness
+  const preflight = await pipeline.begin(request, headers)
+  reply.headers(headers)
+  // The OAuth server does not call `send`.
+  if (isStopping) reply.header('connection', 'close')
+  if (preflight) send(reply, preflight, isStopping)
+  return preflight && reply
+}
+
+/** @param isStopping a proxy must not send another request on a connection that is about to close */
+function send(reply: FastifyReply, { status, headers, body }: ServiceResponse, isStopping: boolean): void {
+  if (isStopping) headers['connection'] = 'close'
+  if (typeof body !== 'string') return void reply.code(status).headers(headers).send(body)
+  // Fastify's reply has several steps, none of which a text needs.
+  headers['content-length'] = String(Buffer.byteLength(body))
+  reply.raw.writeHead(status, headers).end(body)
 }
 
 /** RFC 6797: for browsers, and only with TLS of the service. A proxy that terminates TLS sends its own header. */

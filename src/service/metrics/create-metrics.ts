@@ -44,14 +44,48 @@ export function createMetrics(version: string) {
     registers,
   }).set({ version }, 1)
 
-  let inFlight = 0
-  new Gauge({
+  const http = createHttpMetrics(registers)
+  const { upstream, firstPiece, tokens } = createUpstreamMetrics(registers)
+  const countRequest = ({ endpoint, method, status }: Omit<RequestEnd, 'seconds'>) =>
+    http.requests.inc({
+      endpoint,
+      method: methods.has(method) ? method : 'other',
+      status: status === 0 ? 'aborted' : `${Math.floor(status / 100)}xx`,
+    })
+
+  return {
+    beginRequest() {
+      http.inFlight.inc()
+    },
+    endRequest(end: RequestEnd) {
+      http.inFlight.dec()
+      countRequest(end)
+      http.seconds.observe({ endpoint: end.endpoint }, end.seconds)
+    },
+    /** Bytes that are not a request. */
+    countUnparsed: () => countRequest({ endpoint: 'unparsed', method: 'other', status: 400 }),
+    /** An error response, or a stream that ended in an error event, by its `error.code`. */
+    countError: (code: string) => http.refusals.inc({ code }),
+    /** The limiter admitted a request, or refused it because of the window that is used up. */
+    countLimiterDecision: (outcome: 'admitted' | 'hour' | 'minute') => http.limited.inc({ outcome }),
+    observeUpstream: (operation: UpstreamOperation, outcome: UpstreamOutcome, took: number) =>
+      upstream.observe({ operation, outcome }, took),
+    observeFirstPart: (took: number) => firstPiece.observe(took),
+    /** As the model server counts them. */
+    countTokens(prompt: number, completion: number) {
+      tokens.inc({ kind: 'prompt' }, prompt)
+      tokens.inc({ kind: 'completion' }, completion)
+    },
+    /** In the text format of Prometheus. */
+    write: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  }
+}
+
+function createHttpMetrics(registers: Registry[]) {
+  const inFlight = new Gauge({
     name: 'chatctl_http_requests_in_flight',
     help: 'Requests in progress',
     registers,
-    collect() {
-      this.set(inFlight)
-    },
   })
   const requests = new Counter({
     name: 'chatctl_http_requests_total',
@@ -78,6 +112,10 @@ export function createMetrics(version: string) {
     labelNames: ['outcome'],
     registers,
   })
+  return { inFlight, requests, seconds, refusals, limited }
+}
+
+function createUpstreamMetrics(registers: Registry[]) {
   const upstream = new Histogram({
     name: 'chatctl_upstream_request_duration_seconds',
     help: 'Requests to the model server, until the end of the response',
@@ -97,38 +135,5 @@ export function createMetrics(version: string) {
     labelNames: ['kind'],
     registers,
   })
-
-  const countRequest = ({ endpoint, method, status }: Omit<RequestEnd, 'seconds'>) =>
-    requests.inc({
-      endpoint,
-      method: methods.has(method) ? method : 'other',
-      status: status === 0 ? 'aborted' : `${Math.floor(status / 100)}xx`,
-    })
-
-  return {
-    beginRequest() {
-      inFlight++
-    },
-    endRequest(end: RequestEnd) {
-      inFlight--
-      countRequest(end)
-      seconds.observe({ endpoint: end.endpoint }, end.seconds)
-    },
-    /** Bytes that are not a request. */
-    countUnparsed: () => countRequest({ endpoint: 'unparsed', method: 'other', status: 400 }),
-    /** An error response, or a stream that ended in an error event, by its `error.code`. */
-    countError: (code: string) => refusals.inc({ code }),
-    /** The limiter admitted a request, or refused it because of the window that is used up. */
-    countLimiterDecision: (outcome: 'admitted' | 'hour' | 'minute') => limited.inc({ outcome }),
-    observeUpstream: (operation: UpstreamOperation, outcome: UpstreamOutcome, took: number) =>
-      upstream.observe({ operation, outcome }, took),
-    observeFirstPart: (took: number) => firstPiece.observe(took),
-    /** As the model server counts them. */
-    countTokens(prompt: number, completion: number) {
-      tokens.inc({ kind: 'prompt' }, prompt)
-      tokens.inc({ kind: 'completion' }, completion)
-    },
-    /** In the text format of Prometheus. */
-    write: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
-  }
+  return { upstream, firstPiece, tokens }
 }

@@ -27,15 +27,8 @@ interface ProviderParts {
 }
 
 /** Sets every option for which oidc-provider would otherwise print a warning on stdout. */
-export function createProvider({
-  db,
-  issuer,
-  cookieKey,
-  removeExpired,
-  clock,
-  admitDeviceRequest,
-  renderError,
-}: ProviderParts): Provider {
+export function createProvider(parts: ProviderParts): Provider {
+  const { db, issuer, cookieKey, removeExpired, clock, admitDeviceRequest, renderError } = parts
   const isSecure = issuer.startsWith('https:')
   // Cookies do not depend on the port, so two services on one machine need different names.
   const { port } = new URL(issuer)
@@ -59,17 +52,7 @@ export function createProvider({
       short: { ...cookie, path: undefined },
     },
     expiresWithSession: () => false,
-    features: {
-      // The pages of oidc-provider are not used: see device.ts.
-      deviceFlow: { enabled: true, deviceInfo: (ctx) => ({ ...admitDeviceRequest(ctx) }) },
-      devInteractions: { enabled: false },
-      dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      resourceIndicators: { enabled: false },
-      revocation: { enabled: true, allowedPolicy: (_, { clientId }, token) => token.clientId === clientId },
-      rpInitiatedLogout: { enabled: false },
-      userinfo: { enabled: false },
-    },
+    features: featuresOf(admitDeviceRequest),
     findAccount: async (_, accountId) => {
       const user = await db.selectFrom('users').select('id').where('id', '=', accountId).executeTakeFirst()
       return user && { accountId, claims: () => ({ sub: accountId }) }
@@ -98,6 +81,20 @@ export function createProvider({
   provider.use(keepCorsHeaders)
   return provider
 }
+
+const featuresOf = (
+  admitDeviceRequest: ProviderParts['admitDeviceRequest'],
+): NonNullable<Configuration['features']> => ({
+  // The pages of oidc-provider are not used: see device.ts.
+  deviceFlow: { enabled: true, deviceInfo: (ctx) => ({ ...admitDeviceRequest(ctx) }) },
+  devInteractions: { enabled: false },
+  dPoP: { enabled: false },
+  pushedAuthorizationRequests: { enabled: false },
+  resourceIndicators: { enabled: false },
+  revocation: { enabled: true, allowedPolicy: (_, { clientId }, token) => token.clientId === clientId },
+  rpInitiatedLogout: { enabled: false },
+  userinfo: { enabled: false },
+})
 
 /**
  * Keeps the CORS headers that the service has set. oidc-provider would allow every page to read a response

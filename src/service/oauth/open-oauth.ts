@@ -57,15 +57,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
     clock,
     admitDeviceRequest: createDeviceGate(clock, allowsDeviceAdmin),
     cookieKey: await sharedSecret(db, 'oauth_cookie_key', clock),
-    renderError: (ctx, { error, error_description: description }, cause) => {
-      const { status, headers, body } =
-        error === 'server_error'
-          ? pageOf(cause, () => {})
-          : errorPage(ctx.status, 'Sign-in failed', wordsOf(error, description))
-      ctx.set({ ...headers })
-      ctx.status = status
-      ctx.body = body
-    },
+    renderError,
   })
   provider.on('server_error', (ctx, error) => {
     onError(error)
@@ -107,6 +99,17 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
       }
     })
   }
+}
+
+const renderError: Parameters<typeof createProvider>[0]['renderError'] = (ctx, out, cause) => {
+  const { error, error_description: description } = out
+  const { status, headers, body } =
+    error === 'server_error'
+      ? pageOf(cause, () => {})
+      : errorPage(ctx.status, 'Sign-in failed', wordsOf(error, description))
+  ctx.set({ ...headers })
+  ctx.status = status
+  ctx.body = body
 }
 
 /** oidc-provider builds URLs from these headers, so they are set to the issuer. */

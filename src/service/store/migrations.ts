@@ -24,7 +24,9 @@ export interface Migration {
 }
 
 /** Only append to this list once a version with it was released. */
-export const migrations: readonly Migration[] = [{ number: 1, name: 'initial', statements: createTables }]
+export const migrations: readonly Migration[] = [
+  { number: 1, name: 'initial', statements: (words) => createAll(words) },
+]
 
 export const createMigrationsTable = ({ integer, strict }: SqlWords): string =>
   `create table migrations (number ${integer} primary key, name text not null, applied_at text not null)${strict}`
@@ -57,8 +59,12 @@ export function requireKnownSchema(newest: number): void {
 export const foreignDatabase = (location: string, hint: string): Failure =>
   new Failure('storage', `${location} belongs to another program; nothing was changed`, { hint })
 
-function createTables({ integer, sequence, isJson, now, strict }: SqlWords): string {
-  return `
+const createAll = (words: SqlWords): string =>
+  [createUsers, createConversations, createAccess, createOAuth, insertRows]
+    .map((statements) => statements(words))
+    .join('')
+
+const createUsers = ({ integer, isJson, strict }: SqlWords): string => `
 create table users (
   id text primary key,
   email text not null,
@@ -88,7 +94,9 @@ create table api_configuration (
   document text not null check (${isJson('document')}),
   updated_at text not null
 )${strict};
+`
 
+const createConversations = ({ integer, sequence, strict }: SqlWords): string => `
 create table contexts (
   id text primary key,
   user_id text not null references users (id) on delete cascade,
@@ -110,7 +118,9 @@ create table messages (
 )${strict};
 create index messages_of_context on messages (context_id, seq);
 create index messages_of_user on messages (user_id, seq);
+`
 
+const createAccess = ({ integer, sequence, isJson, strict }: SqlWords): string => `
 create table trusts (
   id text primary key,
   name text not null unique,
@@ -156,7 +166,9 @@ create table audit_log (
   request_id text
 )${strict};
 create index audit_log_by_time on audit_log (at);
+`
 
+const createOAuth = ({ integer, strict }: SqlWords): string => `
 create table oauth_records (
   model text not null,
   id_hash text not null,
@@ -194,11 +206,13 @@ create table second_factors (
   confirmed_at text,
   last_step ${integer}
 )${strict};
+`
 
+/** The built-in admin, and the documents. */
+const insertRows = ({ now }: SqlWords): string => `
 insert into users (id, email, email_key, name, metadata, role, permissions, created_at, updated_at)
 values ('usr_admin', 'admin@localhost', 'admin@localhost', 'Administrator', '{}', 'admin', '["*:*"]', ${now}, ${now});
 insert into preferences (user_id, document) values ('usr_admin', '{}');
 insert into settings (id, document, updated_at) values (1, '{}', ${now});
 insert into api_configuration (id, document, updated_at) values (1, '{}', ${now});
 `
-}

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
-import { hashPassword } from '../../../src/service/domain/access/passwords.ts'
 import {
   beginAttempt,
   clearFailures,

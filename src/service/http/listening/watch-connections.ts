@@ -1,13 +1,18 @@
 import type { Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 
 /** How long, in ms, a connection that has sent nothing stays open once the service stops. */
 const idleGrace = 250
 
+/** Node's default for the connections that the system keeps waiting. */
+const maxTurns = 511
+
 /**
  * Closes connections that Node would keep open. First, a connection whose client reads nothing for
  * `stall` ms: its request is aborted, and the part of the reply that has arrived is stored. Second, when
  * the service stops, a connection that has sent no request, as browsers and proxies open them in advance.
+ * Accepts the connections that wait before the service stops, because the system would reset them.
  */
 export function watchConnections(server: FastifyInstance, stall: number): void {
   const { server: listener } = server
@@ -26,6 +31,15 @@ export function watchConnections(server: FastifyInstance, stall: number): void {
     setTimeout(() => {
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     }, idleGrace).unref()
+    let quietTurns = 0
+    listener.on('connection', () => {
+      quietTurns = 0
+    })
+    // Node accepts one connection in each turn of the event loop.
+    for (let turn = 0; turn < maxTurns && quietTurns < 3; turn++) {
+      quietTurns += 1
+      await setImmediate()
+    }
   })
 }
 

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import type Provider from 'oidc-provider'
 import type { HtmlPage } from '../../../pages/page.ts'
 import type { Clock } from '../../../system/clock.ts'
@@ -87,21 +88,26 @@ function isSame(given: string, wanted: string): boolean {
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
   try {
-    for await (const chunk of request) {
-      length += chunk.length
-      if (length > maxFormBytes)
-        throw new PageError(413, 'The form is too large', 'Go back and shorten the text.')
-      chunks.push(chunk)
-    }
+    const tooLarge = new PageError(413, 'The form is too large', 'Go back and shorten the text.')
+    return (await readLimited(request, maxFormBytes, tooLarge)).toString('utf8')
   } catch (error) {
     // A client that disconnects is not an error of the service, so it is not logged.
     if (error instanceof PageError || request.complete) throw error
     throw new PageError(400, 'The form did not arrive completely', 'Go back and send it again.')
   }
-  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** @throws `tooLarge` for more bytes than the maximum; the stream is not destroyed then */
+export async function readLimited(stream: Readable, maxBytes: number, tooLarge: Error): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    length += chunk.length
+    if (length > maxBytes) throw tooLarge
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 /** Keeps headers that were set before, such as cookies. */

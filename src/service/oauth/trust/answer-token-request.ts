@@ -3,7 +3,7 @@ import { statusOf } from '../../api-error.ts'
 import { revokeToken } from '../../domain/access/trusts.ts'
 import type { Database } from '../../store/tables.ts'
 import { toApiError } from '../../to-api-error.ts'
-import type { BrowserRequest } from '../browser/browser-request.ts'
+import { type BrowserRequest, readLimited } from '../browser/browser-request.ts'
 import { identityGrants, paths } from '../metadata.ts'
 import type { IdentityTokenExchange } from './exchange-identity-token.ts'
 import { OAuthError, sendJson } from './exchange-identity-token.ts'
@@ -68,22 +68,12 @@ function unexpected(error: unknown): OAuthError {
   return new OAuthError(status, code, apiError.message, { retryAfter: apiError.retryAfter, cause: error })
 }
 
+/** Destroying the request would close the connection before the response. */
 async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  try {
-    // Destroying the request would close the connection before the response.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      length += chunk.length
-      if (length > maxBody) break
-      chunks.push(chunk)
-    }
-  } catch {
-    // The client has disconnected.
-    length = Number.POSITIVE_INFINITY
-  }
-  if (length <= maxBody) return Buffer.concat(chunks)
-  throw new OAuthError(400, 'invalid_request', 'failed to parse the request body')
+  const refusal = new OAuthError(400, 'invalid_request', 'failed to parse the request body')
+  return readLimited(request, maxBody, refusal).catch(() => {
+    throw refusal
+  })
 }
 
 /** Parameters without a value count as omitted (RFC 6749 section 3.2). */

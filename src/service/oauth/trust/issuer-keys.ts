@@ -4,6 +4,7 @@ import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import type { Clock } from '../../../system/clock.ts'
 import { trustedConnect } from '../../../system/trusted-connect.ts'
 import { isSafeIssuerUrl } from '../../domain/access/check-requests.ts'
+import { readLimited } from '../browser/browser-request.ts'
 
 /** The keys of an issuer cannot be read, so its tokens cannot be checked at this time. */
 export class UnreadableKeys extends Error {}
@@ -104,36 +105,26 @@ function readAddress(text: unknown, metadataAddress: URL): URL {
 /** Reads a JSON object, without following redirects. @throws UnreadableKeys */
 async function readObject(url: URL, timeout: number): Promise<Record<string, unknown>> {
   const signal = AbortSignal.timeout(timeout)
+  let response: IncomingMessage | undefined
   try {
     const { get } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
     const headers = { accept: 'application/json' }
     const request = get(url, { ...trustedConnect, headers, signal })
-    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    ;[response] = (await once(request, 'response')) as [IncomingMessage]
     if (response.statusCode !== 200) {
-      response.destroy()
       throw new UnreadableKeys(`${url} responds with status ${response.statusCode}`)
     }
-    const value: unknown = JSON.parse(await readText(response, url))
+    const tooLong = new UnreadableKeys(`${url} responds with more than 64 KiB`)
+    const value: unknown = JSON.parse(String(await readLimited(response, maxBytes, tooLong)))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       return value as Record<string, unknown>
     }
   } catch (error) {
+    response?.destroy()
     if (error instanceof UnreadableKeys) throw error
     if (signal.aborted) throw new UnreadableKeys(`${url} does not respond within ${timeout / 1000} s`)
     if (!(error instanceof SyntaxError))
       throw new UnreadableKeys(`${url} cannot be reached`, { cause: error })
   }
   throw new UnreadableKeys(`${url} does not respond with a JSON object`)
-}
-
-async function readText(response: IncomingMessage, url: URL): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of response) {
-    length += chunk.length
-    // Leaving the loop ends the connection.
-    if (length > maxBytes) throw new UnreadableKeys(`${url} responds with more than 64 KiB`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
