@@ -7,7 +7,6 @@ import type { SendResponse } from '../contract/resources/conversation.ts'
 import { reasoningIn } from '../contract/resources/reasoning.ts'
 import { isTokenLimit, type StreamEvent, type StreamFormat } from '../contract/resources/stream-event.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
-import { maxFileBytes } from '../system/files/read-text-files.ts'
 import { Conversation, fetchMessages, noMessages, type Parameters } from './conversation.ts'
 import { Recorder } from './reply/recorder.ts'
 import { Turn } from './reply/turn.ts'
@@ -133,7 +132,6 @@ interface ExchangeOptions {
 export class Exchange {
   readonly #options: ExchangeOptions
   #turn: Turn | undefined
-  #isLarge = false
 
   constructor(options: ExchangeOptions) {
     this.#options = options
@@ -159,14 +157,9 @@ export class Exchange {
     return this.#turn?.emptiness
   }
 
-  /**
-   * Ends the record, also of a reply that is still arriving when the process ends. Each attempt to send a large
-   * message that the service refuses would leave a copy of it, so that one is deleted.
-   */
+  /** Ends the record, also of a reply that is still arriving when the process ends. */
   close(): void {
     this.#turn?.end(true)
-    const { status } = this.#turn?.outcome.failure ?? {}
-    if (this.#isLarge && (status === 400 || status === 413)) this.#options.recorder.discard()
     this.#options.recorder.close()
   }
 
@@ -220,10 +213,8 @@ export class Exchange {
   }
 
   #begin(prompt: string): Turn {
-    const turn = new Turn({ ...this.#options, prompt })
-    this.#isLarge = Buffer.byteLength(prompt) > maxFileBytes
-    this.#turn = turn
-    return turn
+    this.#turn = new Turn({ ...this.#options, prompt })
+    return this.#turn
   }
 }
 

@@ -15,9 +15,6 @@ export interface Match {
   phrase: number
 }
 
-/** SQLite refuses an expression that is too deep, and nobody types as many. */
-const maxWords = 200
-
 /**
  * What to search for. All words must occur. `"two words"` must follow each other, and so must the parts of a
  * word with punctuation, such as `node:sqlite`. `index*` finds the words that begin so.
@@ -25,21 +22,17 @@ const maxWords = 200
 export class SearchQuery {
   readonly #phrases: readonly Phrase[]
 
-  /** @throws Failure `usage` if it has no word, or too many */
+  /** @throws Failure `usage` if it has no word */
   constructor(text: string) {
     const parts = text.matchAll(/["“”]([^"“”]*)(?:["“”]|$)|[^\s"“”]+/g)
     const phrases = Array.from(parts, ([part, quoted]) => readPhrase(quoted ?? part)).filter(
       ({ words }) => words.length > 0,
     )
     this.#phrases = phrases
-    const count = phrases.reduce((sum, { words }) => sum + words.length, 0)
-    if (count === 0) {
+    if (phrases.length === 0) {
       throw new Failure('usage', 'The search has no word', {
         hint: 'A search needs at least one letter, digit, or pictograph.',
       })
-    }
-    if (count > maxWords) {
-      throw new Failure('usage', `The search has ${count} words, and the maximum is ${maxWords}`)
     }
   }
 

@@ -26,19 +26,18 @@ export async function writeDocument(writing: WriteOptions): Promise<number> {
   const pages = pagesInOrder(store)
   const total = pages.reduce((sum, page) => sum + page.messages, 0)
   const shape = await loadShape(writing.format, writing.context)
-  const chunks = new Chunks(writing.write)
   let written = 0
-  await chunks.add(Buffer.from(shape.head))
+  if (shape.head !== '') await writing.write(Buffer.from(shape.head))
   for (const page of pages) {
     signal.throwIfAborted()
     const { lines, messages } = linesOf(store, page, since)
     if (messages === 0) continue
-    await chunks.add(shape.page(lines, written === 0))
+    await writing.write(shape.page(lines, written === 0))
     written += messages
     onWritten(written, total)
   }
-  await chunks.add(Buffer.from(shape.tail(written === 0)))
-  await chunks.flush()
+  const tail = shape.tail(written === 0)
+  if (tail !== '') await writing.write(Buffer.from(tail))
   return written
 }
 
@@ -70,30 +69,6 @@ function linesOf(
   const lines = bytes.toString('utf8').split('\n').slice(0, -1)
   const kept = lines.filter((line) => !(timeOf(parseJson(line) as HistoryMessage) < since))
   return { lines: Buffer.from(kept.map((line) => `${line}\n`).join('')), messages: kept.length }
-}
-
-/** Combines small writes. */
-class Chunks {
-  readonly #write: Write
-  readonly #buffer = Buffer.allocUnsafe(128 * 1024)
-  #size = 0
-
-  constructor(write: Write) {
-    this.#write = write
-  }
-
-  /** @param bytes may be reused after it resolves */
-  async add(bytes: Uint8Array): Promise<void> {
-    if (this.#size + bytes.length > this.#buffer.length) await this.flush()
-    if (bytes.length > this.#buffer.length) return this.#write(bytes)
-    this.#buffer.set(bytes, this.#size)
-    this.#size += bytes.length
-  }
-
-  async flush(): Promise<void> {
-    if (this.#size > 0) await this.#write(this.#buffer.subarray(0, this.#size))
-    this.#size = 0
-  }
 }
 
 interface Shape {

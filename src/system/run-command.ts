@@ -105,16 +105,8 @@ async function releaseStreams(child: ChildProcess, clock: Clock, signal: AbortSi
 }
 
 /** Why a program did not start, for the end of a sentence. */
-export function startProblem(program: string, error: unknown, platform = process.platform): string {
-  const problem = `failed: cannot start "${program}": ${describeSystemError(error)}`
-  const { code = '' } = error as NodeJS.ErrnoException
-  if (platform === 'win32' && code === 'ENOENT' && win32.isAbsolute(program)) {
-    return program.includes(' ') ? problem : `${problem}. A path with spaces needs quotes`
-  }
-  // Windows starts only programs; ENOENT also if only a batch file has the name.
-  return platform === 'win32' && ['EINVAL', 'ENOENT', 'EFTYPE'].includes(code)
-    ? `${problem}. Windows runs a batch file with cmd.exe /c, and a script with its interpreter`
-    : problem
+function startProblem(program: string, error: unknown): string {
+  return `failed: cannot start "${program}": ${describeSystemError(error)}`
 }
 
 /** Together with the processes that it has started. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../src/system/clock.ts'
-import { type CommandOptions, runCommand, startProblem } from '../../src/system/run-command.ts'
+import { type CommandOptions, runCommand } from '../../src/system/run-command.ts'
 import { perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { until } from '../support/until.ts'
@@ -82,20 +82,6 @@ describe('a command that chatctl runs', () => {
     if (process.platform === 'win32') return
     const long = await runCommand([process.execPath, 'x'.repeat(4_000_000)], options)
     expect(long).to.have.property('problem').that.includes('argument list too long (E2BIG)')
-  })
-
-  it('needs cmd.exe or an interpreter on Windows if it is not a program', () => {
-    const start = (code: string) => startProblem('op', Object.assign(new Error('spawn'), { code }), 'win32')
-    const needed = 'Windows runs a batch file with cmd.exe /c, and a script with its interpreter'
-    for (const code of ['EINVAL', 'ENOENT', 'EFTYPE']) expect(start(code)).to.contain(needed)
-    expect(start('EACCES')).not.to.contain(needed)
-  })
-
-  it('may be the beginning of a path with spaces on Windows', () => {
-    const missing = Object.assign(new Error('spawn ENOENT'), { code: 'ENOENT', errno: -2 })
-    expect(startProblem('C:\\Program', missing, 'win32')).to.equal(
-      'failed: cannot start "C:\\Program": no such file or directory (ENOENT). A path with spaces needs quotes',
-    )
   })
 
   it('can be killed when the process of the caller ends', async () => {

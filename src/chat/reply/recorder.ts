@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { isNumber } from '../../contract/notation/exact-json.ts'
 import type { Usage } from '../../contract/resources/completion.ts'
@@ -108,12 +107,6 @@ export class Recorder {
   name(name: string): void {
     this.#append({ type: 'name', name })
     this.#sync()
-  }
-
-  /** Deletes the transcript if it has only one turn. */
-  discard(): void {
-    const { path, turns } = this
-    if (turns === 1 && path !== undefined) rmSync(path, { force: true })
   }
 
   close(): void {

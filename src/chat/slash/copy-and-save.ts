@@ -30,11 +30,6 @@ export function clipboardPrograms(env: NodeJS.ProcessEnv, platform: NodeJS.Platf
         command: [powerShell, '-NoProfile', '-NonInteractive', '-Command', setClipboard],
         encode: (text) => Buffer.from(text).toString('base64'),
       },
-      // It guesses the encoding of a text without a byte order mark, and copies the mark.
-      {
-        command: [win32.join(system, 'clip.exe')],
-        encode: (text) => Buffer.from(`\ufeff${text}`, 'utf16le'),
-      },
     ]
   }
   return [

@@ -100,20 +100,6 @@ describe('chat send records its exchange', () => {
     expect(only().at(-1).error).to.include({ code: 'forbidden' })
   })
 
-  it('not if the service refuses a large message, of which each attempt would leave a copy', async () => {
-    writeFileSync(join(sandbox.home, 'large.txt'), 'é'.repeat(512 * 1024 + 1))
-    const args = ['chat', 'send', 'Hi', '-f', 'large.txt', '--max-file-size', '2m']
-    // The embedded service.
-    expectFailure(await runChatctl(sandbox, args), 1, 'must not exceed 1 MiB')
-    const env = await serve(json(413, { error: { code: 'too_large', message: 'Too large' } }))
-    expectFailure(await runChatctl(sandbox, args, { env }), 1, 'Too large')
-    expect(readdirSync(directory())).to.deep.equal([])
-    await serve(json(403, { error: { code: 'forbidden', message: 'No' } }))
-    const other = { CHATCTL_BASE_URL: server?.url, CHATCTL_API_KEY: 'some-key' }
-    expectFailure(await runChatctl(sandbox, args, { env: other }), 5, 'No')
-    expect(files()).to.have.lengthOf(1)
-  })
-
   it('with the part of a truncated reply that arrived', async () => {
     const env = await serve(sse([{ context_id: 'c1', delta: 'Hel' }], { done: false, ending: 'reset' }))
     const run = await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
