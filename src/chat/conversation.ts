@@ -135,22 +135,18 @@ export class Conversation {
       type: 'options',
       at,
       mode: this.mode,
-      ...(this.contextId !== undefined && { context_id: this.contextId }),
-      ...(this.model !== undefined && { model: this.model }),
-      ...(system !== undefined && { system }),
-      ...(temperature !== undefined && { temperature }),
-      ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+      context_id: this.contextId,
+      model: this.model,
+      system,
+      temperature,
+      max_tokens: maxTokens,
     }
   }
 
   /** The transcript line that records all messages so far. */
   conversationLine(at: string): TranscriptLine {
-    return {
-      type: 'conversation',
-      at,
-      messages: this.messages,
-      ...(this.lacksBeginning && { lacks_beginning: true as const }),
-    }
+    const { messages, lacksBeginning } = this
+    return { type: 'conversation', at, messages, lacks_beginning: lacksBeginning || undefined }
   }
 }
 

@@ -112,23 +112,6 @@ describe('the index of messages', () => {
     store.close()
   })
 
-  it('lists the words for WORD*, so that FTS5 need not merge their matches', () => {
-    const query = new SearchQuery('old node:te*')
-    const expressionWith = (words: string[] | undefined) => query.expression(() => words)
-    expect(expressionWith(['test', 'tests'])).to.equal('"old" AND ("node test" OR "node tests")')
-    for (const none of [[], undefined]) expect(expressionWith(none)).to.equal('"old" AND "node te" *')
-  })
-
-  it('finds the words that begin with WORD* after messages were replaced and removed', () => {
-    const store = openWith(['indexed', 'index', 'indexing'])
-    const filters = { since: undefined, role: undefined, contextId: undefined }
-    const [newest] = store.search(new SearchQuery('index*'), filters, 1)
-    store.remove(newest?.id ?? 0)
-    expect(textsFound(store, 'index*')).to.deep.equal(['index', 'indexed'])
-    expect(textsFound(store, 'r*')).to.deep.equal([])
-    store.close()
-  })
-
   it('finds the words that begin with WORD*, however many there are', () => {
     for (const count of [19, 20, 21, 200]) {
       const words = Array.from({ length: count }, (_, index) => `word${index} more`)

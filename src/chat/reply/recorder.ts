@@ -59,14 +59,7 @@ export class Recorder {
     this.#sync()
     return {
       start: ({ contextId, id, model }) =>
-        this.#append({
-          type: 'start',
-          turn,
-          at: this.#now(),
-          ...(contextId !== undefined && { context_id: contextId }),
-          ...(id !== undefined && { id }),
-          ...(model !== undefined && { model }),
-        }),
+        this.#append({ type: 'start', turn, at: this.#now(), context_id: contextId, id, model }),
       usage: (usage) => this.#append({ type: 'usage', turn, usage }),
       end: (outcome, isStopped) => {
         this.#append({ type: 'end', turn, at: this.#now(), ...describeEnd(outcome, isStopped) })
@@ -139,13 +132,13 @@ function describeEnd({ end, failure, firstMs, totalMs }: TurnOutcome, isStopped:
   return {
     complete: end?.complete ?? false,
     verified: end?.verified ?? false,
-    ...(end?.finishReason !== undefined && { finish_reason: end.finishReason }),
-    ...(end?.id !== undefined && { id: end.id }),
-    ...(end?.contextId !== undefined && { context_id: end.contextId }),
-    ...(end?.reason !== undefined && { reason: end.failure ? describeFailure(end.failure) : end.reason }),
-    ...(isStopped && !end && { interrupted: true as const }),
-    ...(failure && { error: { code: failure.code, message: describeFailure(failure) } }),
-    ...(firstMs !== undefined && { first_ms: firstMs }),
+    finish_reason: end?.finishReason,
+    id: end?.id,
+    context_id: end?.contextId,
+    reason: end?.failure ? describeFailure(end.failure) : end?.reason,
+    interrupted: isStopped && !end ? (true as const) : undefined,
+    error: failure && { code: failure.code, message: describeFailure(failure) },
+    first_ms: firstMs,
     total_ms: totalMs,
   }
 }

@@ -281,14 +281,6 @@ describe('a transcript', () => {
     })
   })
 
-  it('is rejected if a later version of chatctl wrote it', () => {
-    withDirectory((directory) => {
-      const path = write(directory, answered(1, 'a', 'b'))
-      writeFileSync(path, readFileSync(path, 'utf8').replace('"v":1', '"v":2'))
-      expect(thrownFailure(() => readTranscript(path)).message).to.include('newer chatctl (version 2)')
-    })
-  })
-
   it('is not created by reading or reopening a file that does not exist', () => {
     withDirectory((directory) => {
       const path = join(directory, 's.jsonl')
@@ -342,39 +334,6 @@ describe('a transcript', () => {
       writer.close()
       expect(readTranscript(writer.path)).to.include({ profile: 'work' })
       expect(readTranscript(writer.path).turns.map(({ user }) => user)).to.deep.equal(['Again'])
-    })
-  })
-})
-
-describe('a replay', () => {
-  it('restores the events of the stream, with the text at the end joined from the deltas', () => {
-    withDirectory((directory) => {
-      const path = write(directory, [
-        { type: 'user', turn: 1, at, text: 'Hi' },
-        { type: 'start', turn: 1, at, context_id: 'c1', model: 'small' },
-        { type: 'delta', turn: 1, text: 'Hel' },
-        { type: 'usage', turn: 1, usage: { total_tokens: 3 } },
-        { type: 'delta', turn: 1, text: 'lo' },
-        { ...end, turn: 1, id: 'm1', finish_reason: 'stop', context_id: 'c1' },
-        { type: 'user', turn: 2, at, text: 'More' },
-      ])
-      expect(readTranscript(path).turns.flatMap((turn) => [...replayTurn(turn)])).to.deep.equal([
-        { type: 'start', contextId: 'c1', model: 'small' },
-        { type: 'delta', text: 'Hel' },
-        { type: 'usage', usage: { total_tokens: 3 } },
-        { type: 'delta', text: 'lo' },
-        {
-          type: 'end',
-          complete: true,
-          verified: true,
-          finishReason: 'stop',
-          id: 'm1',
-          contextId: 'c1',
-          text: 'Hello',
-        },
-        { type: 'start' },
-        { type: 'end', complete: false, verified: false, text: '', reason: 'interrupted by a crash' },
-      ])
     })
   })
 })

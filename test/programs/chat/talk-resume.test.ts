@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
-import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
+import { converse, count, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a resumed session', () => {
   const talk = perTest(
@@ -30,28 +30,6 @@ describe('a resumed session', () => {
     await terminal.exitCode()
     const sessions = (await talk.json('chat', 'sessions')) as { id: string; turns: number }[]
     expect(sessions.map(({ id: each, turns }) => [each, turns])).to.deep.equal([[id, 4]])
-  })
-
-  it('can be named by a prefix of its ID and by its name', async () => {
-    const terminal = await talk.chat()
-    await converse(terminal, 'Remember me')
-    await terminal.say('/name holiday')
-    await terminal.waitUntil(hasPrompt, 'the prompt')
-    await terminal.key('C-d')
-    await terminal.exitCode()
-    const byName = await talk.chat(['--resume', 'holiday'])
-    expect(await byName.screen()).to.contain('Remember me')
-    await byName.key('C-d')
-    await byName.exitCode()
-    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
-    const byPrefix = await talk.chat(['--resume', session?.id.slice(0, -2) ?? ''])
-    expect(await byPrefix.screen()).to.contain('Remember me')
-  })
-
-  it('must exist, and the error has a next step', async () => {
-    const terminal = await talk.start(['chat', '--resume', 'nothing-like-it'])
-    expect(await terminal.exitCode()).to.equal(6)
-    expect(await terminal.screen()).to.contain('chatctl chat sessions')
   })
 
   it('is continued with --continue from this machine, until a later message was sent elsewhere', async () => {
@@ -123,15 +101,6 @@ describe('a resumed session', () => {
     expect(screen).to.contain('[only in the history of the service]')
   })
 
-  it('marks messages that only this machine has', async () => {
-    const id = await leave('first', 'second')
-    talk.server.forget('ctx_1', 2)
-    const terminal = await talk.chat(['--resume', id])
-    const screen = await terminal.screen()
-    expect(screen).to.contain('You said: second')
-    expect(screen).to.contain('[only on this machine')
-  })
-
   it('shows the reply that the service completed after an interruption', async () => {
     const answer = talk.server.answerNext({
       text: ['A half ', 'never sent'],
@@ -184,15 +153,5 @@ describe('a resumed session', () => {
     for (const words of ['of the first', 'of the second']) {
       expect(shown.filter(({ stdout }) => stdout.includes(`You said: ${words}`))).to.have.length(1)
     }
-  })
-
-  it('is not blocked by the lock of a killed session', async () => {
-    const terminal = await talk.chat()
-    await converse(terminal, 'mine')
-    process.kill(await terminal.pid(), 'SIGKILL')
-    await terminal.exitCode()
-    const [session] = (await talk.json('chat', 'sessions')) as { id: string }[]
-    const resumed = await talk.chat(['--resume', session?.id ?? ''])
-    await converse(resumed, 'mine again')
   })
 })
