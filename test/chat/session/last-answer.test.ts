@@ -168,20 +168,6 @@ describe('a reply in a session', () => {
     expect(asked).to.deep.equal(['one', 'You said: one', 'two'])
   })
 
-  it('that /retry failed to replace is not replaced by the reply to text typed meanwhile', async () => {
-    await run.say('one', /You said: one[\s\S]*total/)
-    await run.say('two', /You said: two[\s\S]*total/)
-    const reply = world.server.answerNext({ text: 'x', held: true, ending: 'reset' })
-    run.terminal.type('/retry\r')
-    await reply.begun
-    run.terminal.type('three')
-    await run.terminal.waitFor('> three')
-    reply.release()
-    await run.terminal.waitFor(/Send it again with: \/retry[\s\S]*^> three$/m)
-    await run.say('', /You said: three[\s\S]*total/)
-    expect(world.server.sends.at(-1)).to.include({ message: 'three', context_id: 'ctx_1' })
-  })
-
   it('that was interrupted can still be continued after /continue has failed', async () => {
     await interruptAfter('The begin', 'ning')
     world.server.failNext(failing(500, 'broken', 'Out of order'))

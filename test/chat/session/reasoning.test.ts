@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { plainStyle } from '../../../src/terminal/markdown/text-style.ts'
 import { sse } from '../../support/fault-server.ts'
@@ -74,15 +72,6 @@ describe('a session with a model that sends reasoning', () => {
     )
   })
 
-  it('rejects /reasoning with another value, and says the state without one', async () => {
-    await begin()
-    await run.say(
-      '/reasoning always',
-      /Invalid value "always"[\s\S]*Use \/reasoning on, or \/reasoning off\./,
-    )
-    await run.say('/reasoning', 'Reasoning is hidden')
-  })
-
   it('records the reasoning apart from the reply, and never sends it', async () => {
     await begin()
     world.server.answerNext(thought)
@@ -104,24 +93,6 @@ describe('a session with a model that sends reasoning', () => {
     expect(await run.terminal.text())
       .to.include('Bye')
       .and.not.to.include('Brief, then')
-  })
-
-  it('includes the reasoning in /export if it is shown', async () => {
-    await begin()
-    world.server.answerNext(thought)
-    await run.say('Hi', /total[\s\S]*^>$/m)
-    const exported = async (name: string) => {
-      const path = join(world.home, name)
-      run.terminal.type(`/export ${path}\r`)
-      await until(() => existsSync(path) && readFileSync(path, 'utf8') !== '')
-      return readFileSync(path, 'utf8')
-    }
-    expect(await exported('hidden.md')).not.to.include('greet')
-    expect(await exported('hidden.json')).to.include('They greet me.')
-    await run.say('/reasoning on', 'Reasoning is shown')
-    expect(await exported('shown.md')).to.match(
-      /^\*\*Reasoning\*\*\n\n> They greet me\.\n> I greet them, too\.\n\n\*\*Reply\*\*\n\nHello you$/m,
-    )
   })
 
   it('returns the message if Ctrl-C stops the model while it is thinking', async () => {
@@ -193,14 +164,6 @@ describe('a session with a model that sends reasoning', () => {
     world.server.failNext(sse([{ context_id: 'c1', reasoning: 'Hm' }, { error }], { done: false }))
     await run.say('Hi', /Out of memory[\s\S]*^> Hi$/m)
     expect(world.transcript().turns[0]).to.include({ reply: '', reasoning: 'Hm', status: 'truncated' })
-  })
-
-  it('shows no control characters of the reasoning', async () => {
-    await begin()
-    await run.say('/reasoning on', 'Reasoning is shown')
-    const hostile = ['\u001b[2', 'J\u001b]0;title\u0007', 'plain \u202etext']
-    world.server.answerNext({ reasoning: hostile, text: 'Hello' })
-    await run.say('Hi', /^│ plain text\n\nHello$/m)
   })
 
   it('records reasoning between two parts of a reply, and does not show it within the reply', async () => {

@@ -1,7 +1,4 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
-import { findTurns } from '../../../src/chat/resume/open-conversation.ts'
-import { buildTranscript } from '../../../src/chat/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
 import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -181,54 +178,5 @@ describe('the sessions that can be resumed', () => {
     await terminal.waitFor(/^> \/resume s2\S+$/m)
     terminal.type('\r')
     await terminal.waitFor(/^> Topic 2\.$/m)
-  })
-})
-
-describe('the turns of a transcript', () => {
-  interface Told {
-    text: string
-    parts: string[]
-    ending: 'complete' | 'unverified' | 'truncated' | 'interrupted' | 'failed' | 'none'
-  }
-  const told: fc.Arbitrary<Told> = fc.record({
-    text: fc.constantFrom('Hello', 'And then?'),
-    parts: fc.array(fc.constantFrom('a', 'bc ', 'd'), { maxLength: 3 }),
-    ending: fc.constantFrom('complete', 'unverified', 'truncated', 'interrupted', 'failed', 'none'),
-  })
-  const fields: Record<Told['ending'], object> = {
-    complete: { complete: true, verified: true },
-    unverified: { complete: true },
-    truncated: {},
-    interrupted: { interrupted: true },
-    failed: { error: { code: 'x', message: 'No' } },
-    none: {},
-  }
-  const linesOf = ({ text, parts, ending }: Told, turn: number): TranscriptLine[] => [
-    user(turn, text),
-    ...parts.map((part) => delta(turn, part)),
-    ...(ending === 'none' ? [] : [end(turn, fields[ending])]),
-  ]
-
-  it('have the right status if the transcript ends after any line', () => {
-    fc.assert(
-      fc.property(fc.array(told, { maxLength: 5 }), fc.nat(), (turns, cut) => {
-        const lines = turns.flatMap((turn, index) => linesOf(turn, index + 1))
-        const prefix = lines.slice(0, lines.length === 0 ? 0 : cut % (lines.length + 1))
-        const transcript = buildTranscript('s', prefix)
-        for (const turn of transcript.turns) {
-          const own = prefix.filter((line) => 'turn' in line && line.turn === turn.number)
-          const isEnded = own.some(({ type }) => type === 'end')
-          expect(turn.status).to.equal(isEnded ? turns[turn.number - 1]?.ending : 'lost')
-          expect(turn.reply).to.equal(
-            own.flatMap((line) => (line.type === 'delta' ? line.text : [])).join(''),
-          )
-        }
-        const found = findTurns(transcript.conversation, transcript.turns)
-        const answered = transcript.turns.filter(({ reply }) => reply !== '')
-        const answers = transcript.conversation.filter(({ role }) => role === 'assistant')
-        expect(answers.map((message) => found.get(message))).to.deep.equal(answered)
-      }),
-      { seed: 15, numRuns: 300 },
-    )
   })
 })

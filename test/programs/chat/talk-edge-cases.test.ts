@@ -41,15 +41,6 @@ describe('a session in an unusual situation', () => {
     expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['Hello'])
   })
 
-  it('stays open if $EDITOR has deleted the file', async () => {
-    const terminal = await talk.chat([], { env: talk.editor('rm "$1"') })
-    await terminal.type('a draft')
-    await terminal.waitFor('> a draft')
-    await terminal.key('C-g')
-    await terminal.waitFor('Error: ')
-    await promptWith(terminal, 'a draft')
-  })
-
   it('returns a message that begins with a slash so that Enter sends it again', async () => {
     talk.server.failNext(failing(403, 'forbidden', 'Not now'))
     const terminal = await talk.chat()
@@ -252,15 +243,6 @@ describe('a session in an unusual situation', () => {
     await terminal.waitFor(/> More[\s\S]*total/)
     const contents = talk.server.completions.at(-1)?.messages?.map(({ content }) => content)
     expect(contents).to.deep.equal(['Hello', 'Hello yourself.', 'More'])
-  })
-
-  it('removes a hint when a message is sent', async () => {
-    const terminal = await talk.chat()
-    await terminal.key('C-c')
-    await terminal.waitFor('Ctrl-C again')
-    await terminal.say('Hello')
-    await waitForTurn(terminal, 'You said: Hello')
-    expect(await terminal.scrollback()).not.to.contain('Ctrl-C again')
   })
 })
 

@@ -4,6 +4,8 @@ import specification from 'commonmark-spec'
 import { markdownToHtml } from '../../../src/history/html-document.ts'
 import { escapeHtml } from '../../../src/pages/page.ts'
 import { findCodeBlocks } from '../../../src/terminal/markdown/code-blocks.ts'
+import { MarkdownWriter } from '../../../src/terminal/markdown/markdown-writer.ts'
+import { plainStyle } from '../../../src/terminal/markdown/text-style.ts'
 
 interface Example {
   number: number
@@ -23,6 +25,9 @@ const examples = tests.map((test) => ({
 /** Named character references, which an export leaves to the browser. */
 const namedReferences = 25
 
+/** Examples of reference links, which the terminal shows as they are written. */
+const unlike: ReadonlySet<number> = new Set([216, 534, 535, 564])
+
 describe('the CommonMark specification', () => {
   it('has more than 600 examples in its package', () => {
     expect(examples).to.have.length.above(600)
@@ -36,6 +41,15 @@ describe('the CommonMark specification', () => {
     })
   }
 
+  for (const { number, section, markdown, html } of read) {
+    if (section === 'HTML blocks' || section === 'Raw HTML' || unlike.has(number)) continue
+    it(`example ${number} (${section}) loses no text in the terminal, however it arrives`, () => {
+      const shown = render([markdown])
+      expect(charactersMissing(textOf(html), shown)).to.equal('')
+      expect(render(markdown.split(''))).to.equal(shown)
+    })
+  }
+
   /** Examples with fences and indented code, which is not counted. */
   const indented: ReadonlySet<number> = new Set([134, 278])
   for (const { number, section, markdown, html } of examples) {
@@ -46,6 +60,11 @@ describe('the CommonMark specification', () => {
     })
   }
 })
+
+function render(pieces: readonly string[]): string {
+  const writer = new MarkdownWriter({ columns: 500, style: plainStyle, link: (text) => text })
+  return pieces.map((piece) => writer.push(piece)).join('') + writer.end()
+}
 
 /** @returns the characters of `expected` that do not appear in `shown` in the same order, without spaces */
 function charactersMissing(expected: string, shown: string): string {
