@@ -5,7 +5,7 @@ import { startService } from '../../../src/service/start-service.ts'
 import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
 import { Browser } from '../../service/oauth/browser.ts'
 import { askForCode, createPerson, getTokens, refresh, signIn } from '../../service/oauth/flow.ts'
-import { allEvents, readEvents } from '../../service/read-events.ts'
+import { allEvents } from '../../service/read-events.ts'
 import {
   type Answer,
   equip,
@@ -16,8 +16,6 @@ import {
 import { sendDelta, sendDone, startEvents, withUpstream } from '../../service/upstream/scripted-upstream.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { sharedPostgres, startPostgres } from '../../support/postgres.ts'
-import { makeKey, runService } from '../../support/run-service.ts'
-import { createSandbox } from '../../support/sandbox.ts'
 import { startStallingProxy } from './stalling-proxy.ts'
 
 async function timed(asking: Promise<Answer>): Promise<{ answer: Answer; ms: number }> {
@@ -202,69 +200,6 @@ describe('a service that loses its PostgreSQL server', () => {
       await service.close()
       await proxy.close()
     }))
-
-  it('delays no stream while the server does not respond', () =>
-    withUpstream(streamForSixSeconds, ({ url }) =>
-      withDirectory(async (dataDir) => {
-        const proxy = await startStallingProxy(postgres.port)
-        const direct = await postgres.createDatabase()
-        const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
-        const service = equip(await startService({ dataDir, database, upstream: { url } }))
-        const asked = { message: 'x', model: 'm', stream: true }
-        const response = await service.open('POST', '/api/chat/send', asked)
-        setTimeout(() => proxy.stall(), 500)
-        setTimeout(() => proxy.resume(), 4_500)
-        let last: { event: string | undefined; at: number } | undefined
-        let longest = 0
-        for await (const { event } of readEvents(response)) {
-          const at = performance.now()
-          if (last && event === 'delta') longest = Math.max(longest, at - last.at)
-          last = { event, at }
-        }
-        expect(longest).to.be.below(1_000)
-        expect(last?.event).to.equal('done')
-        await service.close()
-        await proxy.close()
-      }),
-    )).timeout(30_000)
-
-  it('exits 0 if it is stopped during streams while the server does not respond', () =>
-    withUpstream(
-      (response) => {
-        startEvents(response)
-        sendDelta(response, 'begun ')
-        const timer = setInterval(sendDelta, 100, response, 'more ')
-        response.once('close', () => clearInterval(timer))
-      },
-      async ({ url }) => {
-        const proxy = await startStallingProxy(postgres.port)
-        const direct = await postgres.createDatabase()
-        const sandbox = createSandbox()
-        const key = await makeKey(sandbox, ['--database', direct])
-        const database = direct.replace(`:${postgres.port}/`, `:${proxy.port}/`)
-        const service = await runService(sandbox, [
-          '--upstream',
-          url,
-          '--database',
-          database,
-          '--drain',
-          '4s',
-        ])
-        const response = await fetch(`${service.url}/api/chat/send`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
-        })
-        const reading = response.text().catch(() => '')
-        await pause(1_000)
-        proxy.stall()
-        await service.stop()
-        expect(service.child.exitCode).to.equal(0)
-        await reading
-        await proxy.close()
-        sandbox.remove()
-      },
-    )).timeout(30_000)
 
   it('stops within 5 s while the server does not respond', () =>
     withDirectory(async (dataDir) => {

@@ -140,26 +140,6 @@ describe('the request that begins a sign-in', () => {
       expect((await open({ state: 'a\0b' })).status).to.equal(400)
     }))
 
-  it('fits in the cookies of a browser and the buffer of a proxy, whatever its parameters', () =>
-    withService(
-      async ({ url }) => {
-        for (const state of ['~'.repeat(512), '\\'.repeat(512), '"'.repeat(512)]) {
-          const shown = await new Browser().send(
-            askForCode(url, { state, scope: 'chat:read chat:write profile:write', nonce: 'n'.repeat(40) })
-              .url,
-            {},
-          )
-          expect(shown.status).to.equal(303)
-          const cookies = shown.headers.getSetCookie()
-          for (const line of cookies) expect(line.length).to.be.below(4096)
-          // By default, nginx accepts a head of 4 KiB.
-          const head = [...shown.headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
-          expect(head.length).to.be.below(4000)
-        }
-      },
-      { behindProxy: true, publicUrl: 'https://chat.example.com' },
-    ))
-
   it('is rejected with Retry-After above 200 at once and 20 a second from one network', () => {
     const clock = new SteppedClock(undefined, Date.UTC(2026, 0, 1))
     return withCountedService(

@@ -12,7 +12,7 @@ import {
   whole,
   withRawUpstream,
 } from '../../service/relay/raw-upstream.ts'
-import { onEachEngine, withService } from '../../service/temporary-service.ts'
+import { withService } from '../../service/temporary-service.ts'
 import { until } from '../../support/until.ts'
 
 /** Maximum milliseconds that a model server may work after the client has left. */
@@ -118,73 +118,4 @@ describe('a client that leaves', () => {
     server.close()
     expect(received).to.equal(1)
   })
-
-  it("does not fill the memory if it reads nothing, and ends the model's work", () => {
-    let sent = 0
-    return withRawUpstream(
-      (socket) => {
-        const piece = chunk(events(delta('x'.repeat(10_000))))
-        socket.write(sse)
-        const fill = () => {
-          while (!socket.destroyed && sent < 400_000_000) {
-            sent += piece.length
-            if (!socket.write(piece)) break
-          }
-        }
-        socket.on('drain', fill)
-        fill()
-      },
-      (upstream) =>
-        withService(
-          async (service) => {
-            const socket = ask(service, 'stream')
-            socket.pause()
-            await until(() => sent > 0)
-            let last = -1
-            await until(async () => {
-              const before = last
-              last = sent
-              await new Promise((resolve) => setTimeout(resolve, 200))
-              return sent === before
-            })
-            // Kernel buffers at the four ends of two connections, and some buffers of the service.
-            expect(sent).to.be.below(60_000_000)
-            socket.destroy()
-            await until(() => upstream.open() === 0)
-          },
-          { upstream: { url: upstream.url } },
-        ),
-    )
-  })
-})
-
-onEachEngine('a client that leaves early', (withService) => {
-  it('leaves an incomplete message of a stream, and nothing of a whole reply', () =>
-    withRawUpstream(
-      (socket, request) =>
-        request.includes('"stream":true')
-          ? socket.write(`${sse}${chunk(events(delta('half ')))}${chunk(events(delta('a reply')))}`)
-          : socket.write(`${json}${chunk(whole('x').slice(0, 20))}`),
-      (upstream) =>
-        withService(
-          async (service) => {
-            const history = async () => (await service.call('GET', '/api/chat/history')).body.messages
-            const whole = ask(service, 'send')
-            await until(() => upstream.requests.length === 1)
-            await leave(upstream, () => whole.destroy())
-            const streamed = ask(service, 'stream')
-            let text = ''
-            streamed.on('data', (bytes) => {
-              text += bytes
-            })
-            await until(() => text.includes('a reply'))
-            await leave(upstream, () => streamed.resetAndDestroy())
-            await until(async () => (await history())[1]?.content === 'half a reply')
-            const messages = await history()
-            expect(messages).to.have.length(2)
-            expect(messages[1]).to.include({ role: 'assistant', incomplete: true })
-          },
-          { upstream: { url: upstream.url } },
-        ),
-    ))
 })

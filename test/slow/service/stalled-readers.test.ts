@@ -94,31 +94,4 @@ describe('a client that stops reading', () => {
       expect(upstream.ended).to.equal(true)
     })
   })
-
-  it('is not confused with a client that waits for a silent model', () => {
-    let answer = (_: string) => {}
-    const upstream: Upstream = {
-      ...createOffline(),
-      complete: async () => {
-        const text = await new Promise<string>((resolve) => {
-          answer = resolve
-        })
-        return {
-          created: 1,
-          model: 'm',
-          usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
-          choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
-        }
-      },
-    }
-    return withServer({ upstream, stallTimeout: 100 }, async ({ call }) => {
-      const sent = call('POST', '/api/chat/send', { message: 'x', model: 'm' })
-      await pause(700)
-      answer('late')
-      expect((await sent).body.response).to.equal('late')
-      // The connection is kept for the next request.
-      await pause(300)
-      expect((await call('GET', '/v1/settings')).status).to.equal(200)
-    })
-  })
 })
