@@ -18,8 +18,6 @@ export interface RecordedChange {
   path: string
   /** Dotted paths of the fields in the body. */
   fields: readonly string[]
-  /** Number of fields that are not in `fields`. */
-  fields_omitted?: number
   /** The body of a change of settings or of the API configuration. */
   values?: unknown
   /** Of a new user. */
@@ -34,10 +32,6 @@ export type Endpoints = Readonly<
   >
 >
 
-const maxText = 300
-const maxFields = 100
-const maxValuesLength = 16 * 1024
-
 export function recordedChange(request: ChangeRequest, endpoints: Endpoints): RecordedChange {
   const { method } = request
   const body = readBody(request.body)
@@ -48,16 +42,14 @@ export function recordedChange(request: ChangeRequest, endpoints: Endpoints): Re
     method === endpoint.method && path === endpoint.path
   const change: RecordedChange = {
     method,
-    path: shorten(showPath(request)),
-    fields: fields.slice(0, maxFields).map(shorten),
-    ...(fields.length > maxFields && { fields_omitted: fields.length - maxFields }),
+    path: showPath(request),
+    fields,
   }
   if (is(endpoints.updateSettings) || is(endpoints.setApiConfiguration)) {
-    const values = hideSecrets(body)
-    if (JSON.stringify(values ?? null).length <= maxValuesLength) change.values = values
+    change.values = hideSecrets(body)
   }
   const email = isRecord(body) && is(endpoints.createUser) ? body['email'] : undefined
-  if (typeof email === 'string') change.email = shorten(email)
+  if (typeof email === 'string') change.email = email
   return change
 }
 
@@ -78,8 +70,4 @@ function addFields(fields: string[], value: unknown, path: string): void {
 function showPath({ path, query }: ChangeRequest): string {
   const whole = query === undefined ? path : `${path}?${new URLSearchParams(query)}`
   return whole.includes('?') ? hideSecretParameters(whole) : whole
-}
-
-function shorten(text: string): string {
-  return text.length > maxText ? `${text.slice(0, maxText)}…` : text
 }

@@ -40,7 +40,6 @@ const sentLine = z.object({
   method: z.string(),
   path: z.string(),
   fields: z.array(z.string()),
-  fields_omitted: z.optional(z.number()),
   values: z.optional(z.unknown()),
   email: z.optional(z.string()),
 })
@@ -172,7 +171,6 @@ function entryOf(
   { at, profile, service, command, method, path, email, fields, ...sent }: z.infer<typeof sentLine>,
   known: KnownOutcome | undefined,
 ): ActivityEntry {
-  const more = sent.fields_omitted === undefined ? [] : [`… ${sent.fields_omitted} more`]
   return {
     at,
     profile,
@@ -182,7 +180,7 @@ function entryOf(
     path,
     email: email ?? null,
     user_id: known?.created_id ?? userIn(path) ?? null,
-    fields: [...fields, ...more],
+    fields,
     ...(sent.values !== undefined && { values: sent.values }),
     outcome: known?.outcome ?? 'unknown',
     status: known?.status ?? null,

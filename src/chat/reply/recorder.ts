@@ -8,16 +8,6 @@ import type { Conversation } from '../conversation.ts'
 import type { TranscriptLine } from '../transcript/transcript-line.ts'
 import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
 
-/** Records the events of one turn, except the pieces of its reply. */
-export interface TurnRecord {
-  start(event: Extract<StreamEvent, { type: 'start' }>): void
-  usage(usage: Usage): void
-  end(outcome: TurnOutcome, isStopped: boolean): void
-}
-
-/** Maximum number of characters of reasoning on one line: a line that a crash truncates is lost. */
-const maxReasoningLength = 16 * 1024
-
 /**
  * Writes the transcript of a session. A full disk does not end the session: the failure is shown
  * once, and nothing more is recorded.
@@ -52,20 +42,23 @@ export class Recorder {
   }
 
   /** Records the prompt and flushes it to disk, before it is sent. */
-  beginTurn(text: string): TurnRecord {
+  beginTurn(text: string): void {
     this.turns++
-    const turn = this.turns
-    this.#append({ type: 'user', turn, at: this.#now(), text })
+    this.#append({ type: 'user', turn: this.turns, at: this.#now(), text })
     this.#sync()
-    return {
-      start: ({ contextId, id, model }) =>
-        this.#append({ type: 'start', turn, at: this.#now(), context_id: contextId, id, model }),
-      usage: (usage) => this.#append({ type: 'usage', turn, usage }),
-      end: (outcome, isStopped) => {
-        this.#append({ type: 'end', turn, at: this.#now(), ...describeEnd(outcome, isStopped) })
-        this.#sync()
-      },
-    }
+  }
+
+  start({ contextId, id, model }: Extract<StreamEvent, { type: 'start' }>): void {
+    this.#append({ type: 'start', turn: this.turns, at: this.#now(), context_id: contextId, id, model })
+  }
+
+  usage(usage: Usage): void {
+    this.#append({ type: 'usage', turn: this.turns, usage })
+  }
+
+  endTurn(outcome: TurnOutcome, isStopped: boolean): void {
+    this.#append({ type: 'end', turn: this.turns, at: this.#now(), ...describeEnd(outcome, isStopped) })
+    this.#sync()
   }
 
   /** Records a piece of the reply that is arriving. */
@@ -75,10 +68,7 @@ export class Recorder {
 
   /** Records a piece of the reasoning that is arriving. It is not a part of the reply. */
   reasoning(text: string): void {
-    for (let at = 0; at < text.length; at += maxReasoningLength) {
-      const piece = text.slice(at, at + maxReasoningLength)
-      this.#append({ type: 'reasoning', turn: this.turns, text: piece })
-    }
+    this.#append({ type: 'reasoning', turn: this.turns, text })
   }
 
   /** Records the last reply as the history of the service has it. */

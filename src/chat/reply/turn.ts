@@ -4,7 +4,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Conversation } from '../conversation.ts'
-import type { Recorder, TurnOutcome, TurnRecord } from './recorder.ts'
+import type { Recorder, TurnOutcome } from './recorder.ts'
 
 interface TurnOptions {
   client: Client
@@ -35,14 +35,14 @@ export class Turn {
   hasBegun = false
   readonly #options: TurnOptions
   readonly #began: number
-  #record: TurnRecord | undefined
+  #hasEnded = false
   #thinkingSince: number | undefined
   /** What has arrived since the last `flush`. */
   #pending = { reasoning: '', delta: '' }
 
   constructor(options: TurnOptions) {
     this.#options = options
-    this.#record = options.recorder.beginTurn(options.prompt)
+    options.recorder.beginTurn(options.prompt)
     this.#began = options.clock.monotonic()
   }
 
@@ -68,12 +68,12 @@ export class Turn {
 
   /** Takes the next event. Its text is recorded by `flush`. */
   take(event: StreamEvent): void {
-    const { conversation } = this.#options
+    const { conversation, recorder } = this.#options
     this.hasBegun = true
     if ('contextId' in event) this.#takeContext(event.contextId)
     if (event.type === 'start') {
       conversation.replyModel = event.model ?? conversation.replyModel
-      this.#record?.start(event)
+      recorder.start(event)
     } else if (event.type === 'reasoning') {
       this.#thinkingSince ??= this.#elapsed()
       if (this.#pending.delta !== '') this.flush()
@@ -85,7 +85,7 @@ export class Turn {
     } else if (event.type === 'usage') {
       this.flush()
       this.outcome.usage = event.usage
-      this.#record?.usage(event.usage)
+      recorder.usage(event.usage)
     } else this.outcome.end = event
   }
 
@@ -106,14 +106,14 @@ export class Turn {
   /** Ends the record. Further calls do nothing. */
   end(isStopped = this.#options.signal.aborted): void {
     const { outcome } = this
-    if (!this.#record) return
+    if (this.#hasEnded) return
+    this.#hasEnded = true
     this.flush()
     outcome.totalMs = this.#elapsed()
     if (this.#thinkingSince !== undefined) {
       outcome.thoughtMs = Math.max(0, (outcome.firstMs ?? outcome.totalMs) - this.#thinkingSince)
     }
-    this.#record.end(outcome, isStopped)
-    this.#record = undefined
+    this.#options.recorder.endTurn(outcome, isStopped)
   }
 
   #takeContext(id: string | undefined): void {
