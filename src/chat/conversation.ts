@@ -3,8 +3,7 @@ import { Failure } from '../contract/failure.ts'
 import type { CompletionRequest, Message } from '../contract/resources/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/resources/conversation.ts'
 import { testProgramModel } from '../contract/test-program.ts'
-import type { Transcript } from './transcript/transcript.ts'
-import type { TranscriptLine } from './transcript/transcript-line.ts'
+import type { Transcript, TranscriptLine } from './transcript/transcript.ts'
 
 /** Parameters of the next replies. */
 export interface Parameters {

@@ -64,7 +64,9 @@ export class Mirror implements HistoryStore {
   }
 
   facts(): MirrorFacts {
-    return this.#store.guard(() => readFacts(this.#store))
+    const facts = this.#store.guard(() => readFacts(this.#store))
+    if (!facts) throw new Error('the mirror has no owner')
+    return facts
   }
 
   setUser(userId: string): void {
@@ -191,8 +193,12 @@ export class Mirror implements HistoryStore {
   }
 }
 
-/** Opens an existing mirror to search it. @throws Failure `storage` */
-export function openToSearch(path: string): { store: MessageDatabase; facts: MirrorFacts } {
+/**
+ * Opens an existing mirror to search it. Without facts if the first sync was killed before it had fetched anything.
+ *
+ * @throws Failure `storage`
+ */
+export function openToSearch(path: string): { store: MessageDatabase; facts: MirrorFacts | undefined } {
   const store = new MessageDatabase(path, schema)
   try {
     return { store, facts: store.guard(() => readFacts(store)) }
@@ -211,9 +217,9 @@ function pageKeys({ body }: ApiResponse<HistoryPage>): (message: HistoryMessage)
   return (message) => byMessage.get(message) ?? 0
 }
 
-function readFacts(store: MessageDatabase): MirrorFacts {
+function readFacts(store: MessageDatabase): MirrorFacts | undefined {
   const row = store.prepare('select * from owner').get()
-  if (!row) throw new Error('the mirror has no owner')
+  if (!row) return undefined
   const parts = store.prepare('select ending from parts').all()
   const asOf = row['as_of'] as number | null
   return {

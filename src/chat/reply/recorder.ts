@@ -5,7 +5,7 @@ import { isTokenLimit, type StreamEnd, type StreamEvent } from '../../contract/r
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import type { Conversation } from '../conversation.ts'
-import type { TranscriptLine } from '../transcript/transcript-line.ts'
+import type { TranscriptLine } from '../transcript/transcript.ts'
 import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
 
 /**

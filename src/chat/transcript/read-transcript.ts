@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import type { Message } from '../../contract/resources/completion.ts'
-import type { Transcript, Turn } from './transcript.ts'
+import { type LineOf, parseLine, type Transcript, type TranscriptLine, type Turn } from './transcript.ts'
 import { sessionIdOf, withStorageErrors } from './transcript-files.ts'
-import { type LineOf, parseLine, type TranscriptLine } from './transcript-line.ts'
 
 /**
  * Reads a transcript. Skips a truncated last line, and lines of unknown types.

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { TranscriptLine } from '../../../src/chat/transcript/transcript-line.ts'
+import type { TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
 import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'

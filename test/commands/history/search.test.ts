@@ -157,6 +157,13 @@ describe('history search after history sync', () => {
     expect((await chatctl(['sync'])).exitCode).to.equal(0)
   })
 
+  it('finds no mirror if the first sync was killed while it created the file', async () => {
+    await chatctl(['sync'])
+    writeFileSync(mirror(), '')
+    expect((await chatctl(['search', 'log'])).stderr).to.include('There is no mirror of this service')
+    expect(JSON.parse((await chatctl(['sync', '--json'])).stdout).messages).to.equal(2)
+  })
+
   it('names a damaged mirror, and searches damaged indexes of sessions nevertheless', async () => {
     writeSession('s1', [['redo log', 'yes', 9]])
     await chatctl(['search', 'log'])
