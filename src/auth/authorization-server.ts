@@ -7,7 +7,7 @@ import {
 } from 'oauth4webapi'
 import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
-import { withoutTrailing } from '../contract/notation/without-trailing.ts'
+import { withoutTrailing } from '../contract/notation/text.ts'
 import { createTransport, type Transport, type TransportOptions } from './transport.ts'
 
 /** The endpoints and properties of an authorization server. */

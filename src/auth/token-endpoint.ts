@@ -9,7 +9,7 @@ import {
   type TokenEndpointResponse,
 } from 'oauth4webapi'
 import { redactorOf } from '../client/redaction.ts'
-import { bearer } from '../contract/bearer.ts'
+import { bearer } from '../contract/credential-header.ts'
 import type { Clock } from '../system/clock.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { TokenSet } from './credentials/stored-credential.ts'

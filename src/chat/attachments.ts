@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, resolve, sep } from 'node:path'
-import { withoutTrailing } from '../contract/notation/without-trailing.ts'
+import { withoutTrailing } from '../contract/notation/text.ts'
 import { joinFiles, splitFiles, type TextFile } from '../contract/resources/file-block.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { maxFileBytes, readEach, readTextFileAt } from '../system/files/read-text-files.ts'
 import type { Completions } from '../terminal/editor/completer.ts'
-import { describeBytes } from '../view/format/describe-bytes.ts'
+import { describeBytes } from '../view/format/quantities.ts'
 
 /** `@path` or `@"path"` as a word. */
 const mention = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"]+))/g

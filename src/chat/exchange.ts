@@ -4,8 +4,12 @@ import type { ContextOwner } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Completion } from '../contract/resources/completion.ts'
 import type { SendResponse } from '../contract/resources/conversation.ts'
-import { reasoningIn } from '../contract/resources/reasoning.ts'
-import { isTokenLimit, type StreamEvent, type StreamFormat } from '../contract/resources/stream-event.ts'
+import {
+  isTokenLimit,
+  reasoningIn,
+  type StreamEvent,
+  type StreamFormat,
+} from '../contract/resources/stream-event.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { Conversation, fetchMessages, noMessages, type Parameters } from './conversation.ts'
 import { Recorder } from './reply/recorder.ts'

@@ -1,8 +1,7 @@
-import type { Completion, CompletionRequest } from '../contract/resources/completion.ts'
+import type { Completion, CompletionRequest, ModelList } from '../contract/resources/completion.ts'
 import type { SendRequest, SendResponse } from '../contract/resources/conversation.ts'
-import type { ModelList } from '../contract/resources/model.ts'
 import type { StreamFormat } from '../contract/resources/stream-event.ts'
-import type { CollectOptions, EndpointCaller } from './endpoint-caller.ts'
+import type { CollectOptions, EndpointCaller } from './outgoing-request.ts'
 import type { ApiResponse } from './response/response.ts'
 import type { ReplyStream } from './stream/reply-stream.ts'
 

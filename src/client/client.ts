@@ -1,5 +1,5 @@
 import { readBaseUrl } from '../contract/base-url.ts'
-import { bearer } from '../contract/bearer.ts'
+import { bearer } from '../contract/credential-header.ts'
 import { type Endpoint, type EndpointName, endpoints, type ResponseOf } from '../contract/endpoints.ts'
 import type { Failure } from '../contract/failure.ts'
 import { readJson } from '../contract/notation/exact-json.ts'
@@ -9,13 +9,12 @@ import { type Clock, systemClock } from '../system/clock.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
 import { deliver, type FinalResponse, type Reading } from './deliver.ts'
-import type { CollectOptions } from './endpoint-caller.ts'
 import { History } from './history/history.ts'
 import { resolvePath } from './network/address.ts'
-import { processTransport } from './network/process-transport.ts'
 import { obtainCredential } from './obtain-credential.ts'
 import { OutcomeTracker } from './outcome-tracker.ts'
 import {
+  type CollectOptions,
   composeRawRequest,
   composeRequest,
   defaultTimeoutOf,
@@ -26,7 +25,7 @@ import {
 } from './outgoing-request.ts'
 import { type Redact, RequestRedactors, withoutSecret } from './redaction.ts'
 import { responseFailure } from './response/error-response.ts'
-import { type Network, networkOf, type Transport } from './response/open-response.ts'
+import { type Network, networkOf, processTransport, type Transport } from './response/open-response.ts'
 import { readRawResponse, readResponse } from './response/read-response.ts'
 import type { ApiResponse, RawResponse } from './response/response.ts'
 import { Settings } from './settings.ts'

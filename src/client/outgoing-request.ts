@@ -5,10 +5,15 @@ import {
   endpoints,
   type QueryOf,
   type RequestOf,
+  type ResponseOf,
 } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape, faultsOf } from '../contract/faults.ts'
+import type { SendResponse } from '../contract/resources/conversation.ts'
+import type { StreamEvent, StreamFormat } from '../contract/resources/stream-event.ts'
 import { checkPath, expandPath } from './network/address.ts'
+import type { ApiResponse } from './response/response.ts'
+import type { ReplyStream } from './stream/reply-stream.ts'
 
 /** A request before it has a base URL and a credential, as `gate` sees it. */
 export interface OutgoingRequest {
@@ -153,4 +158,21 @@ export function composeRawRequest(raw: RawRequest): OutgoingRequest {
     ...(raw.query === undefined ? {} : { query: raw.query }),
     ...(raw.body === undefined ? {} : { body: raw.body }),
   }
+}
+
+/** Options of `Chat.collect`. */
+export interface CollectOptions {
+  /** Called with each event of the reply as it arrives. */
+  onEvent?: ((event: StreamEvent) => void) | undefined
+}
+
+/**
+ * Calls the endpoints of the contract. Implemented by the client, used by its resources.
+ *
+ * @internal
+ */
+export interface EndpointCaller {
+  call<N extends EndpointName>(name: N, input?: Input<N>): Promise<ApiResponse<ResponseOf<N>>>
+  collect(input: Input<'sendMessage'>, options: CollectOptions): Promise<ApiResponse<SendResponse>>
+  stream<N extends EndpointName>(name: N, input?: Input<N>, format?: StreamFormat): Promise<ReplyStream>
 }

@@ -6,7 +6,7 @@ import { hideSecretFields, isSecretParameter, redacted, stringOf } from '../cont
 export type Redact = <T>(value: T) => T
 
 /** Minimum length of a secret. Removing shorter texts would damage words. */
-const minSecretLength = 6
+export const minSecretLength = 6
 
 /** A service may quote the key or the request that it rejects, so messages are cleaned of these secrets. */
 export function redactorOf(...secrets: (string | undefined)[]): Redact {

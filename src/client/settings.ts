@@ -4,7 +4,7 @@ import type {
   Preferences,
   SettingsPatch,
 } from '../contract/resources/settings.ts'
-import type { EndpointCaller } from './endpoint-caller.ts'
+import type { EndpointCaller } from './outgoing-request.ts'
 import type { ApiResponse } from './response/response.ts'
 
 /** Settings of the application (docs/interface.md, "Endpoints": the rows below /v1/settings). */

@@ -1,7 +1,7 @@
-import { utf8Text } from '../contract/notation/utf8-text.ts'
+import { utf8Text } from '../contract/notation/text.ts'
 import { hideSecretFields, hideSecretParameters, redacted, stringOf } from '../contract/secret-fields.ts'
 import type { AttemptResponse } from './attempt.ts'
-import { type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
+import { minSecretLength, type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
 import type { HttpRequest, Interrupted, OpenResponse } from './response/open-response.ts'
 
 /** A body without secrets. */
@@ -175,7 +175,18 @@ function cleanerOf(sent: HttpRequest, redact: Redact): Clean {
   const shown = showHeaders(headers)
   for (const [name, value] of Object.entries(headers)) if (shown[name] !== value) keep(value)
   const redactSecrets = redactorOf(...secrets)
-  return (text) => redactSecrets(redact(text))
+  const short = secrets.filter((secret) => secret !== '' && secret.length < minSecretLength)
+  const words = short.length > 0 && wordsOf(short)
+  return (text) => {
+    const clean = redactSecrets(redact(text))
+    return words ? clean.replace(words, redacted) : clean
+  }
+}
+
+/** Matches short secrets as whole words. Within longer words, they are a coincidence. */
+function wordsOf(secrets: readonly string[]): RegExp {
+  const any = [...new Set(secrets)].map((secret) => secret.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|')
+  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${any})(?![\\p{L}\\p{N}])`, 'gu')
 }
 
 function decoded(value: string): string {

@@ -7,7 +7,7 @@ import type {
   UserSettingsRequest,
   UserSettingsResponse,
 } from '../contract/resources/user.ts'
-import type { EndpointCaller } from './endpoint-caller.ts'
+import type { EndpointCaller } from './outgoing-request.ts'
 import type { ApiResponse } from './response/response.ts'
 
 /** Users and permissions (docs/interface.md, "Endpoints": the rows below /v1/users and /api/user). */

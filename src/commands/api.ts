@@ -11,9 +11,9 @@ import { readStdin, readTextFile } from '../cli/input/read-input.ts'
 import type { RawResponse } from '../client/response/response.ts'
 import { Failure } from '../contract/failure.ts'
 import { parseJson, tryParse } from '../contract/notation/exact-json.ts'
-import { faultOfUtf8 } from '../contract/notation/utf8-text.ts'
-import { describeBytes } from '../view/format/describe-bytes.ts'
-import { documentView } from '../view/format/value.ts'
+import { faultOfUtf8 } from '../contract/notation/text.ts'
+import { describeBytes } from '../view/format/quantities.ts'
+import { documentView } from '../view/format/view.ts'
 import { pageThroughHistory, readPagedQuery } from './history/page-through-history.ts'
 
 export default class Api extends BaseCommand {

@@ -1,10 +1,9 @@
 import * as z from 'zod/mini'
 import { isRecord } from './notation/exact-json.ts'
-import { completion, completionRequest } from './resources/completion.ts'
+import { completion, completionRequest, modelList } from './resources/completion.ts'
 import { historyPage, historyQuery, sendRequest, sendResponse } from './resources/conversation.ts'
-import { modelList } from './resources/model.ts'
-import { reasoningIn } from './resources/reasoning.ts'
 import { apiConfiguration, preferences, settings, settingsPatch } from './resources/settings.ts'
+import { reasoningIn } from './resources/stream-event.ts'
 import {
   assignPermissionsRequest,
   createUserRequest,

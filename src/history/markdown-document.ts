@@ -1,4 +1,4 @@
-import { withoutTrailing } from '../contract/notation/without-trailing.ts'
+import { withoutTrailing } from '../contract/notation/text.ts'
 import type { HistoryMessage } from '../contract/resources/conversation.ts'
 import { timeOf } from '../contract/resources/history-order.ts'
 

@@ -1,13 +1,13 @@
 import { Failure } from '../contract/failure.ts'
 import { canonicalJson, isRecord } from '../contract/notation/exact-json.ts'
 import type { ApiConfiguration, ApplicationSettings, SettingsPatch } from '../contract/resources/settings.ts'
-import type { SettingsFile } from '../contract/resources/settings-file.ts'
 import {
   apiConfigurationKeys,
   isUndocumentedKey,
+  type SettingsFile,
   type SettingsKey,
   settingsKeys,
-} from '../contract/resources/settings-keys.ts'
+} from '../contract/resources/settings-file.ts'
 import { hideSecrets } from '../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { valueAt } from '../view/format/view.ts'

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
-import { countOf } from '../view/format/count.ts'
+import { countOf } from '../view/format/quantities.ts'
 import { type ImportEvent, type ImportOptions, ImportRun, type ImportSurroundings } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
 import { describeRespelled } from './input/csv-rows.ts'

@@ -1,7 +1,7 @@
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import { isPlan } from '../system/files/saved-plan.ts'
-import { countOf } from '../view/format/count.ts'
+import { countOf } from '../view/format/quantities.ts'
 import { describeRespelled } from './input/csv-rows.ts'
 import { type Input, type InputOptions, openInput } from './input/input.ts'
 import { FaultList } from './input/input-row.ts'

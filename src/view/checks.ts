@@ -1,7 +1,7 @@
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { stripControls } from '../terminal/strip-controls.ts'
-import { countOf } from './format/count.ts'
+import { countOf } from './format/quantities.ts'
 import type { Span } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 

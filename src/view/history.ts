@@ -1,6 +1,5 @@
 import { isRecord } from '../contract/notation/exact-json.ts'
-import { countOf } from './format/count.ts'
-import { localTime } from './format/local-time.ts'
+import { countOf, localTime } from './format/quantities.ts'
 import { plain, rowsOf, type Span, textOf, type View, valueAt } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 

@@ -6,7 +6,7 @@ import {
   isPathName,
   isUndocumentedKey,
   settingsKeys,
-} from '../contract/resources/settings-keys.ts'
+} from '../contract/resources/settings-file.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
 import type { View } from './format/view.ts'
 import { settingsView } from './settings.ts'

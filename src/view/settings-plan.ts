@@ -1,7 +1,7 @@
 import { showControls } from '../terminal/strip-controls.ts'
 import { changeLines, type ShownChange, valueText } from './changes.ts'
-import { countOf } from './format/count.ts'
 import { codeSpan, markdownTable } from './format/markdown-table.ts'
+import { countOf } from './format/quantities.ts'
 import { plain, type Span, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 

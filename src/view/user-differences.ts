@@ -1,6 +1,6 @@
 import { changeLines, type ShownChange, valueText } from './changes.ts'
-import { countOf, groupDigits } from './format/count.ts'
 import { markdownTable } from './format/markdown-table.ts'
+import { countOf, groupDigits } from './format/quantities.ts'
 import { plain, type Span, textOf, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 

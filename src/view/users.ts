@@ -1,4 +1,4 @@
-import { countOf, groupDigits } from './format/count.ts'
+import { countOf, groupDigits } from './format/quantities.ts'
 import { plain, type Span, type View } from './format/view.ts'
 
 export const userView: View = {

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import type { ClientEvent } from '../../src/client/client-event.ts'
+import type { ClientEvent } from '../../src/client/deliver.ts'
 import { Trace, type TraceEvent } from '../../src/client/trace.ts'
 import { answer, failing, json, limited, redirect, reset, sse, stream } from '../support/fault-server.ts'
 import { hurriedClock } from './capture.ts'
@@ -87,6 +87,14 @@ describe('a trace', () => {
       '{"password":"[redacted]","list":[{"api_key":"[redacted]","open":"yes"}]}',
     )
     expect(eventOf('request').url).to.match(/access_token=redacted&limit=3$/)
+  })
+
+  it('has no short secret that a response repeats as a word', async () => {
+    await start(answer(422, {}, 'pw1+x is weak, pw1+xy is not, and neither is "a(b"'))
+    await send(JSON.stringify({ password: 'pw1+x', pin: 'a(b' }))
+    expect(eventOf('response').body?.text).to.equal(
+      '[redacted] is weak, pw1+xy is not, and neither is "[redacted]"',
+    )
   })
 
   it('has no secret of a form, as a token endpoint receives it', async () => {

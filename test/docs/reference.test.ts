@@ -6,7 +6,7 @@ import { slashCommands } from '../../src/chat/slash/run-slash-command.ts'
 import { differenceExitCode, exitCodeOf } from '../../src/cli/errors/exit-codes.ts'
 import { configurationKeys } from '../../src/config/configuration-keys.ts'
 import type { FailureKind } from '../../src/contract/failure.ts'
-import { apiConfigurationKeys, settingsKeys } from '../../src/contract/resources/settings-keys.ts'
+import { apiConfigurationKeys, settingsKeys } from '../../src/contract/resources/settings-file.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 
 const root = resolve(import.meta.dirname, '../..')

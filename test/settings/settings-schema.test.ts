@@ -2,8 +2,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Failure } from '../../src/contract/failure.ts'
-import { settingsJsonSchema } from '../../src/contract/resources/settings-file.ts'
-import { apiConfigurationKeys, settingsKeys } from '../../src/contract/resources/settings-keys.ts'
+import {
+  apiConfigurationKeys,
+  settingsJsonSchema,
+  settingsKeys,
+} from '../../src/contract/resources/settings-file.ts'
 import { readSettingsFiles } from '../../src/settings/file/read-settings-files.ts'
 import { anyConfiguration, anyPatch, anySubset } from './any-settings.ts'
 

@@ -29,12 +29,7 @@ const cases: [reader: string, module: string, expression: string, text: string][
     `{"a":"${run('\\')}`,
   ],
   ['a block of a file', 'contract/resources/file-block.ts', 'm.splitFiles(text)', `File: a\n\n${run('`')}`],
-  [
-    'the end of an address',
-    'contract/notation/without-trailing.ts',
-    `m.withoutTrailing(text, '/')`,
-    `${run('/')}x`,
-  ],
+  ['the end of an address', 'contract/notation/text.ts', `m.withoutTrailing(text, '/')`, `${run('/')}x`],
   [
     'a message that is exported as Markdown',
     'history/markdown-document.ts',

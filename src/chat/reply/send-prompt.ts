@@ -3,7 +3,7 @@ import { isTokenLimit, type StreamEnd } from '../../contract/resources/stream-ev
 import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
 import { describeFailure } from '../../view/failure-details.ts'
-import { countOf } from '../../view/format/count.ts'
+import { countOf } from '../../view/format/quantities.ts'
 import type { SessionOptions } from '../session-options.ts'
 import { switchToCompletions } from './conversation-mode.ts'
 import { describeTurn } from './recorder.ts'

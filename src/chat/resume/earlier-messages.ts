@@ -1,5 +1,5 @@
 import type { Message } from '../../contract/resources/completion.ts'
-import { countOf } from '../../view/format/count.ts'
+import { countOf } from '../../view/format/quantities.ts'
 import type { SessionOutput } from '../session-output.ts'
 import { describeStatus, type Turn } from '../transcript/transcript.ts'
 

@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
-import { localTime } from '../../view/format/local-time.ts'
+import { localTime } from '../../view/format/quantities.ts'
 import type { Session, SlashCommand } from '../session.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import { renderTranscript, type TranscriptFormat } from '../transcript/render-transcript.ts'

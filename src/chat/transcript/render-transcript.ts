@@ -1,7 +1,7 @@
 import type { HistoryMessage } from '../../contract/resources/conversation.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
-import { describeStreamEvent } from '../../view/chat/stream-event.ts'
-import { localTime } from '../../view/format/local-time.ts'
+import { describeStreamEvent } from '../../view/chat.ts'
+import { localTime } from '../../view/format/quantities.ts'
 import { describeStatus, type Transcript, type Turn } from './transcript.ts'
 
 export type TranscriptFormat = 'text' | 'markdown' | 'json' | 'jsonl'

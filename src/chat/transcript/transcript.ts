@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { isRecord, parseJson } from '../../contract/notation/exact-json.ts'
 import { type Message, message, type Usage } from '../../contract/resources/completion.ts'
 import { isTokenLimit, type StreamEvent } from '../../contract/resources/stream-event.ts'
-import { countOf } from '../../view/format/count.ts'
+import { countOf } from '../../view/format/quantities.ts'
 
 /**
  * How a turn ended. `unverified`: apparently complete, but the service did not mark the end;

@@ -174,7 +174,7 @@ function suggestFields(word: string, { command }: TypedLine): Suggestions {
 }
 
 async function suggestSettingsKeys(suffix: string, given: readonly string[] = []): Promise<Suggestions> {
-  const { describeSettingsKey, settingsKeys } = await import('../../contract/resources/settings-keys.ts')
+  const { describeSettingsKey, settingsKeys } = await import('../../contract/resources/settings-file.ts')
   const free = settingsKeys.filter(({ path }) => !given.includes(path))
   return {
     candidates: free.map(({ path }) => ({
@@ -195,7 +195,7 @@ async function suggestAssignments(word: string, given: readonly string[]): Promi
     )
   }
   if (path === 'theme.mode') return candidates(themeModes.map((mode) => `${path}=${mode}`))
-  const { settingsKeys } = await import('../../contract/resources/settings-keys.ts')
+  const { settingsKeys } = await import('../../contract/resources/settings-file.ts')
   const isSwitch = settingsKeys.find((key) => key.path === path)?.type === 'boolean'
   return isSwitch ? candidates([`${path}=true`, `${path}=false`]) : nothing
 }

@@ -1,6 +1,6 @@
 import type { ActivityEntry } from '../../activity/read-activity.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { countOf } from '../../view/format/count.ts'
+import { countOf } from '../../view/format/quantities.ts'
 import { commandLine } from '../command-line.ts'
 import { outcomeHint } from '../errors/outcome-hint.ts'
 import type { Context } from './context.ts'

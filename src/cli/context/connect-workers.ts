@@ -1,4 +1,4 @@
-import type { ClientEvent } from '../../client/client-event.ts'
+import type { ClientEvent } from '../../client/deliver.ts'
 import type { Context } from './context.ts'
 
 /** A client for many concurrent requests. Retries are shown once, because the workers retry together. */

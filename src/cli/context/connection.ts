@@ -1,4 +1,4 @@
-import type { RequestHandler } from '../../client/network/process-transport.ts'
+import type { RequestHandler } from '../../client/response/open-response.ts'
 import type { Source } from '../../config/resolve-options.ts'
 import type { UpstreamChoice } from '../../config/resolve-upstream.ts'
 import type { Failure } from '../../contract/failure.ts'

@@ -1,7 +1,7 @@
 import { isRecord } from '../../contract/notation/exact-json.ts'
 import type { PlannedRequest } from '../../users/planned-work.ts'
 import { dryRunRequestView } from '../../view/dry-run.ts'
-import { groupDigits } from '../../view/format/count.ts'
+import { groupDigits } from '../../view/format/quantities.ts'
 import type { Context } from './context.ts'
 import { HeldRequest } from './held-request.ts'
 

@@ -1,6 +1,6 @@
 import type { OutgoingRequest } from '../../client/outgoing-request.ts'
 import { parseJson, tryParse } from '../../contract/notation/exact-json.ts'
-import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
+import { withoutTrailing } from '../../contract/notation/text.ts'
 import { hideSecretParameters, hideSecrets } from '../../contract/secret-fields.ts'
 
 /** Thrown by the gate under `--dry-run`: the request that would have left. */

@@ -1,7 +1,7 @@
 import type { ChangeRecorder } from '../../activity/change-recorder.ts'
 import type { OutgoingRequest } from '../../client/outgoing-request.ts'
 import type { FailedRequest, RequestOutcome } from '../../contract/failure.ts'
-import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
+import { withoutTrailing } from '../../contract/notation/text.ts'
 import { hideSecretParameters } from '../../contract/secret-fields.ts'
 import { once } from '../../system/once.ts'
 import { outcomeHint } from '../errors/outcome-hint.ts'

@@ -1,5 +1,5 @@
 import type { Client } from '../../client/client.ts'
-import type { ClientEvent } from '../../client/client-event.ts'
+import type { ClientEvent } from '../../client/deliver.ts'
 import type { estimateDuration, Throttle } from '../../users/send/throttle.ts'
 import { BulkProgress } from '../output/progress.ts'
 import type { Context } from './context.ts'

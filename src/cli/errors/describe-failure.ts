@@ -1,5 +1,5 @@
 import type { Failure } from '../../contract/failure.ts'
-import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
+import { withoutTrailing } from '../../contract/notation/text.ts'
 import { commandLine } from '../command-line.ts'
 import {
   type Connection,

@@ -1,7 +1,7 @@
 import type { TracedBody, TraceEvent } from '../../client/trace.ts'
 import { roundDuration } from '../../config/units.ts'
 import { showControls } from '../../terminal/strip-controls.ts'
-import { describeBytes } from '../../view/format/describe-bytes.ts'
+import { describeBytes } from '../../view/format/quantities.ts'
 
 /** As `--debug` shows it. Lines of a request begin with `>`, those of a response with `<`. */
 export function describeTrace(event: TraceEvent): string {

@@ -9,7 +9,7 @@ import {
   isUndocumentedKey,
   type SettingsKey,
   settingsKeys,
-} from '../../contract/resources/settings-keys.ts'
+} from '../../contract/resources/settings-file.ts'
 import { maxSettingsBytes } from '../../system/files/read-named-file.ts'
 import { looksSecret } from '../command-line.ts'
 import type { Context } from '../context/context.ts'

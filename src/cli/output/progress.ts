@@ -1,6 +1,6 @@
 import { roundDuration } from '../../config/units.ts'
 import { Status } from '../../terminal/screen/status.ts'
-import { countOf, groupDigits } from '../../view/format/count.ts'
+import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import type { Output } from './output.ts'
 
 /** Interval between two updates in ms: redrawn in a terminal, otherwise new lines. */

@@ -1,5 +1,5 @@
 import type { HistoryPage, HistoryQuery } from '../../contract/resources/conversation.ts'
-import type { EndpointCaller } from '../endpoint-caller.ts'
+import type { EndpointCaller } from '../outgoing-request.ts'
 import type { ApiResponse } from '../response/response.ts'
 import { type HistoryBatch, type WalkOptions, walkHistory } from './walk-history.ts'
 

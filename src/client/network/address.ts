@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
+import { withoutTrailing } from '../../contract/notation/text.ts'
 
 /**
  * The URL of a path below a base URL.

@@ -1,8 +1,7 @@
 import type { Advice } from '../../contract/advice.ts'
 import { isLoopback } from '../../contract/base-url.ts'
 import { endpoints } from '../../contract/endpoints.ts'
-import { type FailedRequest, Failure } from '../../contract/failure.ts'
-import { networkErrors } from '../../contract/network-errors.ts'
+import { type FailedRequest, Failure, networkErrors } from '../../contract/failure.ts'
 import { describeDuration } from '../../system/clock.ts'
 import { Expired, type Interrupted } from '../response/open-response.ts'
 

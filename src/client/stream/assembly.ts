@@ -1,5 +1,5 @@
 import { type FailedRequest, Failure, type FailureKind } from '../../contract/failure.ts'
-import { CheckingDecoder, invalidUtf8 } from '../../contract/notation/utf8-text.ts'
+import { CheckingDecoder, invalidUtf8 } from '../../contract/notation/text.ts'
 import type { StreamEnd, StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
 import { type Frame, readFrame, readTextFrame } from './frame.ts'
 import {

@@ -2,12 +2,12 @@ import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { SendResponse } from '../../contract/resources/conversation.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
+import { ResponseBytes } from '../attempt.ts'
 import { longerTimeout, unknownOutcomeHint } from '../network/network-failure.ts'
 import { storedNothing, unchangedHint } from '../response/error-response.ts'
 import { Expired, type OpenResponse } from '../response/open-response.ts'
 import { readResponse } from '../response/read-response.ts'
 import { type ApiResponse, requestIdOf } from '../response/response.ts'
-import { ResponseBytes } from '../response/response-bytes.ts'
 import { openReplyStream, type StreamSource } from './reply-stream.ts'
 
 interface CollectReplyOptions {

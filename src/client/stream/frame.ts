@@ -1,7 +1,7 @@
 import type { FailureKind } from '../../contract/failure.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
 import type { Usage } from '../../contract/resources/completion.ts'
-import { reasoningIn } from '../../contract/resources/reasoning.ts'
+import { reasoningIn } from '../../contract/resources/stream-event.ts'
 import { type ErrorContent, readErrorContent } from '../response/error-response.ts'
 
 /**

@@ -6,8 +6,7 @@ import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { countOf } from '../../view/format/count.ts'
-import { localTime } from '../../view/format/local-time.ts'
+import { countOf, localTime } from '../../view/format/quantities.ts'
 
 /**
  * The conversation that a session or a message continues.

@@ -4,8 +4,8 @@ import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { chatSessionsView } from '../../view/chat/chat.ts'
-import { countOf } from '../../view/format/count.ts'
+import { chatSessionsView } from '../../view/chat.ts'
+import { countOf } from '../../view/format/quantities.ts'
 
 export default class ChatDelete extends BaseCommand {
   static override summary = 'Delete chat sessions from this machine'

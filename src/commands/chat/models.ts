@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { modelsView } from '../../view/chat/chat.ts'
+import { modelsView } from '../../view/chat.ts'
 
 export default class ChatModels extends BaseCommand {
   static override summary = 'List the available models'

@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/context/context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { noUpstream } from '../../contract/upstream-address.ts'
-import { countOf } from '../../view/format/count.ts'
+import { countOf } from '../../view/format/quantities.ts'
 
 /**
  * Offers once to use a model server that runs on this machine, and remembers the choice. Does nothing in a

@@ -3,7 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import { chatSessionsView } from '../../view/chat/chat.ts'
+import { chatSessionsView } from '../../view/chat.ts'
 
 export default class ChatRename extends BaseCommand {
   static override summary = 'Name a chat session'

@@ -4,7 +4,7 @@ import { commandLine } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { profileNameOf } from '../../config/configuration-file.ts'
-import { chatSessionsView } from '../../view/chat/chat.ts'
+import { chatSessionsView } from '../../view/chat.ts'
 
 export default class ChatSessions extends BaseCommand {
   static override summary = 'List the chat sessions on this machine'

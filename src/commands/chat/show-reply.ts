@@ -14,7 +14,7 @@ import { loadHighlight } from '../../terminal/markdown/code-block.ts'
 import type { CodeSelection } from '../../terminal/markdown/code-selection.ts'
 import { PlainWriter, type ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { describeStreamEvent } from '../../view/chat/stream-event.ts'
+import { describeStreamEvent } from '../../view/chat.ts'
 import type { View } from '../../view/format/view.ts'
 
 /** Flags that say how a reply is printed. They apply to text, and not to data. */

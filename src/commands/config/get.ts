@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { valueView } from '../../view/format/value.ts'
+import { valueView } from '../../view/format/view.ts'
 import { listOptions, readConfigurationKey } from './configuration-options.ts'
 
 export default class ConfigGet extends BaseCommand {

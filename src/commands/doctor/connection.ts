@@ -5,7 +5,7 @@ import { probeNetwork } from '../../client/network/probe-network.ts'
 import { readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeUpstream } from '../../contract/upstream-address.ts'
-import { countOf } from '../../view/format/count.ts'
+import { countOf } from '../../view/format/quantities.ts'
 import { type Doctor, type Examined, ok, skipped, warning } from './finding.ts'
 
 const day = 86_400_000

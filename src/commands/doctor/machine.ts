@@ -9,8 +9,7 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { isOursAlone, makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { findUnfinishedImports } from '../../users/journal/open-journal.ts'
 import { speaksUnicode } from '../../view/checks.ts'
-import { countOf } from '../../view/format/count.ts'
-import { describeBytes } from '../../view/format/describe-bytes.ts'
+import { countOf, describeBytes } from '../../view/format/quantities.ts'
 import { type Doctor, type Examined, ok, skipped, warning } from './finding.ts'
 
 /** Warns about misspelled variables. Values are not shown, because they may be secrets. */

@@ -6,7 +6,7 @@ import { textFlag } from '../../cli/flags/flag-types.ts'
 import { sharedFlags } from '../../cli/flags/shared-flags.ts'
 import { formatOfExtension } from '../../config/output-formats.ts'
 import { Failure } from '../../contract/failure.ts'
-import { countOf } from '../../view/format/count.ts'
+import { countOf } from '../../view/format/quantities.ts'
 import { pastFlag } from '../service/service-flags.ts'
 import { ambiguousTimes, reportFetch } from './page-through-history.ts'
 

@@ -6,7 +6,7 @@ import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { HistoryMessage } from '../../contract/resources/conversation.ts'
 import { cursorOf, oldestFirst } from '../../contract/resources/history-order.ts'
-import { historyView } from '../../view/chat/chat.ts'
+import { historyView } from '../../view/chat.ts'
 
 export default class HistoryList extends BaseCommand {
   static override summary = 'List past messages, one page at a time'

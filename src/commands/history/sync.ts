@@ -4,7 +4,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import type { Client } from '../../client/client.ts'
 import { profileNameOf } from '../../config/configuration-file.ts'
 import { Failure } from '../../contract/failure.ts'
-import { countOf } from '../../view/format/count.ts'
+import { countOf } from '../../view/format/quantities.ts'
 import { syncedHistoryView } from '../../view/history.ts'
 import { ambiguousTimes, reportFetch } from './page-through-history.ts'
 

@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { settingsDocument, settingsKeys } from '../../contract/resources/settings-keys.ts'
+import { settingsDocument, settingsKeys } from '../../contract/resources/settings-file.ts'
 import { valueAt } from '../../view/format/view.ts'
 import { settingsFileView } from '../../view/settings-file-view.ts'
 

@@ -3,8 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { missingSetting, refuseMisspelledSetting } from '../../cli/input/settings-assignments.ts'
 import { Failure } from '../../contract/failure.ts'
-import { valueView } from '../../view/format/value.ts'
-import { valueAt } from '../../view/format/view.ts'
+import { valueAt, valueView } from '../../view/format/view.ts'
 import { settingsView } from '../../view/settings.ts'
 
 export default class SettingsGet extends BaseCommand {

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { settingsJsonSchema } from '../../contract/resources/settings-file.ts'
-import { documentView } from '../../view/format/value.ts'
+import { documentView } from '../../view/format/view.ts'
 
 export default class SettingsSchema extends BaseCommand {
   static override summary = 'Print the JSON Schema of a settings file'

@@ -3,7 +3,7 @@ import { afterColon, type Failure, reasonOf } from '../../contract/failure.ts'
 import type { UserOutcome } from '../../users/apply/user-outcome.ts'
 import type { UserDifference } from '../../users/compare-user.ts'
 import type { RowResult, UnknownRow } from '../../users/results/report-rows.ts'
-import { describeMismatches, shownValue } from '../../view/mismatches.ts'
+import { describeMismatches, shownValue } from '../../view/failure-details.ts'
 
 /** A problem of one user, and what to do about it. */
 export interface UserProblem {

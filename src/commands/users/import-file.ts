@@ -12,7 +12,7 @@ import type {
   ImportOptions,
   ImportSurroundings,
 } from '../../users/import-run.ts'
-import { countOf, groupDigits } from '../../view/format/count.ts'
+import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import { closedView, importForecastView, importView, summarizeForecast } from '../../view/users.ts'
 import { BulkDisplay, surroundingsOf } from './bulk-display.ts'
 import { describeFailed, describeUnknown, type ResolvingCommand } from './describe-outcomes.ts'

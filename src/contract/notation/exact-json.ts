@@ -1,4 +1,4 @@
-import { withoutTrailing } from './without-trailing.ts'
+import { withoutTrailing } from './text.ts'
 
 declare global {
   interface JSON {

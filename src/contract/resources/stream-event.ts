@@ -1,4 +1,5 @@
 import type { Failure } from '../failure.ts'
+import { isRecord } from '../notation/exact-json.ts'
 import type { Usage } from './completion.ts'
 
 export const streamFormats = ['auto', 'sse', 'ndjson', 'json', 'text'] as const
@@ -42,4 +43,20 @@ export interface StreamEnd {
 /** Whether a finish reason means the maximum number of tokens. Servers have two names for it. */
 export function isTokenLimit(reason: unknown): boolean {
   return reason === 'length' || reason === 'max_tokens'
+}
+
+/**
+ * Fields of a message that contain reasoning. The interface has none; servers for models that reason add
+ * one of these, or several with the same text.
+ */
+const reasoningFields = ['reasoning', 'reasoning_content', 'thinking'] as const
+
+/** The reasoning in a message, or in a part of one. It is never a part of the reply. */
+export function reasoningIn(message: unknown): string | undefined {
+  if (!isRecord(message)) return undefined
+  for (const field of reasoningFields) {
+    const text = message[field]
+    if (typeof text === 'string' && text !== '') return text
+  }
+  return undefined
 }

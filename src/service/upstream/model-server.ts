@@ -1,7 +1,7 @@
 import type { Dispatcher, Pool } from 'undici'
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
-import { withoutTrailing } from '../../contract/notation/without-trailing.ts'
+import { withoutTrailing } from '../../contract/notation/text.ts'
 import { readUpstream } from '../../contract/upstream-address.ts'
 import type { Clock } from '../../system/clock.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
-import type { Model } from '../../contract/resources/model.ts'
-import { reasoningIn } from '../../contract/resources/reasoning.ts'
+import type { Model } from '../../contract/resources/completion.ts'
+import { reasoningIn } from '../../contract/resources/stream-event.ts'
 import type { ModelServer } from './model-server.ts'
 import type { CompletionResult, TokenCounts } from './upstream.ts'
 import { invalidResponse, messageInBody } from './upstream-error.ts'

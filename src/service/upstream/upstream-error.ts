@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { networkErrors } from '../../contract/network-errors.ts'
+import { networkErrors } from '../../contract/failure.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 

@@ -1,5 +1,4 @@
-import type { Message } from '../../contract/resources/completion.ts'
-import type { Model } from '../../contract/resources/model.ts'
+import type { Message, Model } from '../../contract/resources/completion.ts'
 
 /** The source of replies: a model server or the built-in model. An aborted signal ends its work at once. */
 export interface Upstream {

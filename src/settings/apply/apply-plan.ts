@@ -8,7 +8,7 @@ import { hideSecrets } from '../../contract/secret-fields.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { waitForProcessLock } from '../../system/files/process-lock.ts'
-import { contradictionOf, shownValue } from '../../view/mismatches.ts'
+import { contradictionOf, shownValue } from '../../view/failure-details.ts'
 import {
   changesOf,
   foundAt,

@@ -3,10 +3,10 @@ import type { Settings } from '../../client/settings.ts'
 import type { Mismatch } from '../../contract/contradictions.ts'
 import { afterColon, Failure, reasonOf } from '../../contract/failure.ts'
 import type { ApplicationSettings, SettingsPatch } from '../../contract/resources/settings.ts'
-import { settingsKeys } from '../../contract/resources/settings-keys.ts'
+import { settingsKeys } from '../../contract/resources/settings-file.ts'
 import type { Clock } from '../../system/clock.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import { describeMismatches, shownValue, withoutSecrets } from '../../view/mismatches.ts'
+import { describeMismatches, shownValue, withoutSecrets } from '../../view/failure-details.ts'
 import { foundAt, isSameValue, type Leaves, leavesOf } from '../plan.ts'
 
 /** What changing settings needs. */

@@ -1,8 +1,8 @@
 import type { Advice } from '../../contract/advice.ts'
 import { checkShape, faultsOf } from '../../contract/faults.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import { type Expansion, expandReferences } from '../../contract/notation/expand-references.ts'
 import type { Located, LocatedMap, LocatedScalar } from '../../contract/notation/located.ts'
+import { type Expansion, expandReferences } from '../../contract/notation/text.ts'
 import { parseValue } from '../../contract/notation/text-value.ts'
 import {
   apiConfigurationKeys,
@@ -10,7 +10,7 @@ import {
   isUndocumentedKey,
   type SettingsKey,
   settingsKeys,
-} from '../../contract/resources/settings-keys.ts'
+} from '../../contract/resources/settings-file.ts'
 
 /** A fault of a value, with its offset in the text. */
 interface LocatedFault {

@@ -1,5 +1,5 @@
 import { afterColon, Failure, type Help } from '../../contract/failure.ts'
-import { conversionHint, encodingWords, foreignEncodingOf } from '../../contract/notation/foreign-encoding.ts'
+import { conversionHint, encodingWords, foreignEncodingOf } from '../../contract/notation/text.ts'
 import type { TextFile } from '../../contract/resources/file-block.ts'
 import { openDescriptor, readNamedFile } from './read-named-file.ts'
 

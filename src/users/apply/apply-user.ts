@@ -2,7 +2,7 @@ import { type ApiResponse, idOfCreated } from '../../client/response/response.ts
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
-import { contradictionOf, withoutSecrets } from '../../view/mismatches.ts'
+import { contradictionOf, withoutSecrets } from '../../view/failure-details.ts'
 import { type ComparedEntry, otherUser, readUser } from '../compare-user.ts'
 import { hashesExcept, hashOfField, isReadable } from '../managed-fields.ts'
 import type { ImportedUser, Step } from '../rows/imported-user.ts'

@@ -3,7 +3,7 @@ import { DocumentFile } from '../../system/files/document-file.ts'
 import { type Command, type CommandOptions, runCommand } from '../../system/run-command.ts'
 import { readCommand } from '../../system/split-command.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import { groupDigits } from '../../view/format/count.ts'
+import { groupDigits } from '../../view/format/quantities.ts'
 import {
   demandRegularResults,
   formatOfResults,

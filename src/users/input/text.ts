@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Failure } from '../../contract/failure.ts'
-import { conversionHint, encodingWords, foreignEncodingOf } from '../../contract/notation/foreign-encoding.ts'
+import { conversionHint, encodingWords, foreignEncodingOf } from '../../contract/notation/text.ts'
 import type { Input } from './input.ts'
 import { maxRowLength, rowTooLarge } from './input-row.ts'
 

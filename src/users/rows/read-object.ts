@@ -1,5 +1,5 @@
 import { nearest } from '../../contract/nearest-word.ts'
-import { expandReferences } from '../../contract/notation/expand-references.ts'
+import { expandReferences } from '../../contract/notation/text.ts'
 import { parseBoolean } from '../../contract/notation/text-value.ts'
 import type { FieldPath, ReportFault } from './check-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'

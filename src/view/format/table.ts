@@ -3,7 +3,7 @@ import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { isRecord } from '../../contract/notation/exact-json.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { localTime } from './local-time.ts'
+import { localTime } from './quantities.ts'
 import { type Grid, gridOf, leavesOf, rowsOf, textOf, type View, valueAt } from './view.ts'
 
 export interface TableStyle {

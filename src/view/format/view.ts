@@ -135,3 +135,18 @@ export function textOf(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
+
+/** One value: as text, or as JSON. */
+export const valueView: View = {
+  layout: 'records',
+  columns: [{ path: 'value' }],
+  rows: (value) => [{ value }],
+  text: (value) => textOf(value),
+}
+
+/** Any JSON document. The default output is JSON. */
+export const documentView: View = {
+  layout: 'pairs',
+  columns: [],
+  text: (body) => JSON.stringify(body, null, 2),
+}

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { isUndocumentedKey, settingsDocument } from '../../../src/contract/resources/settings-keys.ts'
+import { isUndocumentedKey, settingsDocument } from '../../../src/contract/resources/settings-file.ts'
 import { readSettingsFiles } from '../../../src/settings/file/read-settings-files.ts'
 import { leavesOf } from '../../../src/settings/plan.ts'
 import { settingsFileView } from '../../../src/view/settings-file-view.ts'

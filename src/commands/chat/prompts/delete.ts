@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
-import { promptsDeletedView } from '../../../view/chat/chat.ts'
+import { promptsDeletedView } from '../../../view/chat.ts'
 
 export default class ChatPromptsDelete extends BaseCommand {
   static override summary = 'Delete prompts'

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
 import { Failure } from '../../../contract/failure.ts'
-import { promptsView } from '../../../view/chat/chat.ts'
+import { promptsView } from '../../../view/chat.ts'
 
 export default class ChatPromptsList extends BaseCommand {
   static override summary = 'List the prompts on this machine'

@@ -9,7 +9,7 @@ import { editDocument, keepEdit } from '../../../cli/input/edit-document.ts'
 import { hasPipedStdin, readStdin, readTextFile } from '../../../cli/input/read-input.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { maxPromptBytes } from '../../../system/files/read-named-file.ts'
-import { promptSetView } from '../../../view/chat/chat.ts'
+import { promptSetView } from '../../../view/chat.ts'
 
 /** The file of a new prompt in the editor. */
 const newPrompt = `---

@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
-import { promptFileView } from '../../../view/chat/chat.ts'
+import { promptFileView } from '../../../view/chat.ts'
 
 export default class ChatPromptsShow extends BaseCommand {
   static override summary = 'Print a prompt'

@@ -3,7 +3,7 @@ import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
-import { countOf } from '../../../view/format/count.ts'
+import { countOf } from '../../../view/format/quantities.ts'
 import { mergedUsersView } from '../../../view/users.ts'
 import { stateOf } from '../user-files-flags.ts'
 

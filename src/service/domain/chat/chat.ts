@@ -1,6 +1,5 @@
-import type { Completion, CompletionRequest, Message } from '../../../contract/resources/completion.ts'
+import type { Completion, CompletionRequest, Message, Model } from '../../../contract/resources/completion.ts'
 import type { SendRequest, SendResponse } from '../../../contract/resources/conversation.ts'
-import type { Model } from '../../../contract/resources/model.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
 import type { Database } from '../../store/tables.ts'

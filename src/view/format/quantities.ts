@@ -1,5 +1,30 @@
 import { isNumber } from '../../contract/notation/exact-json.ts'
 
+/** `12,345`. */
+export function groupDigits(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+/** `1 message`, `12,345 messages`. */
+export function countOf(count: number, noun: string): string {
+  return `${groupDigits(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const
+
+/** `1 byte`, `512 bytes`, `1.5 MiB`, `20 GiB`. */
+export function describeBytes(count: number): string {
+  if (count === 1) return '1 byte'
+  let value = count
+  let unit = 0
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024
+    unit++
+  }
+  const digits = unit > 0 && value < 10 ? 1 : 0
+  return `${value.toFixed(digits)} ${units[unit]}`
+}
+
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /**
