@@ -84,7 +84,7 @@ interface Merged {
 const maxSkew = 10 * 60_000
 
 /** Number of messages that are read beyond the limit, so that the last ones are found in both. */
-const beyondLimit = 50
+const beyondLimit = 20
 
 /**
  * Merges two lists, the newest first. A message of the mirror covers one of a session with the same ID, or

@@ -225,7 +225,7 @@ function createTranscriptWriter({ sessionsDirectory, owner, clock }: SessionOpti
  * The turns that the messages of a conversation come from. Of equal turns, the newest belongs to the
  * newest message. Messages without a turn, such as those from the history, are omitted.
  */
-export function findTurns(messages: readonly Message[], turns: readonly Turn[]): Map<Message, Turn> {
+function findTurns(messages: readonly Message[], turns: readonly Turn[]): Map<Message, Turn> {
   const byText = new Map<string, Turn[]>()
   for (const turn of turns) {
     const key = keyOf(turn.user, turn.reply)
