@@ -55,7 +55,7 @@ type News<E = ClientEvent> = E extends ClientEvent ? Omit<E, 'method' | 'url' | 
 export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse | undefined> {
   const { transport, policy, clock, signal, redact, observe } = delivery
   const trace = delivery.openTrace && (await delivery.openTrace())
-  const visited = [first.url]
+  let redirects = 0
   let httpRequest = first
   let counts = untried
 
@@ -77,9 +77,9 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
       const response = trace?.response(httpRequest, received, elapsed, redact) ?? received
       status = response.status
       if (observe) report(responseNews(response, elapsed, redact))
-      const next = delivery.followRedirects ? followRedirect(httpRequest, response, visited) : undefined
+      const next = delivery.followRedirects ? followRedirect(httpRequest, response, redirects) : undefined
       if (next) {
-        visited.push(next.url)
+        redirects++
         httpRequest = next
         report({ type: 'redirect', status, to: redact(showUrl(next.url)) })
         continue

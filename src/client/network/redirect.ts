@@ -16,18 +16,19 @@ interface RedirectResponse {
  * The request that a redirect requires (RFC 9110 section 15.4). Undefined for any other response. Follows
  * 301, 302, and 303 for GET and HEAD, and 307 and 308 for every method.
  *
- * @param visited URLs of this request so far, oldest first
- * @throws Failure `rejected` for another origin, which must not receive the credential, for a loop, and
- *   for too many redirects; `unknown_outcome` if the service may have made a change before it redirected
+ * @param earlier number of redirects of this request so far
+ * @throws Failure `rejected` for another origin, which must not receive the credential, and for too many
+ *   redirects; `unknown_outcome` if the service may have made a change before it redirected
  */
 export function followRedirect(
   httpRequest: HttpRequest,
   response: RedirectResponse,
-  visited: readonly URL[],
+  earlier: number,
 ): HttpRequest | undefined {
   const { status, headers } = response
   const location = headers['location']
-  if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return undefined
+  if (![301, 302, 303, 307, 308].includes(status)) return undefined
+  if (location === undefined || !URL.canParse(location, httpRequest.url.href)) return undefined
   const safe = httpRequest.method === 'GET' || httpRequest.method === 'HEAD'
   const request = { method: httpRequest.method, url: showUrl(httpRequest.url) }
   const unknownHint = unknownOutcomeHint(request, mayHaveDone(status))
@@ -37,13 +38,10 @@ export function followRedirect(
       ? failure
       : unknownOutcome(failure, [unknownHint, hint].filter(Boolean).join(' '))
   }
-  if (!URL.canParse(location, httpRequest.url.href)) {
-    throw rejected(`${httpRequest.url.origin} redirects to an invalid URL (${status})`)
-  }
   const target = new URL(location, httpRequest.url)
   if (target.origin !== httpRequest.url.origin) {
     throw rejected(
-      `${httpRequest.url.origin} redirects to ${originOf(target)} (${status}). chatctl does not follow it, because the credential must not reach another origin`,
+      `${httpRequest.url.origin} redirects to ${target.origin} (${status}). chatctl does not follow it, because the credential must not reach another origin`,
       'If the service has moved, change the base URL.',
     )
   }
@@ -52,15 +50,8 @@ export function followRedirect(
   target.username = ''
   target.password = ''
   target.hash = ''
-  if (visited.some(({ href }) => href === target.href))
-    throw rejected(`${httpRequest.url.origin} redirects in a loop (${status})`)
-  if (visited.length > maxRedirects) {
+  if (earlier >= maxRedirects) {
     throw rejected(`${httpRequest.url.origin} redirects more than ${maxRedirects} times (${status})`)
   }
   return { ...httpRequest, url: target }
-}
-
-/** The origin of `data:` URLs and the like is "null", so their scheme is shown. */
-function originOf(url: URL): string {
-  return url.origin === 'null' ? url.protocol : url.origin
 }

@@ -58,7 +58,7 @@ export function mayHoldExactNumbers(text: string): boolean {
 /** JSON.parse that returns an `ExactNumber` for each number that it would change. */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text)
-  if (!mayHoldNumbers(plain, 1000) || !mayHoldExactNumbers(text)) return plain
+  if (!mayHoldExactNumbers(text)) return plain
   return JSON.parse(text, (_, value, { source }) =>
     typeof value === 'number' && source !== undefined ? numberOf(source) : value,
   )
@@ -78,24 +78,6 @@ const utf8 = new TextDecoder()
 /** Parses JSON in UTF-8, and ignores a byte order mark. Undefined for invalid JSON. */
 export function readJson(bytes: Uint8Array): unknown {
   return tryParse(utf8.decode(bytes), parseJson)
-}
-
-/**
- * Whether a value contains numbers, or is nested too deeply to know. Faster than a search of the text. Has no closure,
- * for which each call would allocate memory.
- */
-function mayHoldNumbers(value: unknown, levels: number): boolean {
-  if (typeof value === 'number') return true
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  if (Array.isArray(value)) {
-    for (const inner of value) if (mayHoldNumbers(inner, levels - 1)) return true
-    return false
-  }
-  for (const key in value) {
-    if (mayHoldNumbers((value as Record<string, unknown>)[key], levels - 1)) return true
-  }
-  return false
 }
 
 export const longNumber = 'a number must not have more than 1,000 characters'
