@@ -23,19 +23,14 @@ describe('reading back the history', () => {
     return ids
   }
 
-  for (const order of ['oldest', 'newest'] as const) {
-    for (const cursor of ['id', 'created_at'] as const) {
-      for (const unknown of ['same', 'empty', 400, 422] as const) {
-        it(`works with the ${order} message first, a cursor of ${cursor}, and ${unknown} for any other cursor`, async () => {
-          server = await startFaultServer(historyService({ ...plainReading, order, cursor, unknown }, all))
-          client = new Client({ baseUrl: server.url })
-          expect(await walk()).to.deep.equal(all.map((message) => message.id))
-          // A cursor that had no effect is not tried again.
-          expect(server.requests).to.have.lengthOf(cursor === 'id' ? 3 : 4)
-          expect(server.requests.every((request) => request.path.includes('context_id=c'))).to.equal(true)
-        })
-      }
-    }
+  for (const cursor of ['id', 'created_at'] as const) {
+    it(`tries a cursor that had no effect only once: ${cursor}`, async () => {
+      server = await startFaultServer(historyService({ ...plainReading, cursor, unknown: 'same' }, all))
+      client = new Client({ baseUrl: server.url })
+      expect(await walk()).to.deep.equal(all.map((message) => message.id))
+      expect(server.requests).to.have.lengthOf(cursor === 'id' ? 3 : 4)
+      expect(server.requests.every((request) => request.path.includes('context_id=c'))).to.equal(true)
+    })
   }
 
   it('sends one request for each page, also if pages are shorter than the limit', async () => {

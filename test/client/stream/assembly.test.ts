@@ -184,11 +184,6 @@ describe('a streamed reply', () => {
         ]) {
       const bytes = new TextEncoder().encode(text)
 
-      it(`of ${name} with ${ending} is read, split at any point`, () => {
-        for (let at = 0; at <= bytes.length; at++)
-          expectAnswer(run(type, [bytes.subarray(0, at), bytes.subarray(at)]), verified)
-      })
-
       it(`of ${name} with ${ending} is read, split into any chunks`, () => {
         const cuts = fc.array(fc.nat(bytes.length), { maxLength: 12 })
         fc.assert(
