@@ -216,7 +216,7 @@ export class Client {
       const redact = this.#redactors.of(credential, request.body)
       const finalResponse = await withoutSecret(redact, () =>
         deliver(
-          { method: request.method, url, headers, ...(body === undefined ? {} : { body }) },
+          { method: request.method, url, headers, body },
           {
             transport,
             env: options.env ?? {},

@@ -20,7 +20,7 @@ export interface OutgoingRequest {
   method: string
   /** Relative to the base URL; begins with `/`. */
   path: string
-  query?: Record<string, string>
+  query?: Record<string, string> | undefined
   /** Names are lower case; `authorization` is never among them. */
   headers: Record<string, string>
   /** A JSON value; text or bytes for a request of `Client.send` or `Client.request`. */
@@ -151,13 +151,7 @@ export function composeRawRequest(raw: RawRequest): OutgoingRequest {
     headers[lower] = value
   }
   if (raw.body !== undefined) headers['content-type'] ??= 'application/json'
-  return {
-    method,
-    path: raw.path,
-    headers,
-    ...(raw.query === undefined ? {} : { query: raw.query }),
-    ...(raw.body === undefined ? {} : { body: raw.body }),
-  }
+  return { method, path: raw.path, headers, query: raw.query, body: raw.body }
 }
 
 /** Options of `Chat.collect`. */

@@ -44,7 +44,7 @@ const margin = 8 * 1024
 /** Reports what crosses the network, for debugging. */
 export class Trace {
   readonly #report: (event: TraceEvent) => void
-  readonly #streams = new Set<TracedStream>()
+  readonly #streams = new Set<{ finish(): void }>()
 
   constructor(report: (event: TraceEvent) => void) {
     this.#report = report
@@ -77,7 +77,7 @@ export class Trace {
       body: rest ? undefined : bodyOf(bytes, headers, clean),
     })
     if (!rest) return response
-    const stream = new TracedStream(rest, bytes, (end, chunks, begin, length) => {
+    const stream = tracedStream(rest, bytes, (end, chunks, begin, length) => {
       this.#streams.delete(stream)
       this.#report({ type: 'stream', end, chunks, body: bodyOf(begin, headers, clean, length) })
     })
@@ -103,59 +103,44 @@ type StreamEnd = 'complete' | 'interrupted' | 'closed'
 type OnStreamEnd = (end: StreamEnd, chunks: number, begin: Uint8Array, length: number) => void
 
 /** Passes a stream on as it arrives, and keeps its beginning. */
-class TracedStream implements OpenResponse {
-  readonly status: number
-  readonly statusText: string
-  readonly headers: Record<string, string>
-  readonly #stream: OpenResponse
-  readonly #onEnd: OnStreamEnd
-  readonly #begin: Uint8Array[] = []
-  #chunks = 0
-  #length = 0
-  #hasEnded = false
-
-  constructor(stream: OpenResponse, first: Uint8Array, onEnd: OnStreamEnd) {
-    this.#stream = stream
-    this.#onEnd = onEnd
-    this.status = stream.status
-    this.statusText = stream.statusText
-    this.headers = stream.headers
-    if (first.length > 0) this.#keep(first)
+function tracedStream(
+  stream: OpenResponse,
+  first: Uint8Array,
+  onEnd: OnStreamEnd,
+): OpenResponse & { finish(): void } {
+  const begin: Uint8Array[] = []
+  let chunks = 0
+  let length = 0
+  let hasEnded = false
+  const keep = (chunk: Uint8Array): void => {
+    if (length < maxShown + margin) begin.push(chunk.slice(0, maxShown + margin))
+    chunks++
+    length += chunk.length
   }
-
-  async read(): Promise<Uint8Array | undefined> {
+  const end = (how: StreamEnd): void => {
+    if (!hasEnded) onEnd(how, chunks, Buffer.concat(begin), length)
+    hasEnded = true
+  }
+  if (first.length > 0) keep(first)
+  const { status, statusText, headers } = stream
+  const finish = () => end('closed')
+  const cancel = () => {
+    stream.cancel()
+    finish()
+  }
+  const read = async () => {
     try {
-      const chunk = await this.#stream.read()
-      if (chunk) this.#keep(chunk)
-      else this.#end('complete')
+      const chunk = await stream.read()
+      if (chunk) keep(chunk)
+      else end('complete')
       return chunk
     } catch (error) {
       // The bundle with this file would have another copy of the class `Interrupted`.
-      this.#end(error instanceof Error && error.name === interrupted ? 'interrupted' : 'closed')
+      end(error instanceof Error && error.name === interrupted ? 'interrupted' : 'closed')
       throw error
     }
   }
-
-  cancel(): void {
-    this.#stream.cancel()
-    this.finish()
-  }
-
-  finish(): void {
-    this.#end('closed')
-  }
-
-  #keep(chunk: Uint8Array): void {
-    if (this.#length < maxShown + margin) this.#begin.push(chunk.slice(0, maxShown + margin))
-    this.#chunks++
-    this.#length += chunk.length
-  }
-
-  #end(end: StreamEnd): void {
-    if (this.#hasEnded) return
-    this.#hasEnded = true
-    this.#onEnd(end, this.#chunks, Buffer.concat(this.#begin), this.#length)
-  }
+  return { status, statusText, headers, read, cancel, finish }
 }
 
 type Clean = (text: string) => string

@@ -79,7 +79,7 @@ export async function collectHistory(options: CollectOptions): Promise<boolean> 
 
 async function walkPart(part: number, seen: SeenMessages, options: CollectOptions): Promise<void> {
   const { history, context, since, store } = options
-  const query: HistoryQuery = { limit: pageSize, ...(context !== undefined && { context_id: context }) }
+  const query: HistoryQuery = { limit: pageSize, context_id: context }
   const position = store.parts[part]?.position
   let isFirst = true
   let met = false

@@ -153,7 +153,7 @@ async function stepBack(
   let repeated = false
   for (const { field, before, order = position.order, skipsEqualTimes } of attemptsToStepBack(position)) {
     try {
-      const response = await fetchPage({ ...unlimited, ...(limit !== undefined && { limit }), before })
+      const response = await fetchPage({ ...unlimited, limit, before })
       // If the last page had been read from the wrong end, this page would be the same.
       const page = read(response, { ...position, cursor: field, proven: true, order, isOrderKnown: true })
       if (page.messages.length > 0 || page.met) {

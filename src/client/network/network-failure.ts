@@ -72,20 +72,12 @@ export function networkFailure(
     const words = `No response from ${origin} within ${describeDuration(cause.ms)}`
     return new Failure('timeout', words, { cause, request, ...unknown, advice })
   }
-  if (isConnectTimeout(code)) {
-    const words = `Cannot reach ${proxied === undefined ? origin : `${proxied.name} for ${origin}`}: ${what}`
-    return new Failure('timeout', words, { cause, request, ...proxied?.help })
-  }
-  if (proxied !== undefined && !isProxyRefusal(interrupted)) {
-    const words = `Cannot reach ${proxied.name} for ${origin}: ${what}`
-    return new Failure('unreachable', words, { cause, request, ...proxied.help })
-  }
   if (stage === 'connect') {
-    return new Failure('unreachable', `Cannot reach ${origin}: ${what}`, {
-      cause,
-      request,
-      ...(addressCodes.has(code) ? { advice: [{ code: 'check_address' }] } : proxied?.help),
-    })
+    const reached = proxied && !isProxyRefusal(interrupted) ? `${proxied.name} for ${origin}` : origin
+    const kind = isConnectTimeout(code) ? 'timeout' : 'unreachable'
+    const address: Advice[] = addressCodes.has(code) ? [{ code: 'check_address' }] : []
+    const advice = proxied ? [proxied.advice] : address
+    return new Failure(kind, `Cannot reach ${reached}: ${what}`, { cause, request, advice })
   }
   if (stage === 'body') {
     return new Failure('truncated', `The response from ${origin} was truncated: ${what}`, {
@@ -102,8 +94,8 @@ function describeProxy(url: URL, env: NodeJS.ProcessEnv) {
   const proxy = proxyFor(url, env)
   if (proxy === undefined) return undefined
   const variable = proxyVariable(url, env)
-  const advice = [{ code: 'bypass_proxy', variable, host: url.hostname } as const]
-  return { name: `the proxy ${proxy.protocol}//${proxy.host} (${variable})`, help: { advice } }
+  const advice: Advice = { code: 'bypass_proxy', variable, host: url.hostname }
+  return { name: `the proxy ${proxy.protocol}//${proxy.host} (${variable})`, advice }
 }
 
 /**

@@ -34,7 +34,7 @@ export interface HttpRequest {
   method: string
   url: URL
   headers: Record<string, string>
-  body?: string | Uint8Array
+  body?: string | Uint8Array | undefined
 }
 
 /** A response whose body has not been read. */

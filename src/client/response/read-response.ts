@@ -35,8 +35,7 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
     message: string,
     more: Pick<FailureOptions, 'code' | 'details' | 'isOutcomeUnknown' | 'advice'> = {},
   ) => {
-    const request = { ...received.request, ...(requestId !== undefined && { id: requestId }) }
-    return new Failure(kind, message, { status, request, ...more })
+    return new Failure(kind, message, { status, request: { ...received.request, id: requestId }, ...more })
   }
 
   const body = bytes.length === 0 ? undefined : readJson(bytes)
