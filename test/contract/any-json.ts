@@ -10,6 +10,16 @@ export const anyNumberText = fc.oneof(
   ),
 )
 
+const specialCharacters =
+  'a \n\r\t,;"\'\\:#-|>=\0' + '1._\u0007\u007f\u0085\u0092\u00a0\u2028\u2029\ufeff\ufffe' + '😀'
+/** Texts that are no strings in some YAML, if they are not quoted. */
+const specialWords =
+  'null ~ true yes No on OFF y n = << .inf .NaN - ? !!str 012 0o7 0x1F 0b11 1_000 1:30 190:20:30.15 1e5 1.0 +1 -.5 . 1. ._1 2026-11-22 2026-11-22T10:00:00Z --- ... &a *a @a `a %a [a {a | >'
+const specialLines = [
+  ...['2026-11-22 1:00:00.5 -5', '- a', 'a: b', 'a #b'],
+  ...[' \n ', '\n', 'a\n', '\na', 'a\n\n', ' a\nb', 'a \nb'],
+]
+
 /** Any text, including texts that are special in an output format. */
 export const anyText = fc.oneof(
   // Lines that a writer must wrap.
@@ -21,92 +31,8 @@ export const anyText = fc.oneof(
     .map((pieces) => pieces.join('')),
 
   fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.toWellFormed()),
-  fc
-    .array(
-      fc.constantFrom(
-        ...[
-          'a',
-          ' ',
-          '\n',
-          '\r',
-          '\t',
-          ',',
-          ';',
-          '"',
-          "'",
-          '\\',
-          ':',
-          '#',
-          '-',
-          '|',
-          '>',
-          '=',
-          '\0',
-          '1',
-          '.',
-          '_',
-        ],
-        ...['\u0007', '\u007f', '\u0085', '\u0092', '\u00a0', '\u2028', '\u2029', '\ufeff', '\ufffe', '😀'],
-      ),
-      { maxLength: 12 },
-    )
-    .map((units) => units.join('')),
-  fc.constantFrom(
-    ...[
-      '',
-      'null',
-      '~',
-      'true',
-      'yes',
-      'No',
-      'on',
-      'OFF',
-      'y',
-      'n',
-      '=',
-      '<<',
-      '.inf',
-      '.NaN',
-      '-',
-      '?',
-      '!!str',
-    ],
-    ...[
-      '012',
-      '0o7',
-      '0x1F',
-      '0b11',
-      '1_000',
-      '1:30',
-      '190:20:30.15',
-      '1e5',
-      '1.0',
-      '+1',
-      '-.5',
-      '.',
-      '1.',
-      '._1',
-    ],
-    ...['2026-11-22', '2026-11-22T10:00:00Z', '2026-11-22 1:00:00.5 -5', '---', '...', '- a', 'a: b', 'a #b'],
-    ...[
-      '&a',
-      '*a',
-      '@a',
-      '`a',
-      '%a',
-      '[a',
-      '{a',
-      '|',
-      '>',
-      ' \n ',
-      '\n',
-      'a\n',
-      '\na',
-      'a\n\n',
-      ' a\nb',
-      'a \nb',
-    ],
-  ),
+  fc.array(fc.constantFrom(...specialCharacters), { maxLength: 12 }).map((units) => units.join('')),
+  fc.constantFrom('', ...specialWords.split(' '), ...specialLines),
 )
 
 /** The text of any value of JSON, without white space. */
