@@ -23,7 +23,7 @@ import {
   type RawRequest,
   replyTimeout,
 } from './outgoing-request.ts'
-import { type Redact, RequestRedactors, withoutSecret } from './redaction.ts'
+import { type Redact, redactorOfRequest, withoutSecret } from './redaction.ts'
 import { responseFailure } from './response/error-response.ts'
 import { type Network, networkOf, processTransport, type Transport } from './response/open-response.ts'
 import { readRawResponse, readResponse } from './response/read-response.ts'
@@ -52,7 +52,6 @@ export class Client {
   readonly #networks = new Map<string, Promise<Network>>()
   /** A base URL that does not change, once it is read. */
   #fixedBase: URL | undefined
-  readonly #redactors = new RequestRedactors()
 
   /** Opens no connection; the first request does. */
   constructor(options: ClientOptions) {
@@ -213,7 +212,7 @@ export class Client {
       signal?.throwIfAborted()
       const headers = { ...request.headers }
       if (credential !== undefined) headers['authorization'] = bearer(credential)
-      const redact = this.#redactors.of(credential, request.body)
+      const redact = redactorOfRequest(credential, request.body)
       const finalResponse = await withoutSecret(redact, () =>
         deliver(
           { method: request.method, url, headers, body },

@@ -29,17 +29,9 @@ export function redactorOf(...secrets: (string | undefined)[]): Redact {
   return <T>(value: T) => clean(value) as T
 }
 
-/** The redactors of the requests of one client. Most have only the credential, so its redactor is used again. */
-export class RequestRedactors {
-  #last: { credential: string | undefined; redact: Redact } | undefined
-
-  of(credential: string | undefined, body: unknown): Redact {
-    const secrets = secretsOf(body)
-    if (secrets.length > 0) return redactorOf(credential, ...secrets)
-    if (this.#last?.credential !== credential) this.#last = undefined
-    this.#last ??= { credential, redact: redactorOf(credential) }
-    return this.#last.redact
-  }
+/** The redactor of a request. */
+export function redactorOfRequest(credential: string | undefined, body: unknown): Redact {
+  return redactorOf(credential, ...secretsOf(body))
 }
 
 /** A secret as is, URL-encoded, and escaped as in JSON. */
