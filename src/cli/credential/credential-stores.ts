@@ -1,5 +1,6 @@
 import type { CredentialOwner, CredentialStore, Storage } from '../../auth/credentials/credential-store.ts'
 import { InsecureFile } from '../../auth/credentials/insecure-file.ts'
+import type { StoredCredential } from '../../auth/credentials/stored-credential.ts'
 import { type Configuration, type Profile, profileId } from '../../config/configuration-file.ts'
 import { originOf, readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -66,6 +67,22 @@ export class CredentialStores {
 /** For a credential that is about to be replaced, which may be unreadable. */
 export function ignoreUnreadable(error: unknown): undefined {
   if (!(error instanceof Failure) || !error.code.endsWith('_unreadable')) throw error
+}
+
+/** Reads a credential that is about to be replaced or deleted. Warns if it cannot be read. */
+export async function readToReplace(
+  store: CredentialStore,
+  owner: CredentialOwner,
+  output: Output,
+  signal: AbortSignal,
+): Promise<StoredCredential | undefined> {
+  try {
+    return await store.read(owner, signal)
+  } catch (error) {
+    if (!(error instanceof Failure) || !/_(unreadable|unsafe)$/.test(error.code)) throw error
+    await output.warn(`The stored credential could not be read, so it was not revoked: ${error.message}`)
+    return undefined
+  }
 }
 
 type Place = Pick<CredentialPlace, 'baseUrl' | 'storage'>

@@ -4,6 +4,7 @@ import {
   type StoredCredential,
   type TokenSet,
 } from '../../auth/credentials/stored-credential.ts'
+import type { TransportOptions } from '../../auth/transport.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -17,64 +18,52 @@ export interface DroppedSignIn {
   tokens: TokenSet
   /** For the beginning of a sentence: `The earlier sign-in`. */
   subject: string
+  /** What the profile has instead; `unchanged` if its earlier credential is still in use. */
+  now: StoredCredential | 'command' | 'unchanged'
 }
 
-/**
- * Revokes dropped tokens if that cannot end a sign-in that is in use. Otherwise says what may stay
- * valid.
- *
- * @param kept a credential that is in use now, in addition to those stored for all profiles
- */
+/** Revokes dropped tokens if that cannot end a sign-in that is in use. Otherwise says what may stay valid. */
 export async function endDroppedSignIn(
   context: Context,
-  { profile, tokens, subject }: DroppedSignIn,
-  kept?: StoredCredential,
+  { profile, tokens, subject, now }: DroppedSignIn,
 ): Promise<void> {
-  const { output, transport, signal } = context
+  const { output, transport, signal, configuration } = context
   if (tokens.refresh_token === undefined && !isAlive(tokens, transport.clock.now())) return
   const server = tokens.issuer ?? new URL(tokens.token_endpoint).origin
   const stays = `${subject} may stay valid at ${server} until it expires`
   if (tokens.revocation_endpoint === undefined) {
     return output.notice(`${stays}, because the server has no revocation endpoint.`)
   }
-  const inUse = tokens.grant_per_sign_in ? [] : await readSignIns(context, tokens.client_id)
-  if (kept?.kind === 'oauth') inUse.push(kept)
-  if (inUse.some((other) => mayShareGrant(tokens, other))) {
+  const others = Object.entries(configuration.profiles ?? {}).filter(
+    ([name, other]) =>
+      (name !== profile || now === 'unchanged') && other.client_id === tokens.client_id && other.credential,
+  )
+  const sharesWithNew = typeof now === 'object' && now.kind === 'oauth' && mayShareGrant(tokens, now)
+  if (sharesWithNew || (others.length > 0 && !tokens.grant_per_sign_in)) {
     return output.notice(
       `${stays}: revoking it could end another sign-in that is in use. Next time, sign out first: ${commandLine('auth', 'logout', '--profile', profile)}`,
     )
   }
-  try {
-    const timeout = Math.min(transport.timeout ?? maximumWait, maximumWait)
-    // Ctrl-C does not stop this: the tokens are stored nowhere.
-    const own = signal.aborted ? new AbortController().signal : signal
-    const { revokeTokens } = await import('../../auth/token-endpoint.ts')
-    await revokeTokens(tokens, { ...transport, timeout, retries: 0, signal: own })
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    await output.warn(`${stays}: ${error.message}`)
-  }
+  const timeout = Math.min(transport.timeout ?? maximumWait, maximumWait)
+  // Ctrl-C does not stop this: the tokens are stored nowhere.
+  const own = signal.aborted ? new AbortController().signal : signal
+  await revokeOrWarn(context, tokens, stays, { ...transport, timeout, retries: 0, signal: own })
 }
 
-/** The sign-ins that are stored for profiles of one client. What cannot be read cannot be used either. */
-async function readSignIns(
-  { configuration, credentials: { stores }, signal }: Context,
-  clientId: string,
-): Promise<TokenSet[]> {
-  const found: TokenSet[] = []
-  const names = Object.entries(configuration.profiles ?? {})
-    .filter(([, profile]) => profile.client_id === clientId)
-    .map(([name]) => name)
-  for (const profile of names) {
-    const { baseUrl, storage = 'command' } = stores.placeOf(profile) ?? {}
-    if (baseUrl === undefined || storage === 'command') continue
-    try {
-      const owner = stores.ownerOf(profile, baseUrl)
-      const stored = await stores.of(storage).read(owner, signal.aborted ? undefined : signal)
-      if (stored?.kind === 'oauth') found.push(stored)
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error
-    }
+/** @returns whether the server has confirmed it; a warning begins with `stays` if not */
+export async function revokeOrWarn(
+  { output }: Context,
+  tokens: TokenSet,
+  stays: string,
+  transport: TransportOptions,
+): Promise<boolean> {
+  const { revokeTokens } = await import('../../auth/token-endpoint.ts')
+  try {
+    await revokeTokens(tokens, transport)
+    return true
+  } catch (error) {
+    await output.warn(`${stays}: ${(error as Error).message}`)
+    if (!(error instanceof Failure)) throw error
+    return false
   }
-  return found
 }

@@ -1,11 +1,11 @@
 import { withCredentialLock } from '../../auth/credentials/credential-store.ts'
-import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { type CredentialPlace, isSamePlace } from '../../cli/credential/credential-stores.ts'
+import { type CredentialPlace, isSamePlace, readToReplace } from '../../cli/credential/credential-stores.ts'
 import { changeConfiguration, withProfile } from '../../config/configuration-file.ts'
 import { forOrigin, localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
+import { revokeOrWarn } from './end-dropped-sign-in.ts'
 
 /** What became of one profile at one address. */
 export interface SignOutRow {
@@ -67,31 +67,13 @@ export async function signOutProfile(
   const store = stores.of(storage)
   // A renewal that is under way would bring back what is deleted meanwhile.
   const { stored, signedOut } = await withCredentialLock(directories, owner, signal, async () => ({
-    stored: await store.read(owner, signal).catch(async (error: unknown) => {
-      // It can be deleted without being understood.
-      if (!(error instanceof Failure) || !/_(unreadable|unsafe)$/.test(error.code)) throw error
-      await output.warn(`The stored credential could not be read, so it was not revoked: ${error.message}`)
-      return undefined
-    }),
+    stored: await readToReplace(store, owner, output, signal),
     signedOut: await store.delete(owner, signal),
   }))
-  const revoked = stored?.kind === 'oauth' && (await tryToRevoke(stored, context))
+  const stays = 'The stored token was deleted, but may still be valid at the server'
+  const isRevocable = stored?.kind === 'oauth' && stored.revocation_endpoint !== undefined
+  const revoked = isRevocable && (await revokeOrWarn(context, stored, stays, context.transport))
   return { profile, origin: owner.origin, signed_out: signedOut, revoked }
-}
-
-async function tryToRevoke(tokens: TokenSet, { output, transport }: Context): Promise<boolean> {
-  if (tokens.revocation_endpoint === undefined) return false
-  try {
-    const { revokeTokens } = await import('../../auth/token-endpoint.ts')
-    await revokeTokens(tokens, transport)
-    return true
-  } catch (error) {
-    await output.warn(
-      `The stored token was deleted, but may still be valid at the server: ${(error as Error).message}`,
-    )
-    if (!(error instanceof Failure)) throw error
-    return false
-  }
 }
 
 /** Removes from a profile where its credential was. */

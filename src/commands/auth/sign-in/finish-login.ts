@@ -52,13 +52,18 @@ export async function finishLogin(
     replaced = await storeLogin(context, plan, withAccount(credential, account))
   } catch (error) {
     if (credential.kind === 'oauth') {
-      await endDroppedSignIn(context, { profile, tokens: credential, subject: 'The new sign-in' })
+      await endDroppedSignIn(context, {
+        profile,
+        tokens: credential,
+        subject: 'The new sign-in',
+        now: 'unchanged',
+      })
     }
     throw error
   }
   const former = await deleteFormerCredential(context, plan)
   for (const old of [...replaced, ...former]) {
-    await endReplaced(context, profile, old, secretOf(credential), credential)
+    await endReplaced(context, profile, old, credential, secretOf(credential))
   }
   if (plan.storage === 'file') {
     await context.output.warn(
@@ -90,20 +95,16 @@ function withAccount(
   }
 }
 
-/**
- * @param secret of the new credential, if it is known
- * @param kept the new credential if it is stored
- */
+/** @param secret of the new credential, if it is known */
 async function endReplaced(
   context: Context,
   profile: string,
   { origin, credential: old }: Replaced,
+  now: StoredCredential | 'command',
   secret: string | undefined,
-  kept?: StoredCredential,
 ): Promise<void> {
   if (old.kind === 'oauth') {
-    const dropped = { profile, tokens: old, subject: 'The earlier sign-in' }
-    return endDroppedSignIn(context, dropped, kept)
+    return endDroppedSignIn(context, { profile, tokens: old, subject: 'The earlier sign-in', now })
   }
   if (secret === old.key) return
   context.output.notice(
@@ -171,7 +172,7 @@ export async function finishCommandLogin(
   await storeCommand(context, plan, command)
   const storage = 'command'
   for (const old of await deleteFormerCredential(context, { ...plan, storage })) {
-    await endReplaced(context, profile, old, obtained?.secret)
+    await endReplaced(context, profile, old, storage, obtained?.secret)
   }
   return {
     profile,

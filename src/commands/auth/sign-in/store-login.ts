@@ -4,15 +4,10 @@ import { commandLine } from '../../../cli/command-line.ts'
 import type { Context } from '../../../cli/context/context.ts'
 import {
   type CredentialPlace,
-  ignoreUnreadable,
   isSamePlace,
+  readToReplace,
 } from '../../../cli/credential/credential-stores.ts'
-import {
-  type Configuration,
-  changeConfiguration,
-  type Profile,
-  withProfile,
-} from '../../../config/configuration-file.ts'
+import { changeConfiguration, type Profile, withProfile } from '../../../config/configuration-file.ts'
 import { forAuthorizationServer, localProfile } from '../../../config/resolve-options.ts'
 import { Failure } from '../../../contract/failure.ts'
 import type { Directories } from '../../../system/files/directories.ts'
@@ -39,33 +34,24 @@ export async function storeLogin(
   const owner = stores.ownerOf(connection.profile, connection.baseUrl)
   const { origin } = owner
   const store = stores.of(storage)
-  let isUnreadable = false
   // A concurrent renewal would restore the old credential.
   const replaced = await withCredentialLock(directories, owner, signal, async () => {
-    const there = await store.read(owner, signal).catch((error: unknown) => {
-      isUnreadable = true
-      return ignoreUnreadable(error)
-    })
-    // The profile first, so that no credential exists that it does not know.
-    const before = await changeProfile(
-      directories,
-      plan,
-      ({ storage: _, credential_command: __, ...kept }) => ({
-        ...kept,
-        ...(storage === 'file' ? { storage } : {}),
-        credential: { origin, storage },
-      }),
-    )
-    try {
-      await store.write(owner, credential, signal)
-    } catch (error) {
-      await changeConfiguration(directories, () => before).catch(() => {})
-      throw error
-    }
+    const there = await readToReplace(store, owner, output, signal)
+    await store.write(owner, credential, signal)
     return there
   })
-  if (isUnreadable)
-    await output.warn('The credential stored before could not be read, so it was not revoked.')
+  try {
+    await changeProfile(directories, plan, ({ storage: _, credential_command: __, ...kept }) => ({
+      ...kept,
+      ...(storage === 'file' ? { storage } : {}),
+      credential: { origin, storage },
+    }))
+  } catch (error) {
+    await withCredentialLock(directories, owner, undefined, async () => {
+      await (replaced ? store.write(owner, replaced) : store.delete(owner))
+    }).catch(() => {})
+    throw error
+  }
   return replaced ? [{ origin, credential: replaced }] : []
 }
 
@@ -81,19 +67,13 @@ export async function storeCommand(
   }))
 }
 
-/**
- * Stores the options of a sign-in in its profile. The first profile becomes the default.
- *
- * @returns the configuration before
- */
+/** Stores the options of a sign-in in its profile. The first profile becomes the default. */
 async function changeProfile(
   directories: Directories,
   { connection: { profile, baseUrl }, settings }: LoginPlan,
   change: (before: Profile) => Profile,
-): Promise<Configuration> {
-  let before: Configuration = {}
+): Promise<void> {
   await changeConfiguration(directories, (now) => {
-    before = now
     const known = forAuthorizationServer(settings.auth_url, now.profiles?.[profile] ?? {})
     const changed = withProfile(now, profile, { ...change(known), ...settings, base_url: baseUrl })
     const names = Object.keys(changed.profiles ?? {})
@@ -103,7 +83,6 @@ async function changeProfile(
     const isThere = standard === localProfile || names.includes(standard)
     return { ...changed, default_profile: isThere ? standard : profile }
   })
-  return before
 }
 
 /**
@@ -123,10 +102,7 @@ export async function deleteFormerCredential(
   const store = stores.of(place.storage)
   try {
     const credential = await withCredentialLock(directories, owner, signal, async () => {
-      const stored = await store.read(owner, signal).catch(async (error: unknown) => {
-        ignoreUnreadable(error)
-        await output.warn(`The credential for ${owner.origin} could not be read, so it was not revoked.`)
-      })
+      const stored = await readToReplace(store, owner, output, signal)
       await store.delete(owner, signal)
       return stored
     })
