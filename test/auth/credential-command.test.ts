@@ -121,13 +121,6 @@ describe('a credential command', () => {
       'exited with code 3',
     ],
     ['prints nothing', '', 'wrote nothing'],
-    ['prints a second line', print('hidden-key\nhidden-line\n'), 'wrote more than one line'],
-    [
-      'prints control characters',
-      print('hidden-key\u001b[2J'),
-      'wrote a space, or characters that no HTTP header can contain',
-    ],
-    ['prints invalid JSON', print('{"token":"hidden-key"'), 'wrote an invalid JSON object'],
     [
       'prints without end',
       `const more = () => process.stdout.write('hidden-key'.repeat(10_000), more); more()`,

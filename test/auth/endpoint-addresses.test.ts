@@ -44,17 +44,6 @@ describe('the URL of an OAuth endpoint', () => {
     })
   }
 
-  it('is opened in the browser as the metadata have it, including its query', async () => {
-    const endpoint = `${world.server.url}/login?tenant=1`
-    world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: endpoint })
-    const login = startLogin(world.sandbox, [...loginFlags(world), '--no-browser'])
-    const address = await login.address()
-    login.interrupt('SIGTERM')
-    await login.ended
-    expect(address.href).to.match(/^http:\/\/127\.0\.0\.1:\d+\/login\?tenant=1&/)
-    expect(address.searchParams.get('client_id')).to.equal(world.server.clientId)
-  })
-
   it('is the documented path for authorization if the metadata name none', async () => {
     world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: undefined })
     await signIn(world.sandbox, world)

@@ -1,6 +1,4 @@
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../support/authorization-server.ts'
-import { startBearerService } from '../support/bearer-service.ts'
 import { expireCredential, readCredential } from '../support/credential-files.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { signIn } from '../support/sign-in.ts'
@@ -60,17 +58,4 @@ describe('an unusual but valid response of the token endpoint', () => {
       else expect(stored).not.to.have.property('expires_at')
     })
   }
-
-  it('may contain an ID token, which is ignored', async () => {
-    const openId = await startAuthorizationServer()
-    const house = await startBearerService((token) => openId.isLive(token))
-    await signIn(world.sandbox, { server: openId, service: house }, ['--scope', 'openid chat:write'])
-    expect(readCredential(world.sandbox).scope).to.equal('openid chat:write')
-    expireCredential(world.sandbox)
-    const { exitCode, stderr } = await runChatctl(world.sandbox, ['chat', 'models'])
-    expect(exitCode, stderr).to.equal(0)
-    expect(openId.count('refresh_token')).to.equal(1)
-    await openId.close()
-    await house.close()
-  })
 })

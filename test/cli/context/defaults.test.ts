@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { expectFailure } from '../../support/expect-failure.ts'
 import { type Behavior, json, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
@@ -87,16 +86,5 @@ describe('chatctl with defaults', () => {
     const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
     expect(left.exitCode).to.equal(1)
     expect(left.stderr).to.contain('does not contain limits.max_tokens')
-  })
-
-  it('settings get refuses a setting that the service does not have', async () => {
-    const unknown = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'nope'])
-    expectFailure(unknown, 2, 'Unknown setting "nope"', 'Known keys: app_name')
-  })
-
-  it('one warning summarizes the faults of many elements', async () => {
-    const messages = Array.from({ length: 30 }, () => ({ id: 1, content: 2, role: 'user' }))
-    const { stderr } = await remote(json(200, { messages, has_more: false }), ['history', 'list'])
-    expect(stderr.match(/Warning:/g)).to.have.length(1)
   })
 })

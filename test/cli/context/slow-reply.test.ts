@@ -4,7 +4,6 @@ import { Client } from '../../../src/client/client.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import {
   type Behavior,
-  delayed,
   json,
   ndjson,
   silent,
@@ -43,12 +42,6 @@ describe('chat send without a terminal', function () {
   it('prints with --json the body that the service would send without streaming', async () => {
     const { stdout } = await run(stream(events), 'chat', 'send', 'Hi', '--json')
     expect(stdout).to.equal(`${JSON.stringify({ ...body, finish_reason: 'stop' }, null, 2)}\n`)
-  })
-
-  it('prints the unchanged body, including unknown fields, if the service does not stream', async () => {
-    const sent = { extra: { n: [1] }, ...body }
-    const { stdout } = await run(delayed(50, json(200, sent)), 'chat', 'send', 'Hi', '--json')
-    expect(stdout).to.equal(`${JSON.stringify(sent, null, 2)}\n`)
   })
 
   it('prints nothing of an incomplete reply, and --continue uses its conversation', async () => {

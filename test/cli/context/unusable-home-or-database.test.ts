@@ -1,6 +1,5 @@
 import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -54,15 +53,6 @@ describe('a machine with an unusable home or database', () => {
     const whole = readFileSync(join(data, 'chatctl.db'))
     await expectRefused(Buffer.from('not a database, and long enough '.repeat(40)), 'damaged', 'backup')
     await expectRefused(whole.subarray(0, 20_000), 'damaged', 'backup')
-  })
-
-  it('keeps and rejects a database of a later version', async () => {
-    await run(['chat', 'send', 'hi'])
-    const file = join(data, 'chatctl.db')
-    const newer = new DatabaseSync(file)
-    newer.exec("insert into migrations values (99, 'later', 'sum', '2030-01-01T00:00:00Z')")
-    newer.close()
-    await expectRefused(readFileSync(file), 'was created by a newer chatctl')
   })
 
   it('reports a corrupted database for settings get and service status', async () => {

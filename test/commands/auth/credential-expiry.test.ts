@@ -2,12 +2,10 @@ import { expect } from 'chai'
 import { readCredential } from '../../support/credential-files.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { type HostOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { storeKey } from '../../support/sign-in.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 describe('the expiry of an API key', () => {
   const sandbox = perTest(createSandbox)
@@ -76,16 +74,5 @@ describe('the expiry of an API key', () => {
     expect(await warn('key-1')).to.equal(words)
     expect(await warn('{"api_key":"key-1"}')).to.equal(words)
     expect(await warn('{"access_token":"key-1"}')).to.equal('')
-  })
-
-  it('gives no warning for an access token, which is renewed', async () => {
-    const server = await startTokenEndpoint()
-    try {
-      plantSignIn(sandbox, { server, service })
-      header = new Date(Date.now() + 3_600_000).toISOString()
-      expect((await runChatctl(sandbox, ['chat', 'models'])).stderr).to.equal('')
-    } finally {
-      await server.close()
-    }
   })
 })

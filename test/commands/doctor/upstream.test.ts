@@ -80,15 +80,6 @@ describe('doctor on the upstream', () => {
     await other.close()
   })
 
-  it('warns about a value that was edited into the file', async () => {
-    await use('ollama')
-    const env = { CHATCTL_UPSTREAM: 'olama' }
-    const { exitCode, found } = await diagnose(sandbox, [], { env })
-    expect(exitCode).to.equal(2)
-    expect(found('upstream').message).to.include('CHATCTL_UPSTREAM')
-    expect(found('upstream').hint).to.include('Did you mean ollama?')
-  })
-
   it('is skipped for another service', async () => {
     const { found } = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
     expect(found('upstream').status).to.equal('skipped')

@@ -102,29 +102,6 @@ describe('a prompt file', () => {
       expect(thrownFailure(() => parsePrompt('p.md', file)).message).to.equal('p.md contains no prompt')
     }
   })
-
-  it('never throws anything but a Failure', () => {
-    const line = fc.constantFrom(
-      '---',
-      '---\r',
-      'model: a',
-      'system: {{',
-      'temperature: 1',
-      '{{x}}',
-      ': [',
-      '\t',
-      '&a *a',
-    )
-    fc.assert(
-      fc.property(fc.array(line), (lines) => {
-        try {
-          parsePrompt('p.md', lines.join('\n'))
-        } catch (error) {
-          expect(error).to.have.property('name', 'Failure')
-        }
-      }),
-    )
-  })
 })
 
 describe('filling a prompt', () => {
