@@ -126,7 +126,7 @@ function adviseOn(
   return [{ code: 'trust_issuer', issuer, subject, audience }]
 }
 
-export interface IdentityRequest {
+interface IdentityRequest {
   source: IdentitySource
   /** Who the token is for. Only GitHub issues one for any audience. */
   audience: string
@@ -136,7 +136,7 @@ export interface IdentityRequest {
 }
 
 /** The claims of an identity token that say whose it is, unverified. Null if the token does not have them. */
-export interface IdentityClaims {
+interface IdentityClaims {
   iss: string | null
   sub: string | null
   /** Several are separated by spaces. */
@@ -150,7 +150,7 @@ export interface IdentityClaims {
  *
  * @throws Failure `unauthorized` if there is none, or it is not a JWT; a failure of the network
  */
-export async function obtainIdentityToken(request: IdentityRequest): Promise<string> {
+async function obtainIdentityToken(request: IdentityRequest): Promise<string> {
   const { source, audience } = request
   const token = (await read(request)).trim()
   const where = describeIdentitySource(source)
@@ -218,7 +218,7 @@ function noToken(message: string, options: FailureOptions = {}): Failure {
 }
 
 /** The claims of a JWT (RFC 7519 section 4.1); undefined if it is none. */
-export function readClaims(token: string): IdentityClaims | undefined {
+function readClaims(token: string): IdentityClaims | undefined {
   const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token) ?? []
   const claims =
     payload === undefined ? undefined : tryParse(Buffer.from(payload, 'base64url').toString('utf8'))
