@@ -2,19 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hasCookie, isSame } from './check-callback.ts'
 
-/** A request for the start page. */
-export interface StartPageRequest {
-  cookies: string | undefined
-  /** The user at the other end of the connection, as `findPeerUser` returns it. */
-  user: number | undefined
-}
-
-/** Only the first browser is redirected. */
-export type StartPageResult =
-  | { kind: 'redirected'; cookie: string }
-  | { kind: 'other-browser' }
-  | { kind: 'other-user' }
-
 /**
  * Binds a sign-in to the browser that opens its start page first. Other users of the machine can see the address
  * of that page in the list of processes, and could use it to sign the user in to their own account (RFC 6749
@@ -42,13 +29,22 @@ export class FirstBrowser {
     return isSame(target, this.startPath)
   }
 
-  open({ cookies, user }: StartPageRequest): StartPageResult {
+  /**
+   * Opens the start page.
+   *
+   * @param user at the other end of the connection, as `findPeerUser` returns it
+   * @returns the cookie for the first browser, or what the request came from instead
+   */
+  open(
+    cookies: string | undefined,
+    user: number | undefined,
+  ): { cookie: string } | 'other-browser' | 'other-user' {
     const own = process.getuid?.()
-    if (user !== undefined && user !== own && user !== 0) return { kind: 'other-user' }
-    if (this.#isRedirected && !hasCookie(cookies, this.cookie)) return { kind: 'other-browser' }
+    if (user !== undefined && user !== own && user !== 0) return 'other-user'
+    if (this.#isRedirected && !hasCookie(cookies, this.cookie)) return 'other-browser'
     this.#isRedirected = true
     // Lax, because another site redirects the browser to the callback.
-    return { kind: 'redirected', cookie: `${this.cookie}; HttpOnly; SameSite=Lax` }
+    return { cookie: `${this.cookie}; HttpOnly; SameSite=Lax` }
   }
 }
 

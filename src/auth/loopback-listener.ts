@@ -161,9 +161,9 @@ export class LoopbackListener {
   ): HtmlPage {
     if (method !== 'GET') return renderNothing(405)
     if (this.#isOver || headers.host !== this.#expectation.host) return renderCallbackPage('not-expected')
-    const opened = browser.open({ cookies: headers.cookie, user: findPeerUser(socket) })
-    if (opened.kind === 'redirected') return renderRedirect(authorizationUrl, opened.cookie)
-    if (opened.kind === 'other-user') {
+    const opened = browser.open(headers.cookie, findPeerUser(socket))
+    if (typeof opened === 'object') return renderRedirect(authorizationUrl, opened.cookie)
+    if (opened === 'other-user') {
       this.#onIgnored?.('a request from another user, or from a program that has ended, was ignored')
       return renderCallbackPage('not-expected')
     }

@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { Script } from 'node:vm'
 import { Directories } from '../system/files/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../system/files/private-directory.ts'
-import { removeQuietly, replaceFile } from '../system/files/replace-file.ts'
+import { replaceFile } from '../system/files/replace-file.ts'
 import { decompress, duplicate, readDuplicate } from './code-cache-format.ts'
 import { loadNativeAddon } from './native-addon.ts'
-import { ownRoot, readOwnFile } from './own-files.ts'
+import { forgetFiles, ownRoot, readOwnFile } from './own-files.ts'
 import { configureParser, withDefaultFlags } from './v8-flags.ts'
 
 /**
@@ -106,7 +106,12 @@ export function keepCodeCaches(command: string): void {
         writeFileSync(note, '', { mode: 0o600 })
         continue
       }
-      forgetOtherVersions(directory, name)
+      forgetFiles(directory, (file) => {
+        // A killed run leaves a temporary file, whose name begins with a dot.
+        const bare = file.replace(/^\./, '')
+        const isBundle = bare.startsWith(`${name}-`) && /^[0-9a-f]{16}-/.test(bare.slice(name.length + 1))
+        return isBundle && !file.startsWith(keyOf(name))
+      })
       const code = withDefaultFlags(() => script.createCachedData())
       replaceFile(`${directory}/${key}`, duplicate(code), { flush: false })
       writeFileSync(marker, '', { mode: 0o600 })
@@ -118,20 +123,6 @@ export function keepCodeCaches(command: string): void {
 
 function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
-}
-
-/** Two versions in use at the same time keep each other's cache files for this time, in ms. */
-const oneDay = 24 * 60 * 60 * 1000
-
-function forgetOtherVersions(directory: string, name: string): void {
-  for (const file of readdirSync(directory)) {
-    // A killed run leaves a temporary file, whose name begins with a dot.
-    const bare = file.replace(/^\./, '')
-    const isBundle = bare.startsWith(`${name}-`) && /^[0-9a-f]{16}-/.test(bare.slice(name.length + 1))
-    if (!isBundle || file.startsWith(keyOf(name))) continue
-    const path = `${directory}/${file}`
-    if (statSync(path).mtimeMs < Date.now() - oneDay) removeQuietly(path)
-  }
 }
 
 interface CodeCache {

@@ -1,11 +1,11 @@
-import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { KeychainCode } from '../auth/credentials/keychain-failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
 import { Directories } from '../system/files/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../system/files/private-directory.ts'
-import { removeQuietly, replaceFile } from '../system/files/replace-file.ts'
-import { findOwnFile, isExecutable, readOwnFile } from './own-files.ts'
+import { replaceFile } from '../system/files/replace-file.ts'
+import { findOwnFile, forgetFiles, isExecutable, readOwnFile } from './own-files.ts'
 
 const loaded = new Map<string, unknown>()
 
@@ -45,7 +45,12 @@ function extract(asset: string): string {
   try {
     if (!hasContent(path, content)) {
       replaceFile(path, content, { flush: false })
-      forgetOtherVersions(directory, name)
+      // The name begins with that of the addon and ends with the hash of its content.
+      const [addon = ''] = name.split('-')
+      forgetFiles(
+        directory,
+        (other) => other !== name && other.startsWith(`${addon}-`) && other.endsWith('.node'),
+      )
     }
   } catch (error) {
     // Windows does not replace a file that another process has loaded since.
@@ -80,17 +85,4 @@ function hasContent(path: string, content: Buffer): boolean {
   if (!status?.isFile()) return false
   if (process.getuid && ((status.mode & 0o022) !== 0 || status.uid !== process.getuid())) return false
   return readFileSync(path).equals(content)
-}
-
-/** Two versions in use at the same time keep each other's files for this time, in ms. */
-const oneDay = 24 * 60 * 60 * 1000
-
-/** @param name begins with the name of the addon and ends with the hash of its content */
-function forgetOtherVersions(directory: string, name: string): void {
-  const [addon = ''] = name.split('-')
-  for (const file of readdirSync(directory)) {
-    if (file === name || !file.startsWith(`${addon}-`) || !file.endsWith('.node')) continue
-    const path = join(directory, file)
-    if (statSync(path).mtimeMs < Date.now() - oneDay) removeQuietly(path)
-  }
 }

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { removeQuietly } from '../system/files/replace-file.ts'
 
 /**
  * Reads the files of this program: files of the npm package, or assets of an executable
@@ -29,3 +30,14 @@ export function findOwnFile(start: string): string | undefined {
 
 // Not imported, because loading it would take 3% of the shortest run.
 const assets = () => process.getBuiltinModule('node:sea')
+
+/** Two versions in use at the same time keep each other's files for this time, in ms. */
+const oneDay = 24 * 60 * 60 * 1000
+
+/** Removes files of other versions, which were not written for a day. */
+export function forgetFiles(directory: string, isOfOtherVersion: (name: string) => boolean): void {
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name)
+    if (isOfOtherVersion(name) && statSync(path).mtimeMs < Date.now() - oneDay) removeQuietly(path)
+  }
+}

@@ -3,7 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { changeConfiguration } from '../../config/configuration-file.ts'
-import { withoutProfile } from '../../config/profile-changes.ts'
+import { withoutProfile } from '../../config/configuration-keys.ts'
 import { removedProfileView } from '../../view/auth.ts'
 import { type SignOutRow, signOutProfile } from './sign-out-profile.ts'
 

@@ -3,7 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
-import { withRenamedProfile } from '../../config/profile-changes.ts'
+import { withRenamedProfile } from '../../config/configuration-keys.ts'
 import { renamedProfileView } from '../../view/auth.ts'
 
 export default class AuthRename extends BaseCommand {

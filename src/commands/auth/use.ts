@@ -6,7 +6,7 @@ import { type Configuration, changeConfiguration } from '../../config/configurat
 import { withValue } from '../../config/configuration-keys.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { defaultProfileView } from '../../view/config.ts'
-import { noticeDirectory } from './list-sign-ins.ts'
+import { noticeDirectory } from './list.ts'
 
 export default class AuthUse extends BaseCommand {
   static override summary = 'Set the default profile'
