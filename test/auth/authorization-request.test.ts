@@ -141,12 +141,6 @@ describe('the authorization request', () => {
     await house.close()
   })
 
-  it('accepts an issuer with a trailing slash', async () => {
-    const slashed = { ...server, url: `${server.url}/` }
-    await signIn(sandbox, { server: slashed, service }, [])
-    expect(server.authorizations.at(-1)?.get('client_id')).to.equal(server.clientId)
-  })
-
   it('uses the metadata of OpenID Connect if the server has no OAuth metadata', async () => {
     const openId = await startTokenEndpoint()
     openId.script.metadataPath = '/.well-known/openid-configuration'

@@ -216,17 +216,6 @@ describe('a credential command', () => {
     )
   })
 
-  it('is removed from the profile by auth logout', async () => {
-    const line = await signedIn(print('key-one'))
-    const { exitCode, stdout, stderr } = await run(['auth', 'logout', '--json'])
-    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
-    expect(JSON.parse(stdout)).to.deep.equal([
-      { profile: 'work', origin: service.url, signed_out: true, revoked: false, credential_command: line },
-    ])
-    expect(readProfiles(sandbox).profiles).to.deep.equal({ work: { base_url: service.url } })
-    expectFailure(await run(['chat', 'models']), 4)
-  })
-
   it('replaces a stored sign-in and revokes its tokens, and an API key replaces it', async () => {
     const server = await startTokenEndpoint()
     plantSignIn(sandbox, { server, service })

@@ -97,27 +97,6 @@ describe('renewing a token', () => {
     expect(tokensSeen(service)).to.deep.equal(['access-token-2'])
   })
 
-  it('needs no new sign-in if the new token cannot be stored and the refresh token stays valid', async () => {
-    expireCredential(sandbox)
-    const directory = dirname(findCredentials(sandbox)[0] ?? '')
-    const aside = join(sandbox.home, 'aside')
-    const good = server.tokens({ refresh_token: undefined })
-    server.script.token = [
-      (...all) => {
-        renameSync(directory, aside)
-        writeFileSync(directory, '')
-        return good(...all)
-      },
-      good,
-    ]
-    const { exitCode, stderr } = await models()
-    expect(exitCode, stderr).to.equal(0)
-    expect(stderr).to.contain('The next command renews it again').and.not.contain('auth login')
-    rmSync(directory)
-    renameSync(aside, directory)
-    expect(await models()).to.include({ exitCode: 0, stderr: '' })
-  })
-
   it('does not spend a refresh token twice if the new one cannot be stored', async () => {
     expireCredential(sandbox)
     const directory = dirname(findCredentials(sandbox)[0] ?? '')

@@ -147,13 +147,6 @@ describe('the configuration file', () => {
     expect(away).to.include({ exitCode: 0, stdout: '\n' })
   })
 
-  it('cannot give another address to the profile local', async () => {
-    write('{"profiles":{"local":{"base_url":"http://127.0.0.1:9"}}}')
-    for (const flags of [[], ['-p', 'local']]) {
-      expect(await run('chat', 'models', ...flags)).to.include({ exitCode: 0 })
-    }
-  })
-
   it('keeps the changes of twelve concurrent runs of config set', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`)
     const runs = await Promise.all(

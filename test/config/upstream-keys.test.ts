@@ -101,16 +101,4 @@ describe('config with a key that belongs to no profile', () => {
       expect(existsSync(file())).to.equal(false)
     })
   }
-
-  it('does not repeat a URL with a password', async () => {
-    const failed = await run('config', 'set', 'upstream', 'https://user:canary@models.example/v1')
-    expectFailure(failed, 2, 'without credentials')
-    expect(failed.stderr).not.to.include('canary')
-  })
-
-  it('reports a value that was edited into the file, and its source', async () => {
-    await run('config', 'set', 'upstream', 'ollama')
-    const env = { CHATCTL_UPSTREAM: 'htp://x' }
-    expectFailure(await runChatctl(sandbox, ['chat', 'send', 'hi'], { env }), 2, 'CHATCTL_UPSTREAM: ')
-  })
 })

@@ -113,23 +113,6 @@ describe('auth login --device', () => {
     expect(stdout + stderr).not.to.contain('canary')
   })
 
-  it('prints the whole code with --fields, which selects from the result', async () => {
-    const { exitCode, stdout, stderr } = await signIn(['--json', '--fields', 'profile,kind'])
-    expect(exitCode, stderr).to.equal(0)
-    const [first = '', second = ''] = stdout.split('\n')
-    expect(JSON.parse(first)).to.include({ user_code: 'WDJB-MJHT', verification_uri: uri })
-    expect(JSON.parse(second)).to.deep.equal({ profile: 'work', kind: 'oauth' })
-  })
-
-  it('prints the code before it polls', async () => {
-    server.script.token = [silent]
-    const running = startChatctl(sandbox, args('--device', '--json'), { host: { clock } })
-    await until(() => server.tokenRequests.length > 0)
-    expect(JSON.parse(running.written().stdout)).to.include({ user_code: 'WDJB-MJHT' })
-    running.interrupt('SIGTERM')
-    expect((await running.ended).exitCode).to.equal(143)
-  })
-
   it('prints the address and the code also with --quiet', async () => {
     const { exitCode, stderr } = await signIn(['--quiet'])
     expect(exitCode).to.equal(0)
@@ -191,15 +174,6 @@ describe('auth login --device', () => {
     server.script.token = [answer(503)]
     await fail(69, ['503', 'Run the same command again'], ['--wait', '3s'])
     expect(server.tokenRequests).to.have.length(1)
-  })
-
-  it('does not compare clocks with the server', async () => {
-    const [early, late] = [-3_600_000, 3_600_000].map((skew) => new SkippingClock(Date.now() + skew))
-    server.script.device = json(200, code, { date: new Date(0).toUTCString() })
-    for (const host of [early, late]) {
-      server.script.token = [pending, server.tokens()]
-      expect(await signIn([], { host: { clock: host as SkippingClock } })).to.include({ exitCode: 0 })
-    }
   })
 
   const atPoll: [string, number, Behavior, ...(string | RegExp)[]][] = [
@@ -445,17 +419,6 @@ describe('auth login --device', () => {
       expect(await inTerminal(['--qr', '--json'], 80)).to.contain('--qr cannot be used with JSON output')
       expect(server.deviceRequests).to.deep.equal([])
     })
-  })
-
-  it('says how long it waits, which is no longer than the code is valid', async () => {
-    for (const [flags, expires_in, expected] of [
-      [['--wait', '20m'], 600, '10m'],
-      [['--wait', '2m'], 600, '2m'],
-      [[], 1e306, '15m'],
-    ] as const) {
-      server.script.device = json(200, { ...code, expires_in })
-      expect((await signIn([...flags])).stderr).to.contain(`Waiting up to ${expected} until`)
-    }
   })
 
   it('refuses --qr without a terminal before anything is sent', async () => {

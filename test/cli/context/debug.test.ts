@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
-import { answer, deadUrl, failing, json, type Script, sse } from '../../support/fault-server.ts'
+import { deadUrl, failing, json, type Script, sse } from '../../support/fault-server.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { type HostOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -29,17 +29,6 @@ describe('--debug', () => {
     expect(stderr).to.match(/\n>\n> \{"a":"1"\}\n< 201 Created in \d+ms\n(< .+\n)+<\n< \{"b":2\}\n$/)
   })
 
-  it('does the same as CHATCTL_DEBUG', async () => {
-    const [flag, variable] = [
-      await run(['users', 'profile', '--debug'], json(200, { id: 'u' })),
-      await run(['users', 'profile'], json(200, { id: 'u' }), { env: { CHATCTL_DEBUG: '1' } }),
-    ]
-    const plain = (text: string) => text.replace(/127\.0\.0\.1:\d+|\d+ms|(?<=date: ).*/g, '')
-    expect(plain(variable.stderr))
-      .to.equal(plain(flag.stderr))
-      .and.match(/^> GET /)
-  })
-
   for (const call of serviceCalls) {
     it(`does not change the stdout and the exit code of ${call.name}`, async () => {
       const { args, stdin = '' } = call
@@ -64,11 +53,6 @@ describe('--debug', () => {
     expect(stderr).to.match(
       /\n< \[stream (complete|closed) after 56 bytes in \d parts?\]\n<\n< data: \{"delta":"a"\}\n/,
     )
-  })
-
-  it('says how many bytes of a long body it omits', async () => {
-    const { stderr } = await run(['api', '/v1/x', '--debug'], answer(200, {}, 'x'.repeat(20_000)))
-    expect(stderr).to.match(/x\n< \[3616 bytes omitted\]\n$/)
   })
 
   it('names the causes of a failure, without a stack', async () => {

@@ -65,30 +65,6 @@ describe('two profiles, one with a token and one with an API key', () => {
     for (const word of ['work', 'second', 'oauth', 'api_key']) expect(table).to.contain(word)
   })
 
-  it('are shown by auth status in every output format', async () => {
-    const document = JSON.parse(await succeed('auth', 'status', '--json'))
-    const status = {
-      profile: 'work',
-      base_url: service.url,
-      service: 'remote',
-      kind: 'oauth',
-      storage: 'file',
-      expires_at: expiresAt,
-      scope,
-      verified: true,
-    }
-    expect(document).to.deep.include(status)
-    const tsv = await succeed('auth', 'status', '-o', 'tsv')
-    const table = await succeed('auth', 'status', '-o', 'table')
-    for (const [key, value] of Object.entries(status)) {
-      expect(tsv).to.match(new RegExp(`^${key}\t${value}$`, 'm'))
-      const shown = key === 'expires_at' ? expiresAt.slice(0, 16).replace('T', ' ') : value
-      expect(table).to.match(new RegExp(`\\b${key} .*${shown}`))
-    }
-    const key = JSON.parse(await succeed('auth', 'status', '-p', 'second', '--no-verify', '--json'))
-    expect(key).to.deep.include({ profile: 'second', kind: 'api_key', storage: 'file', verified: false })
-  })
-
   it('are overridden by CHATCTL_API_KEY, as auth status shows', async () => {
     const env = { CHATCTL_API_KEY: 'key-1' }
     const { stdout } = await run(['auth', 'status', '--json'], { env })
@@ -127,15 +103,6 @@ describe('two profiles, one with a token and one with an API key', () => {
       expect(unknown.stderr).not.to.contain('create')
     }
     expect(readProfiles(sandbox)).to.deep.equal(before)
-  })
-
-  it('can each be made the default by auth use, which refuses an unknown profile', async () => {
-    expect(await run(['auth', 'use', 'second'])).to.include({ exitCode: 0 })
-    expect(readProfiles(sandbox).default_profile).to.equal('second')
-    expectFailure(await run(['auth', 'use', 'third']), 2, 'third')
-    expect(readProfiles(sandbox).default_profile).to.equal('second')
-    expect(await run(['auth', 'use', 'work', '--json'])).to.include({ exitCode: 0 })
-    expect(readProfiles(sandbox).default_profile).to.equal('work')
   })
 })
 

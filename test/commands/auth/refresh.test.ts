@@ -4,7 +4,6 @@ import {
   changeCredential,
   editProfile,
   expireCredential,
-  findCredentials,
   readCredential,
 } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
@@ -85,12 +84,6 @@ describe('an access token', () => {
     expect(attacker.tokenRequests).to.deep.equal([])
     expect(world.server.refreshes()).to.have.length(1)
     await attacker.close()
-  })
-
-  it('has its new expiry shown by auth status', async () => {
-    expireCredential(world.sandbox)
-    const { stdout } = await runChatctl(world.sandbox, ['auth', 'status', '--json'])
-    expect(JSON.parse(stdout).expires_at).to.equal(readCredential(world.sandbox).expires_at)
   })
 
   it('keeps its refresh token and its scope if the response names none', async () => {
@@ -188,15 +181,5 @@ describe('an access token', () => {
       stdout: 'access-token-2\n',
     })
     expect(world.service.requests).to.deep.equal([])
-  })
-
-  it('is not renewed if the environment has an API key', async () => {
-    expireCredential(world.sandbox)
-    world.server.live.add('key-1')
-    const env = { CHATCTL_API_KEY: 'key-1' }
-    expect(await runChatctl(world.sandbox, ['chat', 'models'], { env })).to.include({ exitCode: 0 })
-    expect(tokensSeen(world.service)).to.deep.equal(['key-1'])
-    expect(world.server.refreshes()).to.deep.equal([])
-    expect(findCredentials(world.sandbox)).to.have.length(1)
   })
 })

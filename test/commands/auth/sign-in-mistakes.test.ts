@@ -106,13 +106,6 @@ describe('signing in with a common mistake', () => {
     expect(readProfiles(sandbox).default_profile).to.equal('x')
   })
 
-  it('reads text that is pasted before the browser is ready', async () => {
-    const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser', '--wait', '1s'], {
-      stdin: 'invalid\n',
-    })
-    expect((await login.ended).stderr).to.contain('Still waiting: the pasted text is not a complete URL.')
-  })
-
   it('fails before the browser opens if the profile cannot be written', async () => {
     const flags = [...loginFlags({ server, service }), '--no-browser']
     const env = { XDG_CONFIG_HOME: '/dev/null/x' }

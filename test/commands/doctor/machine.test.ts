@@ -29,13 +29,6 @@ describe('doctor on the local machine', () => {
     expect(existsSync(join(sandbox.home, '.local', 'share', 'chatctl'))).to.equal(false)
   })
 
-  it('prints the number of problems to stderr if the findings go to a pipe', async () => {
-    expect((await runChatctl(sandbox, ['doctor'])).stderr).to.equal('No problems found.\n')
-    expect((await runChatctl(sandbox, ['doctor', '--quiet'])).stderr).to.equal('')
-    const warned = await runChatctl(sandbox, ['doctor'], { env: { CHATCTL_BASEURL: 'x' } })
-    expect(warned.stderr).to.equal('1 warning.\n')
-  })
-
   it('reports on the data of the embedded service', async () => {
     await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x'])
     const { exitCode, found } = await diagnose(sandbox)
@@ -251,9 +244,5 @@ skipped  data     not [31mnow
         .filter((one) => !one.includes('chatctl auth')))
         expect(stringWidth(line), `${width}: ${line}`).to.be.at.most(width)
     }
-  })
-
-  it('uses ASCII only if Unicode is off', () => {
-    expect(text({ width: 80, unicode: false })).to.match(/^[\n -~]+$/)
   })
 })
