@@ -258,17 +258,6 @@ describe('an unusual but valid command line', () => {
     })
   }
 
-  it('has a hint that names --limit if the service refuses it', async () => {
-    const run = await runChatctl(sandbox, ['history', 'list', '--limit', '1001'])
-    expectFailure(
-      run,
-      1,
-      'limit must be between 1 and 100',
-      'Choose another --limit',
-      'chatctl history export',
-    )
-  })
-
   it('leaves limits that the interface does not define to the service', async () => {
     expectFailure(
       await runChatctl(sandbox, ['history', 'list', '--limit', '0']),

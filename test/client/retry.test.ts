@@ -149,7 +149,7 @@ describe('a failed request', () => {
       expect(failure.status).to.equal(429)
       expect(failure.code).to.equal('rate_limit_exceeded')
       expect(failure.message).to.equal('Rate limit exceeded')
-      expect(hintOf(failure)).to.match(/^Try again in 30 min \(at \d{4}-.*Z\), or .*--max-wait 1800s$/)
+      expect(hintOf(failure)).to.match(/^Try again in 30 min \(at \d{4}-.*Z\), or .*--max-wait 30m$/)
       expect(clock.waits).to.deep.equal([40_000])
     })
 

@@ -56,25 +56,23 @@ export function createLiveValues(
       }
     },
     models: (flags) => findModels(flags, host, ask).catch(() => []),
-    prompts: () => openPrompts(directories),
+    prompts: () => findPrompts(directories),
     sessions: () => findSessions(directories).catch(() => []),
   }
 }
 
-async function openPrompts(directories: Directories) {
+async function findPrompts(directories: Directories): Promise<Map<string, readonly string[]>> {
   const { parsePrompt } = await import('../../config/prompts/prompt-file.ts')
   const { PromptLibrary } = await import('../../config/prompts/prompt-library.ts')
   const library = new PromptLibrary(directories)
-  return {
-    names: () => library.names(),
-    variablesOf: (name: string) => {
-      try {
-        return parsePrompt(name, library.read(name)).variables
-      } catch {
-        return []
-      }
-    },
+  const variablesOf = (name: string): readonly string[] => {
+    try {
+      return parsePrompt(name, library.read(name)).variables
+    } catch {
+      return []
+    }
   }
+  return new Map(library.names().map((name) => [name, variablesOf(name)]))
 }
 
 /**

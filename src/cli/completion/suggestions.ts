@@ -44,16 +44,10 @@ export interface LiveValues {
   configuration(): Configuration
   /** @param flags of the line, which select the service */
   models(flags: { profile?: string | undefined; base_url?: string | undefined }): Promise<readonly string[]>
-  /** The prompts of this machine. */
-  prompts(): Promise<KnownPrompts>
+  /** The variables of each prompt of this machine, by its name. */
+  prompts(): Promise<ReadonlyMap<string, readonly string[]>>
   /** The latest sessions of this machine. */
   sessions(): Promise<readonly KnownSession[]>
-}
-
-interface KnownPrompts {
-  names(): readonly string[]
-  /** Empty for an unknown or invalid prompt. */
-  variablesOf(name: string): readonly string[]
 }
 
 interface KnownSession {

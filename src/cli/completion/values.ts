@@ -37,7 +37,7 @@ const byFlag: Readonly<Record<string, Suggest>> = {
   },
   fields: suggestFields,
   model: (_, line, live) => suggestModels(line, live),
-  prompt: async (_, __, live) => candidates((await live.prompts()).names()),
+  prompt: async (_, __, live) => candidates((await live.prompts()).keys()),
   var: suggestVariables,
   resume: (_, __, live) => suggestSessions(live),
   extract: () => candidates(['all', 'last']),
@@ -104,7 +104,7 @@ export async function suggestArgument(
     case 'profile':
       return suggestProfiles(live)
     case 'prompt':
-      return candidates((await live.prompts()).names())
+      return candidates((await live.prompts()).keys())
     case 'session':
       return suggestSessions(live)
     case 'permissions of a user':
@@ -151,7 +151,7 @@ async function suggestModels({ flags }: TypedLine, live: LiveValues): Promise<Su
 /** The variables of the prompt that the line names. */
 async function suggestVariables(word: string, { flags }: TypedLine, live: LiveValues): Promise<Suggestions> {
   if (word.includes('=')) return nothing
-  const variables = (await live.prompts()).variablesOf(flags.get('prompt') ?? '')
+  const variables = (await live.prompts()).get(flags.get('prompt') ?? '') ?? []
   return { candidates: variables.map((name) => ({ value: `${name}=`, isOpen: true })) }
 }
 

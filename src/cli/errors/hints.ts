@@ -22,10 +22,7 @@ const hints: Hints = {
     const seconds = Math.ceil((2 * ms) / 1000)
     return `Allow more time with: --timeout ${seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`}`
   },
-  longer_wait: ({ ms, until }) => {
-    const wait = `--max-wait ${Math.ceil(ms / 1000)}s`
-    return `${describeRetryTime(ms, until)}, or wait for it with: ${wait}`
-  },
+  longer_wait: retryLater,
   web_page: (_, connection) => `The response is a web page. ${checkAddress(connection)}`,
   bypass_proxy: ({ variable, host }) =>
     `Check ${variable}, or bypass the proxy with: ${assignment('NO_PROXY', host)}`,
@@ -146,12 +143,7 @@ const hints: Hints = {
   check_settings: ({ command }) => `Check the current settings with: ${command}`,
 
   // Users in bulk
-  longer_total_wait: ({ ms, until, total }) => {
-    const again = describeRetryTime(ms, until)
-    return total === null
-      ? `${again}.`
-      : `${again}, or wait for it with: --max-wait ${durationFlagFor(total)}`
-  },
+  longer_total_wait: retryLater,
   no_unknown_row: 'Run the same command without --on-unknown.',
   name_unknown_row: ({ places }) => `Choose the row with --line: ${places}`,
   other_results_file: 'Choose another file with --results.',
@@ -208,8 +200,10 @@ function checkAddress(connection: Connection | undefined): string {
 
 const portFlags: Record<Listener, string> = { service: '--port', admin: '--admin-port' }
 
-function describeRetryTime(ms: number, until: string): string {
-  return `Try again in ${describeDuration(ms)} (at ${until.replace(/\.\d+Z$/, 'Z')})`
+/** @param rest.total the whole wait, if there were others before; null if it exceeds the maximum of the flag */
+function retryLater({ ms, until, total = ms }: { ms: number; until: string; total?: number | null }): string {
+  const again = `Try again in ${describeDuration(ms)} (at ${until.replace(/\.\d+Z$/, 'Z')})`
+  return total === null ? `${again}.` : `${again}, or wait for it with: --max-wait ${durationFlagFor(total)}`
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { ReadableFlag } from '../line/read-line.ts'
+
 /** A page of help, before it is laid out for a terminal, the docs, or man. */
 export interface HelpPage {
   /** One sentence. */
@@ -32,15 +34,10 @@ export const helpTopics = [
 ] as const
 
 /** A flag as the manifest describes it. */
-export interface DeclaredFlag {
-  name: string
-  type: 'boolean' | 'option'
+export interface DeclaredFlag extends ReadableFlag {
   summary?: string | undefined
-  char?: string | undefined
-  helpValue?: string | string[] | undefined
   helpGroup?: string | undefined
   hidden?: boolean | undefined
-  allowNo?: boolean | undefined
   multiple?: boolean | undefined
   required?: boolean | undefined
   default?: unknown

@@ -1,7 +1,15 @@
 import { asksSecret } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
+import { noticeUpstreamChange } from '../../cli/context/notice-upstream-change.ts'
 import { findAlias } from '../../cli/errors/aliases.ts'
-import { type GlobalKey, globalKeys, type ProfileKey, profileKeys } from '../../config/configuration-file.ts'
+import {
+  type Configuration,
+  changeConfiguration,
+  type GlobalKey,
+  globalKeys,
+  type ProfileKey,
+  profileKeys,
+} from '../../config/configuration-file.ts'
 import { configurationKeys, isGlobalKey } from '../../config/configuration-keys.ts'
 import { aliasKey, aliasOf } from '../../config/model-aliases.ts'
 import { directoryKey, directoryOf, normalizeDirectory } from '../../config/profile-directories.ts'
@@ -9,6 +17,8 @@ import { localProfile, type Options, type Source } from '../../config/resolve-op
 import { formatDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
+import { configValueView } from '../../view/config.ts'
+import { adviseSignOut } from '../auth/sign-out-profile.ts'
 
 /**
  * A key of the configuration as it was typed.
@@ -49,6 +59,21 @@ export function profileOfKey(key: string, { options: { profile } }: Context): st
   throw new Failure('usage', `${key} belongs to no profile, so it cannot be used with --profile`, {
     hint: 'Omit --profile.',
   })
+}
+
+/** Changes the configuration file, except with `--dry-run`, and shows the new value of an option. */
+export async function changeOption(
+  context: Context,
+  option: { profile: string | null; key: string; value: string | null },
+  change: (before: Configuration) => Configuration,
+): Promise<void> {
+  const { profile, key, value } = option
+  if (!context.dryRun) await changeConfiguration(context.directories, change)
+  const after = change(context.configuration)
+  await context.output.show(configValueView, option)
+  if (key === 'upstream') await noticeUpstreamChange(context, after)
+  if (key === 'base_url' && profile !== null && !context.dryRun)
+    adviseSignOut(context, profile, value ?? undefined)
 }
 
 /** One option as it is in force. */

@@ -3,16 +3,13 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { noticeUpstreamChange } from '../../cli/context/notice-upstream-change.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
-import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
 import { directoryOf, kindOf } from '../../config/profile-directories.ts'
 import { Failure } from '../../contract/failure.ts'
 import { configValueView } from '../../view/config.ts'
-import { adviseSignOut } from '../auth/sign-out-profile.ts'
-import { profileOfKey, readConfigurationKey } from './configuration-options.ts'
+import { changeOption, profileOfKey, readConfigurationKey } from './configuration-options.ts'
 
 export default class ConfigSet extends BaseCommand {
   static override summary = 'Set an option of a profile'
@@ -57,13 +54,8 @@ export default class ConfigSet extends BaseCommand {
     const profile = profileOfKey(key, context)
     const directory = directoryOf(key)
     const isMissing = directory !== undefined && !demandDirectory(directory, context)
-    const set = (configuration: Configuration) => withValue(configuration, profile, key, value)
-    if (!context.dryRun) await changeConfiguration(context.directories, set)
-    const after = set(context.configuration)
-    await context.output.show(configValueView, { profile, key, value })
-    if (key === 'upstream') await noticeUpstreamChange(context, after)
+    await changeOption(context, { profile, key, value }, (before) => withValue(before, profile, key, value))
     if (isMissing) context.output.notice(`${directory} does not exist yet.`)
-    if (key === 'base_url' && profile !== null && !context.dryRun) adviseSignOut(context, profile, value)
   }
 }
 

@@ -1,13 +1,10 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { noticeUpstreamChange } from '../../cli/context/notice-upstream-change.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
-import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withoutValue } from '../../config/configuration-keys.ts'
 import { configValueView } from '../../view/config.ts'
-import { adviseSignOut } from '../auth/sign-out-profile.ts'
-import { profileOfKey, readConfigurationKey } from './configuration-options.ts'
+import { changeOption, profileOfKey, readConfigurationKey } from './configuration-options.ts'
 
 export default class ConfigUnset extends BaseCommand {
   static override summary = 'Remove a default from a profile'
@@ -38,11 +35,6 @@ export default class ConfigUnset extends BaseCommand {
     const { args, context } = await this.start(ConfigUnset)
     const key = readConfigurationKey(args.key, context)
     const profile = profileOfKey(key, context)
-    const unset = (configuration: Configuration) => withoutValue(configuration, profile, key)
-    if (!context.dryRun) await changeConfiguration(context.directories, unset)
-    const after = unset(context.configuration)
-    await context.output.show(configValueView, { profile, key, value: null })
-    if (key === 'upstream') await noticeUpstreamChange(context, after)
-    if (key === 'base_url' && profile !== null && !context.dryRun) adviseSignOut(context, profile, undefined)
+    await changeOption(context, { profile, key, value: null }, (before) => withoutValue(before, profile, key))
   }
 }

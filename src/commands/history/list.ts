@@ -1,9 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor, commandWith } from '../../cli/command-line.ts'
-import type { Context } from '../../cli/context/context.ts'
+import { commandWith } from '../../cli/command-line.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
-import { Failure } from '../../contract/failure.ts'
 import type { HistoryMessage } from '../../contract/resources/conversation.ts'
 import { cursorOf, oldestFirst } from '../../contract/resources/history-order.ts'
 import { historyView } from '../../view/chat.ts'
@@ -39,9 +37,7 @@ export default class HistoryList extends BaseCommand {
     const { flags, context } = await this.start(HistoryList)
     const client = await context.connect()
     const query = { context_id: flags.context, limit: flags.limit, before: flags.before }
-    const answer = await client.history.page(query).catch((error: unknown) => {
-      throw flags.limit === undefined ? error : withLimitHint(error, context)
-    })
+    const answer = await client.history.page(query)
     await context.show(historyView, answer)
     if (answer.body?.has_more) context.output.progress(this.#describeMore(answer.body.messages ?? []))
   }
@@ -54,12 +50,4 @@ export default class HistoryList extends BaseCommand {
     if (cursor === undefined) return 'There is more, but no message has an id or a time to go back from.'
     return `There is more: ${commandWith(this, { before: cursor })}`
   }
-}
-
-/** The interface has no maximum for `limit`, so each service has its own. */
-function withLimitHint(error: unknown, context: Context): unknown {
-  const isLimit = error instanceof Failure && error.kind === 'rejected' && /\blimit\b/i.test(error.message)
-  if (!isLimit) return error
-  const hint = `Choose another --limit, or export all messages with: ${commandFor(context, 'history', 'export')}`
-  return error.reworded(error.message, { hint })
 }

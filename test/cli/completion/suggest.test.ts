@@ -23,10 +23,11 @@ const live: LiveValues = {
     asked.push(JSON.parse(JSON.stringify(said)))
     return ['small', 'large']
   },
-  prompts: async () => ({
-    names: () => ['review', 'translate'],
-    variablesOf: (name) => (name === 'translate' ? ['language', 'level'] : []),
-  }),
+  prompts: async () =>
+    new Map([
+      ['review', []],
+      ['translate', ['language', 'level']],
+    ]),
   sessions: async () => [
     { id: 's20261121-1', title: 'A trip', contextId: 'ctx_1' },
     { id: 's20261122-2', title: 'A recipe\nof two lines' },

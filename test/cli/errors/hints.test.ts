@@ -12,7 +12,7 @@ describe('the hint of a failure', () => {
     [{ code: 'longer_timeout', ms: 60_000 }, 'Allow more time with: --timeout 2m'],
     [
       { code: 'longer_wait', ms: 1_799_500, until: '2026-01-31T08:00:00.250Z' },
-      'Try again in 30 min (at 2026-01-31T08:00:00Z), or wait for it with: --max-wait 1800s',
+      'Try again in 30 min (at 2026-01-31T08:00:00Z), or wait for it with: --max-wait 30m',
     ],
     [{ code: 'sign_in_again', profile: 'work' }, 'Sign in again with: chatctl auth login --profile work'],
     [
