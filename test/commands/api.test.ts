@@ -252,11 +252,5 @@ describe('chatctl api', () => {
         expect(server.requests).to.deep.equal([])
       })
     }
-
-    it('shows the first request with --dry-run', async () => {
-      const { stdout } = await run([path, '--paginate', '--dry-run'], json(200, {}))
-      expect(stdout).to.match(/^GET .*\/api\/chat\/history\?limit=100\n$/)
-      expect(server.requests).to.deep.equal([])
-    })
   })
 })

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import {
   answer,
@@ -9,7 +7,7 @@ import {
   type Script,
   startFaultServer,
 } from '../../support/fault-server.ts'
-import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 describe('an error about a request', () => {
@@ -117,30 +115,6 @@ describe('an error about a request', () => {
     })
   })
 
-  it('says whether JSON is invalid or another type was sent', async () => {
-    const messages: [headers: Record<string, string>, message: string][] = [
-      [{ 'content-type': 'application/json' }, 'Error: The response is not valid JSON (200, GET '],
-      [{ 'content-type': 'text/plain' }, 'Error: The response is text/plain, not JSON (200, GET '],
-    ]
-    for (const [headers, message] of messages) {
-      const url = await start(answer(200, headers, '{"a":'))
-      const { stderr, exitCode } = await run(['chat', 'models', '--base-url', url])
-      expect(exitCode).to.equal(1)
-      expect(stderr).to.contain(message)
-      await server?.close()
-    }
-  })
-
-  it('quotes a profile with a space in the command of the hint', async () => {
-    const url = await start(json(200, {}))
-    await server?.close()
-    await createProfile('work', url)
-    const path = join(sandbox.home, '.config', 'chatctl', 'config.json')
-    writeFileSync(path, JSON.stringify({ profiles: { 'my prof': { base_url: url } } }))
-    const { stderr } = await run(['chat', 'models', '--retries', '0', '--profile', 'my prof'])
-    expect(stderr).to.contain('chatctl config get base_url --profile "my prof"\n')
-  })
-
   describe('with a base URL that ends in /v1 or /api', () => {
     const page: Script = answer(
       404,
@@ -189,21 +163,5 @@ describe('an error about a request', () => {
       const { stderr } = await run(['users', 'get', 'u1', '--base-url', `${url}/api`])
       expect(stderr).to.equal(`Error: No such user (404, GET ${url}/api/v1/users/u1)\n`)
     })
-  })
-
-  it('wraps between words on a narrow terminal, and keeps a command in one piece', async () => {
-    const url = await start(failing(403, 'forbidden', 'This API key does not have the required permission.'))
-    await createProfile('work', url)
-    const env = { CHATCTL_API_KEY: 'a-key', NO_COLOR: '1' }
-    const running = startChatctl(sandbox, ['users', 'get', 'u1', '--profile', 'work'], {
-      env,
-      terminal: { columns: 40 },
-    })
-    const { stdout } = await running.ended
-    const lines = stdout.replaceAll('\r', '').trimEnd().split('\n')
-    expect(lines[0]).to.equal('Error: This API key does not have the')
-    expect(lines[1]).to.equal('required permission (403, GET')
-    expect(lines.at(-2)).to.equal('Hint:  Check who is signed in with:')
-    expect(lines.at(-1)).to.equal('  chatctl auth status --profile work')
   })
 })

@@ -125,24 +125,6 @@ describe('the terminal of a session', () => {
     expect(session.shown.split(progressOn)).to.have.length(2)
   })
 
-  it('repeats the progress while work goes on, and removes it when the session ends meanwhile', async () => {
-    let passed = 0
-    const clock: Clock = { ...systemClock, monotonic: () => performance.now() + passed }
-    const session = await world.start({ env: ghostty, host: { clock } })
-    const answer = world.server.answerNext({ text: ['One ', 'two ', 'three.'], held: true })
-    session.type(`${attributes}Hello\r`)
-    await answer.begun
-    answer.release(1)
-    await session.waitFor('One')
-    passed = 6_000
-    answer.release(1)
-    await session.waitFor('two')
-    expect(session.shown.split(progressOn).length).to.be.above(2)
-    session.interrupt('SIGTERM')
-    const { stdout } = await session.ended
-    expect(stdout.lastIndexOf(progressOff)).to.be.above(stdout.lastIndexOf(progressOn))
-  })
-
   for (const [name, env] of [
     ['does not support it', { TERM_PROGRAM: 'Apple_Terminal' }],
     ['is too old for it', { ...ghostty, TERM_PROGRAM_VERSION: '1.1.9' }],

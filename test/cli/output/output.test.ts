@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import { parse as parseYaml } from 'yaml'
 import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
-import { answer, type Behavior, empty, json, silent, sse, stream } from '../../support/fault-server.ts'
-import { type Running, type RunOptions, startChatctl } from '../../support/run-chatctl.ts'
+import { answer, type Behavior, empty, json, sse, stream } from '../../support/fault-server.ts'
+import { type RunOptions, startChatctl } from '../../support/run-chatctl.ts'
 import { serveRuns } from '../../support/served-runs.ts'
-import { until } from '../../support/until.ts'
 
 /** The rules of docs/reference/output.md. */
 
@@ -338,41 +337,6 @@ describe('output', function () {
       running.stdout.once('data', () => running.stdout.destroy())
       expect(await running.ended).to.include({ exitCode: 0, stderr: '' })
     })
-
-    for (const [signal, exitCode] of [
-      ['SIGINT', 130],
-      ['SIGTERM', 143],
-    ] as const) {
-      for (const args of [
-        ['users', 'profile'],
-        ['users', 'profile', '--json'],
-        ['chat', 'send', 'x', '--stream'],
-      ]) {
-        it(`stops at once with ${exitCode} on ${signal} during ${args.join(' ')}`, async () => {
-          let running: Running | undefined
-          const kill: Behavior = (request, response, incoming) => {
-            running?.interrupt(signal)
-            return silent(request, response, incoming)
-          }
-          await server.start(kill)
-          running = startChatctl(sandbox, args, {
-            env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
-          })
-          running.stdin.end()
-          expect(await running.ended).to.deep.equal({ exitCode, stdout: '', stderr: '' })
-        })
-      }
-
-      it(`stops with ${exitCode} on ${signal} while stdin is being read`, async () => {
-        const running = startChatctl(sandbox, ['chat', 'send'], {
-          env: { CHATCTL_BASE_URL: 'http://127.0.0.1:9', CHATCTL_API_KEY: 'some-key' },
-        })
-        running.stdin.write('Half of a')
-        await until(() => running.stdin.readableLength === 0)
-        running.interrupt(signal)
-        expect(await running.ended).to.include({ exitCode })
-      })
-    }
 
     for (const ending of ['reset', 'unfinished'] as const) {
       it(`keeps the text of an interrupted stream and exits 69 (${ending})`, async () => {

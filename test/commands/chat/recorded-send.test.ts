@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import {
   type FaultServer,
@@ -179,23 +178,6 @@ describe('chat send records its exchange', () => {
     expect(turns.map(({ turn, text }) => `${turn} ${text}`)).to.deep.equal(['1 one', '2 two', '3 three'])
     await send('elsewhere')
     expect(files()).to.have.lengthOf(2)
-  })
-
-  it('in a new transcript if another process has that of the conversation open', async () => {
-    const env = await serve(reply)
-    await runChatctl(sandbox, ['chat', 'send', 'one'], { env })
-    const path = join(directory(), files()[0] ?? '')
-    const open = TranscriptWriter.reopen(path)
-    const run = await runChatctl(sandbox, ['chat', 'send', '--context', 'c1', 'two'], { env })
-    open.close()
-    expect(run).to.include({ exitCode: 0, stderr: '' })
-    expect(files()).to.have.lengthOf(2)
-    const other = files().find((name) => !path.endsWith(name)) ?? ''
-    expect(linesOf(other)).to.deep.include({
-      ...linesOf(other)[2],
-      type: 'conversation',
-      lacks_beginning: true,
-    })
   })
 
   for (const [how, args, variables] of [

@@ -80,18 +80,6 @@ describe('a reply in a terminal', () => {
     expect(text.split('='.repeat(40)).slice(1).join('')).not.to.match(/<3\d>/)
   })
 
-  it('has the widths of all rows in its tables if it was not streamed', async () => {
-    const cell = 'twenty-five letters a row'
-    for (const words of [
-      ['chat', 'complete', 'Hi'],
-      ['chat', 'send', 'Hi', '--no-stream'],
-    ]) {
-      server.answerNext(`| n | text |\n|---|---|\n${'| 1 | a |\n'.repeat(9)}| 2 | ${cell} |\n`)
-      const { stdout } = await run([...words, '--no-color'])
-      expect(stripVTControlCharacters(stdout)).to.include(`2 │ ${cell}\n`)
-    }
-  })
-
   it('is shown word by word as it arrives', async () => {
     const answer = server.answerNext({ text: ['**Good** mor', 'ning\n', '```\ncode', '\n```'], held: true })
     const running = start(['chat', 'send', 'Hi', '--no-color'])
