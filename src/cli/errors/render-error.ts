@@ -140,8 +140,9 @@ function stackOf(error: unknown): string[] {
 export function wantsJson(argv: readonly string[], host: Pick<Host, 'env' | 'cwd'>): boolean {
   const { env } = host
   const flags = readSharedFlags(argv)
-  const format = flags.get('output') ?? (flags.has('json') ? 'json' : undefined)
-  if (format === undefined && (flags.get('jq') || env['CHATCTL_JQ'])) return true
+  const isJson = flags.has('json') && flags.get('json') === undefined
+  const format = flags.get('output') ?? (isJson ? 'json' : undefined)
+  if (format === undefined && (flags.has('jq') || env['CHATCTL_JQ'])) return true
   return /^jsonl?$/.test(format ?? defaultFormat(flags.get('profile'), host) ?? '')
 }
 
