@@ -90,7 +90,7 @@ const cases: Record<string, Case[]> = {
     ['chat -c', '--context expects a value'],
     ['users create --email', '--email expects a value'],
     [['history', 'list', '--limit='], '--limit: "" is not a whole number'],
-    ...['base-url', 'profile', 'fields', 'jq'].map(
+    ...['base-url', 'profile', 'fields'].map(
       (flag): Case => [['history', 'list', `--${flag}=`], `--${flag}: must not be empty`],
     ),
     [['history', 'list', '--timeout='], '--timeout: "" is not a duration'],
