@@ -26,6 +26,7 @@ export interface UserFilesOptions extends InputOptions {
 export class UserFiles {
   readonly #inputs: readonly Input[]
   readonly #options: UserFilesOptions
+  readonly #users: PlacedUser[] = []
   readonly #warnings = new Set<string>()
 
   private constructor(inputs: readonly Input[], options: UserFilesOptions) {
@@ -70,17 +71,17 @@ export class UserFiles {
   async check(): Promise<number> {
     const faults = new FaultList()
     const emails = new Map<string, string>()
-    let users = 0
     for (const input of this.#inputs) {
       for await (const batch of this.#rows(input, findDuplicates(emails, input.name))) {
-        users += batch.length
+        for (const { row, line } of batch)
+          this.#users.push({ user: row as WantedUser, file: input.name, line })
         const respelled = batch[0]?.csv?.columns.respelled ?? []
         if (respelled.length > 0) this.#warnings.add(describeRespelled(input.name, respelled))
         for (const row of batch) for (const fault of row.faults) faults.add(input.name, fault)
       }
     }
     if (faults.count > 0) throw faultsFailure(faults)
-    return users
+    return this.#users.length
   }
 
   /** What the check found, and a person should know. */
@@ -88,20 +89,16 @@ export class UserFiles {
     return this.#warnings
   }
 
-  /** All users, in batches of any size. The files must be checked. @throws Failure `conflict` if a file was changed */
+  /** All users, in batches of any size. The files must be checked. */
   async *users(): AsyncGenerator<readonly PlacedUser[]> {
-    for (const input of this.#inputs) {
-      for await (const batch of this.#rows(input)) {
-        yield batch.map(({ row, line }) => ({ user: row as WantedUser, file: input.name, line }))
-      }
-    }
+    yield this.#users
   }
 
   close(): void {
     for (const input of this.#inputs) input.close()
   }
 
-  #rows(input: Input, extraCheck?: ExtraCheck) {
+  #rows(input: Input, extraCheck: ExtraCheck) {
     const { signal, env } = this.#options
     async function* read(): AsyncGenerator<Uint8Array> {
       for await (const chunk of input.read()) {

@@ -103,19 +103,10 @@ function isApi({ compared_with }: Change): boolean {
 function summaryOf(changes: readonly Change[], comparison: Comparison): string {
   const { managed, isSaved, record, files = 1, ignored } = comparison
   const source = isSaved || record ? 'plan' : files === 1 ? 'file' : 'files'
-  const count =
-    managed === 1
-      ? `The key in the ${source}`
-      : `${changes.length || 'None'} of the ${managed} keys in the ${source}`
-  const isNegated = managed === 1 && changes.length === 0
+  const count = `${changes.length || 'None'} of the ${countOf(managed, 'key')} in the ${source}`
   // A saved plan says nothing about the current settings.
-  const verb = record
-    ? `${isNegated ? 'did not differ' : 'differed'} when the plan was saved`
-    : isNegated
-      ? 'does not differ'
-      : changes.length > 1
-        ? 'differ'
-        : 'differs'
+  const now = changes.length > 1 ? 'differ' : 'differs'
+  const verb = record ? 'differed when the plan was saved' : now
   return `${count} ${verb}.${ignored ? ` ${describeIgnored(ignored)}` : ''}`
 }
 

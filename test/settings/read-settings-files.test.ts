@@ -313,21 +313,3 @@ limits: {max_tokens: "\${N}"}
     expect(JSON.stringify([failure.message, failure.details, hintOf(failure)])).not.to.contain('canary')
   })
 })
-
-function _failureOf(text: string): string | undefined {
-  try {
-    read(text, undefined, 'a.json')
-    return undefined
-  } catch (error) {
-    return (error as Error).message
-  }
-}
-
-function _isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}

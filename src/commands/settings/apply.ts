@@ -87,7 +87,7 @@ export default class SettingsApply extends BaseCommand {
       clock,
       ...lockingFor(context),
       driftHint,
-      check: checkCommand(files, saved !== undefined, flags, context),
+      check: commandFor(context, 'settings', 'get'),
       confirm: (shown) => {
         const plan = {
           ...resultOf(shown),
@@ -176,21 +176,4 @@ interface ReadingFlags {
   'allow-unknown-keys': boolean
   'expand-env': boolean
   only?: Part | undefined
-}
-
-/** The command that checks the result. stdin and a plan cannot be compared again. */
-function checkCommand(
-  [first = '-', ...others]: readonly string[],
-  isPlan: boolean,
-  flags: ReadingFlags,
-  context: Context,
-): string {
-  if (isPlan || first === '-' || others.includes('-')) return commandFor(context, 'settings', 'get')
-  const more = others.flatMap((name) => ['--file', name])
-  const same = [
-    ...(flags['allow-unknown-keys'] ? ['--allow-unknown-keys'] : []),
-    ...(flags['expand-env'] ? ['--expand-env'] : []),
-    ...(flags.only === undefined ? [] : ['--only', flags.only]),
-  ]
-  return commandFor(context, 'settings', 'diff', first, ...more, ...same)
 }

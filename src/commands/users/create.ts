@@ -69,12 +69,8 @@ export default class UsersCreate extends BaseCommand {
     const generated = flags['generate-password'] ? generatePassword() : undefined
     const password =
       generated ?? (flags['no-password'] ? undefined : await readPassword(sourceOf(flags), context))
-    const shown = {
-      ...(email === undefined ? {} : { email }),
-      ...(flags.name === undefined ? {} : { name: flags.name }),
-      ...(metadata === undefined ? {} : { metadata }),
-    }
-    const user = { ...shown, ...(password === undefined ? {} : { password }) }
+    const shown = { email, name: flags.name, metadata }
+    const user = { ...shown, password }
     if (password === undefined) {
       return this.#show(await this.change(client.users.create(user).catch(namePasswordFlags)), shown, context)
     }

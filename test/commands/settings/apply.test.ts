@@ -139,8 +139,6 @@ describe('settings apply', () => {
       await run.settings(['diff', 'settings.yaml', '--save', 'settings.plan'])
       run.server.requests.length = 0
     })
-    const _altered = (from: string, to: string) =>
-      run.file('settings.plan', run.read('settings.plan').replace(from, to))
 
     it('applies the plan as it was made, and only once', async () => {
       run.file('settings.yaml', 'app_name: Other')

@@ -39,7 +39,7 @@ describe('settings apply, set, and edit after a lost response', () => {
       unknown,
       'HTTP 502',
       'app_name is "Chat", not ',
-      'Check the current settings with: chatctl settings diff base.yaml --file more.yaml',
+      'Check the current settings with: chatctl settings get',
     )
     expect(set).to.include({ exitCode: 69, stdout: '' })
     const { error } = JSON.parse(set.stderr)

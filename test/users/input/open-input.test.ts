@@ -182,12 +182,12 @@ describe('opening a file of rows', () => {
     expect([failure.kind, failure.message]).to.deep.equal(['refused', 'stdin is larger than 64 MiB'])
   })
 
-  it('refuses what is not text, with its line', async () => {
+  it('refuses what is not text', async () => {
     const texts: [number[], string][] = [
-      [[0x61, 10, 0xc3, 0xa9, 10, 0x62, 0xe9, 0x62, 10], 'rows is not UTF-8 text at line 3'],
-      [[0x61, 10, 0xf0, 0x9f, 0x98], 'rows is not UTF-8 text at line 2'],
-      [[0xff, 0xfe, 0x61, 0], 'rows is UTF-16 text, not UTF-8 at line 1'],
-      [[0x61, 10, 10, 0x62, 0], 'rows is not text: NUL character on line 3'],
+      [[0x61, 10, 0xc3, 0xa9, 10, 0x62, 0xe9, 0x62, 10], 'rows is not UTF-8 text'],
+      [[0x61, 10, 0xf0, 0x9f, 0x98], 'rows is not UTF-8 text'],
+      [[0xff, 0xfe, 0x61, 0], 'rows is UTF-16 text, not UTF-8'],
+      [[0x61, 10, 10, 0x62, 0], 'rows is not text: it contains a NUL character'],
     ]
     for (const [bytes, message] of texts) {
       const failure = await failureOf(() => textOf(textInput('csv', Buffer.from(bytes))))
