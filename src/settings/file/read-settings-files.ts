@@ -1,5 +1,5 @@
 import { Failure, type Help } from '../../contract/failure.ts'
-import { describeJsonFault, locateJson } from '../../contract/notation/locate-json.ts'
+import { locateJson } from '../../contract/notation/locate-json.ts'
 import { fileBounds, locateYaml, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
 import { type FilePosition, type Located, placesIn } from '../../contract/notation/located.ts'
 import type { ApiConfiguration, SettingsPatch } from '../../contract/resources/settings.ts'
@@ -77,7 +77,7 @@ function locate(name: string, text: string): Located {
   if (!/\.json$/i.test(name)) return locateYaml(text)
   // An empty file is valid, as in YAML.
   const { root, fault, repeated } = locateJson(text.trim() === '' ? '{}' : text, fileBounds)
-  if (fault) throw new UnreadableFile([{ at: fault.at, words: describeJsonFault(fault, text, fileBounds) }])
+  if (fault) throw new UnreadableFile([fault])
   if (repeated.length > 0 || root === undefined) {
     throw new UnreadableFile(repeated.map(({ at, name: key }) => ({ at, words: `duplicate key ${key}` })))
   }

@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { describeJsonFault, type LocatedJson, locateJson } from '../../contract/notation/locate-json.ts'
+import { locateJson } from '../../contract/notation/locate-json.ts'
 import { type FilePosition, type Located, placesIn } from '../../contract/notation/located.ts'
 import { checkRow, type FieldPath, type ReportFault } from '../rows/check-row.ts'
 import { expandStrings, readObject } from '../rows/read-object.ts'
@@ -72,12 +72,11 @@ function offsetOf(root: Located, path: FieldPath): number {
 
 /** A JSON text without duplicate names. @returns its first fault otherwise */
 export function readStrictJson(text: string): { root: Located } | { fault: { at: number; message: string } } {
-  const { root, fault, repeated }: LocatedJson = locateJson(text, bounds)
+  const { root, fault, repeated } = locateJson(text, bounds)
   const [twice] = repeated
   if (twice) return { fault: { at: twice.at, message: `duplicate key ${JSON.stringify(twice.name)}` } }
   if (root && !fault) return { root }
-  const { at, expected } = fault ?? { at: 0, expected: 'value' }
-  return { fault: { at, message: `invalid JSON: ${describeJsonFault({ at, expected }, text, bounds)}` } }
+  return { fault: { at: fault?.at ?? 0, message: `invalid JSON: ${fault?.words}` } }
 }
 
 /** Reads JSONL: one object per line. */

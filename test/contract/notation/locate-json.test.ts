@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { parseJson } from '../../../src/contract/notation/exact-json.ts'
-import { type Expected, locateJson } from '../../../src/contract/notation/locate-json.ts'
+import { locateJson } from '../../../src/contract/notation/locate-json.ts'
 import type { Located } from '../../../src/contract/notation/located.ts'
 import { anyJsonText } from '../any-json.ts'
 
@@ -65,32 +65,29 @@ describe('locateJson', () => {
     )
   })
 
-  const faults: [string, number, Expected | 'less depth' | 'fewer values'][] = [
-    ['', 0, 'value'],
-    ['[1,]', 3, 'value'],
-    ['[}', 1, 'value or ]'],
-    ['[1}', 2, 'comma or ]'],
-    ['{"a":1,}', 7, 'name'],
-    ['{1', 1, 'name or }'],
-    ['{"a" 1}', 5, 'colon'],
-    ['{"a":1 "b"', 7, 'comma or }'],
-    ['{} {}', 3, 'end of text'],
-    ['[01]', 1, 'value'],
-    ['[1x]', 1, 'value'],
-    ['[true"a"]', 5, 'comma or ]'],
-    ['{"a":1 // comment\n}', 7, 'comma or }'],
-    [`${'['.repeat(102)}`, 101, 'less depth'],
-    ['['.repeat(100_000), 101, 'less depth'],
+  const faults: [string, number, string][] = [
+    ['', 0, 'expected a JSON value'],
+    ['[1,]', 3, 'expected a JSON value'],
+    ['[}', 1, 'expected a JSON value'],
+    ['[1', 2, 'expected a comma or ]'],
+    ['{"a":1,}', 7, 'expected a key in double quotes'],
+    ['{1', 1, 'expected a key in double quotes'],
+    ['{"a" 1}', 5, 'expected a colon'],
+    ['{"a":1 "b"', 7, 'expected a comma'],
+    ['{} {}', 3, 'unexpected text after the end of the JSON value'],
+    ['[true"a"]', 5, 'expected a comma'],
+    ['["a\n"]', 1, 'not a JSON string'],
+    ['['.repeat(100_000), 101, 'nested too deeply'],
   ]
-  for (const [text, at, expected] of faults) {
+  for (const [text, at, words] of faults) {
     it(`names what is missing in ${JSON.stringify(text.slice(0, 20))}`, () => {
-      expect(locateJson(text, bounds).fault).to.deep.equal({ at, expected })
+      expect(locateJson(text, bounds).fault).to.deep.equal({ at, words })
     })
   }
 
   it('returns the part of the value before a limit is exceeded', () => {
     const { root, fault } = locateJson('{"a": [1, 2], "b": 3}', { depth: 100, values: 3 })
-    expect(fault).to.deep.equal({ at: 10, expected: 'fewer values' })
+    expect(fault).to.deep.equal({ at: 10, words: 'the file has more than 3 values' })
     expect(toValue(root)).to.deep.equal({ a: [1] })
   })
 
