@@ -228,7 +228,7 @@ them: {}
       '{"app_name" "a"}': '1:13 expected a colon',
       '{"app_name": "a\nb"}': '1:14 not a JSON string',
       '{"app_name": "a"': '1:17 expected a comma or }',
-      '{"api": {"cors": {"allowed_methods": ["GET"}}}': '1:44 expected a comma or ]',
+      '{"api": {"cors": {"allowed_methods": ["GET"}}}': '1:44 expected a comma',
       '{} {}': '1:4 unexpected text after the end of the JSON value',
       'app_name: a': '1:1 expected a JSON value',
     }
