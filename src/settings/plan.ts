@@ -11,7 +11,7 @@ import {
 import { hideSecrets } from '../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { valueAt } from '../view/format/view.ts'
-import type { IgnoredKeys } from '../view/settings-plan.ts'
+import type { IgnoredKeys } from '../view/settings.ts'
 
 /** Scalars and lists by their dotted path. */
 export type Leaves = ReadonlyMap<string, unknown>

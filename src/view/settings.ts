@@ -1,4 +1,183 @@
-import { plain, type View } from './format/view.ts'
+import { showControls } from '../terminal/strip-controls.ts'
+import { changeLines, type ShownChange, valueText } from './changes.ts'
+import { codeSpan, markdownTable } from './format/markdown-table.ts'
+import { countOf } from './format/quantities.ts'
+import { plain, type Span, type View } from './format/view.ts'
+import { wrapWords } from './format/wrap-words.ts'
+
+/** A key of a settings file that differs. `api.…` is a key of the API configuration. */
+interface Change {
+  path: string
+  /** Null if the service has no value, or if it is not known what was last sent. */
+  from: unknown
+  to: unknown
+  compared_with?: 'last_sent'
+  /** Whether only this service has the key. */
+  undocumented?: true
+}
+
+/** Context of a comparison. */
+export interface Comparison {
+  /** Number of keys in the files. */
+  managed: number
+  /** When this machine, or the one that made the plan, last sent the API configuration. Null for never. */
+  sentAt: string | null
+  /** Whether this is a saved plan, perhaps from another machine. */
+  isSaved?: boolean
+  /** A saved plan that is shown without contacting the service. */
+  record?: PlanRecord
+  /** Number of settings files (default: 1). */
+  files?: number
+  /** Keys of the other part, which are neither compared nor sent. */
+  ignored?: IgnoredKeys | undefined
+}
+
+/** The origin of a saved plan. */
+export interface PlanRecord {
+  createdAt: string
+  /** As in `5 min`. Undefined if the time is invalid or in the future. */
+  age: string | undefined
+  /** Name of the service. */
+  service: string
+  tool: string
+}
+
+/** Keys that are ignored because the run is limited to the other part. */
+export interface IgnoredKeys {
+  part: 'settings' | 'api'
+  keys: number
+}
+
+const base: View = {
+  layout: 'records',
+  columns: [
+    ...plain('path', 'from', 'to'),
+    { path: 'compared_with', hidden: true },
+    { path: 'undocumented', hidden: true },
+  ],
+  rows: changesIn,
+}
+
+/** The changes that applying the files would make. */
+export function differenceView(comparison: Comparison): View {
+  return {
+    ...base,
+    text: (body, width = Infinity) => describeDifference(changesIn(body), comparison, width),
+    markdown: (body) => differenceMarkdown(changesIn(body), comparison),
+  }
+}
+
+/** The changes that were applied. */
+export const appliedView: View = { ...base, text: (body) => describeApplied(changesIn(body)) }
+
+/** The changes to the API configuration only, with a heading. */
+export function sentView(sentAt: string | null): View {
+  return {
+    ...base,
+    text: (body, width = Infinity) => describeSent(changesIn(body), sentFrom({ managed: 0, sentAt }), width),
+  }
+}
+
+function changesIn(body: unknown): Change[] {
+  return (body as { changes: Change[] }).changes
+}
+
+function describeDifference(changes: Change[], comparison: Comparison, width: number): Span[] {
+  const { record } = comparison
+  const ofService = changes.filter((change) => !isApi(change))
+  const ofApi = changes.filter(isApi)
+  const parts: Span[][] = [
+    record ? [{ text: `${wrapWords(describeRecord(record), width)}\n` }] : [],
+    ofService.length > 0 ? changeLines(ofService.map(shown), width, 2) : [],
+    ofApi.length > 0 ? describeSent(ofApi, sentFrom(comparison), width) : [],
+    [{ text: `${wrapWords(summaryOf(changes, comparison), width)}\n` }],
+  ].filter((part) => part.length > 0)
+  return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
+}
+
+function isApi({ compared_with }: Change): boolean {
+  return compared_with !== undefined
+}
+
+/** How many keys differ, and how many are ignored. */
+function summaryOf(changes: readonly Change[], comparison: Comparison): string {
+  const { managed, isSaved, record, files = 1, ignored } = comparison
+  const source = isSaved || record ? 'plan' : files === 1 ? 'file' : 'files'
+  const count = `${changes.length || 'None'} of the ${countOf(managed, 'key')} in the ${source}`
+  // A saved plan says nothing about the current settings.
+  const now = changes.length > 1 ? 'differ' : 'differs'
+  const verb = record ? 'differed when the plan was saved' : now
+  return `${count} ${verb}.${ignored ? ` ${describeIgnored(ignored)}` : ''}`
+}
+
+function describeIgnored({ part, keys }: IgnoredKeys): string {
+  const place = part === 'api' ? 'the API configuration' : 'the application settings'
+  return `${countOf(keys, 'key')} of ${place} ${keys === 1 ? 'is' : 'are'} ignored.`
+}
+
+/** @param show formats a text of the plan file */
+export function describeRecord({ createdAt, age, service, tool }: PlanRecord, show = unchanged): string {
+  const when = age === undefined ? show(createdAt) : `${show(createdAt)} (${age} ago)`
+  return `Saved plan of ${when} for ${show(service)}, made by chatctl ${show(tool)}. The service was not contacted, so its current settings may differ.`
+}
+
+/** What the changes of the API configuration are compared with. */
+function sentFrom({ sentAt, isSaved, record }: Comparison, show = unchanged): string {
+  const from = isSaved || record ? 'the machine that made the plan' : 'here'
+  return `compared with what was last sent from ${from} (${sentAt === null ? 'not known' : show(sentAt)})`
+}
+
+function unchanged(text: string): string {
+  return text
+}
+
+/** One table, so that it can be found and replaced in a comment. */
+function differenceMarkdown(changes: Change[], comparison: Comparison): string {
+  const { record } = comparison
+  const summary = summaryOf(changes, comparison)
+  const undocumented = changes.flatMap((change) => (change.undocumented ? [codeSpan(change.path)] : []))
+  const notes = [
+    ...(changes.some(isApi) ? [`API configuration: ${sentFrom(comparison, codeSpan)}.`] : []),
+    ...(undocumented.length > 0 ? [`Not documented: ${undocumented.join(', ')}.`] : []),
+    ...(record ? [describeRecord(record, codeSpan)] : []),
+  ].map((note) => `${note}\n`)
+  if (changes.length === 0) return [`No differences. ${summary}\n`, ...notes].join('\n')
+  const rows = changes.map(({ path, from, to }) => [path, valueText(from), valueText(to)])
+  const table = markdownTable(['Key', 'Before', 'After'], rows)
+  return [`### Settings: ${summary.replace(/\.$/, '')}\n`, table, ...notes].join('\n')
+}
+
+function describeSent(changes: Change[], comparedWith: string, width: number): Span[] {
+  const heading = `API configuration, ${comparedWith}`
+  return [
+    { text: wrapWords(heading, width), style: 'bold' },
+    { text: '\n' },
+    ...changeLines(changes.map(shown), width, 2),
+  ]
+}
+
+function shown({ path, from, to, undocumented }: Change): ShownChange {
+  const isKnown = from !== null
+  return { path, before: valueText(from), isKnown, after: valueText(to), mark: undocumented ? mark : '' }
+}
+
+const mark = ' (not documented)'
+
+/** A change in one line, without color. */
+export function describeChange({ path, from, to }: Change): string {
+  return `${path} from ${valueText(from)} to ${valueText(to)}`
+}
+
+function describeApplied(changes: Change[]): Span[] {
+  const verified = changes.filter(({ compared_with }) => compared_with === undefined)
+  const sent = changes.filter(({ compared_with }) => compared_with !== undefined)
+  const names = (some: Change[]): string =>
+    some.map((one) => showControls(one.path) + (one.undocumented ? mark : '')).join(', ')
+  return [
+    ...(verified.length > 0 ? [{ text: `Applied and verified: ${names(verified)}\n` }] : []),
+    ...(sent.length > 0 ? [{ text: `Sent, and cannot be read back: ${names(sent)}\n` }] : []),
+  ]
+}
 
 export const settingsView: View = {
   layout: 'pairs',

@@ -132,11 +132,11 @@ limits:
 them: {}
 `
     expect(faultsIn(text)).to.deep.equal([
-      '2:9 theme.mode must be a string: put it in quotes',
+      '2:9 theme.mode must be a string in quotes',
       '3:3 theme.moed is an unknown key; did you mean theme.mode?',
-      '5:9 features.chat must be a boolean: write true or false',
-      '7:15 limits.max_tokens must be an integer: remove the quotes',
-      '8:25 limits.max_requests_per_min must be an integer',
+      '5:9 features.chat must be true or false',
+      '7:15 limits.max_tokens must be an integer without quotes',
+      '8:25 limits.max_requests_per_min must be an integer without quotes',
       '9:1 them is an unknown key; did you mean theme?',
     ])
   })
@@ -155,7 +155,7 @@ them: {}
     const sources = ['theme: 5', 'app_name: true'].map((text, index) => ({ name: `${index}.yaml`, text }))
     const failure = thrownFailure(() => readSettingsFiles(sources))
     expect(failure.message).to.equal(
-      '2 errors; nothing was sent:\n0.yaml:1:8: theme must be an object\n1.yaml:1:11: app_name must be a string: put it in quotes',
+      '2 errors; nothing was sent:\n0.yaml:1:8: theme must be an object\n1.yaml:1:11: app_name must be a string in quotes',
     )
   })
 
@@ -170,7 +170,7 @@ them: {}
     ])
     expect(faultsIn('api:\n  cors: {allowed_methods: [GET, "a b", 5]}')).to.deep.equal([
       '2:33 api.cors.allowed_methods.1 must be an HTTP method name',
-      '2:40 api.cors.allowed_methods.2 must be a string: put it in quotes',
+      '2:40 api.cors.allowed_methods.2 must be a string in quotes',
     ])
     const color = 'theme:\n  primary_color: #3366FF\n'
     expect(faultsIn(color)).to.deep.equal(['2:18 theme.primary_color has no value'])
@@ -215,8 +215,8 @@ them: {}
       '1:5 the value of << must be a map, an alias of a map, or a list of these',
     ])
     expect(faultsIn('theme:\n\tmode: x')).to.deep.equal(['2:1 Tabs are not allowed as indentation'])
-    expect(faultsIn('- a')).to.deep.equal(['1:1 the file must contain an object of settings'])
-    expect(faultsIn('null')).to.deep.equal(['1:1 the file must contain an object of settings'])
+    expect(faultsIn('- a')).to.deep.equal(['1:1 the file must be an object of settings'])
+    expect(faultsIn('null')).to.deep.equal(['1:1 the file must be an object of settings'])
   })
 
   it('is rejected with the location if its name ends in .json and it is not JSON', () => {
@@ -266,7 +266,7 @@ describe('references to the environment in a settings file', () => {
   it('are plain text unless replacement is requested', () => {
     expect(read('app_name: ${A} $${B}').settings).to.deep.equal({ app_name: '${A} $${B}' })
     expect(faultsIn('limits: {max_tokens: "${N}"}')).to.deep.equal([
-      '1:22 limits.max_tokens must be an integer; ${NAME} is not expanded',
+      '1:22 limits.max_tokens must be an integer without quotes; references are not expanded',
     ])
   })
 
@@ -291,18 +291,18 @@ limits: {max_tokens: "\${N}"}
   it('to variables that are not set are faults with their locations', () => {
     const text = 'app_name: |\n  a ${Q}\n  ${R}${Q}\ntheme:\n  mode: ${constructor}\n'
     expect(faultsIn(text, { A: '' })).to.deep.equal([
-      '2:5 app_name needs Q, which is not set',
-      '3:3 app_name needs R, which is not set',
-      '3:7 app_name needs Q, which is not set',
+      '1:11 app_name needs Q, which is not set',
+      '1:11 app_name needs R, which is not set',
+      '1:11 app_name needs Q, which is not set',
       '5:9 theme.mode needs constructor, which is not set',
     ])
   })
 
   it('with invalid syntax are faults', () => {
     expect(faultsIn('app_name: "${A-b} ${"\ntheme: {mode: "${}"}', { A: 'x' })).to.deep.equal([
-      '1:12 app_name contains ${A-b}, which is not a valid reference; write $${ for a literal ${',
-      '1:19 app_name contains ${, which is not a valid reference; write $${ for a literal ${',
-      '2:16 theme.mode contains ${}, which is not a valid reference; write $${ for a literal ${',
+      '1:11 app_name contains ${A-b}, which is not a valid reference; write $${ for a literal ${',
+      '1:11 app_name contains ${, which is not a valid reference; write $${ for a literal ${',
+      '2:15 theme.mode contains ${}, which is not a valid reference; write $${ for a literal ${',
     ])
   })
 

@@ -17,7 +17,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part, SentConfiguration } from '../../settings/plan.ts'
-import { appliedView } from '../../view/settings-plan.ts'
+import { appliedView } from '../../view/settings.ts'
 import { confirmPlan, lockingFor, planNotAlone, planServiceOf, settingsIn } from './settings-change.ts'
 
 export default class SettingsApply extends BaseCommand {

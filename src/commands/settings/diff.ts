@@ -19,7 +19,7 @@ import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'
-import { appliedView, describeRecord, differenceView } from '../../view/settings-plan.ts'
+import { appliedView, describeRecord, differenceView } from '../../view/settings.ts'
 import { planNotAlone, planServiceOf, settingsIn } from './settings-change.ts'
 
 export default class SettingsDiff extends BaseCommand {

@@ -6,7 +6,7 @@ import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import type { LockOptions } from '../../settings/apply/apply-plan.ts'
 import { countOf } from '../../view/format/quantities.ts'
-import { type Comparison, differenceView } from '../../view/settings-plan.ts'
+import { type Comparison, differenceView } from '../../view/settings.ts'
 
 /** The failure for a plan that is given together with something that applies to settings files only. */
 export function planNotAlone(name: string, others: string, command: string): Failure {

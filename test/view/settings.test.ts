@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { lexer, type Tokens } from 'marked'
 import type { Span } from '../../src/view/format/view.ts'
-import { differenceView } from '../../src/view/settings-plan.ts'
+import { differenceView } from '../../src/view/settings.ts'
 
 describe('the differences of settings', () => {
   const changes = [
