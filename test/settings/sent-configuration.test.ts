@@ -98,14 +98,7 @@ describe('the record of the API configuration that was last sent', () => {
     const [name = ''] = readdirSync(directory())
     const path = join(directory(), name)
     const text = readFileSync(path, 'utf8')
-    const broken = [
-      '',
-      text.slice(0, -5),
-      'null',
-      text.replace(service, 'https://other.example/'),
-      text.replace('"version": "1"', '"version": 1'),
-      text.replace(/"sent_at": "[^"]*"/, '"sent_at": "today"'),
-    ]
+    const broken = ['', text.slice(0, -5), 'null', text.replace(service, 'https://other.example/')]
     for (const content of broken) {
       writeFileSync(path, content)
       expect(readSent(state.directories, service), content).to.equal(undefined)

@@ -18,7 +18,15 @@ import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part, SentConfiguration } from '../../settings/plan.ts'
 import { appliedView } from '../../view/settings.ts'
-import { confirmPlan, lockingFor, planNotAlone, planServiceOf, settingsIn } from './settings-change.ts'
+import {
+  confirmPlan,
+  lockingFor,
+  planNotAlone,
+  planServiceOf,
+  type ReadingFlags,
+  readWanted,
+  settingsIn,
+} from './settings-change.ts'
 
 export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a saved plan'
@@ -66,8 +74,7 @@ export default class SettingsApply extends BaseCommand {
 
     const { coverageOf, makePlan, resultOf } = await import('../../settings/plan.ts')
     const { readSent } = await import('../../settings/apply/sent-configuration.ts')
-    const { confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
-    const { assertCurrent } = await import('../../settings/apply/apply-plan.ts')
+    const { assertCurrent, confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
 
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
@@ -89,14 +96,8 @@ export default class SettingsApply extends BaseCommand {
       driftHint,
       check: commandFor(context, 'settings', 'get'),
       confirm: (shown) => {
-        const plan = {
-          ...resultOf(shown),
-          ...coverageOf(shown),
-          isSaved: isAsSaved,
-          files: files.length,
-          ignored,
-        }
-        return confirmPlan(plan, flags.yes, context)
+        const about = { isSaved: isAsSaved, files: files.length, ignored }
+        return confirmPlan({ ...resultOf(shown), ...coverageOf(shown), ...about }, flags.yes, context)
       },
       ...(flags.refresh && {
         replan: async (now, sent) => {
@@ -104,8 +105,8 @@ export default class SettingsApply extends BaseCommand {
           return planFor(now, sent)
         },
       }),
-      ...(saved && { onChanged: () => this.#markApplied(saved.id, flags.only, context) }),
-      ...(context.dryRun && { hold: held.hold }),
+      onChanged: saved && (() => this.#markApplied(saved.id, flags.only, context)),
+      hold: context.dryRun ? held.hold : undefined,
     })
     if (held.all.length > 0) return this.showHeldRequests(held.all)
     const result = resultOf(done)
@@ -129,51 +130,36 @@ export default class SettingsApply extends BaseCommand {
     sources: SettingsSource[],
     service: string,
     flags: ReadingFlags & { refresh: boolean },
-    { directories, env }: Context,
+    context: Context,
   ) {
     const { readPlanFile, refusalOf, settingsPlan } = await import('../../settings/plan-file.ts')
     const { isPlan } = await import('../../system/files/saved-plan.ts')
-    const { partOfFile, partOfPlan } = await import('../../settings/plan.ts')
+    const { partOfPlan, settingsFileOf, undocumentedIn } = await import('../../settings/plan.ts')
     const { only, refresh } = flags
     const plan = sources.find(({ text }) => isPlan(text, settingsPlan))
     if (!plan) {
-      const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
-      const read = readSettingsFiles(sources, {
-        env: flags['expand-env'] ? env : undefined,
-        allowsUnknownKeys: flags['allow-unknown-keys'],
-      })
-      const { file, ignored } = partOfFile(read, only, sources.map(({ name }) => name).join(', '))
+      const { file, ignored } = await readWanted(sources, flags, context)
       return { wanted: file, ignored }
     }
     if (sources.length > 1 || flags['expand-env'])
       throw planNotAlone(plan.name, 'or --expand-env', commandLine('settings', 'apply', plan.name))
-    const { settingsFileOf, undocumentedIn } = await import('../../settings/plan.ts')
-    const about = { directories, service, toolVersion: this.config.version, refresh, only }
+    const about = {
+      directories: context.directories,
+      service,
+      toolVersion: this.config.version,
+      refresh,
+      only,
+    }
     const saved = readPlanFile(plan, about.toolVersion)
     const refusal = refusalOf(saved, plan.name, about)
     if (refusal) throw refusal
     const part = partOfPlan(saved.plan, only, plan.name)
     const [unknown] = undocumentedIn(part.plan)
     if (unknown !== undefined && !flags['allow-unknown-keys']) {
-      throw new Failure(
-        'refused',
-        `${plan.name} contains ${unknown}, which the interface does not document`,
-        {
-          advice: [{ code: 'allow_unknown_keys' }],
-        },
-      )
+      const words = `${plan.name} contains ${unknown}, which the interface does not document`
+      throw new Failure('refused', words, { advice: [{ code: 'allow_unknown_keys' }] })
     }
-    return {
-      wanted: settingsFileOf(part.plan),
-      saved: { ...saved, plan: part.plan },
-      ignored: part.ignored,
-    }
+    const { plan: kept, ignored } = part
+    return { wanted: settingsFileOf(kept), saved: { ...saved, plan: kept }, ignored }
   }
-}
-
-/** Flags for reading the files. */
-interface ReadingFlags {
-  'allow-unknown-keys': boolean
-  'expand-env': boolean
-  only?: Part | undefined
 }

@@ -20,7 +20,7 @@ import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'
 import { appliedView, describeRecord, differenceView } from '../../view/settings.ts'
-import { planNotAlone, planServiceOf, settingsIn } from './settings-change.ts'
+import { planNotAlone, planServiceOf, readWanted, settingsIn } from './settings-change.ts'
 
 export default class SettingsDiff extends BaseCommand {
   static override summary = 'Show what a settings file would change, or a saved plan'
@@ -73,14 +73,7 @@ export default class SettingsDiff extends BaseCommand {
       if (flags['exit-code'] && changes > 0) this.exitCode = differenceExitCode
       return
     }
-    const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
-    const { partOfFile } = await import('../../settings/plan.ts')
-    const read = readSettingsFiles(sources, {
-      env: flags['expand-env'] ? context.env : undefined,
-      allowsUnknownKeys: flags['allow-unknown-keys'],
-    })
-    const { file, ignored } = partOfFile(read, flags.only, sources.map(({ name }) => name).join(', '))
-
+    const { file, ignored } = await readWanted(sources, flags, context)
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
     const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../settings/plan.ts')

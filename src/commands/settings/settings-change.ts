@@ -5,6 +5,8 @@ import { Failure } from '../../contract/failure.ts'
 import { nameOfService } from '../../contract/resources/saved-plan.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import type { LockOptions } from '../../settings/apply/apply-plan.ts'
+import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
+import type { Part } from '../../settings/plan.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { type Comparison, differenceView } from '../../view/settings.ts'
 
@@ -52,4 +54,22 @@ export async function confirmPlan(
   const service = planServiceOf(context)
   const changes = countOf(plan.changes.length, 'change')
   await context.prompter.confirm(`Apply ${changes} to ${nameOfService(service)}?`)
+}
+
+/** Flags for reading settings files. */
+export interface ReadingFlags {
+  'allow-unknown-keys': boolean
+  'expand-env': boolean
+  only?: Part | undefined
+}
+
+/** The part of the files that `--only` names. */
+export async function readWanted(sources: readonly SettingsSource[], flags: ReadingFlags, { env }: Context) {
+  const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
+  const { partOfFile } = await import('../../settings/plan.ts')
+  const read = readSettingsFiles(sources, {
+    env: flags['expand-env'] ? env : undefined,
+    allowsUnknownKeys: flags['allow-unknown-keys'],
+  })
+  return partOfFile(read, flags.only, sources.map(({ name }) => name).join(', '))
 }

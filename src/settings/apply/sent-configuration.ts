@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import * as z from 'zod/mini'
 import type { ApiResponse } from '../../client/response/response.ts'
 import { contradictionsIn } from '../../contract/contradictions.ts'
 import { Failure } from '../../contract/failure.ts'
-import { checkShape } from '../../contract/faults.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
-import { type ApiConfiguration, apiConfiguration } from '../../contract/resources/settings.ts'
+import type { ApiConfiguration } from '../../contract/resources/settings.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/files/directories.ts'
@@ -15,11 +13,11 @@ import { replaceDocument } from '../../system/files/document-file.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import type { SentConfiguration } from '../plan.ts'
 
-const record = z.strictObject({
-  sent_at: z.string().check(z.regex(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)),
-  service: z.string(),
-  configuration: apiConfiguration,
-})
+interface SentRecord {
+  sent_at: string
+  service: string
+  configuration: ApiConfiguration
+}
 
 /**
  * The API configuration that was last sent to a service from this machine. Undefined if it is not known: none
@@ -27,9 +25,9 @@ const record = z.strictObject({
  */
 export function readSent(directories: Directories, service: string): SentConfiguration | undefined {
   try {
-    const { data } = checkShape(record, parseJson(readFileSync(pathOf(directories, service), 'utf8')))
-    if (data?.service !== service) return undefined
-    return { sentAt: data.sent_at, configuration: data.configuration }
+    const record = parseJson(readFileSync(pathOf(directories, service), 'utf8')) as SentRecord
+    const { sent_at: sentAt, configuration } = record
+    return record.service === service ? { sentAt, configuration } : undefined
   } catch {
     return undefined
   }

@@ -145,28 +145,6 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('has any metadata in columns with JSON', async () => {
-    const key = fc.stringMatching(/^[a-zA-Z_.:= -]{0,8}[a-z]$/)
-    const value = fc
-      .jsonValue({ maxDepth: 3 })
-      .filter((one) => !/__proto__|\d{16}|e\+/.test(JSON.stringify(one)))
-    const metadata = fc.dictionary(key, value, { minKeys: 1, maxKeys: 5 })
-    await fc.assert(
-      fc.asyncProperty(fc.array(metadata, { minLength: 1, maxLength: 5 }), chunk, async (all, size) => {
-        const keys = [...new Set(all.flatMap(Object.keys))]
-        const header = ['email', ...keys.map((name) => `metadata.${name}:=`)]
-        const rows = all.map((one, index) => [
-          `u${index}@x`,
-          ...keys.map((name) => (Object.hasOwn(one, name) ? JSON.stringify(one[name]) : '')),
-        ])
-        const read = await rowsOf(textInput('csv', stringify([header, ...rows]), size))
-        expect(read.flatMap(({ faults }) => faults)).to.deep.equal([])
-        const sent = read.map(({ row }) => JSON.parse(JSON.stringify(row?.metadata)))
-        expect(sent).to.deep.equal(JSON.parse(JSON.stringify(all)))
-      }),
-    )
-  })
-
   it('reports each value at its cell that is not JSON, or a number that a double cannot represent', async () => {
     const cells = [
       'five',

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import yaml from 'yaml'
 import type { InputFormat } from '../../../src/users/input/input.ts'
 import type { ImportedUser } from '../../../src/users/rows/imported-user.ts'
-import { failureOf, faultsOf, outcomeOf, rowsOf, textInput } from './text-input.ts'
+import { failureOf, faultsOf, rowsOf, textInput } from './text-input.ts'
 
 const text = fc.string({ unit: fc.constantFrom(...'ab-#:"\'[]{},\\\n\t é😀&*!') })
 const word = fc.string({ unit: fc.constantFrom(...'abc'), minLength: 1 })
@@ -47,45 +47,6 @@ describe('a file of rows', () => {
           expect(read.flatMap(({ faults }) => faults)).to.deep.equal([])
           expect(read.map(({ index }) => index)).to.deep.equal(given.map((_, index) => index))
         }),
-      )
-    })
-  }
-
-  for (const format of ['csv', 'jsonl', 'json', 'yaml'] as const) {
-    it(`of ${format} is read the same in any chunks, valid or not`, async () => {
-      const write = writers.find(([, written]) => written === format)?.[2]
-      const written = write ? rows.map(write) : fc.constant('email,name\na@x,"b\nc"\nb@x,é😀\n"c@x","d"\n')
-      const slip = fc.record({
-        at: fc.double({ min: 0, max: 1, noNaN: true }),
-        text: fc.constantFrom(
-          '"',
-          ',',
-          '\n',
-          '{',
-          '}',
-          '[',
-          ']',
-          ':',
-          '- ',
-          '\n- ',
-          '\n---\n',
-          'x',
-          '\\',
-          '',
-        ),
-        removes: fc.integer({ min: 0, max: 3 }),
-      })
-      await fc.assert(
-        fc.asyncProperty(written, fc.array(slip, { maxLength: 3 }), chunk, async (whole, slips, size) => {
-          const mangled = slips.reduce((all, { at, text, removes }) => {
-            const offset = Math.floor(at * all.length)
-            return all.slice(0, offset) + text + all.slice(offset + removes)
-          }, whole.toWellFormed())
-          const expected = await outcomeOf(textInput(format, mangled))
-          expect(await outcomeOf(textInput(format, mangled, size))).to.deep.equal(expected)
-        }),
-        // YAML takes ten times as long as the other formats.
-        { numRuns: (format === 'yaml' ? 0.4 : 1) * (fc.readConfigureGlobal().numRuns ?? 100) },
       )
     })
   }

@@ -49,13 +49,3 @@ export async function failureOf(act: () => Promise<unknown>): Promise<Failure> {
   }
   throw new Error('it did not fail')
 }
-
-/** The rows or the failure of an input, in a form that can be compared. */
-export async function outcomeOf(input: Input): Promise<unknown> {
-  try {
-    return await rowsOf(input)
-  } catch (error) {
-    if (error instanceof Failure) return `${error.kind}: ${error.message}`
-    throw error
-  }
-}
