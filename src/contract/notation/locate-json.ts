@@ -2,7 +2,7 @@ import { visit } from 'jsonc-parser'
 import { longNumber, maxNumberLength, numberOf } from './exact-json.ts'
 import { boundMessages, type Located, type LocatedEntry } from './located.ts'
 
-export interface JsonFault {
+interface JsonFault {
   at: number
   words: string
 }

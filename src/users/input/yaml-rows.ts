@@ -12,7 +12,7 @@ const bounds = { depth: 100, values: 200_000 }
 const blank = /^\s*(#.*|---\s*(#.*)?)?$/
 
 /** An anchor, an alias, or a merge key, where a value or a key may begin (YAML 1.2.2 section 6.9.2). */
-const reference = /(?:^|[:,[{-])\s*(?:[&*][^\s,[\]{}]|<<\s*:)/m
+const reference = /(?:^|[:,[{-])[ \t]*(?:[&*][^\s,[\]{}]|<<[ \t]*:)/m
 
 /**
  * Reads YAML: a list of users, or a map with such a list as `users`, whose other keys may hold anchors. A list at
