@@ -209,7 +209,7 @@ function bodyOf(
     : hideSecretFields(text, () => `"${redacted}"`)
   const cleaned = clean(hidden)
   if (length <= maxShown) return { text: cleaned, length, omitted: 0 }
-  // A secret that continues after the beginning is hidden before the text is truncated. One that is cut at the end of
+  // A secret that continues after the beginning is hidden before the text is truncated. One that is truncated at the end of
   // the margin is not recognized, so the last characters are omitted even if hidden secrets are shorter.
   const end = Math.min(begin.length, cleaned.length - (text.length - begin.length))
   return { text: cleaned.slice(0, end), length, omitted: length - maxShown }

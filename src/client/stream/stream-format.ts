@@ -20,7 +20,7 @@ export interface Decoder {
   end(): StreamUnit[]
 }
 
-/** The format of a stream, or a web page in its place. */
+/** The format of a stream, or `page` for a web page. */
 export type DetectedFormat = Exclude<StreamFormat, 'auto'> | 'page'
 
 /** Maximum number of characters before a decision. */
