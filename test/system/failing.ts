@@ -10,7 +10,6 @@ type SyncCall =
   | 'ftruncateSync'
   | 'closeSync'
   | 'renameSync'
-  | 'linkSync'
 type HandleCall = 'write' | 'sync'
 
 const diskFull = (): Error => Object.assign(new Error('disk full'), { code: 'ENOSPC', errno: -28 })
@@ -23,8 +22,10 @@ export const failing = {
       // A file descriptor is closed even if the call fails, and a part may be written.
       if (name === 'closeSync') Reflect.apply(real, fs, args)
       const [file, bytes] = args
-      if (name === 'writeSync' && Buffer.isBuffer(bytes))
-        real(file as never, bytes.subarray(0, bytes.length / 2) as never)
+      if (name === 'writeSync') {
+        const part = Buffer.from(bytes as string)
+        fs.writevSync(file as number, [part.subarray(0, part.length / 2)])
+      }
       throw diskFull()
     }
     return replacingCalls({ [name]: failingCall }, work)

@@ -66,19 +66,6 @@ describe('the list of transcripts', () => {
     })
   })
 
-  it('is for one connection or for all', () => {
-    withDirectory((directory) => {
-      write(directory, turn(1))
-      write(directory, turn(2), { profile: null, baseUrl: null })
-      expect(listTranscripts(directory)).to.have.lengthOf(2)
-      const profiles = (owner: { profile: string | undefined; baseUrl: string | undefined }) =>
-        listTranscripts(directory, owner).map(({ profile }) => profile)
-      expect(profiles(work)).to.deep.equal(['work'])
-      expect(profiles({ profile: undefined, baseUrl: undefined })).to.deep.equal([null])
-      expect(profiles({ profile: 'work', baseUrl: undefined })).to.deep.equal([])
-    })
-  })
-
   it('has the name and the options in force at the end', () => {
     withDirectory((directory) => {
       const at = time(9)

@@ -281,15 +281,6 @@ describe('a transcript', () => {
     })
   })
 
-  it('is not created by reading or reopening a file that does not exist', () => {
-    withDirectory((directory) => {
-      const path = join(directory, 's.jsonl')
-      expect(thrownFailure(() => readTranscript(path)).kind).to.equal('not_found')
-      expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('not_found')
-      expect(readdirSync(directory)).to.deep.equal([])
-    })
-  })
-
   it('has one writer at a time', () => {
     withDirectory((directory) => {
       const first = TranscriptWriter.create(directory, about, systemClock)

@@ -27,24 +27,6 @@ describe('the screen of a session', () => {
     expect(talk.server.sends[0]?.message?.trimEnd()).to.equal(`Look: ${numberedLines(1, 42)}`)
   })
 
-  it('wraps wide characters and emoji at the edge of 40 columns', async () => {
-    const terminal = await talk.chat([], { columns: 40 })
-    // One column is left before the edge, in which a wide character does not fit.
-    const text = `${'x'.repeat(36)}漢字👨‍👩‍👧‍👦é`
-    await terminal.type(text)
-    const screen = await terminal.waitFor('漢字')
-    const lines = screen.split('\n').slice(-2)
-    expect(lines[0]).to.equal(`> ${'x'.repeat(36)}`)
-    expect(lines[1]).to.match(/^ {2}漢字/)
-    for (let left = 0; left < 4; left++) await terminal.key('BSpace')
-    await terminal.waitUntil((shown) => promptOf(shown) === 'x'.repeat(36), 'the wide characters to be gone')
-    expect((await terminal.cursor()).column).to.equal(38)
-    await terminal.type('漢')
-    await terminal.key('Enter')
-    await terminal.waitFor(/total [\d.]+s/)
-    expect(talk.server.sends[0]?.message).to.equal(`${'x'.repeat(36)}漢`)
-  })
-
   it('redraws only the editor if the size changes while a person types', async () => {
     talk.server.answerNext(numberedLines(1, 60).replaceAll('\n', '\n\n'))
     const terminal = await talk.chat()
