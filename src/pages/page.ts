@@ -109,7 +109,7 @@ const filePolicy = (
  * The policy of an HTTP response.
  * @param formAction where forms may be sent
  */
-export function contentSecurityPolicy(style: string, formAction = "'none'"): string {
+function contentSecurityPolicy(style: string, formAction = "'none'"): string {
   // A `<meta>` element cannot contain frame-ancestors (CSP level 3, section 3.3).
   return `${ownContentOnly(style, formAction)}; frame-ancestors 'none'`
 }

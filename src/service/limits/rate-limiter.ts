@@ -21,7 +21,7 @@ export interface RequestLimits {
   minute: number | null
 }
 
-export interface WindowState {
+interface WindowState {
   limit: number
   remaining: number
   /** Whole seconds until the next window begins; 1 or more. */

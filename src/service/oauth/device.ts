@@ -119,7 +119,7 @@ const maxLength = 1024
 const capacity = { burst: 30, perSecond: 0.5 }
 
 /** The scope that a device sign-in has only if an admin has enabled it. */
-export const adminScope = 'admin'
+const adminScope = 'admin'
 
 /**
  * Returns the check of device authorization requests (RFC 8628 section 3.1).

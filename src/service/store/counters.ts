@@ -16,8 +16,8 @@ export const secondsLeft = (window: number, length: number, now: number): number
  * How far a stored window may be ahead of the clock and still count: one hour. The clocks of several
  * machines differ by less. A window further ahead comes from a wrong clock and must not lock clients out.
  */
-export const hoursAhead = 1
-export const minutesAhead = 60
+const hoursAhead = 1
+const minutesAhead = 60
 
 /** Requests of one key to be counted. */
 export interface CountRequest {

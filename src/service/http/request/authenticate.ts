@@ -86,11 +86,7 @@ export function authorize(principal: Principal, permission: Permission): void {
  * The principal of an access token. It is read for each request, so that a token is refused as soon as its
  * grant or session was ended. Undefined for such a token, and for an unknown or expired one.
  */
-export async function findTokenPrincipal(
-  db: Database,
-  token: string,
-  clock: Clock,
-): Promise<Principal | undefined> {
+async function findTokenPrincipal(db: Database, token: string, clock: Clock): Promise<Principal | undefined> {
   const [row] = await selectToken(db, { hash: digest(token), now: inSeconds(clock) })
   if (!row) return undefined
   const ofUser = userPermissions(row.id, row.role, JSON.parse(row.permissions))
