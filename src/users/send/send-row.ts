@@ -176,7 +176,7 @@ export const bodyOf = {
 } satisfies Record<Step, (row: ImportedUser) => object>
 
 /** Omits undefined fields. */
-export function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
     typeof definedOnly<T>
   >
