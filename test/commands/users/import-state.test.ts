@@ -5,7 +5,7 @@ import { hashOfField } from '../../../src/users/managed-fields.ts'
 import { UsersState } from '../../../src/users/state/users-state.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
 
@@ -87,27 +87,6 @@ describe('users import --state', () => {
         idOf(`user-${index}@example.com`),
       ]),
     )
-  })
-
-  it('adds the rows that took if a signal ends the run, and the others later', async () => {
-    await serve()
-    writeFileSync(join(sandbox.home, 'users.csv'), rows(20))
-    const running = startChatctl(
-      sandbox,
-      ['users', 'import', 'users.csv', '--yes', '--concurrency', '1', ...withState],
-      { env: env() },
-    )
-    running.stdin.end()
-    server.onRequest = ({ body }) => {
-      if (body.includes('user-7')) running.interrupt()
-    }
-    expect((await running.ended).exitCode).to.equal(130)
-    const before = users()
-    expect(before.length).to.be.within(7, 19)
-    for (const { email, id } of before) expect(id, email).to.equal(idOf(email))
-    server.onRequest = undefined
-    await importFile(rows(20), ...withState)
-    expect(users()).to.have.length(20)
   })
 
   it('records that the outcome of a create is unknown', async () => {

@@ -54,22 +54,6 @@ describe('importing a file of users again after it has changed', function () {
     expect(counts(await importing())).to.include({ created: 0, already_done: 4 })
   })
 
-  it('works with JSON and YAML', async () => {
-    await begin()
-    const users = [{ email: 'a@x.org', metadata: { b: 1, a: [true] } }, { email: 'b@x.org' }]
-    for (const [name, texts] of Object.entries({
-      'users.json': [JSON.stringify(users.slice(0, 1)), JSON.stringify(users, undefined, 2)],
-      'users.yaml': ['- email: c@x.org\n', '# more\n- email: c@x.org\n\n- email: d@x.org\n'],
-    })) {
-      path = join(sandbox.home, name)
-      for (const text of texts) {
-        writeFileSync(path, text)
-        expect(counts(await importing())).to.include({ created: 1 })
-      }
-    }
-    expect(emails()).to.deep.equal(['a@x.org', 'b@x.org', 'c@x.org', 'd@x.org'])
-  })
-
   it('fails if a row was removed, also if others were added', async () => {
     await begin()
     write('email', 'a@x.org', 'b@x.org')
