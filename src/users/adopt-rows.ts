@@ -20,8 +20,16 @@ export interface KnownRow {
   isCurrent: boolean
 }
 
+/** The rows for which something was sent. */
+export function* knownRows(rows: readonly ValidRow[], journal: Journal): Iterable<KnownRow> {
+  for (const row of rows) {
+    const known = knownRow(row, journal)
+    if (known) yield known
+  }
+}
+
 /** @returns undefined if nothing was sent for the row */
-export function knownRow({ key, row }: ValidRow, journal: Journal): KnownRow | undefined {
+function knownRow({ key, row }: ValidRow, journal: Journal): KnownRow | undefined {
   const state = journal.content.states.get(key)
   if (state === undefined) return undefined
   const { step, phase, id, isCreator } = state
@@ -56,7 +64,7 @@ export interface RowAdoption {
 }
 
 /** Adds the users of an import to the state, with hashes of the fields that were sent. */
-export function adoptRows(rows: readonly KnownRow[], state: UsersState): RowAdoption {
+export function adoptRows(rows: Iterable<KnownRow>, state: UsersState): RowAdoption {
   const counts: RowAdoption = { adopted: 0, withoutEmail: 0, contradicting: 0 }
   try {
     for (const row of rows) {

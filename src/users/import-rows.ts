@@ -11,7 +11,7 @@ import { UniqueValues } from './input/unique-values.ts'
 import { adoptCreated } from './journal/adopt-created.ts'
 import { type Journal, mayHaveChanged } from './journal/journal.ts'
 import { importsDirectory, type JournalRequest, openJournal, readOthers } from './journal/open-journal.ts'
-import { chooseResolved, findFirstRequests, planWork } from './planned-work.ts'
+import { chooseResolved, findFirstRequests, planWork, workOf } from './planned-work.ts'
 import { rowListPath } from './results/failed-rows.ts'
 import { lockResults, openPasswords } from './results/results-file.ts'
 import { emailOfKey } from './rows/imported-user.ts'
@@ -118,7 +118,7 @@ async function* importChecked(
   options: ImportOptions,
   around: ImportSurroundings,
 ): AsyncGenerator<ImportEvent> {
-  const { makePassword, isDryRun, resolution } = options
+  const { makePassword, isDryRun } = options
   const request = journalRequest(input, checked, options, around)
   const journal = openJournal(request)
   let isClosed = false
@@ -128,9 +128,10 @@ async function* importChecked(
     if (created > 0) yield { type: 'created_before', users: created }
     const { states } = journal.content
     const resolved = chooseResolved(options, checked, states, input.name)
-    const { work, ...planned } = planWork(checked, states, resolved, resolution)
+    const planned = planWork(checked, states, resolved)
     if (isDryRun) {
       const generatesPasswords = makePassword !== undefined
+      const work = [...workOf(checked.valid, states, resolved)]
       const all = work.map(({ checked, steps, id }) => ({ ...checked, steps, id }))
       const first = findFirstRequests(all, { generatesPasswords, limit: shownRequests })
       yield { type: 'planned', planned, first }
@@ -138,7 +139,7 @@ async function* importChecked(
     }
     const passwords = openPasswords(journal, options, checked)
     const run = new ImportRun({ input, checked, journal, passwords, options, around })
-    const imported = yield* run.run(planned, work)
+    const imported = yield* run.run(planned, resolved)
     isClosed = true
     // The run knows more than a journal that cannot be flushed.
     const failure = await journal.close().catch((error: unknown) => error)

@@ -3,11 +3,17 @@ import type { CreatedUser } from '../activity/read-activity.ts'
 import type { Client } from '../client/client.ts'
 import type { ConfiguredQuota } from '../config/quota.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
-import { type KnownRow, knownRow } from './adopt-rows.ts'
+import { type KnownRow, knownRows } from './adopt-rows.ts'
 import type { CheckedInput } from './input/check-input.ts'
 import type { Input, InputFormat } from './input/input.ts'
 import type { Journal } from './journal/journal.ts'
-import type { PlannedRequest, PlannedWork, ResolutionOptions } from './planned-work.ts'
+import {
+  type PlannedRequest,
+  type PlannedWork,
+  type ResolutionOptions,
+  type ResolvedRows,
+  workOf,
+} from './planned-work.ts'
 import { type Report, reportRows, resultOf, writeAllResults } from './results/report-rows.ts'
 import { addPasswords, type GeneratedPasswords } from './results/results-file.ts'
 import type { RowKind } from './rows/imported-user.ts'
@@ -53,22 +59,23 @@ export class ImportRun {
     this.#run = new BulkRun(around, { quota, maxWait, isCounted: true })
   }
 
-  async *run(planned: PlannedWork, work: readonly RowWork[]): AsyncGenerator<ImportEvent, Imported> {
+  async *run(planned: PlannedWork, resolved: ResolvedRows): AsyncGenerator<ImportEvent, Imported> {
     const { options } = this.#parts
+    const hasWork = planned.requests > 0 || resolved.rows.size > 0
     const client = await this.#run.connect()
     if (planned.requests > 0) {
       // With a configured quota, the probe would use up one of its requests.
       const latency = options.quota ? undefined : await this.#probe(client)
       yield { type: 'forecast', forecast: this.#forecast(planned, latency) }
-    } else if (work.length === 0) {
+    } else if (!hasWork) {
       // Resolving rows of an earlier run may need no request.
       yield* this.#run.while(() => this.#checkService(client))
     }
     // The probe does not count.
     this.#run.requests = 0
-    if (work.length === 0) return yield* this.#report(undefined)
-    yield* this.#preparePasswords(work)
-    return yield* this.#report(yield* this.#send(client, planned, work))
+    if (!hasWork) return yield* this.#report(undefined)
+    yield* this.#preparePasswords(resolved)
+    return yield* this.#report(yield* this.#send(client, planned, resolved))
   }
 
   /** @param latency of one request, in ms */
@@ -108,13 +115,13 @@ export class ImportRun {
   }
 
   /** The passwords are on disk before the first request is sent. */
-  async *#preparePasswords(work: readonly RowWork[]): AsyncGenerator<ImportEvent> {
+  async *#preparePasswords(resolved: ResolvedRows): AsyncGenerator<ImportEvent> {
     const { journal, checked, passwords, options } = this.#parts
     const { results, makePassword } = options
     if (!passwords || !makePassword || results === undefined) return
     journal.noteFile({ type: 'passwords', path: resolve(results) })
     await journal.sync()
-    addPasswords(passwords, work, { journal, makePassword })
+    addPasswords(passwords, this.#work(resolved), { journal, makePassword })
     await writeAllResults(results, { checked, journal, ...passwords })
     const { lost } = passwords
     if (lost === 0) return
@@ -124,11 +131,16 @@ export class ImportRun {
     }
   }
 
+  #work(resolved: ResolvedRows): Generator<RowWork> {
+    const { checked, journal } = this.#parts
+    return workOf(checked.valid, journal.content.states, resolved)
+  }
+
   /** @returns the error or abort reason that ended it early */
   async *#send(
     client: Client,
     planned: PlannedWork,
-    work: readonly RowWork[],
+    resolved: ResolvedRows,
   ): AsyncGenerator<ImportEvent, unknown> {
     const { journal, options, around } = this.#parts
     const counts = { done: planned.done, failed: 0, unknown: planned.unknown }
@@ -149,7 +161,9 @@ export class ImportRun {
     yield this.#run.begin({ rows: planned.rows, counts, perRow, isSending: true })
     const { concurrency } = options
     const { signal } = around
-    return yield* this.#run.whileSending(() => runRows(work, { concurrency, signal }, sendOne))
+    return yield* this.#run.whileSending(() =>
+      runRows(this.#work(resolved), { concurrency, signal }, sendOne),
+    )
   }
 
   async *#report(ended: unknown): AsyncGenerator<ImportEvent, Imported> {
@@ -158,13 +172,12 @@ export class ImportRun {
     const { counts, remaining, resultsFailure, warnings } = report
     for (const text of warnings) yield { type: 'warning', text }
     if (ended !== undefined && resultsFailure) yield { type: 'warning', text: resultsFailure.message }
-    const known = checked.valid.flatMap((row) => knownRow(row, journal) ?? [])
+    yield { type: 'known', rows: knownRows(checked.valid, journal) }
     if (counts.unknown === 0 && remaining === 0 && !resultsFailure) journal.end('finished')
     return {
       ...report,
       rows: checked.rows.length,
       requests: this.#run.requests,
-      known,
       ended: ended ?? resultsFailure,
     }
   }
@@ -220,6 +233,8 @@ export type ImportEvent =
   /** Before the first row is sent. To send nothing, stop reading the events. */
   | { type: 'forecast'; forecast: Forecast }
   | ProgressEvent
+  /** The valid rows for which something was sent, before the end. */
+  | { type: 'known'; rows: Iterable<KnownRow> }
   | { type: 'end'; imported: Imported }
 
 /** The result of an import, over all runs of its journal. */
@@ -227,8 +242,6 @@ export interface Imported extends Report {
   rows: number
   /** The number of requests of this run. */
   requests: number
-  /** The valid rows for which something was sent. */
-  known: readonly KnownRow[]
   /** The error or abort reason that ended the run early. */
   ended: unknown
 }

@@ -36,8 +36,8 @@ export function chooseResolved(
   { rows, valid }: CheckedInput,
   states: RowStates,
   name: string,
-): ReadonlySet<ValidRow> {
-  if (resolution === undefined) return new Set()
+): ResolvedRows {
+  if (resolution === undefined) return { rows: new Set(), resolution }
   if (resolution.as === 'created') expandPath('{id}', { id: resolution.id })
   const isSelected = (row: RowPlace): boolean =>
     place === undefined ||
@@ -56,7 +56,8 @@ export function chooseResolved(
         : `${selected.length} rows have an unknown outcome, but an id can be given for only one row`
     throw wrongSelection(words, selected)
   }
-  return new Set(selected.filter(({ key }) => canResolve(resolution, states.get(key))))
+  const resolvable = selected.filter(({ key }) => canResolve(resolution, states.get(key)))
+  return { rows: new Set(resolvable), resolution }
 }
 
 /** @param choices the rows that can be selected; the first ones are named */
@@ -84,29 +85,50 @@ export interface PlannedWork {
   requests: number
 }
 
-/** @param resolved the rows to which the resolution applies */
+/** Which rows are resolved, and how. */
+export interface ResolvedRows {
+  rows: ReadonlySet<ValidRow>
+  resolution: Resolution | undefined
+}
+
+/** The work of the rows that need any, one after another. */
+export function* workOf(
+  valid: readonly ValidRow[],
+  states: RowStates,
+  resolved: ResolvedRows,
+): Generator<RowWork> {
+  for (const checked of valid) {
+    const work = workOfRow(checked, states.get(checked.key), resolved)
+    if (work && (work.steps.length > 0 || work.resolution)) yield work
+  }
+}
+
+/** @returns undefined if the outcome of an earlier request is unknown, so that nothing is sent */
+function workOfRow(
+  checked: ValidRow,
+  state: RowState | undefined,
+  { rows, resolution: chosen }: ResolvedRows,
+): RowWork | undefined {
+  const resolution = rows.has(checked) ? chosen : undefined
+  if (isUnresolved(state) && !resolution) return undefined
+  const id = resolution?.as === 'created' ? resolution.id : (checked.row.id ?? state?.id)
+  const remaining = resolution?.as === 'skip' ? [] : remainingSteps(checked.row, state)
+  return { checked, steps: resolution?.as === 'created' ? remaining.slice(1) : remaining, id, resolution }
+}
+
 export function planWork(
   { rows, valid }: CheckedInput,
   states: RowStates,
-  resolved: ReadonlySet<ValidRow>,
-  resolution: Resolution | undefined,
-): PlannedWork & { work: RowWork[] } {
+  resolved: ResolvedRows,
+): PlannedWork {
   const steps = { create: 0, update: 0, assign: 0 }
-  const planned = { rows: rows.length, done: 0, unknown: 0, steps, requests: 0, work: [] as RowWork[] }
+  const planned = { rows: rows.length, done: 0, unknown: 0, steps, requests: 0 }
   for (const checked of valid) {
-    const state = states.get(checked.key)
-    const chosen = resolved.has(checked) ? resolution : undefined
-    if (isUnresolved(state) && !chosen) {
-      planned.unknown++
-      continue
-    }
-    const remaining = chosen?.as === 'skip' ? [] : remainingSteps(checked.row, state)
-    const id = chosen?.as === 'created' ? chosen.id : (checked.row.id ?? state?.id)
-    const work = { checked, steps: chosen?.as === 'created' ? remaining.slice(1) : remaining, id }
-    for (const step of work.steps) steps[step]++
-    planned.requests += work.steps.length
-    if (work.steps.length > 0 || chosen) planned.work.push({ ...work, resolution: chosen })
-    else planned.done++
+    const work = workOfRow(checked, states.get(checked.key), resolved)
+    if (!work) planned.unknown++
+    else if (work.steps.length === 0 && !work.resolution) planned.done++
+    for (const step of work?.steps ?? []) steps[step]++
+    planned.requests += work?.steps.length ?? 0
   }
   return planned
 }
@@ -139,19 +161,18 @@ interface WithSteps {
 
 /** The first requests, of which a user wants to see some. */
 export function findFirstRequests(
-  all: readonly WithSteps[],
+  all: Iterable<WithSteps>,
   { generatesPasswords, limit }: { generatesPasswords: boolean; limit: number },
 ): PlannedRequest[] {
-  const found = all.slice(0, limit).flatMap(({ file, line, row, steps, id }) =>
-    steps.map((step) => {
-      const { method, path } = endpoints[endpointOf[step]]
-      return {
-        ...{ file, line, method },
-        path: id === undefined ? path : expandPath(path, { id }),
-        body: bodyOf[step](row),
-        generatesPassword: generatesPasswords && step === 'create' && row.password === undefined,
-      }
-    }),
-  )
-  return found.slice(0, limit)
+  const found: PlannedRequest[] = []
+  for (const { file, line, row, steps, id } of all) {
+    for (const step of steps) {
+      if (found.length === limit) return found
+      const { method, path: template } = endpoints[endpointOf[step]]
+      const path = id === undefined ? template : expandPath(template, { id })
+      const generatesPassword = generatesPasswords && step === 'create' && row.password === undefined
+      found.push({ file, line, method, path, body: bodyOf[step](row), generatesPassword })
+    }
+  }
+  return found
 }

@@ -5,6 +5,7 @@ import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
 import { usualWindow } from '../../config/quota.ts'
 import { durationFlagFor, roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { KnownRow } from '../../users/adopt-rows.ts'
 import type {
   Forecast,
   ImportEvent,
@@ -35,13 +36,13 @@ export interface FileOptions
 /**
  * Imports a file of rows, with prompts, progress, and warnings, and shows the results.
  *
- * @param onImported called with the result before it is shown
+ * @param onKnown called with the rows for which something was sent, before the result is shown
  * @throws Failure `incomplete` if rows failed or have an unknown outcome; the reason of an early end
  */
 export async function importFile(
   context: Context,
   options: FileOptions,
-  onImported?: (imported: Imported) => void,
+  onKnown?: (rows: Iterable<KnownRow>) => void,
 ): Promise<void> {
   context.demandNamedService()
   const { host, resolvePath } = context
@@ -62,13 +63,15 @@ export async function importFile(
   )
   const shown = new ShownImport(context, options)
   try {
-    for await (const event of events) await shown.take(event)
+    for await (const event of events) {
+      if (event.type === 'known') onKnown?.(event.rows)
+      else await shown.take(event)
+    }
   } finally {
     shown.endProgress()
   }
   const { imported } = shown
   if (!imported) return
-  onImported?.(imported)
   await showImported(context, imported, options)
 }
 
@@ -99,7 +102,7 @@ class ShownImport {
     this.#options = options
   }
 
-  async take(event: ImportEvent): Promise<void> {
+  async take(event: Exclude<ImportEvent, { type: 'known' }>): Promise<void> {
     const { output } = this.#context
     switch (event.type) {
       case 'warning':

@@ -113,8 +113,8 @@ async function importAndAdopt(context: Context, name: string, options: FileOptio
   const state = await UsersState.open(...stateOf(context, name, access, options.results))
   let adoption: RowAdoption | undefined
   try {
-    await importFile(context, options, ({ known }) => {
-      adoption = adoptRows(known, state)
+    await importFile(context, options, (rows) => {
+      adoption = adoptRows(rows, state)
     })
   } finally {
     await state.close()

@@ -34,7 +34,7 @@ export function adoptCreated(
     if (!isDone && own) continue
     if (isDone) count++
     const state = adopted(creation, key, stepsOf(row).length > 1)
-    journal.adopt(key, { ...state, isCreator: own?.isCreator === true, isOwn: false })
+    journal.adopt(key, { ...state, isCreator: own?.isCreator === true, isOwn: false, isCurrent: false })
   }
   return count
 }

@@ -80,8 +80,10 @@ export class JournalContent {
     this.ended = undefined
     if (did === 'removed') this.states.delete(key)
     else {
-      const isCreator = step === 'create' || this.states.get(key)?.isCreator === true
-      this.states.set(key, { step, phase: did ?? 'intended', id, error, isCreator, isOwn: true })
+      const before = this.states.get(key)
+      const isCreator = step === 'create' || before?.isCreator === true
+      const isCurrent = before?.isCurrent === true
+      this.states.set(key, { step, phase: did ?? 'intended', id, error, isCreator, isOwn: true, isCurrent })
     }
   }
 }
@@ -111,7 +113,6 @@ interface JournalOptions {
 export class Journal {
   readonly content = new JournalContent()
   readonly #options: JournalOptions
-  readonly #requested = new Set<string>()
   readonly #dropped = new Set<string>()
   /** Of the users that were created, by this import or others: the rows by user ID. */
   readonly #rowOfId = new Map<string, string>()
@@ -136,7 +137,7 @@ export class Journal {
 
   /** Whether this run has sent a request for the row. */
   wasRequested(key: string): boolean {
-    return this.#requested.has(key)
+    return this.content.states.get(key)?.isCurrent === true
   }
 
   /** The row whose create, by this import or others, has the ID in its response. */
@@ -148,7 +149,8 @@ export class Journal {
   async recordIntent(line: StepLine): Promise<void> {
     this.record(line)
     await this.#log.flush()
-    this.#requested.add(line.key)
+    const state = this.content.states.get(line.key)
+    if (state) state.isCurrent = true
   }
 
   /**
@@ -259,6 +261,8 @@ export interface RowState {
   isCreator: boolean
   /** False if another import or command sent the step. */
   isOwn: boolean
+  /** Whether this run has sent a request for the row. */
+  isCurrent: boolean
 }
 
 /** By `rowKey`. */

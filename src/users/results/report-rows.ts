@@ -62,21 +62,25 @@ const maxListedRows = 10
 /** Determines the result of every row, and writes the results file and the files of failed and unknown rows. */
 export async function reportRows(reporting: ReportOptions): Promise<Report> {
   const { checked, journal, results } = reporting
-  const all = checked.rows.map((row) => ({ row, ...resultOf(row, journal.content.states) }))
+  const { states } = journal.content
   const counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
+  const failed: (RowResult & { index: number })[] = []
+  const unknown: UnknownRow[] = []
   let alreadyDone = 0
-  for (const { row, status } of all) {
+  let remaining = 0
+  for (const row of checked.rows) {
+    const result = resultOf(row, states)
+    const { status, remains } = result
     const isDone = status === 'created' || status === 'updated'
     if (isDone && 'key' in row && !journal.wasRequested(row.key)) alreadyDone++
     else counts[status]++
+    if (status === 'skipped' && remains) remaining++
+    if (status === 'failed') failed.push({ ...result, index: row.index })
+    if (status === 'unknown' && 'key' in row) {
+      const mayRetry = states.get(row.key)?.phase !== 'nameless'
+      unknown.push({ ...result, place: formatRowPlace(row), mayRetry })
+    }
   }
-  const failed = all.filter(({ status }) => status === 'failed')
-  const unknown = all
-    .filter(({ status }) => status === 'unknown')
-    .map(({ row, ...result }): UnknownRow => {
-      const phase = 'key' in row ? journal.content.states.get(row.key)?.phase : undefined
-      return { ...result, place: formatRowPlace(row), mayRetry: phase !== 'nameless' }
-    })
   const [unresolved, resent] = [
     unknown.filter(({ remains }) => !remains),
     unknown.filter(({ remains }) => remains),
@@ -92,13 +96,13 @@ export async function reportRows(reporting: ReportOptions): Promise<Report> {
       return undefined
     }
   }
-  const ids = new Map(failed.map(({ row, id }) => [row.index, id || undefined]))
+  const ids = new Map(failed.map(({ index, id }) => [index, id || undefined]))
   for (const { index, fault } of checked.rows) if (fault !== undefined) ids.set(index, undefined)
   return {
     counts,
     alreadyDone,
     invalid: checked.rows.length - checked.valid.length,
-    remaining: all.filter(({ status, remains }) => status === 'skipped' && remains).length,
+    remaining,
     failed: failed.slice(0, maxListedRows),
     unknown: listed,
     failedRows: await unlessFailed('failed', () => writeFailed(reporting, ids)),

@@ -189,7 +189,7 @@ export function openPasswords(
 /** Generates the passwords that are missing for the users to create, and adds all to the rows. */
 export function addPasswords(
   { passwords }: GeneratedPasswords,
-  work: readonly RowWork[],
+  work: Iterable<RowWork>,
   { journal, makePassword }: { journal: Journal; makePassword(): string },
 ): void {
   for (const { checked, steps } of work) {

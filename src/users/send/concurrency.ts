@@ -102,13 +102,12 @@ export async function runRows<T>(
   work: (row: T) => Promise<void>,
 ): Promise<unknown> {
   // One iterator, which all workers share.
-  const rows = [...items].values()
+  const rows = items[Symbol.iterator]()
   let failure: { reason: unknown } | undefined
   const run = async (): Promise<void> => {
     try {
-      for (const row of rows) {
-        if (failure || signal.aborted) break
-        await work(row)
+      for (let next = rows.next(); !next.done && !failure && !signal.aborted; next = rows.next()) {
+        await work(next.value)
       }
     } catch (reason) {
       failure ??= { reason }
