@@ -1,7 +1,7 @@
 import type { ApiResponse } from '../../client/response/response.ts'
 import type { View } from '../../view/format/view.ts'
 import type { OneTimeSecret } from '../output/output.ts'
-import { warnOfResponse } from '../output/show-response.ts'
+import { warnOfResponse } from '../output/warn-of-response.ts'
 import { ServiceAdministration } from './administration.ts'
 import { type BaseContext, createBaseContext, type Invocation } from './base-context.ts'
 import type { Credentials } from './credentials.ts'

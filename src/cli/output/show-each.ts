@@ -6,7 +6,8 @@ import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import type { View } from '../../view/format/view.ts'
 import type { Output } from './output.ts'
 import type { BulkProgress } from './progress.ts'
-import { describeFaults, excerptOf, isUndocumented } from './show-response.ts'
+import { excerptOf, isUndocumented } from './show-response.ts'
+import { describeFaults } from './warn-of-response.ts'
 
 /** `id` names the user in errors. */
 export type ShownResult = { id: string } & ({ response: ApiResponse<unknown> } | { failure: Failure })

@@ -1,5 +1,4 @@
 import type { ApiResponse } from '../../client/response/response.ts'
-import type { Fault } from '../../contract/faults.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import type { SentDifference } from '../../settings/plan.ts'
@@ -9,7 +8,7 @@ import { type View, valueAt } from '../../view/format/view.ts'
 import { describeChange, sentView } from '../../view/settings.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context/context.ts'
-import type { OneTimeSecret, Output } from './output.ts'
+import type { OneTimeSecret } from './output.ts'
 
 /** A change that the service has confirmed by its status. */
 export interface Changed {
@@ -101,24 +100,4 @@ const maxLength = 500
 export function excerptOf(body: unknown): string {
   const text = visibleJson(hideSecrets(body))
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
-}
-
-/** Warns if a response does not match the interface, or if the client has a warning about it. */
-export async function warnOfResponse(
-  { faults, warning }: Pick<ApiResponse<unknown>, 'faults' | 'warning'>,
-  output: Output,
-): Promise<void> {
-  if (faults.length > 0) await output.warn(describeFaults(faults))
-  if (warning) await output.warn(warning)
-}
-
-/** All faults in one line. A fault of several elements of a list is named once. */
-export function describeFaults(faults: readonly Fault[]): string {
-  const words = faults.map(
-    ({ path, message }) => `${path.replace(/\b\d+\b/g, '*') || 'the response'} ${message}`,
-  )
-  const distinct = [...new Set(words)]
-  const shown = distinct.slice(0, 5).join('; ')
-  const more = distinct.length > 5 ? `; and ${distinct.length - 5} more` : ''
-  return `The response does not match the documented API: ${shown}${more}`
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/context/context.ts'
 import type { Output } from '../../cli/output/output.ts'
 import { BulkProgress } from '../../cli/output/progress.ts'
-import { describeFaults } from '../../cli/output/show-response.ts'
+import { describeFaults } from '../../cli/output/warn-of-response.ts'
 import type { Client } from '../../client/client.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'

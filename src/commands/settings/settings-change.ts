@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/context/context.ts'
-import { warnOfResponse } from '../../cli/output/show-response.ts'
+import { warnOfResponse } from '../../cli/output/warn-of-response.ts'
 import type { ApiResponse } from '../../client/response/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import { nameOfService } from '../../contract/resources/saved-plan.ts'

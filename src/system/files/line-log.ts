@@ -14,8 +14,6 @@ import { Failure } from '../../contract/failure.ts'
 import { readCompleteLines, readLineAt } from './read-lines.ts'
 import { syncDirectory } from './replace-file.ts'
 
-export { readCompleteLines }
-
 interface LineLogOptions {
   path: string
   /** Converts an error of the system. */

@@ -77,7 +77,7 @@ export function decodeText(bytes: Uint8Array, where: string): string {
 }
 
 /** @param first bytes of it */
-export function notUtf8(where: string, first: Uint8Array, cause?: unknown): Failure {
+function notUtf8(where: string, first: Uint8Array, cause?: unknown): Failure {
   const hint = conversionHint(first, where)
   return new Failure('refused', `${where} is ${encodingWords(first)}`, { hint, cause })
 }
