@@ -69,9 +69,9 @@ export class JournalContent {
     if ('key' in line) this.#applyStep(line)
     else if (line.type === 'import') this.header = line
     else if ('path' in line) this.files.set(line.type, line)
-    else {
+    else if (line.type === 'closed') this.ended = line.type
+    else if (line.type === 'finished') {
       this.ended = line.type
-      if (line.type === 'closed') return
       for (const [key, { isCreator }] of this.states) if (!isCreator) this.states.delete(key)
     }
   }

@@ -160,23 +160,18 @@ describe('doctor on the local machine', () => {
   it('shows the command that resumes each unfinished import', async () => {
     const directory = join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'imports')
     mkdirSync(directory, { recursive: true })
-    const header = (name: string, rows: number, service = 'https://chat.example/') => ({
-      v: 1,
-      type: 'import',
-      kind: 'users',
-      service,
-      input: { name, form: 'csv', sha256: '0'.repeat(64), rows },
+    const header = (file: string, rows: number, service = 'https://chat.example/') => ({
+      ...{ type: 'import', kind: 'users', service, file, rows, restarted: false },
       at: '2026-01-02T03:04:05.000Z',
     })
     const plant = (name: string, lines: object[]) =>
       writeFileSync(join(directory, name), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    const took = (row: number) => ({ row, step: 'create', did: 'took', id: 'u' })
-    plant('a.jsonl', [header('/srv/done.csv', 1), took(0)])
-    plant('b.jsonl', [header('/srv/half done.csv', 3), took(0)])
-    plant('c.jsonl', [header('/srv/unknown.csv', 2), took(0), { row: 1, step: 'create', at: 1 }])
-    const end = (type: string) => ({ type, at: '2026-01-02T03:04:05.000Z' })
-    plant('finished.jsonl', [header('/srv/some-invalid.csv', 3), took(0), end('finished')])
-    plant('closed.jsonl', [header('/srv/given-up.csv', 3), { row: 1, step: 'create', at: 1 }, end('closed')])
+    const took = { key: 'a', step: 'create', did: 'took', id: 'u' }
+    plant('a.jsonl', [header('/srv/done.csv', 1), took])
+    plant('b.jsonl', [header('/srv/half done.csv', 3), took])
+    plant('c.jsonl', [header('/srv/unknown.csv', 2), took, { key: 'b', step: 'create' }])
+    plant('finished.jsonl', [header('/srv/some-invalid.csv', 3), took, { type: 'finished' }])
+    plant('closed.jsonl', [header('/srv/given-up.csv', 3), { key: 'b', step: 'create' }, { type: 'closed' }])
     writeFileSync(join(directory, 'd.jsonl'), 'invalid\n')
     const before = readFileSync(join(directory, 'c.jsonl'), 'utf8')
     const { all, exitCode } = await diagnose(sandbox)
@@ -192,7 +187,7 @@ describe('doctor on the local machine', () => {
 
     // The hint must name the profile: with a base URL alone, its credential is not used.
     configure({ profiles: { 'at work': { base_url: 'https://chat.example' } } })
-    plant('c.jsonl', [header('/srv/here.csv', 3, 'local /srv/data'), took(0)])
+    plant('c.jsonl', [header('/srv/here.csv', 3, 'local /srv/data'), took])
     const again = (await diagnose(sandbox)).all.filter(({ check }) => check === 'imports')
     expect(again[1]?.message).to.equal('/srv/here.csv: 1 of 3 rows were sent to local /srv/data')
     expect(again.map(({ hint }) => hint)).to.deep.equal([
