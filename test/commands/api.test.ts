@@ -36,7 +36,7 @@ describe('chatctl api', () => {
     const shown = await run(['/v1/users/u1'], answer(200, { 'content-type': 'application/json' }, given))
     expect(shown).to.include({ exitCode: 0 })
     expect(JSON.parse(shown.stdout)).to.deep.equal({ name: 'Ren\ufffd \ufffd' })
-    expect(shown.stderr).to.include('The response is not valid UTF-8 (sequences replaced by U+FFFD: 1)')
+    expect(shown.stderr).to.include('The response is not valid UTF-8 (invalid bytes are replaced by U+FFFD)')
     const raw = await run(['/v1/users/u1'], answer(200, { 'content-type': 'text/plain' }, given.subarray(1)))
     expect(raw).to.include({ exitCode: 0, stderr: '' })
     expect(raw.stdout).to.equal(given.subarray(1).toString())

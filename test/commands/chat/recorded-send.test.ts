@@ -121,7 +121,7 @@ describe('chat send records its exchange', () => {
         const env = await serve(stream([...parts], { type: 'text/event-stream' }))
         const run = await runChatctl(sandbox, ['chat', 'send', 'Hi', ...flags], { env })
         expect(run.exitCode).to.equal(69)
-        expect(run.stderr).to.match(/unreadable frame|not valid UTF-8 .*: 1\)/)
+        expect(run.stderr).to.match(/unreadable frame|not valid UTF-8/)
         const text = linesOf(files().at(-1) ?? '').filter(({ type }) => type === 'delta')
         expect(text.map((line) => line.text).join('')).to.match(/^Hel\ufffd?lo$/)
       }
