@@ -9,7 +9,7 @@ import type { Typist } from './example-world.ts'
 
 /** One chatctl command: plain and quoted words, and optional files for stdin and stdout. */
 const oneCommand =
-  /^chatctl(?<words>(?: +(?:[^\s'"|<>&;$`\\*~#()]+|'[^']*'|"[^"$`\\]*")+)*)(?: < (?<from>\S+))?(?: (?<to>>>?) (?<file>[\w.-]+))?$/
+  /^chatctl(?<words>(?: +(?:[^\s'"|<>&;$`\\*~#()]|'[^']*'|"[^"$`\\]*")+)*)(?: < (?<from>\S+))?(?: (?<to>>>?) (?<file>[\w.-]+))?$/
 
 /** Runs chatctl commands in this process. Tests in test/slow run the lines that need a shell. */
 export const typeInProcess: Typist = {
@@ -37,7 +37,7 @@ export const typeInProcess: Typist = {
 }
 
 function wordsOf(line: string): string[] {
-  const words = line.match(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g) ?? []
+  const words = line.match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g) ?? []
   return words.map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'))
 }
 
