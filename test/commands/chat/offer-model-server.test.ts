@@ -66,7 +66,7 @@ describe('a model server that runs on this machine', () => {
   it('is used in this run, with a warning, if the choice cannot be stored', async () => {
     writeFileSync(join(sandbox.home, '.config'), 'a file in place of the directory')
     const { stdout } = await runInTerminal('\r')
-    expect(stdout).to.include('chatctl will ask again').and.to.include('I am m1.')
+    expect(stdout.replaceAll(/\s+/g, ' ')).to.include('chatctl will ask again').and.to.include('I am m1.')
   })
 
   const never: [title: string, args: string[], env?: NodeJS.ProcessEnv][] = [
