@@ -22,10 +22,10 @@ const bounds: { of: string; to: string; most: number }[] = [
   { of: '--version', to: 'gh --version', most: 0.7 },
   { of: '--help', to: bare, most: 1.1 },
   { of: '--help', to: 'gh --help', most: 1 },
-  { of: request, to: bare, most: 2.2 },
+  { of: request, to: bare, most: 2.3 },
   { of: request, to: 'gh --version', most: 1.2 },
   { of: firstRequest, to: bare, most: 2.5 },
-  { of: send, to: bare, most: 2.7 },
+  { of: send, to: bare, most: 2.8 },
   { of: firstSend, to: bare, most: 4.5 },
 ]
 

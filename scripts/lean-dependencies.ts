@@ -18,9 +18,6 @@ const undici = /node_modules[\\/]undici[\\/]lib[\\/].*\.js$/
 const unusedByOclif = new RegExp(
   `^(${['cli-spinners', 'debug', 'ejs', 'lilconfig', 'minimatch', 'semver', 'tinyglobby', 'typescript', 'wrap-ansi', 'wsl-utils'].join('|')})$`,
 )
-/** oclif's own files for these functions. */
-const unusedOfOclif =
-  /\/(plugin|ts-path|module-loader|find-root|cache-command|docopts|formatter|action\/(base|simple|spinner)|colorize-json)$|^\.\/(command|root)$/
 /** Can be called, and be the base of a class. */
 const nothing = `module.exports = new Proxy(function () { return module.exports }, {
   get: (_, name) => name === '__esModule' ? false : module.exports,
@@ -29,44 +26,18 @@ const nothing = `module.exports = new Proxy(function () { return module.exports 
 /** HTTP/2, and an HTTP/1.1 parser that only an environment variable enables. */
 const unusedByUndici = /\/(client-h2|milo\/(no-)?simd)\.js$/
 
-/** zod validates the requests, so no JSON Schema is compiled. */
-const unusedByFastify = /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$/
-
 /** Exemplars, which chatctl does not enable. */
 const unusedByMetrics = /^@opentelemetry\/api$/
-
-/** Replaces the imports of HTTP/2, which the service does not offer, and of TLS, which is loaded on demand. */
-const fastifyServer = /node_modules[\\/]fastify[\\/]lib[\\/]server\.js$/
-
-/** Requests of tests that use no network, and the comparison of the versions of plugins. */
-const unneededByFastify = /^(light-my-request|semver)$/
-
-/** conf validates only if it has a schema, and compares versions only if it has migrations: here, neither. */
-const unusedByConf = /^(ajv\/dist\/2020\.js|ajv-formats|semver)$/
 
 /** 2,500 media types, twice. oidc-provider and koa look up these. */
 const mediaTypes = /node_modules[\\/]mime-db[\\/]db\.json$/
 const usedMediaTypes = /^(text\/(html|plain)|application\/(json|octet-stream|x-www-form-urlencoded))$/
-
-/** Kysely's builders of tables, schemas, and MERGE. Migrations and queries of chatctl use none of them. */
-const unusedByKysely =
-  /kysely[\\/]dist[\\/].*(schema-module|with-schema-plugin|merge-query-builder|(sqlite|postgres)-introspector)\.js$/
 
 /** Bindings to libpq, and the sockets of another runtime. */
 const unusedByPg = /^(pg-native|pg-cloudflare)$/
 
 /** undici uses one class and one number of node:http. */
 const http = `module.exports = { IncomingMessage: class {}, maxHeaderSize: 16384 }`
-
-/**
- * conf's file writer cleans up on exit. Its signal handlers send each signal to the process again, which
- * chatctl would take for a second Ctrl-C and exit immediately. An exit handler is enough.
- */
-const whenExit = 'export default (callback) => process.once("exit", callback)'
-
-/** undici's support for form bodies; chatctl sends only text and bytes. */
-const unusedForms = /^\.\.\/web\/(fetch|webidl)(\/|$)/
-const undiciHttp = /node_modules[\\/]undici[\\/]lib[\\/](core|dispatcher)[\\/]/
 
 /** undici's parser uses only these tables of llhttp. Building the others slows down the startup. */
 const { ERROR, TYPE } = createRequire(import.meta.url)('undici/lib/llhttp/constants.js')
@@ -83,11 +54,11 @@ const assert = `module.exports = (holds, message = 'undici: an assertion failed'
 /** undici's tree of known header names saves few bytes per response but is built at every startup. */
 const tree = 'module.exports = { tree: { lookup: () => null } }'
 
-/** Of 256 kB. Most runs compare no words. */
-const levenshtein = /node_modules[\\/]fastest-levenshtein[\\/]mod\.js$/
-
-/** oclif reads its version from this file. */
-const manifestOfOclif = /node_modules[\\/]@oclif[\\/]core[\\/]package\.json$/
+/**
+ * conf's file writer cleans up on exit. Its signal handlers send each signal to the process again, which
+ * chatctl would take for a second Ctrl-C and exit immediately. An exit handler is enough.
+ */
+const whenExit = 'export default (callback) => process.once("exit", callback)'
 
 /** Matches `const name = require("…")`, also with TypeScript's helpers for default imports. */
 const requires = /^(?:const|var) (\w+) = ((?:__import(?:Default|Star)\()?require\("[^"]+"\)\)?);$/gm
@@ -103,35 +74,10 @@ export const leanDependencies: Plugin = {
     build.onResolve({ filter: unusedByOclif }, ({ path, importer }) =>
       oclif.test(importer) ? { path, namespace: 'nothing' } : undefined,
     )
-    build.onResolve({ filter: unusedOfOclif }, ({ path, importer }) =>
-      oclif.test(importer) ? { path, namespace: 'nothing' } : undefined,
-    )
     build.onResolve({ filter: unusedByUndici }, ({ path, importer }) =>
       undici.test(importer) ? { path, namespace: 'nothing' } : undefined,
     )
-    build.onResolve({ filter: unusedForms }, ({ path, importer }) =>
-      undiciHttp.test(importer) ? { path, namespace: 'nothing' } : undefined,
-    )
     build.onResolve({ filter: unusedByPg }, ({ path }) => ({ path, namespace: 'nothing' }))
-    build.onResolve({ filter: unusedByConf }, ({ path, importer }) =>
-      /node_modules[\\/]conf[\\/]/.test(importer) ? { path, namespace: 'nothing' } : undefined,
-    )
-    build.onLoad({ filter: unusedByKysely }, ({ path }) => {
-      const [, name] = /^export class (\w+)/m.exec(readFileSync(path, 'utf8')) ?? []
-      return {
-        contents: `export class ${name} { constructor() { throw new Error('${name} is not in dist') } }`,
-      }
-    })
-    build.onLoad({ filter: fastifyServer }, ({ path }) => ({
-      contents: readFileSync(path, 'utf8')
-        .replace("'use strict'\n", `'use strict'\n${lazy}`)
-        .replace("const https = require('node:https')", "const https = __lazy(() => require('node:https'))")
-        .replace("const http2 = require('node:http2')", "const http2 = __lazy(() => require('node:http2'))"),
-    }))
-    build.onResolve({ filter: unusedByFastify }, ({ path }) => ({ path, namespace: 'nothing' }))
-    build.onResolve({ filter: unneededByFastify }, ({ path, importer }) =>
-      /node_modules[\\/]fastify[\\/]/.test(importer) ? { path, namespace: 'nothing' } : undefined,
-    )
     build.onResolve({ filter: unusedByMetrics }, ({ path }) => ({ path, namespace: 'nothing' }))
     build.onLoad({ filter: mediaTypes }, ({ path }) => {
       const types: Record<string, unknown> = JSON.parse(readFileSync(path, 'utf8'))
@@ -163,16 +109,6 @@ export const leanDependencies: Plugin = {
       undici.test(importer) ? { path, namespace: 'tree' } : undefined,
     )
     build.onLoad({ filter: /./, namespace: 'tree' }, () => ({ contents: tree }))
-
-    build.onLoad({ filter: levenshtein }, ({ path }) => ({
-      contents: readFileSync(path, 'utf8')
-        .replace('var peq = new Uint32Array(0x10000);', 'var peq;')
-        .replace('var distance = function (a, b) {', '$&\n    peq ??= new Uint32Array(0x10000);'),
-    }))
-    build.onLoad({ filter: manifestOfOclif }, ({ path }) => {
-      const { name, version } = JSON.parse(readFileSync(path, 'utf8'))
-      return { contents: JSON.stringify({ name, version }), loader: 'json' }
-    })
 
     build.onResolve({ filter: /^when-exit$/ }, ({ path }) => ({ path, namespace: 'when-exit' }))
     build.onLoad({ filter: /./, namespace: 'when-exit' }, () => ({ contents: whenExit }))

@@ -33,9 +33,9 @@ export async function main(argv: string[], starter: Starter): Promise<void> {
   let isHeapSmall = false
   const host = createProcessHost({
     ...starter,
-    keepHeapSmall: (most) => {
+    keepHeapSmall: () => {
       isHeapSmall = true
-      starter.keepHeapSmall(most)
+      starter.keepHeapSmall()
     },
     onReaderGone: () => end(0),
   })

@@ -68,12 +68,8 @@ interface ProcessEnd {
 }
 
 interface Engine {
-  /**
-   * Keeps the heap small, at the cost of speed: for work on any amount of data.
-   *
-   * @param most what has priority (default: memory). With `speed`, the heap grows a little with the data.
-   */
-  keepHeapSmall(most?: 'memory' | 'speed'): void
+  /** Keeps the heap small, at the cost of speed: for work on any amount of data. */
+  keepHeapSmall(): void
   /** Called before the first connection if the service will be asked for a streamed reply. */
   expectStreamedReply(): void
 }

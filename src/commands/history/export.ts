@@ -61,7 +61,7 @@ export default class HistoryExport extends BaseCommand {
     const to = flags.to === undefined || flags.to === '-' ? undefined : context.resolvePath(flags.to)
     const client = await context.connect()
     const { exportHistory } = await import('../../history/export-history.ts')
-    context.host.keepHeapSmall('speed')
+    context.host.keepHeapSmall()
     const { progress, ...report } = reportFetch(output)
     let isUnsure = false
     try {

@@ -47,8 +47,7 @@ export async function importFile(
   context.demandNamedService()
   const { host, resolvePath } = context
   host.allowGrace(grace)
-  // With the speed of V8's defaults, a long YAML file takes half as much memory again.
-  host.keepHeapSmall(options.format === 'yaml' || /\.ya?ml$/i.test(options.file) ? 'memory' : 'speed')
+  host.keepHeapSmall()
   const { importRows } = await import('../../users/import-rows.ts')
   const { makePassword, resolution, place, createdUsers, results } = options
   const events = importRows(

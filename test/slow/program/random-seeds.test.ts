@@ -11,7 +11,7 @@ import { sampleSeed, takeSample, takesAll } from '../../support/take-sample.ts'
 
 const tests = resolve(import.meta.dirname, '../..')
 const files = globSync('**/*.test.ts', { cwd: tests })
-  .filter((file) => !/^(slow|system|soak|e2e)\b/.test(file))
+  .filter((file) => !/^(slow|programs|release|soak|e2e)\b/.test(file))
   .filter((file) => /from 'fast-check'/.test(readFileSync(join(tests, file), 'utf8')))
   .sort()
 
