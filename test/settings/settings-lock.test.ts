@@ -11,9 +11,9 @@ import {
 import { makePlan } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { hurriedClock, reasonOf } from '../client/capture.ts'
-import { barrier } from '../support/barrier.ts'
 import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import { lay, SettingsService } from '../support/settings-service.ts'
+import { barrier } from '../support/until.ts'
 import { someSettings } from './any-settings.ts'
 import { useStateDirectory } from './state-directory.ts'
 

@@ -1,10 +1,14 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { type JWTPayload, SignJWT } from 'jose'
-import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider'
-import { handleInteraction, interactionPath } from './interaction-pages.ts'
-import { createMemoryStore, type MemoryStore } from './memory-adapter.ts'
+import Provider, {
+  type Adapter,
+  type AdapterPayload,
+  type Configuration,
+  type KoaContextWithOIDC,
+} from 'oidc-provider'
 
 export interface AuthorizationServerOptions {
   /** Lifetime of an access token in seconds (default: one hour). */
@@ -202,4 +206,106 @@ function watchGrants(provider: Provider): Pick<AuthorizationServer, 'grants' | '
     if (ctx.path === '/oauth/revoke') revoked.push(String(ctx['oidc']?.params?.token))
   })
   return { grants, revoked }
+}
+
+/** The storage of one authorization server, by model and ID. */
+interface MemoryStore {
+  /** For the configuration of oidc-provider. */
+  adapter(model: string): Adapter
+  /** Deletes all entries of one model, such as `AccessToken`. */
+  forget(model: string): void
+}
+
+/** The default storage of oidc-provider is shared in the process, and prints a warning at each start. */
+function createMemoryStore(): MemoryStore {
+  const models = new Map<string, Map<string, AdapterPayload>>()
+  const open = (model: string): Map<string, AdapterPayload> => {
+    const items = models.get(model) ?? new Map()
+    models.set(model, items)
+    return items
+  }
+  return {
+    adapter: (model) => createAdapter(open(model), models),
+    forget: (model) => open(model).clear(),
+  }
+}
+
+function createAdapter(
+  items: Map<string, AdapterPayload>,
+  models: ReadonlyMap<string, Map<string, AdapterPayload>>,
+): Adapter {
+  const findBy = async (key: 'uid' | 'userCode', value: string): Promise<AdapterPayload | undefined> =>
+    [...items.values()].find((payload) => payload[key] === value)
+  return {
+    upsert: async (id, payload) => void items.set(id, payload),
+    // oidc-provider checks `exp` itself.
+    find: async (id) => items.get(id),
+    findByUid: (uid) => findBy('uid', uid),
+    findByUserCode: (userCode) => findBy('userCode', userCode),
+    consume: async (id) => {
+      const payload = items.get(id)
+      if (payload) payload['consumed'] = Math.floor(Date.now() / 1000)
+    },
+    destroy: async (id) => void items.delete(id),
+    revokeByGrantId: async (grantId) => {
+      for (const all of models.values()) {
+        for (const [id, payload] of all) if (payload.grantId === grantId) all.delete(id)
+      }
+    },
+  }
+}
+
+/** The path of the pages. */
+const interactionPath = '/interaction/'
+
+type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
+
+/** Shows the page of an interaction on GET, and handles the submitted form on POST. */
+async function handleInteraction(
+  provider: Provider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const interaction = await provider.interactionDetails(request, response)
+  if (request.method !== 'POST') return showInteraction(interaction, response)
+  const form = new URLSearchParams(await text(request))
+  const result = await decide(provider, interaction, form)
+  await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true })
+}
+
+async function decide(
+  provider: Provider,
+  { prompt, params, session }: Interaction,
+  form: URLSearchParams,
+): Promise<Parameters<Provider['interactionFinished']>[2]> {
+  if (form.get('decision') === 'deny') {
+    return { error: 'access_denied', error_description: 'The user denied the request' }
+  }
+  if (prompt.name === 'login') return { login: { accountId: form.get('user') ?? '' } }
+  const grant = new provider.Grant({
+    accountId: session?.accountId,
+    clientId: String(params['client_id']),
+  })
+  grant.addOIDCScope(String(params['scope'] ?? ''))
+  return { consent: { grantId: await grant.save() } }
+}
+
+/** Plain forms, which a browser or `sign-in-by-http.ts` can fill in. */
+function showInteraction({ uid, prompt, params }: Interaction, response: ServerResponse): void {
+  const isLogin = prompt.name === 'login'
+  const fields = isLogin
+    ? '<label>Name <input name="user"></label> <label>Password <input name="password" type="password"></label>'
+    : `<p>It asks for: ${escapeHtml(String(params['scope'] ?? ''))}</p>`
+  const title = isLogin ? 'Log in' : 'Consent'
+  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html>
+<html lang="en"><head><title>${title}</title><link rel="icon" href="data:,"></head><body><h1>${title}</h1>
+<form method="post" action="${interactionPath}${uid}">
+${fields}
+<button name="decision" value="allow">Go on</button>
+<button name="decision" value="deny">Deny</button>
+</form></body></html>`)
+}
+
+function escapeHtml(words: string): string {
+  return words.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -63,3 +63,16 @@ async function createKey(id: string): Promise<SigningKey> {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   return { id, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid: id, alg: 'ES256', use: 'sig' } }
 }
+
+/** A JWT that no one has signed, for servers that do not verify it. */
+export function identityToken(claims: Record<string, unknown> = {}): string {
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return `${encode({ alg: 'RS256' })}.${encode({ ...identityClaims, ...claims })}.c2ln`
+}
+
+const identityClaims = {
+  iss: 'https://ci.example',
+  sub: 'repo:acme/app:ref:refs/heads/main',
+  aud: 'https://chat.example',
+  exp: Date.parse('2030-01-01T00:00:00Z') / 1_000,
+}

@@ -1,7 +1,7 @@
 import { type Run, startChatctl } from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 import { loginFlags, type Parties } from './sign-in.ts'
-import { SkippingClock } from './skipping-clock.ts'
+import { SkippingClock } from './stepped-clock.ts'
 import { until } from './until.ts'
 
 /** What `auth login --device --json` prints first. */

@@ -18,7 +18,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { loginFlags } from '../../support/sign-in.ts'
-import { SkippingClock } from '../../support/skipping-clock.ts'
+import { SkippingClock } from '../../support/stepped-clock.ts'
 import { refusing, startTokenEndpoint } from '../../support/token-endpoint.ts'
 import { until } from '../../support/until.ts'
 

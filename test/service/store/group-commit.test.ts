@@ -7,7 +7,7 @@ import { GroupCommit } from '../../../src/service/store/sqlite/group-commit.ts'
 import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
 import { loadSqlite } from '../../../src/system/sqlite.ts'
-import { SkippingClock } from '../../support/skipping-clock.ts'
+import { SkippingClock } from '../../support/stepped-clock.ts'
 import { withDirectory } from '../temporary-service.ts'
 
 const { DatabaseSync } = loadSqlite()
