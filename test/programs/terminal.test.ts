@@ -52,23 +52,7 @@ describe('a command in a terminal', () => {
     }
   })
 
-  for (const flag of [
-    '--scope=admin',
-    '--client-id=x',
-    '--redirect-port=0',
-    '--no-pkce',
-    '--wait=1s',
-    '--no-browser',
-  ])
-    it(`auth login uses the browser without a prompt with ${flag}`, async () => {
-      const { end } = bind(
-        start('auth', 'login', '--base-url', 'http://127.0.0.1:9', flag, '--dry-run', '-o', 'json'),
-      )
-      expect(await end(), terminal?.shown).to.equal(0)
-      expect(terminal?.shown).to.contain('"the browser"').and.not.to.contain('How do you want')
-    })
-
-  it('auth login asks how to sign in without such a flag', async () => {
+  it('auth login asks how to sign in without a flag that names the way', async () => {
     const { type, waitFor, end } = bind(
       start('auth', 'login', '--base-url', 'http://127.0.0.1:9', '--dry-run'),
     )
@@ -108,12 +92,6 @@ describe('a command in a terminal', () => {
     expect(await users()).to.equal(2)
   })
 
-  it('users create asks for nothing with --no-input', async () => {
-    const { end } = bind(start('users', 'create', '--no-input', '-p', 'local'))
-    expect(await end()).to.equal(3)
-    expect(terminal?.shown).to.contain('--password-stdin')
-  })
-
   it('service keys revoke revokes the key only if the confirmation prompt is answered with yes', async () => {
     const created = await runProgram(sandbox, ['service', 'keys', 'create', '--name', 'x', '--json'])
     const { id } = JSON.parse(created.stdout)
@@ -144,14 +122,6 @@ describe('a command in a terminal', () => {
     await end()
   })
 
-  it('service run logs JSON lines with --log-level', async () => {
-    const { type, waitFor, end } = bind(start('service', 'run', '--port', '0', '--log-level', 'info'))
-    await waitFor('"msg":"listening"')
-    expect(terminal?.shown).not.to.contain('Press Ctrl-C')
-    type('\u0003')
-    await end()
-  })
-
   it('auth login waits if no browser can be opened, and ends after Ctrl-C', async () => {
     const server = await startAuthorizationServer()
     const service = await startBearerService(async () => true)
@@ -177,11 +147,5 @@ describe('a command in a terminal', () => {
       /^Signed out of work \(http:[\s\S]*may stay valid until it expires or is revoked\./,
     )
     await service.close()
-  })
-
-  it('settings set needs no profile for the embedded service', async () => {
-    const { end } = bind(start('settings', 'set', 'theme.mode=dark'))
-    expect(await end()).to.equal(0)
-    expect(terminal?.shown).to.match(/theme\.mode\s+.*dark/)
   })
 })
