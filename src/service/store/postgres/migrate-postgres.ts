@@ -40,7 +40,7 @@ export async function migratePostgres(
         const done = await schemaVersion(client, location, wanted)
         if (done >= number) return
         if (done === 0) await client.query(createMigrationsTable(words))
-        await client.query(statements(words) + createTriggers)
+        await client.query(`${statements(words)};${createTriggers}`)
         const entry = `insert into migrations (number, name, applied_at) values ($1, $2, ${words.now})`
         await client.query(entry, [number, name])
         created ||= done === 0
