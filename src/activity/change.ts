@@ -58,8 +58,9 @@ function readBody(body: unknown): unknown {
   return tryParse(typeof body === 'string' ? body : new TextDecoder().decode(body), parseJson)
 }
 
-/** Every value that is not a non-empty object, by its dotted path. */
+/** Every value that is not a non-empty object, by its dotted path. JSON has no undefined values. */
 function addFields(fields: string[], value: unknown, path: string): void {
+  if (value === undefined) return
   const names = isRecord(value) ? Object.keys(value) : []
   if (names.length === 0 && path !== '') fields.push(path)
   for (const name of names) {

@@ -129,7 +129,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   {
     text: 'chatctl service status --ready',
     why: 'needs a service in another process',
-    test: 'test/cli/context/running-service.test.ts',
+    test: 'test/cli/context/beside-service.test.ts',
   },
   { text: 'chatctl chat', why: 'needs a terminal', test: 'test/programs/chat/talk-screen.test.ts' },
   {

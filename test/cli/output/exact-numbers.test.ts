@@ -114,26 +114,6 @@ describe('numbers beyond double precision', function () {
     expect((await run(raw, body('{}'))).stdout).to.include('9007199254740993')
   })
 
-  for (const [name, text] of [
-    ['users.json', `[{"email":"a@example.com","password":"correct horse","metadata":${metadata}}]`],
-    ['users.jsonl', `{"email":"a@example.com","password":"correct horse","metadata":${metadata}}\n`],
-    [
-      'users.yaml',
-      `- {email: a@example.com, password: correct horse, metadata: {n: ${numbers[0]}, list: [${numbers.join(', ')}]}}\n`,
-    ],
-    ['users.csv', `email,password,metadata.n\na@example.com,correct horse,${numbers[0]}\n`],
-  ] as const) {
-    it(`are imported unchanged from ${name}`, async () => {
-      const path = file(name, text)
-      const run1 = await run(['users', 'import', path, '--yes', '--quota', '1000/h'], body('{"id":"u1"}'))
-      expect({ ...run1, stderr: '' }).to.include({ exitCode: 0 })
-      const wanted = name.endsWith('.csv') ? `{"n":"${numbers[0]}"}` : metadata
-      expect(sent()).to.deep.equal([
-        `{"email":"a@example.com","password":"correct horse","metadata":${wanted}}`,
-      ])
-    })
-  }
-
   describe('in settings', () => {
     const settings = (tokens: string) =>
       `{"limits":{"max_tokens":${tokens},"max_requests_per_min":60.0},"x":1.0}`
