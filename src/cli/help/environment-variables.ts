@@ -55,7 +55,7 @@ export const otherVariables: readonly Row[] = [
   ['NO_COLOR', 'Disable color'],
   ['FORCE_COLOR', 'Enable color even if stdout is not a terminal'],
   ['TERM', 'Terminal type; dumb disables color and animation'],
-  ['LC_ALL, LC_CTYPE, LANG', 'Locale; doctor warns if it is not UTF-8'],
+  ['LC_ALL, LC_CTYPE, LANG', 'Locale; doctor uses only ASCII characters if it is not UTF-8'],
   ['DISPLAY, WAYLAND_DISPLAY', 'Desktop with the browser and the clipboard'],
   ['SSH_CONNECTION', 'If set, auth login and /copy (OSC 52) use no desktop'],
   ['HOME', 'Home directory (Windows: USERPROFILE)'],

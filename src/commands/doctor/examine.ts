@@ -10,15 +10,7 @@ import {
   examineUpstream,
 } from './connection.ts'
 import { type Doctor, type Examined, type Finding, failed, ok, skipped } from './finding.ts'
-import {
-  examineCache,
-  examineDirectories,
-  examineEnvironment,
-  examineImports,
-  examineModes,
-  examineTerminal,
-  examineTranscripts,
-} from './machine.ts'
+import { examineDirectories, examineEnvironment, examineImports } from './machine.ts'
 import { examineData, examineService, serviceChecks } from './service.ts'
 
 type Look = (doctor: Doctor) => Promise<Examined[]> | Examined[]
@@ -34,13 +26,9 @@ export async function examine(doctor: Doctor): Promise<{ checks: Finding[]; exit
     look('version', examineVersion),
     look('configuration', examineConfiguration),
     look('environment', examineEnvironment),
-    look('permissions', examineModes),
     look('directories', examineDirectories),
-    look('cache', examineCache),
     examineRemote(doctor),
-    look('transcripts', examineTranscripts),
     look('imports', examineImports),
-    look('terminal', examineTerminal),
   ])
   const all = examined.flat()
   const first = all.find(({ kind }) => kind !== undefined)?.kind

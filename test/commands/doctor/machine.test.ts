@@ -67,7 +67,7 @@ describe('doctor on the local machine', () => {
     expect(found('configuration').status).to.equal('failed')
     expect(found('configuration').hint).to.contain('config.json')
     expect(found('address').status).to.equal('skipped')
-    expect(found('transcripts').status).to.equal('ok')
+    expect(found('imports').status).to.equal('ok')
   })
 
   it('warns about every profile, not only the one in use', async () => {
@@ -113,19 +113,6 @@ describe('doctor on the local machine', () => {
     expect(known.found('environment').message).to.equal('set: CHATCTL_RETRIES')
   })
 
-  it('warns about files that other users can read, with the chmod command', async function () {
-    if (process.platform === 'win32') return this.skip()
-    configure({})
-    chmodSync(join(sandbox.home, '.config', 'chatctl'), 0o755)
-    chmodSync(join(sandbox.home, '.config', 'chatctl', 'config.json'), 0o644)
-    const { found } = await diagnose(sandbox)
-    const directory = join(sandbox.home, '.config', 'chatctl')
-    expect(found('permissions')).to.include({
-      status: 'warning',
-      hint: `Restrict access with: chmod go-rwx ${directory} ${join(directory, 'config.json')}`,
-    })
-  })
-
   it('warns about each directory that is not writable, with the effect and the variable that moves it', async () => {
     expect((await diagnose(sandbox)).found('directories').status).to.equal('ok')
     const file = join(sandbox.home, 'file')
@@ -142,19 +129,6 @@ describe('doctor on the local machine', () => {
       expect(finding?.message).to.contain(`cannot be created in ${file}: not a directory; ${effect}`)
       expect(finding?.hint).to.equal(`Set ${variable} to a directory that you can write to.`)
     }
-  })
-
-  it('warns about a cache directory that cannot be used or that others can write to', async function () {
-    if (process.platform === 'win32') return this.skip()
-    const nowhere = await diagnose(sandbox, [], { env: { XDG_CACHE_HOME: '/dev/null' } })
-    expect(nowhere.found('cache').status).to.equal('warning')
-    expect(nowhere.exitCode).to.equal(0)
-    const directory = join(sandbox.home, '.cache', 'chatctl', 'cache')
-    mkdirSync(directory, { recursive: true })
-    chmodSync(directory, 0o777)
-    const shared = await diagnose(sandbox)
-    expect(shared.found('cache').hint).to.equal(`Remove it with: rm -r ${directory}`)
-    // The rule of src/boot/load-bundle.ts: a user who can write to a parent can replace the directory.
   })
 
   it('shows the command that resumes each unfinished import', async () => {

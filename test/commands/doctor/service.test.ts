@@ -53,9 +53,7 @@ describe('doctor on a service', () => {
       'version',
       'configuration',
       'environment',
-      'permissions',
       'directories',
-      'cache',
       'address',
       'credential',
       'keychain',
@@ -66,9 +64,7 @@ describe('doctor on a service', () => {
       'quota',
       'models',
       'data',
-      'transcripts',
       'imports',
-      'terminal',
     ])
     expect(server.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
       'GET /api/user/profile',
@@ -157,7 +153,7 @@ describe('doctor on a service', () => {
       expect(diagnosis.exitCode).to.equal(exitCode)
       expect(diagnosis.found('service').status).to.equal(status)
       expect(diagnosis.found('network').status).to.equal('ok')
-      expect(diagnosis.all).to.have.lengthOf(19)
+      expect(diagnosis.all).to.have.lengthOf(15)
     })
   }
 
