@@ -7,7 +7,6 @@ import { type CheckedInput, checkInput } from './input/check-input.ts'
 import { describeRespelled } from './input/csv-rows.ts'
 import { type Input, openInput } from './input/input.ts'
 import { FaultList } from './input/input-row.ts'
-import { UniqueValues } from './input/unique-values.ts'
 import { adoptCreated } from './journal/adopt-created.ts'
 import { type Journal, mayHaveChanged } from './journal/journal.ts'
 import { importsDirectory, type JournalRequest, openJournal, readOthers } from './journal/open-journal.ts'
@@ -89,7 +88,7 @@ async function* check(
     }
   }
   const onFault: Parameters<typeof checkInput>[2] = (fault) => faults.add(input.name, fault)
-  const checked = await checkInput({ ...input, read }, kind, onFault, new UniqueValues())
+  const checked = await checkInput({ ...input, read }, kind, onFault)
   const { respelled, updatesWithEmail, withoutPassword } = checked
   if (respelled.length > 0) yield { type: 'warning', text: describeRespelled(input.name, respelled) }
   if (updatesWithEmail > 0) {

@@ -3,7 +3,6 @@ import { type ImportedUser, type RowKind, rowKey, stepsOf } from '../rows/import
 import type { Input } from './input.ts'
 import type { RespelledColumn, RowFault } from './input-row.ts'
 import { readRows } from './read-rows.ts'
-import type { UniqueValues } from './unique-values.ts'
 
 /** A row of a checked input, without its source text. */
 export interface CheckedRow {
@@ -47,7 +46,6 @@ export async function checkInput(
   input: Input,
   kind: RowKind,
   onFault: (fault: RowFault) => void,
-  claims: UniqueValues,
 ): Promise<CheckedInput> {
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256')
   async function* read(): AsyncGenerator<Uint8Array> {
@@ -56,6 +54,7 @@ export async function checkInput(
       yield chunk
     }
   }
+  const claims = new UniqueValues()
   const extraCheck: ExtraCheck = (row, { line, isFaulty }, report) => {
     const taken = claims.findTaken(row)
     for (const { field, line } of taken) report([field], `${field} is already used on line ${line}`)
@@ -86,4 +85,39 @@ export async function checkInput(
       .length,
     respelled,
   }
+}
+
+/** A field that no two rows may share. */
+type UniqueField = 'email' | 'id'
+
+/** A field whose value an earlier row has, and the line of that row. */
+interface TakenField {
+  field: UniqueField
+  line: number
+}
+
+/** The emails and ids of the rows so far. Email addresses are compared without case. */
+class UniqueValues {
+  readonly #lines = { email: new Map<string, number>(), id: new Map<string, number>() }
+
+  findTaken(row: ImportedUser): TakenField[] {
+    return fieldsOf(row).flatMap(([field, text]) => {
+      const line = this.#lines[field].get(text)
+      return line === undefined ? [] : [{ field, line }]
+    })
+  }
+
+  /** Adds the email and the id of a row. A value that is taken keeps its line. */
+  claim(row: ImportedUser, line: number): void {
+    for (const [field, text] of fieldsOf(row)) {
+      if (!this.#lines[field].has(text)) this.#lines[field].set(text, line)
+    }
+  }
+}
+
+function fieldsOf({ email, id }: ImportedUser): [UniqueField, string][] {
+  const fields: [UniqueField, string][] = []
+  if (email !== undefined) fields.push(['email', email.toLowerCase()])
+  if (id !== undefined) fields.push(['id', id])
+  return fields
 }

@@ -3,8 +3,15 @@ import { locateJson } from '../../contract/notation/locate-json.ts'
 import { type FilePosition, type Located, placesIn } from '../../contract/notation/located.ts'
 import { checkRow, type FieldPath, type ReportFault } from '../rows/check-row.ts'
 import { expandStrings, readObject } from '../rows/read-object.ts'
-import { type InputRow, placeAfter, type RowFault, type RowRules, sortFaults } from './input-row.ts'
-import { TextLines } from './text.ts'
+import {
+  type InputRow,
+  maxRowLength,
+  placeAfter,
+  type RowFault,
+  type RowRules,
+  rowTooLarge,
+  sortFaults,
+} from './input-row.ts'
 
 /** Maximum levels of a file, because some parsers refuse deeper nesting. */
 const bounds = { depth: 100 }
@@ -85,15 +92,23 @@ export async function* jsonLineRows(
   name: string,
   rules: RowRules,
 ): AsyncGenerator<InputRow[]> {
-  const lines = new TextLines(name)
+  let pending = ''
+  let line = 1
   let index = 0
-  const read = (text: string, isLast: boolean): InputRow[] =>
-    lines
-      .take(text, isLast)
-      .filter(({ text }) => text.trim() !== '')
-      .map(({ line, text }) => jsonLineRow({ index: index++, raw: text.replace(/\r$/, ''), line }, rules))
-  for await (const chunk of chunks) yield read(chunk, false)
-  yield read('', true)
+  const read = (raw: string): InputRow[] => {
+    if (raw.length > maxRowLength) throw rowTooLarge(name, line)
+    const at = line++
+    return raw.trim() === ''
+      ? []
+      : [jsonLineRow({ index: index++, raw: raw.replace(/\r$/, ''), line: at }, rules)]
+  }
+  for await (const chunk of chunks) {
+    const lines = (pending + chunk).split('\n')
+    pending = lines.pop() ?? ''
+    if (pending.length > maxRowLength) throw rowTooLarge(name, line + lines.length)
+    yield lines.flatMap(read)
+  }
+  yield read(pending)
 }
 
 function jsonLineRow(

@@ -3,14 +3,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type CheckedInput, checkInput } from '../../../src/users/input/check-input.ts'
 import type { RowFault } from '../../../src/users/input/input-row.ts'
-import { UniqueValues } from '../../../src/users/input/unique-values.ts'
 import { describeFault, textInput } from './text-input.ts'
 
 async function check(text: string): Promise<{ checked: CheckedInput; faults: string[] }> {
   const faults: string[] = []
   const add = (fault: RowFault) => faults.push(describeFault(fault))
-  const claims = new UniqueValues()
-  const checked = await checkInput(textInput('csv', text), 'users', add, claims)
+  const checked = await checkInput(textInput('csv', text), 'users', add)
   return { checked, faults }
 }
 
