@@ -18,8 +18,12 @@ interface CountedRun {
   clock: Clock
 }
 
-/** A request, or the window of a quota according to the service. Times are in ms. */
-type QuotaLine = { service: string; at: number; window?: SpentQuota & { length: number } }
+/** A request. */
+interface QuotaLine {
+  service: string
+  /** Unix time in ms. */
+  at: number
+}
 
 /**
  * Counts the requests of a run, for later runs.
@@ -32,25 +36,22 @@ export function countAcrossRuns({
   service,
   quota,
   clock,
-}: CountedRun): Pick<ThrottleOptions, 'spent' | 'onRequest' | 'onWindow'> {
+}: CountedRun): Pick<ThrottleOptions, 'spent' | 'onRequest'> {
   const directory = join(directories.state, 'quota')
   const path = join(directory, `${randomUUID()}.jsonl`)
   let isReady = false
-  const append = (window?: QuotaLine['window']) => {
+  const onRequest = () => {
     try {
       if (!isReady) makePrivateDirectory(directory)
       isReady = true
-      const line: QuotaLine = { service, at: clock.now(), window }
+      const line: QuotaLine = { service, at: clock.now() }
       appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 })
     } catch (cause) {
       throw unusableStateDirectory(directory, 'the number of requests in the window of a quota there', cause)
     }
   }
-  return {
-    spent: quota && readSpentQuota(directory, { service, window: quota.window, now: clock.now() }),
-    onRequest: () => append(),
-    onWindow: (window) => append(quota && { ...window, length: quota.window }),
-  }
+  const spent = quota && readSpentQuota(directory, { service, window: quota.window, now: clock.now() })
+  return { spent, onRequest }
 }
 
 /**
@@ -67,10 +68,8 @@ export function readSpentQuota(
 ): SpentQuota | undefined {
   const lines = readLines(directory, now).filter((line) => line.service === service)
   let spent: SpentQuota | undefined
-  for (const { at, window: reported } of lines.sort((one, other) => one.at - other.at)) {
-    if (reported) {
-      if (reported.length === window) spent = { since: reported.since, requests: reported.requests }
-    } else if (spent && at - spent.since < window) spent.requests++
+  for (const { at } of lines.sort((one, other) => one.at - other.at)) {
+    if (spent && at - spent.since < window) spent.requests++
     else spent = { since: at, requests: 1 }
   }
   return spent && now - spent.since < window ? spent : undefined

@@ -53,26 +53,18 @@ export class QuotaCount {
   /**
    * Moves the window to that of the service, if a response contains a window of the same length. The window of
    * the service may begin at the full hour, or with a request of another program.
-   *
-   * @returns the requests of the moved window; undefined if nothing changes
    */
-  align(windows: readonly (ReportedQuota & { window?: number })[], now: number): SpentQuota | undefined {
+  align(windows: readonly (ReportedQuota & { window?: number })[], now: number): void {
     const { requests, window } = this.#quota
     const spent = this.#open(now)
     const reported = windows.find((quota) =>
       quota.window === undefined ? quota.limit === requests : quota.window === window,
     )
-    if (!spent || reported?.reset === undefined || reported.reset > window + tolerance) return undefined
+    if (!spent || reported?.reset === undefined || reported.reset > window + tolerance) return
     const since = now + reported.reset - window
-    if (Math.abs(since - spent.since) <= tolerance) return undefined
     // A late response may be about the previous window.
-    if (since < spent.since && reported.reset <= tolerance) return undefined
-    const { limit, remaining } = reported
-    const isKnown = since > spent.since && limit !== undefined && remaining !== undefined
-    // Requests from before the service's window do not count.
-    const counted = isKnown ? Math.min(spent.requests, Math.max(0, limit - remaining)) : spent.requests
-    this.#spent = { since, requests: counted }
-    return this.#spent
+    const isLate = since < spent.since && reported.reset <= tolerance
+    if (Math.abs(since - spent.since) > tolerance && !isLate) this.#spent = { ...spent, since }
   }
 
   /** The time in ms until a request may be sent. */

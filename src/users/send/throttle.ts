@@ -29,8 +29,6 @@ export interface ThrottleOptions {
   spent?: SpentQuota | undefined
   /** Called before each request that counts against the quota. */
   onRequest?(): void
-  /** Called if the service reports another window of the quota than the counted one. */
-  onWindow?(spent: SpentQuota): void
   /** Called again if a pause becomes longer. */
   onPause?(pause: Pause): void
   onResume?(): void
@@ -105,8 +103,7 @@ export class Throttle {
     if (event.type === 'request' && event.attempt > 1) this.#take()
     if (event.type !== 'response') return
     this.#headers.read(event.limits, this.#now())
-    const spent = this.#count?.align(readWindows(event.limits, this.#now()), this.#now())
-    if (spent) this.#options.onWindow?.(spent)
+    this.#count?.align(readWindows(event.limits, this.#now()), this.#now())
     if (event.status === 429) this.#limited(readWait(event.limits, this.#now()))
     if (event.status === 503 && event.limits['retry-after'] !== undefined) {
       const wait = readWait(event.limits, this.#now())

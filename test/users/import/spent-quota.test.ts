@@ -14,8 +14,8 @@ describe('the quota that earlier runs have used', () => {
   const directory = perTest(makeEmptyDirectory)
 
   /** Writes the requests of a run at these times. */
-  function plant(name: string, times: readonly number[], of = service, more: object[] = []): void {
-    const lines = [...times.map((at) => ({ service: of, at })), ...more]
+  function plant(name: string, times: readonly number[], of = service): void {
+    const lines = times.map((at) => ({ service: of, at }))
     const path = join(directory.path, name)
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
     utimesSync(path, now / 1000, now / 1000)
@@ -35,14 +35,6 @@ describe('the quota that earlier runs have used', () => {
     plant('a.jsonl', [now - 1000])
     symlinkSync(join(directory.path, 'nowhere'), join(directory.path, 'b.jsonl'))
     expect(read()).to.deep.equal({ since: now - 1000, requests: 1 })
-  })
-
-  it('counts from the window that the service has reported', () => {
-    const window = { length: hour, since: now - 110 * 60_000, requests: 1 }
-    const reported = { service, at: now - 66 * 60_000, window }
-    plant('a.jsonl', [now - 70 * 60_000, now - 65 * 60_000, now - 5000], service, [reported])
-    expect(read()).to.deep.equal({ since: now - 5000, requests: 1 })
-    expect(read(2 * hour)).to.deep.equal({ since: now - 70 * 60_000, requests: 3 })
   })
 
   it('is the same however the requests are distributed over runs', () => {

@@ -273,14 +273,6 @@ describe('the throttle of an import', () => {
       expect(throttle.known).to.include({ limit: 10, remaining: 9, reset: hour - 160_000 })
     })
 
-    it('never has more requests than its limit, whatever the service reports', async () => {
-      const { clock, throttle } = stage({ throttle: { quota: { requests: 10, window: hour } } })
-      await throttle.through(answers(undefined))
-      await clock.run(clock.sleep(60_000))
-      answered(throttle, 200, { 'ratelimit-policy': '"hour";q=10;w=3600', ratelimit: '"hour";r=25;t=3600' })
-      expect(throttle.known).to.include({ limit: 10, remaining: 10 })
-    })
-
     it('uses the headers if they leave fewer requests', async () => {
       const { clock, throttle } = stage({ throttle: { quota: { requests: 1000, window: hour } } })
       await throttle.through(answers(undefined))
