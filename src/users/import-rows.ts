@@ -5,7 +5,7 @@ import { countOf } from '../view/format/quantities.ts'
 import { type ImportEvent, type ImportOptions, ImportRun, type ImportSurroundings } from './import-run.ts'
 import { type CheckedInput, checkInput } from './input/check-input.ts'
 import { describeRespelled } from './input/csv-rows.ts'
-import { type Input, openInput } from './input/input.ts'
+import { type Input, readInput } from './input/input.ts'
 import { FaultList } from './input/input-row.ts'
 import { adoptCreated } from './journal/adopt-created.ts'
 import { type Journal, mayHaveChanged } from './journal/journal.ts'
@@ -32,26 +32,23 @@ export async function* importRows(
   const { file, format, results } = options
   // Also fails now rather than after the import if the file cannot be written.
   const unlock = results === undefined ? undefined : lockResults(results)
-  let input: Input | undefined
   try {
-    input = await openInput(file, { ...inputOptions(around), format })
+    const input = await readInput(file, { ...inputOptions(around), format })
     if (results !== undefined) assertApart(results, input)
-    const checked = yield* check(input, options, around)
+    const checked = yield* check(input, options)
     yield* importChecked(input, checked, options, around)
   } finally {
-    input?.close()
     unlock?.()
   }
 }
 
 /** Reading `stdin` opens it, so the surroundings are not copied. */
 function inputOptions(around: ImportSurroundings) {
-  const { signal, directories, untilEnded, resolvePath } = around
+  const { signal, untilEnded, resolvePath } = around
   return {
     signal,
     untilEnded,
     resolvePath,
-    spoolDirectory: importsDirectory(directories),
     get stdin() {
       return around.stdin
     },
@@ -74,21 +71,13 @@ function assertApart(results: string, input: Input): void {
   )
 }
 
-/** @throws Failure `refused` that lists the faults; the reason of the signal */
+/** @throws Failure `refused` that lists the faults */
 async function* check(
   input: Input,
   { kind, skipInvalid, makePassword }: ImportOptions,
-  { signal }: ImportSurroundings,
 ): AsyncGenerator<ImportEvent, CheckedInput> {
   const faults = new FaultList()
-  async function* read() {
-    for await (const chunk of input.read()) {
-      signal.throwIfAborted()
-      yield chunk
-    }
-  }
-  const onFault: Parameters<typeof checkInput>[2] = (fault) => faults.add(input.name, fault)
-  const checked = await checkInput({ ...input, read }, kind, onFault)
+  const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault))
   const { respelled, updatesWithEmail, withoutPassword } = checked
   if (respelled.length > 0) yield { type: 'warning', text: describeRespelled(input.name, respelled) }
   if (updatesWithEmail > 0) {

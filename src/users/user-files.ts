@@ -3,7 +3,7 @@ import { Failure } from '../contract/failure.ts'
 import { isPlan } from '../system/files/saved-plan.ts'
 import { countOf } from '../view/format/quantities.ts'
 import { describeRespelled } from './input/csv-rows.ts'
-import { type Input, type InputOptions, openInput } from './input/input.ts'
+import { type Input, type InputOptions, readInput } from './input/input.ts'
 import { FaultList } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { WantedUser } from './managed-fields.ts'
@@ -25,13 +25,13 @@ export interface UserFilesOptions extends InputOptions {
 /** The files that describe users. */
 export class UserFiles {
   readonly #inputs: readonly Input[]
-  readonly #options: UserFilesOptions
+  readonly #env: UserFilesOptions['env']
   readonly #users: PlacedUser[] = []
   readonly #warnings = new Set<string>()
 
-  private constructor(inputs: readonly Input[], options: UserFilesOptions) {
+  private constructor(inputs: readonly Input[], { env }: UserFilesOptions) {
     this.#inputs = inputs
-    this.#options = options
+    this.#env = env
   }
 
   /**
@@ -43,23 +43,15 @@ export class UserFiles {
       throw new Failure('usage', 'stdin can be read only once, but - was given twice')
     }
     const inputs: Input[] = []
-    try {
-      for (const name of names) inputs.push(await openInput(name, options))
-    } catch (error) {
-      for (const input of inputs) input.close()
-      throw error
-    }
+    for (const name of names) inputs.push(await readInput(name, options))
     return new UserFiles(inputs, options)
   }
 
   /** The file that is a saved plan, if there is one. @throws Failure `usage` if there are other files beside it */
-  async findPlan(): Promise<Input | undefined> {
-    for (const input of this.#inputs) {
-      if (!(await beginsPlan(input))) continue
-      if (this.#inputs.length === 1) return input
-      throw new Failure('usage', `${input.name} is a plan, which cannot be combined with other files`)
-    }
-    return undefined
+  findPlan(): Input | undefined {
+    const plan = this.#inputs.find(({ text }) => isPlan(text, usersPlan))
+    if (plan === undefined || this.#inputs.length === 1) return plan
+    throw new Failure('usage', `${plan.name} is a plan, which cannot be combined with other files`)
   }
 
   /**
@@ -72,12 +64,12 @@ export class UserFiles {
     const faults = new FaultList()
     const emails = new Map<string, string>()
     for (const input of this.#inputs) {
-      for await (const batch of this.#rows(input, findDuplicates(emails, input.name))) {
-        for (const { row, line } of batch)
-          this.#users.push({ user: row as WantedUser, file: input.name, line })
-        const respelled = batch[0]?.csv?.columns.respelled ?? []
+      const rules = { extraCheck: findDuplicates(emails, input.name), env: this.#env }
+      for await (const { row, line, csv, faults: found } of readRows(input, 'managed users', rules)) {
+        this.#users.push({ user: row as WantedUser, file: input.name, line })
+        const respelled = csv?.columns.respelled ?? []
         if (respelled.length > 0) this.#warnings.add(describeRespelled(input.name, respelled))
-        for (const row of batch) for (const fault of row.faults) faults.add(input.name, fault)
+        for (const fault of found) faults.add(input.name, fault)
       }
     }
     if (faults.count > 0) throw faultsFailure(faults)
@@ -93,21 +85,6 @@ export class UserFiles {
   async *users(): AsyncGenerator<readonly PlacedUser[]> {
     yield this.#users
   }
-
-  close(): void {
-    for (const input of this.#inputs) input.close()
-  }
-
-  #rows(input: Input, extraCheck: ExtraCheck) {
-    const { signal, env } = this.#options
-    async function* read(): AsyncGenerator<Uint8Array> {
-      for await (const chunk of input.read()) {
-        signal.throwIfAborted()
-        yield chunk
-      }
-    }
-    return readRows({ ...input, read }, 'managed users', { extraCheck, env })
-  }
 }
 
 /** An email may be in one row of one file. @param places of the emails so far */
@@ -118,11 +95,6 @@ function findDuplicates(places: Map<string, string>, file: string): ExtraCheck {
     if (first === undefined) places.set(email.toLowerCase(), `${file}:${line}`)
     else report(['email'], `${email} is already used at ${first}`)
   }
-}
-
-async function beginsPlan(input: Input): Promise<boolean> {
-  for await (const chunk of input.read()) return isPlan(Buffer.from(chunk).toString(), usersPlan)
-  return false
 }
 
 function faultsFailure(faults: FaultList): Failure {

@@ -52,13 +52,10 @@ function restored({ difference, ...user }: PlannedUser): PlannedUser {
 }
 
 /** @throws Failure as `readPlan` */
-export async function readUsersPlan(
-  { name, read }: Pick<Input, 'name' | 'read'>,
+export function readUsersPlan(
+  { name, text }: Pick<Input, 'name' | 'text'>,
   toolVersion: string,
-): Promise<UsersPlanFile> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of read()) text += decoder.decode(chunk, { stream: true })
+): UsersPlanFile {
   type Saved = UsersPlanHeader & SavedDifferences
   const { users, unmanaged, counts, ...header } = readPlan<Saved>({ name, text }, usersPlan, toolVersion)
   return { header, users: users.map(restored), unmanaged, counts }

@@ -31,15 +31,11 @@ describe('files that describe users', () => {
       resolvePath: (name) => join(directory.path, name),
       ...options,
     })
-    try {
-      const count = await opened.check()
-      const users: PlacedUser[] = []
-      for await (const batch of opened.users()) users.push(...batch)
-      expect(users).to.have.length(count)
-      return users
-    } finally {
-      opened.close()
-    }
+    const count = await opened.check()
+    const users: PlacedUser[] = []
+    for await (const batch of opened.users()) users.push(...batch)
+    expect(users).to.have.length(count)
+    return users
   }
 
   const failureFor = (files: Record<string, string>, options?: Partial<UserFilesOptions>) =>

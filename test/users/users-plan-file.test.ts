@@ -38,7 +38,8 @@ const anyPlan = fc
 
 describe('a saved plan of users', () => {
   const directory = perTest(makeEmptyDirectory)
-  const read = (text: string) => readUsersPlan({ ...textInput('jsonl', text), name: 'users.plan' }, '1.2.3')
+  const read = async (text: string) =>
+    readUsersPlan({ ...textInput('jsonl', text), name: 'users.plan' }, '1.2.3')
 
   it('contains everything that applying it needs', async () => {
     await fc.assert(

@@ -99,34 +99,30 @@ export default class UsersApply extends BaseCommand {
       import('../../users/state/users-state.ts'),
     ])
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
+    const input = files.findPlan()
+    const plan = input && (await this.#readPlan(input, context))
+    const total = plan ? plan.users.length : await files.check()
+    for (const warning of files.warnings) await context.output.warn(warning)
+    const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
+    const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write', flags.results)
+    const state = await UsersState.open(path, opening)
+    let applied: AppliedUsers
     try {
-      const input = await files.findPlan()
-      const plan = input && (await this.#readPlan(input, context))
-      const total = plan ? plan.users.length : await files.check()
-      for (const warning of files.warnings) await context.output.warn(warning)
-      const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
-      const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write', flags.results)
-      const state = await UsersState.open(path, opening)
-      let applied: AppliedUsers
-      try {
-        if (input && plan) await this.#checkState(plan.header, input.name, { context, state })
-        else sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
-        const { markApplied } = await import('../../system/files/saved-plan.ts')
-        const onFirstChange = async () => {
-          if (plan) markApplied(context.directories, plan.header.id)
-        }
-        applied = await this.#apply({ context, state }, flags, {
-          ...{ source: plan ? { plan } : files, total, onFirstChange },
-        })
-      } finally {
-        await state.close()
+      if (input && plan) await this.#checkState(plan.header, input.name, { context, state })
+      else sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
+      const { markApplied } = await import('../../system/files/saved-plan.ts')
+      const onFirstChange = async () => {
+        if (plan) markApplied(context.directories, plan.header.id)
       }
-      const { refresh } = comparisonOf(context, flags)
-      const about = { service: opening.service, state: name, refresh, isPlan: plan !== undefined }
-      await finishApply(context, { ...applied, ...about, generatesPasswords: flags.results !== undefined })
+      applied = await this.#apply({ context, state }, flags, {
+        ...{ source: plan ? { plan } : files, total, onFirstChange },
+      })
     } finally {
-      files.close()
+      await state.close()
     }
+    const { refresh } = comparisonOf(context, flags)
+    const about = { service: opening.service, state: name, refresh, isPlan: plan !== undefined }
+    await finishApply(context, { ...applied, ...about, generatesPasswords: flags.results !== undefined })
   }
 
   async #apply(
@@ -167,7 +163,7 @@ export default class UsersApply extends BaseCommand {
   /** @throws Failure `conflict` if the plan is for another service */
   async #readPlan(input: Input, context: Context): Promise<UsersPlanFile> {
     const { readUsersPlan, assertPlanFits } = await import('../../users/users-plan-file.ts')
-    const plan = await readUsersPlan(input, this.config.version)
+    const plan = readUsersPlan(input, this.config.version)
     const service = planServiceOf(context)
     assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
     return plan

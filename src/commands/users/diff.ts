@@ -76,16 +76,12 @@ export default class UsersDiff extends BaseCommand {
     const names = userFileNames(args.file, flags.file)
     const { UserFiles } = await import('../../users/user-files.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
-    try {
-      const plan = await files.findPlan()
-      const differences = plan
-        ? await this.#readPlan(plan, context)
-        : await this.#compare(files, names[0] ?? '-', flags, context)
-      await context.output.show(userDifferenceView, differences)
-      this.#conclude(differences, flags['exit-code'])
-    } finally {
-      files.close()
-    }
+    const plan = files.findPlan()
+    const differences = plan
+      ? await this.#readPlan(plan, context)
+      : await this.#compare(files, names[0] ?? '-', flags, context)
+    await context.output.show(userDifferenceView, differences)
+    this.#conclude(differences, flags['exit-code'])
   }
 
   async #readPlan(plan: Input, { output }: Context): Promise<PrintedDifferences> {
@@ -93,7 +89,7 @@ export default class UsersDiff extends BaseCommand {
       import('../../users/users-plan-file.ts'),
       import('../../users/apply/users-plan.ts'),
     ])
-    const read = await readUsersPlan(plan, this.config.version)
+    const read = readUsersPlan(plan, this.config.version)
     const { service, created_at: createdAt, tool } = read.header
     output.notice(`This plan for ${nameOfService(service)} was made at ${createdAt} by chatctl ${tool}.`)
     return printedDifferences(read, read.header)

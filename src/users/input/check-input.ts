@@ -26,7 +26,7 @@ export interface CheckedInput {
   rows: readonly (CheckedRow | ValidRow)[]
   /** Those that are sent. */
   valid: readonly ValidRow[]
-  /** Of the bytes, in hex. */
+  /** Of the text, in hex. */
   sha256: string
   /** Rows with an id and an email; the email is not sent. */
   updatesWithEmail: number
@@ -47,13 +47,6 @@ export async function checkInput(
   kind: RowKind,
   onFault: (fault: RowFault) => void,
 ): Promise<CheckedInput> {
-  const hash = process.getBuiltinModule('node:crypto').createHash('sha256')
-  async function* read(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of input.read()) {
-      hash.update(chunk)
-      yield chunk
-    }
-  }
   const claims = new UniqueValues()
   const extraCheck: ExtraCheck = (row, { line, isFaulty }, report) => {
     const taken = claims.findTaken(row)
@@ -64,22 +57,20 @@ export async function checkInput(
   const rows: CheckedRow[] = []
   const valid: ValidRow[] = []
   let respelled: readonly RespelledColumn[] = []
-  for await (const batch of readRows({ ...input, read }, kind, { extraCheck })) {
-    for (const { index, line, column, row, faults, csv } of batch) {
-      if (csv) respelled = csv.columns.respelled
-      for (const fault of faults) onFault(fault)
-      const fault = faults.map(({ message }) => message).join('; ')
-      if (fault === '' && row) {
-        const checked = { index, line, column, row, fault: undefined, key: rowKey(row) }
-        valid.push(checked)
-        rows.push(checked)
-      } else rows.push({ index, line, column, row, fault })
-    }
+  for await (const { index, line, column, row, faults, csv } of readRows(input, kind, { extraCheck })) {
+    if (csv) respelled = csv.columns.respelled
+    for (const fault of faults) onFault(fault)
+    const fault = faults.map(({ message }) => message).join('; ')
+    if (fault === '' && row) {
+      const checked = { index, line, column, row, fault: undefined, key: rowKey(row) }
+      valid.push(checked)
+      rows.push(checked)
+    } else rows.push({ index, line, column, row, fault })
   }
   return {
     rows,
     valid,
-    sha256: hash.digest('hex'),
+    sha256: process.getBuiltinModule('node:crypto').hash('sha256', input.text),
     updatesWithEmail: valid.filter(({ row }) => row.id !== undefined && row.email !== undefined).length,
     withoutPassword: valid.filter(({ row }) => stepsOf(row)[0] === 'create' && row.password === undefined)
       .length,

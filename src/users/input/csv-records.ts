@@ -34,64 +34,34 @@ const macHeader = /^[^\r\n]*\r[^\n]/
  * Splits CSV (RFC 4180) into records. A record with invalid quotes ends with its first line, so that the other
  * rows can still be read. Blank lines and records of blank cells are ignored. As spreadsheets write it in some
  * countries, the separator may be a semicolon or a tab: see `separatorOf`.
+ *
+ * @param name of the input, for errors
+ * @throws Failure `refused` for a record that is too large
  */
-export class CsvRecords {
-  readonly #name: string
-  #text = ''
-  #line = 1
-  /** Empty until the first line that is not blank. */
-  #separator = ''
-  #isMac = false
-
-  /** @param name of the input, for errors */
-  constructor(name: string) {
-    this.#name = name
-  }
-
-  /**
-   * @param isLast whether the text is the end of the input
-   * @throws Failure `refused` for a record that is too large
-   */
-  take(text: string, isLast: boolean): CsvRecord[] {
-    let all = this.#text + text
-    if (this.#separator === '') this.#isMac ||= macHeader.test(all)
-    if (this.#isMac) all = all.replaceAll('\r', '\n')
-    const records: CsvRecord[] = []
-    const add = (record: Omit<CsvRecord, 'separator'>): void => {
-      if (record.fault === undefined && record.cells.every((cell) => cell.trim() === '')) return
-      records.push({ ...record, separator: this.#separator })
+export function* csvRecords(given: string, name: string): Generator<CsvRecord> {
+  const text = macHeader.test(given) ? given.replaceAll('\r', '\n') : given
+  // Empty until the first line that is not blank.
+  let separator = ''
+  let line = 1
+  let quote = text.indexOf('"')
+  for (let at = 0; at < text.length; ) {
+    const newline = text.indexOf('\n', at)
+    const end = newline === -1 ? text.length : newline + 1
+    if (quote !== -1 && quote < at) quote = text.indexOf('"', at)
+    separator ||= separatorOf(text.slice(at, end))
+    const scanned = quote !== -1 && quote < end ? scanQuoted(text, at, separator) : undefined
+    const isScanned = scanned !== undefined && 'cells' in scanned
+    const next = isScanned ? scanned.next : end
+    if (Math.max(next, end) - at > maxRowLength) throw rowTooLarge(name, line)
+    const raw = text.slice(at, isScanned ? scanned.end : lineEnd(text, at, end))
+    if (scanned && !isScanned) {
+      yield { line, raw, cells: [], separator, fault: { ...scanned, offset: scanned.offset - at } }
+    } else {
+      const cells = isScanned ? scanned.cells : raw.split(separator)
+      if (cells.some((cell) => cell.trim() !== '')) yield { line, raw, cells, separator, fault: undefined }
     }
-    let at = 0
-    let quote = all.indexOf('"')
-    while (at < all.length) {
-      const newline = all.indexOf('\n', at)
-      const next = newline === -1 ? all.length : newline + 1
-      if (next - at > maxRowLength) throw rowTooLarge(this.#name, this.#line)
-      if (newline === -1 && !isLast) break
-      if (quote !== -1 && quote < at) quote = all.indexOf('"', at)
-      const isQuoted = quote !== -1 && quote < next
-      this.#separator ||= separatorOf(all.slice(at, next))
-      const scanned = isQuoted ? scanQuoted(all, at, isLast, this.#separator) : undefined
-      const known = scanned === 'more' ? all.length : scanned && 'cells' in scanned ? scanned.next : at
-      if (known - at > maxRowLength) throw rowTooLarge(this.#name, this.#line)
-      if (scanned === 'more') break
-      const line = this.#line
-      if (scanned && 'cells' in scanned) {
-        const raw = all.slice(at, scanned.end)
-        add({ line, raw, cells: scanned.cells, fault: undefined })
-        this.#line += countLines(all, at, scanned.next)
-        at = scanned.next
-        continue
-      }
-      const raw = all.slice(at, lineEnd(all, at, next))
-      if (scanned) {
-        add({ line, raw, cells: [], fault: { ...scanned, offset: scanned.offset - at } })
-      } else add({ line, raw, cells: raw.split(this.#separator), fault: undefined })
-      this.#line++
-      at = next
-    }
-    this.#text = all.slice(at)
-    return records
+    line += isScanned ? countLines(text, at, next) : 1
+    at = next
   }
 }
 
@@ -110,20 +80,13 @@ function lineEnd(text: string, start: number, next: number): number {
   return end
 }
 
-/** @returns `more` if the record may continue in text that has not been read yet */
-function scanQuoted(
-  text: string,
-  start: number,
-  isLast: boolean,
-  separator: string,
-): Scanned | CsvFault | 'more' {
+function scanQuoted(text: string, start: number, separator: string): Scanned | CsvFault {
   const cells: string[] = []
   const limit = start + maxRowLength
   let opened = start
   for (let at = start; ; ) {
     if (text.charAt(at) !== '"') {
       const end = endOfUnquoted(text, at, separator)
-      if (end === text.length && !isLast) return 'more'
       const unquoted = text.slice(at, text.charAt(end) === separator ? end : lineEnd(text, at, end + 1))
       const quote = unquoted.indexOf('"')
       if (quote !== -1)
@@ -133,12 +96,7 @@ function scanQuoted(
     } else {
       opened = at
       const close = closingQuote(text, at)
-      if (close === -1 || close >= limit) {
-        const isOver = isLast || text.length > limit
-        return isOver ? { offset: at, message: notClosed } : 'more'
-      }
-      // The next characters show whether the quote closes the field, and a line break may have two.
-      if (close + 2 >= text.length && !isLast) return 'more'
+      if (close === -1 || close >= limit) return { offset: at, message: notClosed }
       cells.push(text.slice(at + 1, close).replaceAll('""', '"'))
       at = close + 1
       if (text.charAt(at) === '\r' && (at + 1 === text.length || text.charAt(at + 1) === '\n')) at++
@@ -148,7 +106,6 @@ function scanQuoted(
     if (character === '\n') return { end: lineEnd(text, start, at + 1), next: at + 1, cells }
     if (character !== separator) return faultAt(text, opened, at)
     at++
-    if (at === text.length && !isLast) return 'more'
   }
 }
 

@@ -5,7 +5,7 @@ import { booleanWords, parseBoolean } from '../../contract/notation/text-value.t
 import { checkRow, type FieldPath, type ReportFault } from '../rows/check-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from '../rows/imported-user.ts'
 import { checkMetadata, expandString } from '../rows/read-object.ts'
-import { type CsvRecord, CsvRecords } from './csv-records.ts'
+import { type CsvRecord, csvRecords } from './csv-records.ts'
 import {
   type CsvColumns,
   type InputRow,
@@ -19,23 +19,13 @@ import {
 import { plainValue, readStrictJson } from './object-rows.ts'
 
 /** Reads CSV with a header. An empty cell is an absent field. */
-export async function* csvRows(
-  chunks: AsyncIterable<string>,
-  name: string,
-  rules: RowRules,
-): AsyncGenerator<InputRow[]> {
-  const reader = new CsvRecords(name)
-  let columns: CsvColumns | undefined
+export function* csvRows(text: string, name: string, rules: RowRules): Generator<InputRow> {
+  const records = csvRecords(text, name)
+  const { value: header } = records.next()
+  if (!header) return
+  const columns = readCsvHeader(header, name, rules.kind)
   let index = 0
-  const read = (text: string, isLast: boolean): InputRow[] => {
-    const records = reader.take(text, isLast)
-    const header = columns ? undefined : records.shift()
-    if (header) columns = readCsvHeader(header, name, rules.kind)
-    const known = columns
-    return known ? records.map((record) => readRow(index++, record, known, rules)) : []
-  }
-  for await (const chunk of chunks) yield read(chunk, false)
-  yield read('', true)
+  for (const record of records) yield readRow(index++, record, columns, rules)
 }
 
 function readRow(

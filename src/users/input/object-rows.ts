@@ -87,28 +87,13 @@ export function readStrictJson(text: string): { root: Located } | { fault: { at:
 }
 
 /** Reads JSONL: one object per line. */
-export async function* jsonLineRows(
-  chunks: AsyncIterable<string>,
-  name: string,
-  rules: RowRules,
-): AsyncGenerator<InputRow[]> {
-  let pending = ''
-  let line = 1
+export function* jsonLineRows(text: string, name: string, rules: RowRules): Generator<InputRow> {
   let index = 0
-  const read = (raw: string): InputRow[] => {
+  for (const [at, raw] of text.split('\n').entries()) {
+    const line = at + 1
     if (raw.length > maxRowLength) throw rowTooLarge(name, line)
-    const at = line++
-    return raw.trim() === ''
-      ? []
-      : [jsonLineRow({ index: index++, raw: raw.replace(/\r$/, ''), line: at }, rules)]
+    if (raw.trim() !== '') yield jsonLineRow({ index: index++, raw: raw.replace(/\r$/, ''), line }, rules)
   }
-  for await (const chunk of chunks) {
-    const lines = (pending + chunk).split('\n')
-    pending = lines.pop() ?? ''
-    if (pending.length > maxRowLength) throw rowTooLarge(name, line + lines.length)
-    yield lines.flatMap(read)
-  }
-  yield read(pending)
 }
 
 function jsonLineRow(

@@ -144,8 +144,8 @@ async function writeFailed(
 ): Promise<string | undefined> {
   if (ids.size === 0) return writeRowList('failed', { input, journal }, undefined)
   const rows: FailedRow[] = []
-  for await (const batch of readRows(input, kind)) {
-    for (const row of batch) if (ids.has(row.index)) rows.push({ row, id: ids.get(row.index) })
+  for await (const row of readRows(input, kind)) {
+    if (ids.has(row.index)) rows.push({ row, id: ids.get(row.index) })
   }
   return writeRowList('failed', { input, journal }, (path) => writeFailedRows(path, rows, input.format))
 }

@@ -4,7 +4,7 @@ import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { DocumentFile, replaceDocument } from '../../system/files/document-file.ts'
 import type { CheckedInput, CheckedRow, ValidRow } from '../input/check-input.ts'
-import { CsvRecords } from '../input/csv-records.ts'
+import { csvRecords } from '../input/csv-records.ts'
 import { isUnresolved, type Journal, mayHaveChanged } from '../journal/journal.ts'
 import type { RowWork } from '../send/send-row.ts'
 
@@ -105,7 +105,7 @@ function readLines(text: string): Record<string, unknown>[] {
 }
 
 function readCsv(path: string, text: string): Record<string, unknown>[] {
-  const [header, ...records] = new CsvRecords(path).take(text, true)
+  const [header, ...records] = csvRecords(text, path)
   return records.map(({ cells }) =>
     Object.fromEntries((header?.cells ?? []).map((name, at) => [name, cells[at]])),
   )

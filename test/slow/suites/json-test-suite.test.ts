@@ -47,7 +47,7 @@ describe('a text of JSONTestSuite', () => {
     if (isValid && !isRefusedInRow(name)) {
       it(`is kept in the metadata of a row: ${name}`, async () => {
         const text = `[{"email":"a@example.com","metadata":{"x":${input}}}]`
-        const [row] = await rowsOf(textInput('json', text, 7))
+        const [row] = await rowsOf(textInput('json', text))
         expect(row?.faults).to.deep.equal([])
         expect(JSON.stringify(row?.row?.metadata?.['x'])).to.equal(JSON.stringify(JSON.parse(input)))
       })

@@ -33,7 +33,7 @@ describe('the file of failed rows', () => {
   ): Promise<InputRow[]> {
     const failed = rows.map((row) => ({ row, id: idOf(row) }))
     await writeFailedRows(path, failed, format)
-    return rowsOf(textInput(format, readFileSync(path)))
+    return rowsOf(textInput(format, readFileSync(path, 'utf8')))
   }
 
   for (const [name, text] of Object.entries(inputs)) {

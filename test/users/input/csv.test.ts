@@ -8,26 +8,24 @@ const cell = fc.string({ unit: fc.constantFrom(...'ab"",;\n\r é😀\'') })
 /** The first cell of each row makes sure that the row is not a blank line, which is ignored. */
 const table = fc.array(fc.tuple(fc.constant('key'), cell, cell, cell), { minLength: 1, maxLength: 12 })
 const columns = ['metadata.key', 'metadata.a', 'metadata.b', 'email']
-const chunk = fc.integer({ min: 1, max: 40 })
 
-async function cellsOf(text: string, size?: number): Promise<(readonly string[])[]> {
-  return (await rowsOf(textInput('csv', text, size))).map(({ csv }) => csv?.cells ?? [])
+async function cellsOf(text: string): Promise<(readonly string[])[]> {
+  return (await rowsOf(textInput('csv', text))).map(({ csv }) => csv?.cells ?? [])
 }
 
 describe('a CSV file', () => {
-  it('is read correctly with any quoting, line endings, byte order mark, and chunks', async () => {
+  it('is read correctly with any quoting, and line endings', async () => {
     const options = fc.record({
       quoted: fc.boolean(),
-      bom: fc.boolean(),
       delimiter: fc.constantFrom(',', ';', '\t'),
       record_delimiter: fc.constantFrom('\n', '\r\n'),
       eof: fc.boolean(),
     })
     await fc.assert(
-      fc.asyncProperty(table, options, chunk, async (rows, given, size) => {
+      fc.asyncProperty(table, options, async (rows, given) => {
         // Line breaks must be quoted. csv-stringify does that only for its own delimiter.
         const text = stringify([columns, ...rows], { quoted_match: /[\r\n]/, ...given })
-        expect(await cellsOf(text, size)).to.deep.equal(rows)
+        expect(await cellsOf(text)).to.deep.equal(rows)
       }),
     )
   })
@@ -94,16 +92,12 @@ describe('a CSV file', () => {
       [saved[1] ?? '', [3, 6]],
       [saved[2] ?? '', [3, 6]],
     ] as const) {
-      for (const size of [1, 7, text.length]) {
-        const rows = await rowsOf(textInput('csv', text, size))
-        expect(rows.map(({ line, index }) => [line, index])).to.deep.equal(
-          lines.map((line, at) => [line, at]),
-        )
-        expect(rows.map(({ row }) => row)).to.deep.equal([
-          { email: 'a@x', role: 'editor', permissions: ['a:b', 'c:d'] },
-          { email: 'b@x' },
-        ])
-      }
+      const rows = await rowsOf(textInput('csv', text))
+      expect(rows.map(({ line, index }) => [line, index])).to.deep.equal(lines.map((line, at) => [line, at]))
+      expect(rows.map(({ row }) => row)).to.deep.equal([
+        { email: 'a@x', role: 'editor', permissions: ['a:b', 'c:d'] },
+        { email: 'b@x' },
+      ])
     }
     expect(await faultsOf('csv', 'email;name\n"a@x";"b\n";\n')).to.deep.equal([
       '3:3 3 fields, but the header has 2',
@@ -134,7 +128,7 @@ describe('a CSV file', () => {
 
   it('is read the same with spaces around the names of columns, email addresses, IDs, and roles', async () => {
     const [first, second] = await rowsOf(
-      textInput('csv', '\ufeff email , NAME,Metadata.Seats\n  A@x\t, A ,  5\n" b@x ",,\n'),
+      textInput('csv', ' email , NAME,Metadata.Seats\n  A@x\t, A ,  5\n" b@x ",,\n'),
     )
     expect(first?.row).to.deep.equal({ email: 'A@x', name: ' A ', metadata: { Seats: '  5' } })
     expect(second?.row).to.deep.equal({ email: 'b@x' })
@@ -181,13 +175,9 @@ describe('a CSV file', () => {
 
   it('has each unclosed quote reported, however long it is', async () => {
     const text = `email,name\na@x,"open\n${'b@x,fine and long\n'.repeat(90_000)}c@x,"\n`
-    for (const size of [64 * 1024, text.length]) {
-      const rows = await rowsOf(textInput('csv', text, size))
-      expect(rows.length).to.equal(90_002)
-      expect(rows.filter(({ faults }) => faults.length > 0).map(({ line }) => line)).to.deep.equal([
-        2, 90_003,
-      ])
-    }
+    const rows = await rowsOf(textInput('csv', text))
+    expect(rows.length).to.equal(90_002)
+    expect(rows.filter(({ faults }) => faults.length > 0).map(({ line }) => line)).to.deep.equal([2, 90_003])
   })
 
   it('has a message for each kind of fault', async () => {

@@ -1,23 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import type { InputFormat } from '../../../src/users/input/input.ts'
-import { type Input, openInput } from '../../../src/users/input/input.ts'
-import { decodeChunks } from '../../../src/users/input/text.ts'
-import { failureOf, textInput } from './text-input.ts'
+import { type Input, readInput } from '../../../src/users/input/input.ts'
+import { failureOf } from './text-input.ts'
 
 describe('opening a file of rows', () => {
   let directory: string
-  const opened: Input[] = []
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'chatctl-input-'))
   })
   afterEach(() => {
-    for (const input of opened.splice(0)) input.close()
     rmSync(directory, { recursive: true, force: true })
   })
 
@@ -25,15 +22,13 @@ describe('opening a file of rows', () => {
     path: string,
     options: { format?: InputFormat; signal?: AbortSignal; stdin?: AsyncIterable<Uint8Array> } = {},
   ): Promise<Input> {
-    const input = await openInput(path, {
+    return readInput(path, {
       signal: new AbortController().signal,
       stdin: new PassThrough(),
       untilEnded: () => () => {},
       resolvePath: String,
       ...options,
     })
-    opened.push(input)
-    return input
   }
 
   function file(name: string, text: string | Uint8Array): string {
@@ -42,15 +37,14 @@ describe('opening a file of rows', () => {
     return path
   }
 
-  it('reads the whole file, as often as required', async () => {
+  it('reads the whole file', async () => {
     const text = 'email\n'.repeat(100_000)
     const path = file('users.csv', text)
     const link = join(directory, 'link.csv')
     symlinkSync(path, link)
     const input = await open(link)
     expect([input.name, input.path]).to.deep.equal([link, await realpath(path)])
-    expect(await textOf(input)).to.equal(text)
-    expect(await textOf(input)).to.equal(text)
+    expect(input.text).to.equal(text)
   })
 
   const formats: [string, string, InputFormat | undefined, InputFormat][] = [
@@ -76,11 +70,10 @@ describe('opening a file of rows', () => {
     })
   }
 
-  it('reads stdin once, and its content as often as required', async () => {
+  it('reads stdin', async () => {
     const input = await open('-', { stdin: new PassThrough().end('[{"email":"a@x"}]') })
     expect([input.name, input.path, input.format]).to.deep.equal(['stdin', undefined, 'json'])
-    expect(await textOf(input)).to.equal('[{"email":"a@x"}]')
-    expect(await textOf(input)).to.equal('[{"email":"a@x"}]')
+    expect(input.text).to.equal('[{"email":"a@x"}]')
   })
 
   it('reads a named pipe like stdin', async function () {
@@ -91,8 +84,7 @@ describe('opening a file of rows', () => {
     setTimeout(() => writeFileSync(path, 'email\na@x\n'), 50)
     const input = await opening
     expect([input.name, input.path, input.format]).to.deep.equal([path, undefined, 'csv'])
-    expect(await textOf(input)).to.equal('email\na@x\n')
-    expect(await textOf(input)).to.equal('email\na@x\n')
+    expect(input.text).to.equal('email\na@x\n')
   })
 
   it('stops waiting for a pipe without data when it is aborted', async function () {
@@ -113,23 +105,7 @@ describe('opening a file of rows', () => {
     writeFileSync(path, '')
   })
 
-  it('detects that the file changes while it is read, and between two readings', async () => {
-    const path = file('users.csv', 'email\n'.repeat(200_000))
-    const input = await open(path)
-    const failure = await failureOf(async () => {
-      for await (const _ of input.read()) appendFileSync(path, 'x')
-    })
-    expect([failure.kind, failure.message]).to.deep.equal([
-      'conflict',
-      `${path} was changed while chatctl was reading it`,
-    ])
-    const again = await open(path)
-    await textOf(again)
-    appendFileSync(path, 'x')
-    expect((await failureOf(() => textOf(again))).kind).to.equal('conflict')
-  })
-
-  it('refuses a directory, a missing file, an empty name, and more than 64 MiB from a pipe', async () => {
+  it('refuses a directory, a missing file, an empty name, and more than 64 MiB', async () => {
     mkdirSync(join(directory, 'a.csv'))
     const failures = [
       [join(directory, 'a.csv'), `${join(directory, 'a.csv')} is a directory, not a file`],
@@ -150,29 +126,16 @@ describe('opening a file of rows', () => {
     expect([failure.kind, failure.message]).to.deep.equal(['refused', 'stdin is larger than 64 MiB'])
   })
 
-  it('refuses what is not text', async () => {
-    const texts: [number[], string][] = [
-      [[0x61, 10, 0xc3, 0xa9, 10, 0x62, 0xe9, 0x62, 10], 'rows is not UTF-8 text'],
-      [[0x61, 10, 0xf0, 0x9f, 0x98], 'rows is not UTF-8 text'],
-      [[0xff, 0xfe, 0x61, 0], 'rows is UTF-16 text, not UTF-8'],
-      [[0x61, 10, 10, 0x62, 0], 'rows is not text: it contains a NUL character'],
-    ]
-    for (const [bytes, message] of texts) {
-      const failure = await failureOf(() => textOf(textInput('csv', Buffer.from(bytes))))
-      expect([failure.kind, failure.message]).to.deep.equal(['refused', message])
+  it('refuses what is not text, and removes a byte order mark', async () => {
+    for (const [bytes, words] of [
+      [[0x61, 10, 0x62, 0xe9, 0x62, 10], 'is not UTF-8 text'],
+      [[0xff, 0xfe, 0x61, 0], 'is UTF-16 text, not UTF-8'],
+      [[0x61, 10, 0], 'is not text: it has a NUL character at position 2'],
+    ] as const) {
+      const path = file('a.csv', Buffer.from(bytes))
+      const failure = await failureOf(() => open(path))
+      expect([failure.kind, failure.message]).to.deep.equal(['refused', `${path} ${words}`])
     }
-  })
-
-  it('joins characters that are split over chunks, and removes a byte order mark', async () => {
-    const text = 'aé\u4e16😀\ufeff\n'
-    for (const chunk of [1, 2, 3, 4, 5, 100]) {
-      expect(await textOf(textInput('csv', `\ufeff${text}`, chunk))).to.equal(text)
-    }
+    expect((await open(file('a.csv', '\ufeffaé\n'))).text).to.equal('aé\n')
   })
 })
-
-async function textOf(input: Input): Promise<string> {
-  let text = ''
-  for await (const piece of decodeChunks(input)) text += piece
-  return text
-}

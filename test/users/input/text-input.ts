@@ -4,24 +4,15 @@ import type { InputRow, RowFault } from '../../../src/users/input/input-row.ts'
 import { readRows } from '../../../src/users/input/read-rows.ts'
 import type { RowKind } from '../../../src/users/rows/imported-user.ts'
 
-/** An input with this text, read in chunks of `chunk` bytes. */
-export function textInput(format: InputFormat, text: string | Uint8Array, chunk = 64 * 1024): Input {
-  const bytes = Buffer.from(text as string)
-  return {
-    name: 'rows',
-    path: undefined,
-    format,
-    async *read() {
-      for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk)
-    },
-    close() {},
-  }
+/** An input with this text. */
+export function textInput(format: InputFormat, text: string): Input {
+  return { name: 'rows', path: undefined, format, text }
 }
 
 /** All rows of an input. */
 export async function rowsOf(input: Input, kind: RowKind = 'users'): Promise<InputRow[]> {
   const rows: InputRow[] = []
-  for await (const batch of readRows(input, kind)) for (const row of batch) rows.push(row)
+  for await (const row of readRows(input, kind)) rows.push(row)
   return rows
 }
 
