@@ -81,9 +81,9 @@ export class UserFiles {
     return this.#warnings
   }
 
-  /** All users, in batches of any size. The files must be checked. */
-  async *users(): AsyncGenerator<readonly PlacedUser[]> {
-    yield this.#users
+  /** All users. The files must be checked. */
+  get users(): readonly PlacedUser[] {
+    return this.#users
   }
 }
 

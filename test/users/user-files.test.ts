@@ -32,10 +32,8 @@ describe('files that describe users', () => {
       ...options,
     })
     const count = await opened.check()
-    const users: PlacedUser[] = []
-    for await (const batch of opened.users()) users.push(...batch)
-    expect(users).to.have.length(count)
-    return users
+    expect(opened.users).to.have.length(count)
+    return [...opened.users]
   }
 
   const failureFor = (files: Record<string, string>, options?: Partial<UserFilesOptions>) =>

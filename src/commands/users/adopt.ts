@@ -1,7 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { throttledClient } from '../../cli/context/throttled-client.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { withStdin } from '../../cli/input/read-input.ts'
@@ -9,6 +8,7 @@ import { type ShownResult, showEach } from '../../cli/output/show-each.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { AdoptionResult, KnownUser } from '../../users/change-state.ts'
 import { adoptedUsersView } from '../../view/users.ts'
+import { throttledClient } from './bulk-display.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
 
@@ -46,16 +46,16 @@ export default class UsersAdopt extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersAdopt)
     const users = args.user.map((word) => (word === '-' ? word : readPair(word)))
-    const [sending, { defaultStateName, UsersState }, { adoptUsers }] = await Promise.all([
-      loadSending(),
+    const [{ checkId }, { defaultStateName, UsersState }, { adoptUsers }] = await Promise.all([
+      import('../../users/send/get-users.ts'),
       import('../../users/state/users-state.ts'),
       import('../../users/change-state.ts'),
     ])
-    for (const user of users) if (user !== '-') sending.checkId(user)
+    for (const user of users) if (user !== '-') checkId(user)
     const name = flags.state ?? defaultStateName
     const state = await UsersState.open(...stateOf(context, name, context.dryRun ? 'read' : 'write'))
     const total = users.includes('-') ? undefined : users.length
-    const { throttle, progress, connect } = throttledClient(context, sending, total)
+    const { throttle, progress, connect } = await throttledClient(context, total)
     try {
       const results = adoptUsers(withStdin(users, 'users', context, readPair), state, {
         client: await connect(),
@@ -76,18 +76,10 @@ export default class UsersAdopt extends BaseCommand {
   }
 }
 
-async function loadSending() {
-  const [throttle, users] = await Promise.all([
-    import('../../users/send/throttle.ts'),
-    import('../../users/send/get-users.ts'),
-  ])
-  return { ...throttle, ...users }
-}
-
 /** @param place of the word, for errors */
 function readPair(word: string, place?: string): KnownUser {
   const [, email, id] = /^([^\s@]+@[^\s@=]+)=(.+)$/.exec(word) ?? []
-  if (email !== undefined && id !== undefined) return { email, id, ...(place !== undefined && { place }) }
+  if (email !== undefined && id !== undefined) return { email, id, place }
   const where = place === undefined ? '' : `${place}: `
   throw new Failure(place === undefined ? 'usage' : 'refused', `${where}"${word}" is not EMAIL=ID`, {
     hint: `For example: ${example}`,

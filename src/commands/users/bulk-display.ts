@@ -1,6 +1,6 @@
-import { connectWorkers } from '../../cli/context/connect-workers.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { BulkProgress } from '../../cli/output/progress.ts'
+import type { ClientEvent } from '../../client/deliver.ts'
 import type { ProgressEvent, RunSurroundings } from '../../users/send/bulk-run.ts'
 
 /** @param service as records name it */
@@ -13,6 +13,30 @@ export function surroundingsOf(context: Context, service: string): RunSurroundin
     signal,
     connect: (other) => connectWorkers(context, other),
   }
+}
+
+/**
+ * A client for many requests for users, which share a throttle and a progress line.
+ *
+ * @param total number of users; undefined if it is not known
+ */
+export async function throttledClient(context: Context, total: number | undefined) {
+  const { estimateDuration, Throttle } = await import('../../users/send/throttle.ts')
+  const progress = new BulkProgress(context.output, {
+    noun: 'user',
+    total,
+    estimate: (requests, perSecond) => estimateDuration({ requests, perSecond, quota: throttle.known }),
+  })
+  const throttle = new Throttle({
+    clock: context.host.clock,
+    maxWait: context.options.max_wait.value,
+    signal: context.signal,
+    onPause: (pause) => progress.pause(pause),
+    onResume: () => progress.go(),
+  })
+  /** @throws Failure `unauthorized` without a credential */
+  const connect = () => connectWorkers(context, { maxWait: 0, observe: (event) => throttle.observe(event) })
+  return { throttle, progress, connect }
 }
 
 /** Shows the progress of many requests. */
@@ -62,5 +86,32 @@ export class BulkDisplay {
         'Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.',
       )
     signal.addEventListener('abort', sayWhy, { once: true })
+  }
+}
+
+/** A client for many concurrent requests. Retries are shown once, because the workers retry together. */
+function connectWorkers(
+  context: Context,
+  options: NonNullable<Parameters<Context['connect']>[0]>,
+): ReturnType<Context['connect']> {
+  const isNews = onlyFirstRetry()
+  return context.connect({
+    ...options,
+    observe: (event) => {
+      options.observe?.(event)
+      if (isNews(event)) context.transport.observe?.(event)
+    },
+  })
+}
+
+/** Selects the events to show: when one worker retries, the others usually retry for the same reason. */
+function onlyFirstRetry(): (event: ClientEvent) => boolean {
+  let isKnown = false
+  return (event) => {
+    if (event.type === 'response' && event.status < 500) isKnown = false
+    if (event.type !== 'retry') return true
+    const isNew = !isKnown
+    isKnown = true
+    return isNew
   }
 }

@@ -1,7 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { throttledClient } from '../../cli/context/throttled-client.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { withStdin } from '../../cli/input/read-input.ts'
 import { showEach } from '../../cli/output/show-each.ts'
@@ -9,6 +8,7 @@ import { showDocumentedOrAll } from '../../cli/output/show-response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { RequestedId } from '../../users/send/get-users.ts'
 import { userView } from '../../view/users.ts'
+import { throttledClient } from './bulk-display.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
 
@@ -76,7 +76,7 @@ async function openLookup(name: string, context: Context) {
 /** @param word an ID, or with a lookup an email */
 function requestOf(word: string, place: string | undefined, lookup: Lookup | undefined): RequestedId {
   try {
-    return { id: lookup ? lookup.idOf(word, false) : word, ...(place !== undefined && { place }) }
+    return { id: lookup ? lookup.idOf(word, false) : word, place }
   } catch (failure) {
     if (!(failure instanceof Failure && lookup?.state.exists)) throw failure
     return { id: word, failure }
@@ -94,14 +94,11 @@ async function showUsers(
     request,
   }: { context: Context; concurrency: number | undefined; request: MakeRequest },
 ): Promise<void> {
-  const [{ estimateDuration, Throttle }, { checkId, getUsers }] = await Promise.all([
-    import('../../users/send/throttle.ts'),
-    import('../../users/send/get-users.ts'),
-  ])
+  const { checkId, getUsers } = await import('../../users/send/get-users.ts')
   const given = words.map((word) => (word === '-' ? word : request(word)))
   for (const each of given) if (each !== '-' && !each.failure) checkId(each)
   const total = words.includes('-') ? undefined : words.length
-  const { throttle, progress, connect } = throttledClient(context, { Throttle, estimateDuration }, total)
+  const { throttle, progress, connect } = await throttledClient(context, total)
   try {
     const requests = withStdin(given, 'user ids', context, request)
     const users = getUsers(requests, { client: await connect(), throttle, concurrency })

@@ -78,8 +78,7 @@ export async function planUsers<E>(
     for (const user of users) building.add(user)
     return { ...building.finish(unmanaged), counts }
   }
-  const files: PlacedUser[] = []
-  for await (const batch of source.users()) files.push(...batch)
+  const files = source.users
   const isChosen = chooseUsers(files, options)
   const read = readerOf(options, run)
   const compared = mapInOrder(files, concurrency, async ({ user, file, line }): Promise<PlannedUser> => {
