@@ -22,9 +22,8 @@ interface Chunk {
 }
 
 /**
- * The parts of an OpenAI stream. Text of one kind that arrives together is one part. The reply is complete after a
- * `finish_reason` or `[DONE]`: later errors are ignored, and the end is not waited for. If the caller
- * stops early, the body is destroyed.
+ * The parts of an OpenAI stream. The reply is complete after a `finish_reason` or `[DONE]`: later errors are
+ * ignored, and the end is not waited for. If the caller stops early, the body is destroyed.
  * @param secrets see `ModelServer`
  * @throws ApiError `upstream_error` if the stream is truncated or contains an error; errors of the body
  */
@@ -41,12 +40,10 @@ export async function* readReply(
   try {
     for await (const bytes of body.iterator({ destroyOnReturn: false })) {
       yield* reply.take(reader.read(bytes))
-      reply.throwFailure()
       if (reply.isDone) break
       if (reply.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), endTimeout)
     }
     if (!reply.isDone) yield* reply.take(reader.end())
-    reply.throwFailure()
   } catch (error) {
     if (reply.reason === undefined) throw error
   } finally {
@@ -77,57 +74,36 @@ class StreamedReply {
   isDone = false
   readonly #secrets: readonly string[]
   #length = 0
-  #failure: unknown
 
   constructor(asked: string, secrets: readonly string[]) {
     this.model = asked
     this.#secrets = secrets
   }
 
-  /** Returns the parts in events, up to one that is an error, which `throwFailure` throws. */
-  take(events: readonly EventSourceMessage[]): TextPart[] {
-    const parts: TextPart[] = []
-    try {
-      for (const event of events) {
-        if (event.data === '[DONE]') {
-          this.reason ??= 'stop'
-          this.isDone = true
-          break
-        }
-        this.#takeChunk(parseChunk(event, this.#secrets), parts)
+  /** The parts in events. @throws ApiError `upstream_error` for an event that is an error or cannot be read */
+  *take(events: readonly EventSourceMessage[]): Generator<TextPart> {
+    for (const event of events) {
+      if (event.data === '[DONE]') {
+        this.reason ??= 'stop'
+        this.isDone = true
+        return
       }
-    } catch (error) {
-      this.#failure = error
+      const { model, usage, choices } = parseChunk(event, this.#secrets)
+      if (typeof model === 'string') this.model = model
+      this.usage = parseUsage(usage) ?? this.usage
+      // The request is for one choice; others are ignored.
+      const choice = Array.isArray(choices) ? choices.find((given) => (given?.index ?? 0) === 0) : undefined
+      yield* this.#partOf('reasoning', reasoningIn(choice?.delta))
+      yield* this.#partOf('delta', choice?.delta?.content)
+      if (typeof choice?.finish_reason === 'string') this.reason = choice.finish_reason
     }
-    for (const { text } of parts) this.#length += text.length
-    if (this.#length > maxText) {
-      // These parts are lost, so that a finish reason in them does not make the reply complete.
-      this.reason = undefined
-      throw invalidResponse('sent more than 4 Mi characters in one reply')
-    }
-    return parts
   }
 
-  /** @throws ApiError `upstream_error` for an event that is an error or cannot be read */
-  throwFailure(): void {
-    if (this.#failure !== undefined) throw this.#failure
-  }
-
-  #takeChunk({ model, usage, choices }: Chunk, parts: TextPart[]): void {
-    if (typeof model === 'string') this.model = model
-    this.usage = parseUsage(usage) ?? this.usage
-    // The request is for one choice; others are ignored.
-    const choice = Array.isArray(choices) ? choices.find((given) => (given?.index ?? 0) === 0) : undefined
-    if (typeof choice?.finish_reason === 'string') this.reason = choice.finish_reason
-    this.#addPart(parts, 'reasoning', reasoningIn(choice?.delta))
-    this.#addPart(parts, 'delta', choice?.delta?.content)
-  }
-
-  #addPart(parts: TextPart[], kind: TextPart['kind'], text: unknown): void {
+  *#partOf(kind: TextPart['kind'], text: unknown): Generator<TextPart> {
     if (typeof text !== 'string' || text === '') return
-    const last = parts.at(-1)
-    if (last?.kind === kind) last.text += text
-    else parts.push({ kind, text, model: this.model })
+    this.#length += text.length
+    if (this.#length > maxText) throw invalidResponse('sent more than 4 Mi characters in one reply')
+    yield { kind, text, model: this.model }
   }
 }
 

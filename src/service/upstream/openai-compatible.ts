@@ -2,9 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { Failure } from '../../contract/failure.ts'
-import type { Model } from '../../contract/resources/completion.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
-import { unlessAborted } from '../../system/unless-aborted.ts'
 import { ApiError } from '../api-error.ts'
 import { readReply } from './completion-stream.ts'
 import {
@@ -18,6 +16,9 @@ import { parseCompletion, parseModels } from './parse-response.ts'
 import type { ModelRequest, ReplyPart, Upstream } from './upstream.ts'
 import { invalidResponse, invalidText, upstreamError } from './upstream-error.ts'
 
+/** How long, in ms, the first model of a list is reused: each request without a model needs it. */
+const maxAge = 10_000
+
 /**
  * A model server with the chat completions API of OpenAI.
  * @throws Failure `config` or `refused` for a URL or a key that cannot be used
@@ -28,7 +29,7 @@ export async function createOpenAiCompatible(
   clock: Clock = systemClock,
 ): Promise<Upstream> {
   const server = await connectModelServer(options, timeouts, clock)
-  const closing = new AbortController()
+  let first: { id: string; until: number } | undefined
 
   async function listModels(signal: AbortSignal) {
     const response = await server.get('/models', signal)
@@ -37,17 +38,21 @@ export async function createOpenAiCompatible(
 
   return {
     listModels,
-    defaultModel: rememberFirstModel(() => listModels(closing.signal), clock),
+    async defaultModel(signal) {
+      if (first && clock.monotonic() < first.until) return first.id
+      const [model] = await listModels(signal)
+      if (!model?.id)
+        throw new ApiError('model_not_found', 'The model server lists no models; choose one in the request')
+      first = { id: model.id, until: clock.monotonic() + maxAge }
+      return model.id
+    },
     async complete(modelRequest, signal) {
       const response = await server.post('/chat/completions', bodyOf(modelRequest, false), signal)
       return parseCompletion(await readJson(response, signal), modelRequest.model, server)
     },
     stream: (modelRequest, signal) => stream(server, modelRequest, signal),
     reload: () => server.reload(),
-    close() {
-      closing.abort()
-      return server.close()
-    },
+    close: () => server.close(),
   }
 }
 
@@ -122,41 +127,6 @@ function readAll(body: Readable): Promise<Buffer> {
       if (!body.readableEnded) reject(invalidResponse('interrupted the response'))
     })
   })
-}
-
-/** How long, in ms, the first model of a list is reused. */
-const maxAge = 10_000
-
-/**
- * The first model of a server's list. Each request without a model needs it, so it is cached for some
- * seconds, and concurrent calls share one request, which continues if one of them is aborted. A failure
- * is not cached.
- * @throws ApiError `model_not_found` if the list is empty; errors of `list`; the signal's reason
- */
-export function rememberFirstModel(
-  list: () => Promise<Model[]>,
-  clock: Clock,
-): (signal: AbortSignal) => Promise<string> {
-  let cached: { id: string; until: number } | undefined
-  let asking: Promise<string> | undefined
-
-  async function ask(): Promise<string> {
-    try {
-      const [first] = await list()
-      if (!first?.id)
-        throw new ApiError('model_not_found', 'The model server lists no models; choose one in the request')
-      cached = { id: first.id, until: clock.monotonic() + maxAge }
-      return first.id
-    } finally {
-      asking = undefined
-    }
-  }
-
-  return async (signal) => {
-    if (cached && clock.monotonic() < cached.until) return cached.id
-    asking ??= ask()
-    return unlessAborted(asking, signal)
-  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
-import { rememberFirstModel } from '../../../src/service/upstream/openai-compatible.ts'
-import { systemClock } from '../../../src/system/clock.ts'
+import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import { startFaultServer } from '../../support/fault-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { withService } from '../temporary-service.ts'
 import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../upstream/scripted-upstream.ts'
@@ -116,37 +116,20 @@ describe('a request to a model server', () => {
 })
 
 describe('the default model of a model server', () => {
-  const model = (id: string) => [{ id, created: 0, object: 'model', owned_by: '' }]
-
-  it('is requested once for concurrent callers, and again after ten seconds', async () => {
-    let asked = 0
+  it('is requested again after ten seconds or a failure, and missing if the list is empty', async () => {
+    const lists = [{}, { data: [] }, { data: [{ id: 'm1' }] }, { data: [{ id: 'm2' }] }]
+    const { url, close } = await startFaultServer((_, response) => sendJson(response, lists.shift()))
     const clock = new SteppedClock()
-    const first = rememberFirstModel(async () => model(`m${++asked}`), clock)
-    expect(await Promise.all([first(never), first(never), first(never)])).to.deep.equal(['m1', 'm1', 'm1'])
+    const upstream = await createOpenAiCompatible({ url }, undefined, clock)
+    const first = () => upstream.defaultModel(never).catch((error) => error.code)
+    expect(await first()).to.equal('upstream_error')
+    expect(await first()).to.equal('model_not_found')
+    expect(await first()).to.equal('m1')
     clock.pass(9_999)
-    expect(await first(never)).to.equal('m1')
+    expect(await first()).to.equal('m1')
     clock.pass(1)
-    expect(await first(never)).to.equal('m2')
-  })
-
-  it('is still found for the others if one caller leaves', async () => {
-    const { promise, resolve } = Promise.withResolvers<ReturnType<typeof model>>()
-    const first = rememberFirstModel(() => promise, systemClock)
-    const client = new AbortController()
-    const gone = first(client.signal).catch((error) => error)
-    const there = first(never)
-    client.abort(new Error('gone'))
-    expect((await gone).message).to.equal('gone')
-    resolve(model('m1'))
-    expect(await there).to.equal('m1')
-  })
-
-  it('is requested again after a failure, and missing if the list is empty', async () => {
-    const answers = [Promise.reject(new Error('no')), Promise.resolve([]), Promise.resolve(model('m1'))]
-    for (const answer of answers) answer.catch(() => {})
-    const first = rememberFirstModel(() => answers.shift() ?? Promise.resolve([]), systemClock)
-    expect((await first(never).catch((error) => error)).message).to.equal('no')
-    expect((await first(never).catch((error) => error)).code).to.equal('model_not_found')
-    expect(await first(never)).to.equal('m1')
+    expect(await first()).to.equal('m2')
+    await upstream.close()
+    await close()
   })
 })
