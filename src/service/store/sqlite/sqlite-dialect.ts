@@ -23,15 +23,9 @@ export interface SqliteConnections {
  * @param onCommit called after each COMMIT, before its writes succeed
  */
 export function createSqliteDialect({ reader, writer }: SqliteConnections, onCommit: () => void): Dialect {
-  const snapshot = new Snapshot(reader)
-  const read = createStatements(reader)
-  const reading: SqliteStatements = (sql, parameters) => {
-    snapshot.share()
-    return read(sql, parameters)
-  }
+  const reading = createStatements(reader)
   const writing = createStatements(writer)
   const commits = new GroupCommit(writer, () => {
-    snapshot.end()
     writer.exec('commit')
     onCommit()
   })
@@ -133,42 +127,6 @@ class SqliteConnection implements DatabaseConnection {
     if (!this.#isInTransaction) return
     this.#isInTransaction = false
     await this.#commits.rollback()
-  }
-}
-
-/**
- * A read transaction for all reads until the microtasks end, because the locks of each would cost almost
- * as much as the read. No request arrives in between, so a reader cannot miss what was committed before it.
- */
-class Snapshot {
-  readonly #database: DatabaseSync
-  readonly #begin: StatementSync
-  readonly #commit: StatementSync
-  #isOpen = false
-
-  constructor(database: DatabaseSync) {
-    this.#database = database
-    this.#begin = database.prepare('begin')
-    this.#commit = database.prepare('commit')
-  }
-
-  /** Begins the transaction if there is none. */
-  share(): void {
-    if (this.#isOpen) return
-    this.#begin.run()
-    this.#isOpen = true
-    process.nextTick(() => this.end())
-  }
-
-  /**
-   * The next read sees what is committed by then. Call it before each commit, because SQLite cannot write over its
-   * log during a snapshot.
-   */
-  end(): void {
-    if (!this.#isOpen) return
-    this.#isOpen = false
-    // SQLite ends it itself after some errors, and when the database is closed.
-    if (this.#database.isOpen && this.#database.isTransaction) this.#commit.run()
   }
 }
 
