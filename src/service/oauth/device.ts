@@ -8,7 +8,6 @@ import {
   formToken,
   type OAuthServer,
   readForm,
-  readUncheckedForm,
   sendPage,
 } from './browser/browser-request.ts'
 import { beginSignIn } from './browser/sign-in.ts'
@@ -43,7 +42,7 @@ export async function showDevice(server: OAuthServer, visit: BrowserRequest): Pr
 /** Carries out a form of this page: a code, or a decision about the program that shows it. */
 export async function submitDevice(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const person = await findSignedInPerson(server, visit)
-  if (!person) return resumeAfterSignIn(server, visit)
+  if (!person) return beginSignIn(server, visit, paths.device)
   const form = await readForm(server, visit, person.session.uid)
   const typed = form.get('user_code') ?? ''
   const found = await findRequest(server, visit, person, typed)
@@ -60,15 +59,6 @@ export async function submitDevice(server: OAuthServer, visit: BrowserRequest): 
       : await denyDeviceRequest(server.db, found, by)
   if (!isFirst) return showEntry(server, visit, person, '', unknownCode)
   sendPage(visit.response, decidedPage(decision))
-}
-
-/**
- * The session of the browser has ended. After signing in again, the person finds the code in the form, as if it
- * had been in the address, and decides again.
- */
-async function resumeAfterSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const form = await readUncheckedForm(visit)
-  return beginSignIn(server, visit, addressOf(readUserCode(form.get('user_code') ?? '')))
 }
 
 /** Counts a wrong code as a failed attempt, in every form, so that codes cannot be guessed. */

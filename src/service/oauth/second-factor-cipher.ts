@@ -1,7 +1,7 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncDirectory } from '../../system/files/replace-file.ts'
+import { replaceFile } from '../../system/files/replace-file.ts'
 import { ApiError } from '../api-error.ts'
 
 /** In the data directory and not in the database, so that a backup or a dump does not contain it. */
@@ -13,7 +13,7 @@ const tagLength = 16
 /** Encrypts the secrets of second factors, so that the database alone does not reveal codes. */
 export class SecondFactorCipher {
   readonly #file: string
-  #known: { key: Buffer; id: string } | undefined
+  #key: Buffer | undefined
 
   /** @param directory the data directory, where the key is created when it is first needed */
   constructor(directory: string) {
@@ -22,12 +22,11 @@ export class SecondFactorCipher {
 
   /** @param userId bound to the secret, so that it cannot be used in the row of another user */
   encrypt(secret: string, userId: string): string {
-    this.#known ??= readKey(this.#file, true)
-    const { key, id } = this.#known
+    this.#key ??= readKey(this.#file, true)
     const nonce = randomBytes(nonceLength)
-    const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(userId))
+    const cipher = createCipheriv(algorithm, this.#key, nonce).setAAD(Buffer.from(userId))
     const encrypted = Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
-    return `${id}.${encrypted.toString('base64url')}`
+    return encrypted.toString('base64url')
   }
 
   /**
@@ -35,14 +34,11 @@ export class SecondFactorCipher {
    * @throws ApiError `internal_error` if the encryption key is missing
    */
   decrypt(stored: string, userId: string): string {
-    const [keyId = '', text = ''] = stored.split('.')
     try {
       // Does not create a key, because an administrator may restore the missing one.
-      this.#known ??= readKey(this.#file, false)
-      const { key, id } = this.#known
-      if (keyId !== id) throw new Error(`${this.#file} is key ${id}, not ${keyId}`)
-      const bytes = Buffer.from(text, 'base64url')
-      const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceLength))
+      this.#key ??= readKey(this.#file, false)
+      const bytes = Buffer.from(stored, 'base64url')
+      const decipher = createDecipheriv(algorithm, this.#key, bytes.subarray(0, nonceLength))
       decipher.setAAD(Buffer.from(userId)).setAuthTag(bytes.subarray(-tagLength))
       return (
         decipher.update(bytes.subarray(nonceLength, -tagLength), undefined, 'utf8') + decipher.final('utf8')
@@ -57,36 +53,14 @@ export class SecondFactorCipher {
   }
 }
 
-function readKey(file: string, createIfMissing: boolean): { key: Buffer; id: string } {
-  let text: string
+function readKey(file: string, createIfMissing: boolean): Buffer {
   try {
-    text = readFileSync(file, 'utf8')
+    const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64url')
+    if (key.length === 32) return key
   } catch (error) {
     if (!createIfMissing || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    text = makeKey(file)
+    replaceFile(file, `${randomBytes(32).toString('base64url')}\n`, { flush: true })
+    return readKey(file, false)
   }
-  const key = Buffer.from(text.trim(), 'base64url')
-  if (key.length !== 32) throw new Error(`${file} does not contain a key of 32 bytes`)
-  return { key, id: createHash('sha256').update(key).digest('hex').slice(0, 12) }
-}
-
-/** One of several processes creates the key. The file is complete and flushed to disk before it gets its name. */
-function makeKey(file: string): string {
-  const aside = `${file}.${process.pid}.tmp`
-  const descriptor = openSync(aside, 'w', 0o600)
-  try {
-    writeFileSync(descriptor, `${randomBytes(32).toString('base64url')}\n`)
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-  try {
-    linkSync(aside, file)
-    syncDirectory(join(file, '..'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    rmSync(aside, { force: true })
-  }
-  return readFileSync(file, 'utf8')
+  throw new Error(`${file} does not contain a key of 32 bytes`)
 }

@@ -60,8 +60,11 @@ const maxFormBytes = 16_384
  * @throws Unwelcome for what another site may have had the browser send
  */
 export async function readForm({ formKey, issuer }: OAuthServer, visit: BrowserRequest, secret: string) {
-  const form = await readUncheckedForm(visit)
   const { headers } = visit.request
+  if (headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/x-www-form-urlencoded') {
+    throw new PageError(415, 'Not a form', 'The request does not come from a page of this service.')
+  }
+  const form = new URLSearchParams(await readBody(visit.request))
   const site = headers['sec-fetch-site']
   const isForeign =
     headers.origin !== undefined ? headers.origin !== issuer : (site ?? 'same-origin') !== 'same-origin'
@@ -69,14 +72,6 @@ export async function readForm({ formKey, issuer }: OAuthServer, visit: BrowserR
     throw new PageError(403, 'This form is not valid here', 'Go back, reload the page, and try again.')
   }
   return form
-}
-
-/** The fields of a form that another site may have had the browser send. */
-export async function readUncheckedForm({ request }: BrowserRequest): Promise<URLSearchParams> {
-  if (request.headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/x-www-form-urlencoded') {
-    throw new PageError(415, 'Not a form', 'The request does not come from a page of this service.')
-  }
-  return new URLSearchParams(await readBody(request))
 }
 
 /** The token of a form, so that no other site can make a browser send it. */
