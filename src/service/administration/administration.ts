@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
+import { getText } from '../../system/get-text.ts'
 import { findOtherServices, findRunningServices, type RunRecord } from '../run-record.ts'
 import { type DataLocation, describeDatabase } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
@@ -192,36 +193,12 @@ const healthTimeout = 3_000
  * other response.
  * @param origin of the service or of its admin port
  */
-function fetchHealth(origin: string): Promise<string> {
-  const url = new URL('/readyz', origin)
-  // Sends nothing secret, and the certificate may be for another host name.
-  const request =
-    url.protocol === 'https:'
-      ? process.getBuiltinModule('node:https').get(url, { rejectUnauthorized: false, agent: false })
-      : process.getBuiltinModule('node:http').get(url, { agent: false })
-  return new Promise((resolve) => {
-    const settle = (health: string) => {
-      resolve(health)
-      request.destroy()
-    }
-    request.setTimeout(healthTimeout, () => settle('unknown'))
-    request.on('error', () => settle('unknown'))
-    request.on('response', (response) => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('error', () => settle('unknown'))
-      response.on('data', (chunk: string) => {
-        text += chunk
-        if (text.length > 10_000) settle('unknown')
-      })
-      response.on('end', () => settle(readHealth(response.statusCode, text)))
-    })
-  })
-}
-
-function readHealth(status: number | undefined, text: string): string {
-  if (status === 200) return 'ready'
+async function fetchHealth(origin: string): Promise<string> {
   try {
+    // Sends nothing secret, and the certificate may be for another host name.
+    const bounds = { timeout: healthTimeout, maxSize: 10, rejectUnauthorized: false }
+    const { status, text } = await getText(new URL('/readyz', origin), bounds)
+    if (status === 200) return 'ready'
     const { error } = JSON.parse(text)
     if (status === 503 && typeof error?.code === 'string') return error.code
   } catch {

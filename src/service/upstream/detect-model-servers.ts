@@ -1,4 +1,5 @@
 import type { LocalModelServer } from '../../contract/upstream-address.ts'
+import { getText } from '../../system/get-text.ts'
 
 export interface DetectedModelServer extends LocalModelServer {
   /** The number of its models, at least 1. */
@@ -20,44 +21,12 @@ export async function detectModelServers(
 }
 
 async function probe(url: string): Promise<number> {
-  const data: unknown = Object(await getJson(new URL(`${url}/models`))).data
-  if (!Array.isArray(data)) return 0
-  return data.filter((model) => typeof Object(model).id === 'string').length
-}
-
-/** In characters. */
-const maxBody = 1024 * 1024
-
-/** The JSON of a response with status 200, without a proxy and without redirects. Undefined for any other response. */
-function getJson(url: URL): Promise<unknown> {
-  const { get } = process.getBuiltinModule('node:http')
-  return new Promise((resolve) => {
-    const settle = (body?: unknown) => {
-      clearTimeout(timer)
-      resolve(body)
-      request.destroy()
-    }
-    const request = get(url, { agent: false })
-    const timer = setTimeout(settle, timeout)
-    request.on('error', () => settle())
-    request.on('response', (response) => {
-      let text = ''
-      if (response.statusCode !== 200) return settle()
-      response.setEncoding('utf8')
-      response.on('error', () => settle())
-      response.on('data', (chunk: string) => {
-        text += chunk
-        if (text.length > maxBody) settle()
-      })
-      response.on('end', () => settle(parse(text)))
-    })
-  })
-}
-
-function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const { status, text } = await getText(new URL(`${url}/models`), { timeout, maxSize: 1024 })
+    const { data } = JSON.parse(text)
+    if (status !== 200 || !Array.isArray(data)) return 0
+    return data.filter((model) => typeof Object(model).id === 'string').length
   } catch {
-    return undefined
+    return 0
   }
 }

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
+import { isRecord } from '../../../contract/notation/exact-json.ts'
 import type { Clock } from '../../../system/clock.ts'
+import { getText } from '../../../system/get-text.ts'
 import { trustedConnect } from '../../../system/trusted-connect.ts'
 import { isSafeIssuerUrl } from '../../domain/access/check-requests.ts'
-import { readLimited } from '../browser/browser-request.ts'
 
 /** The keys of an issuer cannot be read, so its tokens cannot be checked at this time. */
 export class UnreadableKeys extends Error {}
@@ -12,8 +11,8 @@ export class UnreadableKeys extends Error {}
 /** Finds the key of a token. */
 export type IssuerKeySet = ReturnType<typeof createLocalJWKSet>
 
-/** Maximum bytes of a document of an issuer, and maximum number of its keys. */
-const maxBytes = 64 * 1024
+/** Maximum size of a document of an issuer, and maximum number of its keys. */
+const maxKibibytes = 64
 const maxKeys = 100
 
 /** How long keys are used, in ms: usually, if a token names an unknown one, and after they could not be read. */
@@ -91,29 +90,19 @@ function readAddress(text: unknown, metadataAddress: URL): URL {
   throw new UnreadableKeys(`${metadataAddress} does not have a jwks_uri that may be read`)
 }
 
-/** Reads a JSON object, without following redirects. @throws UnreadableKeys */
+/** @throws UnreadableKeys */
 async function readObject(url: URL, timeout: number): Promise<Record<string, unknown>> {
-  const signal = AbortSignal.timeout(timeout)
-  let response: IncomingMessage | undefined
+  const headers = { accept: 'application/json' }
+  const bounds = { ...trustedConnect, headers, timeout, maxSize: maxKibibytes }
+  const { status, text } = await getText(url, bounds).catch((error: Error) => {
+    throw new UnreadableKeys(error.message, { cause: error.cause })
+  })
+  if (status !== 200) throw new UnreadableKeys(`${url} responds with status ${status}`)
   try {
-    const { get } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
-    const headers = { accept: 'application/json' }
-    const request = get(url, { ...trustedConnect, headers, signal })
-    ;[response] = (await once(request, 'response')) as [IncomingMessage]
-    if (response.statusCode !== 200) {
-      throw new UnreadableKeys(`${url} responds with status ${response.statusCode}`)
-    }
-    const tooLong = new UnreadableKeys(`${url} responds with more than 64 KiB`)
-    const value: unknown = JSON.parse(String(await readLimited(response, maxBytes, tooLong)))
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return value as Record<string, unknown>
-    }
-  } catch (error) {
-    response?.destroy()
-    if (error instanceof UnreadableKeys) throw error
-    if (signal.aborted) throw new UnreadableKeys(`${url} does not respond within ${timeout / 1000} s`)
-    if (!(error instanceof SyntaxError))
-      throw new UnreadableKeys(`${url} cannot be reached`, { cause: error })
+    const value: unknown = JSON.parse(text)
+    if (isRecord(value)) return value
+  } catch {
+    // As any other response that is no object.
   }
   throw new UnreadableKeys(`${url} does not respond with a JSON object`)
 }
