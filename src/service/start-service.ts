@@ -1,6 +1,6 @@
 import type { Server } from 'node:https'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { type Clock, systemClock } from '../system/clock.ts'
+import { systemClock } from '../system/clock.ts'
 import { serviceStopping } from './api-error.ts'
 import { generateKey } from './domain/access/keys.ts'
 import { loadArgon2 } from './domain/access/passwords.ts'
@@ -72,8 +72,7 @@ export interface RunningService {
  * `refused` for an upstream, a certificate, or an address that cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { host = '127.0.0.1', port = 0, log = 'silent', drain = defaultDrain, version } = options
-  const { clock = systemClock } = options
+  const { host = '127.0.0.1', log = 'silent', version } = options
   const exposure = readExposure(host, options)
   const metrics = options.admin && (await import('./metrics/create-metrics.ts')).createMetrics(version ?? '')
   const logger = log === 'silent' ? undefined : (await import('./http/create-logger.ts')).createLogger(log)
@@ -90,7 +89,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
   const service = await openService(options, { isProcessKey, logger, metrics, version, publicUrl })
   try {
-    const running = await serve(service, { options, host, port, drain, exposure, metrics, logger, clock })
+    const running = await serve(service, { ...options, host, exposure, metrics, logger })
     return { ...running, createProcessKey }
   } catch (error) {
     await service.close()
@@ -98,25 +97,20 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
-interface ServeParts {
-  options: ServiceOptions
-  host: string
-  port: number
-  drain: number
-  exposure: Exposure
-  metrics: Metrics | undefined
-  logger: FastifyBaseLogger | undefined
-  clock: Clock
-}
-
 /** Listens with a service that is open. */
 async function serve(
   service: OpenedService,
-  { options, host, port, drain, exposure, metrics, logger, clock }: ServeParts,
+  options: ServiceOptions & {
+    host: string
+    exposure: Exposure
+    metrics: Metrics | undefined
+    logger: FastifyBaseLogger | undefined
+  },
 ): Promise<Omit<RunningService, 'createProcessKey'>> {
   const { dataDir, store, pipeline } = service
   const { readiness } = pipeline
-  const { announce, version, allowsDeviceAdmin } = options
+  const { host, port = 0, exposure, metrics, logger } = options
+  const { announce, version, allowsDeviceAdmin, drain = defaultDrain, clock = systemClock } = options
   const { createServer } = await import('./http/create-server.ts')
   const served = { pipeline, store, dataDir, logger, exposure, metrics, clock, allowsDeviceAdmin }
   const server = createServer(served)

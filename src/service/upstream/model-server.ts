@@ -27,25 +27,13 @@ export interface UpstreamOptions {
 }
 
 /**
- * All in ms. The request of a client has its own timeout: a client that gives up disconnects, which cancels the
- * model. These are for clients that never do.
+ * How long, in ms, a connection may take, and how long a server may send nothing: it may have to load the model
+ * first, and sends a response that is not streamed after the last token. The request of a client has its own
+ * timeout: a client that gives up disconnects, which cancels the model.
  */
-export interface UpstreamTimeouts {
-  connect: number
-  /** Until the headers of a streamed response: the server may have to load the model first. */
-  firstByte: number
-  /** Until the headers of a response that is not streamed: servers send it after the last token. */
-  whole: number
-  /** Between two chunks of a body. */
-  idle: number
-}
+export const defaultTimeouts = { connect: 10_000, silence: modelTimeout }
 
-export const defaultTimeouts: UpstreamTimeouts = {
-  connect: 10_000,
-  firstByte: modelTimeout,
-  whole: modelTimeout,
-  idle: modelTimeout,
-}
+export type UpstreamTimeouts = typeof defaultTimeouts
 
 /** The body of a completion request. */
 interface CompletionBody {
@@ -64,8 +52,13 @@ export async function connectModelServer(
   const { buildConnector, openPool } = await loadUndici()
   const connect = buildConnector({ allowH2: false, timeout: timeouts.connect, ...trustedConnect })
   // HTTP/1.1: a stream that is left early closes its connection, which every server notices.
-  const pool = openPool(base.origin, { allowH2: false, connect, bodyTimeout: timeouts.idle })
-  return new ModelServer({ base, key, options, pool, timeouts, clock })
+  const pool = openPool(base.origin, {
+    allowH2: false,
+    connect,
+    headersTimeout: timeouts.silence,
+    bodyTimeout: timeouts.silence,
+  })
+  return new ModelServer(base, key, options, pool, clock)
 }
 
 /** The HTTP client of one model server, for JSON and event streams. */
@@ -76,26 +69,16 @@ export class ModelServer {
   readonly #base: URL
   readonly #options: UpstreamOptions
   readonly #pool: Pool
-  readonly #timeouts: UpstreamTimeouts
   #key: string | undefined
   #takesUsageRequest = true
 
-  constructor(parts: {
-    base: URL
-    key: string | undefined
-    options: UpstreamOptions
-    pool: Pool
-    timeouts: UpstreamTimeouts
-    clock: Clock
-  }) {
-    this.#base = parts.base
-    this.#key = parts.key
-    this.#options = parts.options
-    this.#pool = parts.pool
-    this.#timeouts = parts.timeouts
-    this.clock = parts.clock
-    const { host, hostname } = parts.base
-    this.secrets = [parts.key, host, hostname].filter((text) => text !== undefined)
+  constructor(base: URL, key: string | undefined, options: UpstreamOptions, pool: Pool, clock: Clock) {
+    this.#base = base
+    this.#key = key
+    this.#options = options
+    this.#pool = pool
+    this.clock = clock
+    this.secrets = [key, base.host, base.hostname].filter((text) => text !== undefined)
   }
 
   /** As `Upstream`. */
@@ -107,11 +90,7 @@ export class ModelServer {
 
   /** @throws ApiError as `Upstream`; the signal's reason */
   async get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const response = await this.#send(
-      path,
-      { method: 'GET', headers: this.#headers(), headersTimeout: this.#timeouts.firstByte },
-      signal,
-    )
+    const response = await this.#send(path, { method: 'GET', headers: this.#headers() }, signal)
     if ('statusCode' in response) return response
     throw statusError(response, undefined, this.secrets)
   }
@@ -148,8 +127,7 @@ export class ModelServer {
 
   #sendCompletion(path: string, body: CompletionBody, signal: AbortSignal) {
     const headers = this.#headers({ 'content-type': 'application/json' })
-    const headersTimeout = body.stream ? this.#timeouts.firstByte : this.#timeouts.whole
-    return this.#send(path, { method: 'POST', headers, headersTimeout, body: JSON.stringify(body) }, signal)
+    return this.#send(path, { method: 'POST', headers, body: JSON.stringify(body) }, signal)
   }
 
   /** Reads a response to its end if its status is not 2xx. */

@@ -16,7 +16,7 @@ import {
 } from './raw-upstream.ts'
 
 const order = { model: 'm1', messages: [{ role: 'user' as const, content: 'hello' }] }
-const timeouts = { connect: 300, firstByte: 300, whole: 300, idle: 300 }
+const timeouts = { connect: 300, silence: 300 }
 const never = new AbortController().signal
 
 /** The result: the text, how it ended, and the usage; or the refusal after some text. */

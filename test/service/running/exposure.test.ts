@@ -175,6 +175,7 @@ describe('TLS', () => {
         writeFileSync(join(dataDir, name), content)
         return join(dataDir, name)
       }
+      const notAPair = 'are not a PEM certificate and its private key'
       const cipher = { cipher: 'aes-256-cbc', passphrase: 'x' }
       const locked = String(createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', ...cipher }))
       for (const [tls, words] of [
@@ -183,11 +184,10 @@ describe('TLS', () => {
           { certFile, keyFile: dataDir },
           `Cannot read the private key file ${dataDir}: it is a directory (EISDIR)`,
         ],
-        [{ certFile: keyFile, keyFile }, 'does not contain a PEM certificate'],
-        [{ certFile: file('empty', ''), keyFile }, 'does not contain a PEM certificate'],
-        [{ certFile, keyFile: certFile }, 'does not contain a readable PEM private key'],
-        [{ certFile, keyFile: file('locked', locked) }, 'does not contain a readable PEM private key'],
-        [{ certFile, keyFile: other.keyFile }, 'does not belong to the certificate'],
+        [{ certFile: file('empty', ''), keyFile }, notAPair],
+        [{ certFile, keyFile: certFile }, notAPair],
+        [{ certFile, keyFile: file('locked', locked) }, notAPair],
+        [{ certFile, keyFile: other.keyFile }, notAPair],
       ] as const) {
         const failure = await failureOf({ dataDir, tls })
         expect(failure, words).to.be.instanceOf(Failure).and.include({ kind: 'config' })

@@ -177,7 +177,7 @@ describe('a model server behind the embedded service', () => {
     ))
 
   it('that is silent results in a timeout, before its first byte and in the middle', async () => {
-    const timeouts = { connect: 500, firstByte: 100, whole: 100, idle: 100 }
+    const timeouts = { connect: 500, silence: 100 }
     await withUpstream(
       () => {},
       async ({ url }) => {

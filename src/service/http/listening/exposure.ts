@@ -51,36 +51,16 @@ export function readCertificate({ certFile, keyFile }: NonNullable<ExposureOptio
   const pem = { maxBytes: maxPemBytes, kind: 'config' } as const
   const cert = readNamedFile(certFile, { ...pem, name: `The certificate file ${certFile}` })
   const key = readNamedFile(keyFile, { ...pem, name: `The private key file ${keyFile}`, isSecret: true })
-  const { createPrivateKey, X509Certificate } = process.getBuiltinModule('node:crypto')
-  const parsed = attempt(
-    () => new X509Certificate(cert),
-    (cause) => new Failure('config', `${certFile} does not contain a PEM certificate`, { cause }),
-  )
-  const privateKey = attempt(
-    () => createPrivateKey(key),
-    (cause) =>
-      new Failure('config', `${keyFile} does not contain a readable PEM private key`, {
-        ...(key.includes('ENCRYPTED') && {
-          hint: `Remove its passphrase with: openssl pkey -in ${keyFile} -out open-key.pem`,
-        }),
-        cause,
-      }),
-  )
-  if (!parsed.checkPrivateKey(privateKey)) {
+  try {
+    process.getBuiltinModule('node:tls').createSecureContext({ cert, key })
+  } catch (cause) {
     throw new Failure(
       'config',
-      `The private key in ${keyFile} does not belong to the certificate in ${certFile}`,
+      `${certFile} and ${keyFile} are not a PEM certificate and its private key: ${(cause as Error).message}`,
+      { hint: `Remove a passphrase with: openssl pkey -in ${keyFile} -out open-key.pem`, cause },
     )
   }
   return { cert, key }
-}
-
-function attempt<T>(work: () => T, describe: (cause: unknown) => Failure): T {
-  try {
-    return work()
-  } catch (cause) {
-    throw describe(cause)
-  }
 }
 
 function readPublicUrl(text: string): string {
