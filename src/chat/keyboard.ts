@@ -2,7 +2,6 @@ import type { EditorEvent, EditorOptions } from '../terminal/editor/completer.ts
 import { Editor } from '../terminal/editor/editor.ts'
 import { InputHistory } from '../terminal/editor/input-history.ts'
 import { KeyDecoder } from '../terminal/editor/key-decoder.ts'
-import { LineInput, type SessionInput } from '../terminal/input.ts'
 import { composeFooter, type Screen } from '../terminal/screen/screen.ts'
 import type { Status } from '../terminal/screen/status.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
@@ -17,8 +16,6 @@ export interface KeyboardHost {
   readonly output: SessionOutput
   /** Whether work is in progress that Ctrl-C stops. */
   readonly isBusy: boolean
-  /** Whether the screen must not change by itself. */
-  readonly isStatic: boolean
   replacesLastPrompt: boolean
   complete: EditorOptions['complete']
   stop(): void
@@ -39,7 +36,8 @@ const bell = '\u0007'
 
 /** Reads what the person types, at any time, and queues entries that are submitted while a reply arrives. */
 export class Keyboard {
-  readonly input: SessionInput
+  readonly input: Editor
+  readonly #decoder: KeyDecoder
   readonly #session: KeyboardHost
   readonly #queue: Entry[] = []
   #wake: (() => void) | undefined
@@ -48,17 +46,26 @@ export class Keyboard {
 
   constructor(session: KeyboardHost) {
     this.#session = session
-    this.input = openInput(session.options, session.style, {
+    const { terminal, inputHistoryPath, clock } = session.options
+    const editor = new Editor({
       complete: (before) => session.complete(before),
       onEvent: (event) => this.#handle(event),
       onChange: () => this.draw(),
+      recall: InputHistory.open(inputHistoryPath, clock),
+      style: session.style,
+    })
+    this.input = editor
+    this.#decoder = new KeyDecoder({
+      onKey: (key) => editor.handle(key),
+      onReport: (report) => terminal.onReport(report),
+      awaitsReport: () => terminal.awaitsReport,
     })
   }
 
   open(): void {
     const { terminal, signal } = this.#session.options
     terminal.open({
-      onInput: (text) => this.input.feed(text),
+      onInput: (text) => this.#decoder.push(text),
       onEnd: () => this.leave(),
       onInterrupt: () => this.#interruptBySignal(),
       onRedraw: () => this.draw(),
@@ -68,7 +75,7 @@ export class Keyboard {
   }
 
   async close(): Promise<void> {
-    this.input.close()
+    this.#decoder.close()
     this.#session.screen.show(undefined)
     await this.#session.options.terminal.close()
   }
@@ -78,7 +85,7 @@ export class Keyboard {
     while (!this.#hasLeft) {
       const entry = this.#queue.shift()
       if (entry) return entry
-      this.#prompt()
+      this.draw()
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
@@ -98,15 +105,16 @@ export class Keyboard {
    */
   offer(text: string): boolean {
     this.#moveQueueToInput()
-    return this.input.text === '' && this.input.offer(text)
+    if (this.input.text !== '') return false
+    this.input.offer(text)
+    return true
   }
 
   /** Moves the queued entries back into the input, before the text that is being typed. */
   #moveQueueToInput(): void {
     const ahead = this.#queue.splice(0).map((entry) => entry.text)
     const texts = [...ahead, this.input.text].filter((part) => part !== '')
-    if (ahead.length === 0 || this.input.setText(texts.join('\n'))) return
-    for (const one of ahead) this.#session.output.note(`[not sent: ${one}]`)
+    if (ahead.length > 0) this.input.setText(texts.join('\n'))
   }
 
   submit(text: string): void {
@@ -125,7 +133,7 @@ export class Keyboard {
   draw(): void {
     const { options, screen, status, isBusy } = this.#session
     const { terminal, isPlain } = options
-    if (!terminal.addressable || !terminal.isOpen || this.#hasLeft) return
+    if (!terminal.isOpen || this.#hasLeft) return
     // Submitted work is about to start.
     const isWaiting = isBusy || this.#queue.length > 0
     const footer = composeFooter({
@@ -174,26 +182,14 @@ export class Keyboard {
         break
       case 'bell':
         options.terminal.write(bell)
-        if (options.terminal.addressable || isBusy) break
-        screen.commitFooter()
-        this.#prompt()
     }
   }
 
   #interruptBySignal(): void {
-    const { isBusy, options, screen } = this.#session
     const { text } = this.input
     this.input.setText('')
-    // The terminal has shown ^C and has discarded the line after the prompt.
-    if (!options.terminal.addressable && !isBusy) screen.append('\n')
     this.#interrupt(text)
-    if (!isBusy) this.#prompt()
-  }
-
-  #prompt(): void {
-    const { options, screen } = this.#session
-    if (options.terminal.addressable) this.draw()
-    else if (!this.#hasLeft) screen.append('> ')
+    this.draw()
   }
 
   #interrupt(cleared: string): void {
@@ -217,38 +213,7 @@ export class Keyboard {
       return
     }
     this.#mayLeaveUntil = now + leaveWithin
-    if (session.isStatic) session.output.note(leaveHint)
+    if (session.options.isPlain) session.output.note(leaveHint)
     else session.status.showBriefly(leaveHint, leaveWithin)
-  }
-}
-
-type Hooks = Pick<EditorOptions, 'complete' | 'onEvent' | 'onChange'>
-
-/** The line editor if the terminal can show one, else whole lines. */
-function openInput(options: SessionOptions, style: SessionStyle, hooks: Hooks): SessionInput {
-  const { terminal, inputHistoryPath, clock } = options
-  if (!terminal.addressable) return new LineInput(hooks.onEvent)
-  const recall = InputHistory.open(inputHistoryPath, clock)
-  const editor = new Editor({ ...hooks, recall, style })
-  const decoder = new KeyDecoder({
-    onKey: (key) => editor.handle(key),
-    onReport: (report) => terminal.onReport(report),
-    awaitsReport: () => terminal.awaitsReport,
-  })
-  return {
-    get text() {
-      return editor.text
-    },
-    setText(text) {
-      editor.setText(text)
-      return true
-    },
-    offer(text) {
-      editor.offer(text)
-      return true
-    },
-    feed: (typed) => decoder.push(typed),
-    view: (columns, rows) => editor.view(columns, rows),
-    close: () => decoder.close(),
   }
 }

@@ -64,8 +64,8 @@ export async function runSession(options: SessionOptions): Promise<void> {
 }
 
 async function takeEntry(session: Session, { text, isShown }: Entry): Promise<void> {
-  const { options, output, screen } = session
-  if (!isShown && options.terminal.addressable) session.output.showPrompt(text)
+  const { output, screen } = session
+  if (!isShown) session.output.showPrompt(text)
   await attempt(session, async () => {
     if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
       // Other programs end on these words. Here they would be a prompt that costs money.
@@ -97,10 +97,10 @@ async function attempt({ options, output, screen }: Session, work: () => Promise
 
 /** Names the model that will reply as soon as the service has listed it. The session does not wait for that. */
 async function announceModel(session: Session): Promise<void> {
-  const { models, client, options, conversation, output, screen, isStatic } = session
+  const { models, client, options, conversation, output, screen } = session
   await models.recall(client, options.signal)
   const isKnown = conversation.model !== undefined || conversation.replyModel !== undefined
-  if (models.standard === undefined || isKnown || isStatic || options.signal.aborted) return
+  if (models.standard === undefined || isKnown || options.isPlain || options.signal.aborted) return
   output.note(`Model: ${models.standard}`)
   screen.separate()
 }
@@ -136,15 +136,16 @@ function showResumeCommand({ recorder, options, output }: Session): void {
 
 /** Shows what the client waits for. */
 function showClientEvent(session: Session, event: ClientEvent): void {
-  const { output, status, isStatic } = session
+  const { output, status } = session
+  const { isPlain } = session.options
   // Requests for Tab completion run in the background.
   if (!session.isBusy) return
   if (event.type === 'wait') {
     const words = (seconds: number): string => `Rate limited; retrying in ${seconds} s (Ctrl-C cancels)`
-    if (isStatic) output.note(words(Math.ceil(event.after / 1000)))
+    if (isPlain) output.note(words(Math.ceil(event.after / 1000)))
     else status.showRemaining(event.after, words)
   } else if (event.type === 'retry') {
-    if (isStatic) output.note(`${event.reason}; retrying`)
+    if (isPlain) output.note(`${event.reason}; retrying`)
     else status.showElapsed(`${event.reason}; retrying…`)
   } else if (event.type === 'request') status.restart()
 }

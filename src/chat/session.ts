@@ -75,11 +75,6 @@ export class Session implements KeyboardHost {
     return this.#work !== undefined
   }
 
-  /** Whether the screen must not change by itself. */
-  get isStatic(): boolean {
-    return this.options.isPlain || !this.options.terminal.addressable
-  }
-
   /** Switches to a conversation, and discards all state of the last one. */
   begin({ conversation, writer, turns, unsent, partialReply }: OpenedConversation): void {
     this.recorder?.close()
@@ -120,12 +115,12 @@ export class Session implements KeyboardHost {
 
   /** Runs work that Ctrl-C stops. */
   async stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const { signal, terminal, clock } = this.options
+    const { signal, terminal, clock, isPlain } = this.options
     signal.throwIfAborted()
     const controller = new AbortController()
     const began = clock.monotonic()
     this.#work = controller
-    if (!this.isStatic) terminal.showProgress(true)
+    if (!isPlain) terminal.showProgress(true)
     try {
       await work(controller.signal)
     } catch (error) {
@@ -133,7 +128,7 @@ export class Session implements KeyboardHost {
     } finally {
       this.#work = undefined
       this.status.clear()
-      if (!this.isStatic) terminal.showProgress(false)
+      if (!isPlain) terminal.showProgress(false)
       if (clock.monotonic() - began > longWork) terminal.notify('Ready for your next message')
     }
   }
@@ -172,7 +167,7 @@ export class Session implements KeyboardHost {
       }
       const edited = await terminal.lend(() => editOutside(input.text, editing))
       const text = edited.replaceAll('\r\n', '\n').trimEnd()
-      if (!input.setText(text)) this.keyboard.submit(text)
+      input.setText(text)
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       this.output.showFailure(error)

@@ -8,7 +8,7 @@ import { calls } from '../cli/documented-requests.ts'
 import { describeFailure } from '../cli/errors/describe-failure.ts'
 import { optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flags/flag-types.ts'
 import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-flags.ts'
-import { SessionTerminal } from '../cli/input/session-terminal.ts'
+import { canMoveCursor, SessionTerminal } from '../cli/input/session-terminal.ts'
 import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { readCommandIds } from '../cli/static-plugin.ts'
 import { profileNameOf } from '../config/configuration-file.ts'
@@ -89,7 +89,7 @@ export default class Chat extends BaseCommand {
     const { env, directories, streams, host } = context
     const sessionsDirectory = context.directories.sessions
     const owner = context.contextOwner()
-    const isPlain = flags.plain || env['TERM'] === 'dumb'
+    const isPlain = flags.plain
     host.expectStreamedReply()
     await offerModelServer(context)
     const { name, hasUpstream } = describeService(context)
@@ -134,14 +134,16 @@ export default class Chat extends BaseCommand {
 
 /** @throws Failure `usage` in a non-interactive run */
 function demandTerminal(
-  { streams }: Context,
+  { streams, host }: Context,
   isForbidden: boolean,
   { message = 'MESSAGE', picks }: { message: string | undefined; picks: boolean },
 ): void {
-  if (streams.isConversation && !isForbidden) return
+  if (streams.isConversation && canMoveCursor(host) && !isForbidden) return
   const why = isForbidden
     ? 'A chat session is interactive, so it cannot run with --no-input'
-    : 'A chat session requires a terminal for stdin and stdout'
+    : streams.isConversation
+      ? 'A chat session requires a terminal that can move the cursor, and TERM is not set or names one that cannot'
+      : 'A chat session requires a terminal for stdin and stdout'
   throw new Failure('usage', why, {
     hint: picks
       ? 'List the sessions with: chatctl chat sessions'

@@ -19,10 +19,11 @@ export interface UnsentPrompt {
 
 /** The parts of a session that sending a prompt uses and changes. */
 interface PromptHost extends RecoveryHost {
-  readonly options: Pick<SessionOptions, 'clock' | 'terminal' | 'streamFormat' | 'rememberContext'>
+  readonly options: Pick<
+    SessionOptions,
+    'clock' | 'terminal' | 'streamFormat' | 'rememberContext' | 'isPlain'
+  >
   readonly screen: Screen
-  /** Whether the screen must not change by itself. */
-  readonly isStatic: boolean
   unsent: UnsentPrompt | undefined
   replacesLastPrompt: boolean
   streamsCompletions: boolean | undefined
@@ -179,14 +180,14 @@ async function rememberContext(session: PromptHost): Promise<void> {
  * Shows a status if a reply has begun and no more text arrives.
  * @returns stops watching
  */
-function showStall({ status, isStatic }: PromptHost, turn: Turn): () => void {
+function showStall({ status, options }: PromptHost, turn: Turn): () => void {
   let length = 0
   let quiet = 0
   const timer = setInterval(() => {
     const { text } = turn
     quiet = text.length === length ? quiet + 1 : 0
     length = text.length
-    if (quiet === 3 && length > 0 && !isStatic)
+    if (quiet === 3 && length > 0 && !options.isPlain)
       status.showElapsed('no more text yet… (Ctrl-C keeps the partial reply)')
   }, 1000)
   return () => clearInterval(timer)

@@ -43,7 +43,7 @@ export const promptCommands: readonly SlashCommand[] = [
       // Filling the input lets the person read the message before it is sent.
       const { keyboard } = session
       if (filled.message === '') session.output.note('This prompt sets only parameters. Type a message.')
-      else if (!keyboard.input.setText(asTyped(filled.message))) keyboard.submit(asTyped(filled.message))
+      else keyboard.input.setText(asTyped(filled.message))
     },
   },
 ]

@@ -30,9 +30,7 @@ export const replyCommands: readonly SlashCommand[] = [
     summary: 'Edit the last message and send it again',
     run: async (session) => {
       const { files, text } = splitFiles(requireLastPrompt(session))
-      if (!session.keyboard.input.setText(asTyped(text))) {
-        throw new Failure('usage', 'This terminal does not support editing a message')
-      }
+      session.keyboard.input.setText(asTyped(text))
       session.replacesLastPrompt = true
       session.attachments.edit(files)
       session.output.showFiles(files)

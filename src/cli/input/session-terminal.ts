@@ -26,12 +26,17 @@ const progressLasts = 5_000
 /** In ms. In raw mode, stdin ends only if the terminal was closed, and then SIGHUP follows. */
 const hangUpWait = 200
 
+/** Whether the cursor of the terminal can be moved, which a session needs. */
+export function canMoveCursor({ env, platform }: Streams['host']): boolean {
+  const { TERM: type = '' } = env
+  return platform === 'win32' || (type !== '' && type !== 'dumb')
+}
+
 /**
  * The terminal of this process, for a session. Cells of the main screen only: no alternate screen,
  * and the mouse is the terminal's own.
  */
 export class SessionTerminal implements Terminal {
-  readonly addressable: boolean
   readonly canSuspend: boolean
   isOpen = false
   readonly #streams: Streams
@@ -54,9 +59,7 @@ export class SessionTerminal implements Terminal {
     this.#streams = streams
     this.#notifies = notifies
     const { env, platform } = streams.host
-    const { TERM: type = '' } = env
     this.canSuspend = platform !== 'win32'
-    this.addressable = platform === 'win32' || (type !== '' && type !== 'dumb')
     this.#features = findTerminalFeatures(env)
   }
 
@@ -96,26 +99,24 @@ export class SessionTerminal implements Terminal {
     this.isOpen = true
     const streams = this.#streams
     const { stdin, stdout, takeSignal, onExit } = streams.host
-    const raw = this.addressable
     const releaseInterrupts = takeSignal('SIGINT', () => listener.onInterrupt())
     // Without colors, because the session adds its own.
     const releaseLines = streams.takeLines((text) => listener.onLine(stripVTControlCharacters(text)))
     const restore = (): void => {
-      if (!raw) return
       this.#leaveModes()
       stdin.setRawMode(false)
     }
     const onEnd = (): void => {
       this.#endQuery()
-      setTimeout(listener.onEnd, raw ? hangUpWait : 0)
+      setTimeout(listener.onEnd, hangUpWait)
     }
     // A closed terminal rejects the mode, and may fail to read.
     stdin.on('error', onEnd)
-    if (raw) stdin.setRawMode(true)
-    if (raw) this.#enterModes()
+    stdin.setRawMode(true)
+    this.#enterModes()
     stdin.setEncoding('utf8')
     // Before raw mode, the system turned Enter into a line feed.
-    let isTypedAhead = raw
+    let isTypedAhead = true
     const onInput = (text: string): void => {
       const [ahead = ''] = isTypedAhead ? text.split('\u001b', 1) : []
       isTypedAhead = false

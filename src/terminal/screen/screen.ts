@@ -1,7 +1,7 @@
 import stringWidth from 'string-width'
+import type { EditorView } from '../editor/completer.ts'
 import { truncateToWidth } from '../editor/graphemes.ts'
 import type { Report } from '../editor/key.ts'
-import type { SessionInput } from '../input.ts'
 import type { TextStyle } from '../markdown/text-style.ts'
 
 /** The rows below the text, no wider than the terminal, and the cursor position in them. */
@@ -72,7 +72,6 @@ export class Screen {
 
   /** Draws the footer, or removes it. */
   show(footer: Footer | undefined): void {
-    if (!this.#terminal.addressable) return
     const isResized = this.#drawnColumns !== this.#terminal.columns
     const back = this.#footer ? this.#leaveFooter() : ''
     // A resized terminal may join wrapped rows again until they are erased.
@@ -81,7 +80,7 @@ export class Screen {
     if (text !== '') this.#write(text)
   }
 
-  /** Turns the footer, or the line that the terminal edited, into text. The next text appears below it. */
+  /** Turns the footer into text. The next text appears below it. */
   commitFooter(): void {
     const footer = this.#footer
     this.#footer = undefined
@@ -98,7 +97,7 @@ export class Screen {
     this.#footer = undefined
     this.#line = ''
     this.#isSeparate = true
-    if (this.#terminal.addressable) this.#write('\u001b[H\u001b[2J')
+    this.#write('\u001b[H\u001b[2J')
     if (footer) this.show(footer)
   }
 
@@ -161,7 +160,7 @@ interface FooterParts {
   /** Submitted texts that are not sent yet. */
   queued: readonly string[]
   /** Undefined if no input is shown. */
-  input: SessionInput | undefined
+  input: { view(columns: number, rows: number): EditorView } | undefined
   columns: number
   rows: number
   style: TextStyle
@@ -189,11 +188,11 @@ export function composeFooter({
 
 /** Receives the events of a terminal. */
 export interface TerminalListener {
-  /** Typed characters; whole lines if the terminal edits them itself. */
+  /** Typed characters. */
   onInput(text: string): void
   /** The input has ended. */
   onEnd(): void
-  /** Ctrl-C, if the terminal sends SIGINT instead of a character. */
+  /** SIGINT, which in raw mode only another process sends. */
   onInterrupt(): void
   /** The size has changed, or another program has drawn on the screen. */
   onRedraw(): void
@@ -206,8 +205,6 @@ export interface Terminal {
   /** Cells. */
   readonly columns: number
   readonly rows: number
-  /** Whether the cursor can be moved. If not, the terminal edits lines itself. */
-  readonly addressable: boolean
   /** Whether the system can suspend a process. */
   readonly canSuspend: boolean
   /** Whether this process uses it: no other program does, and the process is not suspended. */

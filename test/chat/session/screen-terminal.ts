@@ -5,7 +5,6 @@ import { until } from '../../support/until.ts'
 
 /** A terminal without a process: xterm.js renders the output of a session. */
 export class ScreenTerminal implements Terminal {
-  readonly addressable = true
   readonly canSuspend = true
   readonly awaitsReport = false
   isOpen = false

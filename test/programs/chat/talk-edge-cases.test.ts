@@ -197,18 +197,6 @@ describe('a session in an unusual situation', () => {
     await terminal.waitUntil(hasPrompt, 'the prompt')
   })
 
-  it('clears a continued line with Ctrl-C, also in a dumb terminal', async () => {
-    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
-    await terminal.waitFor(/^>$/m)
-    await terminal.say('not this \\')
-    await terminal.settle()
-    await terminal.key('C-c')
-    await terminal.settle()
-    await terminal.say('but this')
-    await terminal.waitFor('You said: but this')
-    expect(talk.server.sends.map(({ message }) => message)).to.deep.equal(['but this'])
-  })
-
   it('exits 129 with an interrupted reply if the terminal is closed', async () => {
     const answer = talk.server.answerNext({ text: ['Words ', 'more'], held: true })
     const code = join(talk.sandbox.home, 'code')

@@ -13,34 +13,10 @@ describe('a session in various terminals', () => {
   const colors = /␛\[[\d;]*(3[1-7]|9[1-7]|38;)[\d;]*m/
   const markdown = '# Title\n\nWith `code` and\n\n```js\nconst a = "text"\n```\n\nThe end.'
 
-  it('works in a dumb terminal', async () => {
+  it('refuses to start in a terminal that cannot move the cursor', async () => {
     const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
-    await terminal.waitFor(/^>$/m)
-    await terminal.say('Hello')
-    await waitForTurn(terminal, 'You said: Hello')
-    await terminal.waitUntil(hasPrompt, 'the prompt')
-    await terminal.say('Two \\')
-    await terminal.say('lines')
-    await waitForTurn(terminal, 'You said: Two\nlines')
-    await terminal.waitUntil(hasPrompt, 'the prompt')
-    expect(talk.server.sends.at(-1)?.message).to.equal('Two \nlines')
-    expect(await terminal.styledScreen()).not.to.contain('␛[')
-    await terminal.key('C-d')
-    expect(await terminal.exitCode()).to.equal(0)
-    expect(await terminal.screen()).to.match(/^(> )?2 turns\. Resume with/m)
-  })
-
-  it('interrupts a reply with Ctrl-C in a dumb terminal', async () => {
-    const answer = talk.server.answerNext({ text: ['A part ', 'and more'], held: true })
-    const terminal = await talk.start(['chat'], { env: { TERM: 'dumb' } })
-    await terminal.waitFor(/^>$/m)
-    await terminal.say('Hello')
-    await answer.begun
-    answer.release(1)
-    await terminal.waitFor('A part')
-    await terminal.key('C-c')
-    await answer.abandoned
-    await terminal.waitFor('[interrupted]')
+    await terminal.waitFor('chatctl chat send')
+    expect(await terminal.exitCode()).to.equal(2)
   })
 
   it('uses no color with NO_COLOR', async () => {
