@@ -8,7 +8,7 @@ import { calls } from '../cli/documented-requests.ts'
 import { describeFailure } from '../cli/errors/describe-failure.ts'
 import { optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flags/flag-types.ts'
 import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-flags.ts'
-import { canMoveCursor, SessionTerminal } from '../cli/input/session-terminal.ts'
+import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { readCommandIds } from '../cli/static-plugin.ts'
 import { profileNameOf } from '../config/configuration-file.ts'
@@ -138,11 +138,11 @@ function demandTerminal(
   isForbidden: boolean,
   { message = 'MESSAGE', picks }: { message: string | undefined; picks: boolean },
 ): void {
-  if (streams.isConversation && canMoveCursor(host) && !isForbidden) return
+  if (streams.isConversation && host.env['TERM'] !== 'dumb' && !isForbidden) return
   const why = isForbidden
     ? 'A chat session is interactive, so it cannot run with --no-input'
     : streams.isConversation
-      ? 'A chat session requires a terminal that can move the cursor, and TERM is not set or names one that cannot'
+      ? 'A chat session requires a terminal that can move the cursor, but TERM is dumb'
       : 'A chat session requires a terminal for stdin and stdout'
   throw new Failure('usage', why, {
     hint: picks

@@ -27,9 +27,6 @@ export interface SearchFilters {
   contextId: string | undefined
 }
 
-/** Maximum number of words that replace `WORD*` in a search. With more, FTS5 merges their matches itself. */
-const maxCompletions = 20
-
 /** In ms, for other processes that write. */
 const busyTimeout = 10_000
 
@@ -177,9 +174,13 @@ export class MessageDatabase {
       order by words.rowid desc limit ?`
     const tags = tagsOf({ role, contextId }).map((tag) => ` AND tags : ${tag}`)
     return this.guard(() => {
-      const expression = query.expression((prefix) => this.#wordsWithPrefix(prefix))
       const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
-      const found = this.prepare(sql).all(`text : (${expression})${tags.join('')}`, from, ...values, limit)
+      const found = this.prepare(sql).all(
+        `text : (${query.expression()})${tags.join('')}`,
+        from,
+        ...values,
+        limit,
+      )
       return found as unknown as FoundMessage[]
     })
   }
@@ -191,24 +192,6 @@ export class MessageDatabase {
   #index(id: number, { text, role, contextId }: StoredMessage): void {
     const insert = this.prepare('insert into words (rowid, text, tags) values (?, ?, ?)')
     insert.run(id, indexedText(text), tagsOf({ role, contextId }).join(' '))
-  }
-
-  /** The words of the index that begin with a prefix, unless there are too many. */
-  #wordsWithPrefix(prefix: string): string[] | undefined {
-    // The type `row` would count the matches of each word.
-    this.database.exec('create virtual table if not exists temp.terms using fts5vocab(main, words, instance)')
-    const first = this.prepare('select term from temp.terms where term >= ? order by term limit 1')
-    const found: string[] = []
-    for (let from = prefix; found.length <= maxCompletions; ) {
-      const term = first.get(from)?.['term']
-      if (typeof term !== 'string' || !term.startsWith(prefix)) return found
-      // FTS5 may end a long word inside a character.
-      if (term.includes('\ufffd')) return undefined
-      found.push(term)
-      // Lower than any longer word.
-      from = `${term}\u0001`
-    }
-    return undefined
   }
 
   #freeId(time: number): number {
@@ -255,26 +238,13 @@ export function storageError(path: string, cause: unknown): unknown {
   const { code } = cause as NodeJS.ErrnoException
   if (cause instanceof Failure || typeof code !== 'string' || !/^(E[A-Z0-9]+|ERR_SQLITE_ERROR)$/.test(code))
     return cause
-  if (isDiskFull(cause)) {
-    return new Failure('storage', `No space left on the disk of ${path}`, {
-      hint: 'Free some space, and run the same command again. What the mirror had is unchanged.',
-      cause,
-    })
-  }
-  if (isDamaged(cause)) {
-    return new Failure('storage', `${path} is damaged`, {
-      hint: 'Delete the file. Then history sync fetches the messages of the service again, and a search reads the sessions.',
-      cause,
-    })
-  }
-  if (isBusy(cause)) {
-    return new Failure('storage', `${path} is locked by another program`, {
-      hint: 'Try again when that program has ended.',
-      cause,
-    })
-  }
-  return new Failure('storage', `Cannot use ${path}: ${describeSystemError(cause)}`, {
-    hint: 'Make it readable and writable for this user, or set XDG_DATA_HOME to another directory.',
-    cause,
-  })
+  const fail = (message: string, hint: string) => new Failure('storage', message, { hint, cause })
+  if (isDiskFull(cause))
+    return fail(`No space left on the disk of ${path}`, 'Free some space, and run the same command again.')
+  if (isDamaged(cause))
+    return fail(`${path} is damaged`, 'Delete the file. Then history sync fetches the messages again.')
+  if (isBusy(cause))
+    return fail(`${path} is locked by another program`, 'Try again when that program has ended.')
+  const hint = 'Make it readable and writable for this user, or set XDG_DATA_HOME to another directory.'
+  return fail(`Cannot use ${path}: ${describeSystemError(cause)}`, hint)
 }

@@ -36,13 +36,11 @@ export class SearchQuery {
     }
   }
 
-  /**
-   * The expression for FTS5. Folded words contain no character that it could interpret.
-   *
-   * @param wordsWithPrefix the words of the index that begin with it; undefined if there are too many
-   */
-  expression(wordsWithPrefix: (prefix: string) => readonly string[] | undefined): string {
-    return this.#phrases.map((phrase) => expressionOf(phrase, wordsWithPrefix)).join(' AND ')
+  /** The expression for FTS5. Folded words contain no character that it could interpret. */
+  expression(): string {
+    return this.#phrases
+      .map(({ words, isPrefix }) => `"${words.join(' ')}"${isPrefix ? ' *' : ''}`)
+      .join(' AND ')
   }
 
   /** Whether all phrases occur in a text. */
@@ -71,18 +69,6 @@ function readPhrase(part: string): Phrase {
   return { words: words.map(({ folded }) => folded), isPrefix }
 }
 
-/** FTS5 reads all matches of a prefix before it returns the first one, but those of words one by one. */
-function expressionOf(
-  { words, isPrefix }: Phrase,
-  wordsWithPrefix: (prefix: string) => readonly string[] | undefined,
-): string {
-  const phrase = `"${words.join(' ')}"`
-  if (!isPrefix) return phrase
-  const completions = wordsWithPrefix(words.at(-1) ?? '') ?? []
-  if (completions.length === 0) return `${phrase} *`
-  return `(${completions.map((completion) => `"${[...words.slice(0, -1), completion].join(' ')}"`).join(' OR ')})`
-}
-
 function occursAt(words: readonly Word[], at: number, { words: wanted, isPrefix }: Phrase): boolean {
   return wanted.every((word, index) => {
     const folded = words[at + index]?.folded
@@ -94,24 +80,11 @@ function occursAt(words: readonly Word[], at: number, { words: wanted, isPrefix 
 const length = 200
 const lead = 60
 
-/** Number of matches that are considered. A long text repeats the same ones. */
-const maxMatches = 200
-
-/** The part of a text with the most different matches, on one line. An ellipsis stands for the rest. */
+/** The part of a text with the first match, on one line. An ellipsis stands for the rest. */
 export function snippetOf(text: string, query: SearchQuery): string {
-  const matches = query.find(text, maxMatches)
-  let best = { start: 0, end: 0, phrases: 0 }
-  for (const [index, { start, end }] of matches.entries()) {
-    const phrases = new Set<number>()
-    for (let at = index; at < matches.length; at++) {
-      const match = matches[at] as Match
-      if (match.start > start + length - lead) break
-      phrases.add(match.phrase)
-    }
-    if (phrases.size > best.phrases) best = { start, end, phrases: phrases.size }
-  }
-  const from = wordStart(text, best.start - lead)
-  const to = Math.max(wordEnd(text, from + length), best.end)
+  const [match = { start: 0, end: 0 }] = query.find(text, 1)
+  const from = wordStart(text, match.start - lead)
+  const to = Math.max(wordEnd(text, from + length), match.end)
   const shown = text.slice(from, to).replaceAll(/\s+/g, ' ').trim()
   return `${from > 0 ? '…' : ''}${shown}${to < text.length ? '…' : ''}`
 }

@@ -1,6 +1,4 @@
-import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Message } from '../../contract/resources/completion.ts'
 import type { HistoryMessage } from '../../contract/resources/conversation.ts'
 import type { ConversationHost } from './conversation-mode.ts'
 
@@ -20,15 +18,6 @@ export interface RecoveryHost extends ConversationHost {
   partialReply: PartialReply | undefined
 }
 
-/** What the history contains of an incomplete reply. */
-type Recovery =
-  /** More than arrived. `rest` follows the part that arrived. */
-  | { kind: 'more'; text: string; rest: string }
-  | { kind: 'same' }
-  /** No such reply, or another one. */
-  | { kind: 'absent' }
-  | { kind: 'unknown'; reason: string }
-
 /**
  * Looks for the rest of an incomplete reply in the history of the service, and shows it.
  *
@@ -41,76 +30,56 @@ export async function recover(
   next: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { conversation, client } = session
-  const { contextId } = conversation
-  if (conversation.mode !== 'context' || contextId === undefined) return false
-  session.status.begin('reading the history…')
-  const recovery = await recoverReply(
-    client,
-    { ...partial, contextId, messagesHere: conversation.messages },
-    signal,
-  )
-  session.status.clear()
-  // Without a part, there is nothing to continue.
-  const then = partial.part === '' ? '' : `; ${next}`
-  switch (recovery.kind) {
-    case 'more': {
-      session.output.note('[the rest of the reply, from the history of the service]')
-      session.output.showReply(recovery.rest)
-      if (partial.part === '') conversation.add(partial.prompt, recovery.text)
-      else conversation.replaceLastReply(recovery.text)
-      session.recorder.recovered(recovery.text)
-      session.partialReply = undefined
-      return true
-    }
-    case 'same':
-      session.output.note(`[the history has no more of this reply${then}]`)
-      return false
-    case 'absent':
-      session.output.note(`[this reply is not in the history${then}]`)
-      return false
-    case 'unknown':
-      session.output.note(`[cannot read the history: ${recovery.reason}${then}]`)
-      return false
+  const { conversation, output, status } = session
+  const { prompt, part } = partial
+  if (conversation.mode !== 'context' || conversation.contextId === undefined) return false
+  status.begin('reading the history…')
+  const found = await findReply(session, partial, conversation.contextId, signal)
+  status.clear()
+  if ('text' in found && found.text !== part) {
+    output.note('[the rest of the reply, from the history of the service]')
+    output.showReply(found.text.slice(part.length))
+    if (part === '') conversation.add(prompt, found.text)
+    else conversation.replaceLastReply(found.text)
+    session.recorder.recovered(found.text)
+    session.partialReply = undefined
+    return true
   }
+  const why = 'why' in found ? found.why : 'the history has no more of this reply'
+  // Without a part, there is nothing to continue.
+  output.note(`[${why}${part === '' ? '' : `; ${next}`}]`)
+  return false
 }
 
 /**
  * Looks in GET /api/chat/history for the whole text of an incomplete reply. Only reads: nothing is
  * sent again.
  *
+ * @returns the text, which begins with the part that arrived, or why there is none
  * @throws the reason of the signal
  */
-async function recoverReply(
-  client: Client,
-  partial: {
-    contextId: string
-    prompt: string
-    part: string
-    replyId: string | undefined
-    /** All messages of this session, to recognize an earlier reply to the same prompt. */
-    messagesHere: readonly Message[]
-  },
+async function findReply(
+  { client, conversation }: RecoveryHost,
+  { prompt, part, replyId }: PartialReply,
+  contextId: string,
   signal: AbortSignal,
-): Promise<Recovery> {
+): Promise<{ text: string } | { why: string }> {
+  const absent = { why: 'this reply is not in the history' }
   try {
-    const pages = client.history.pages({ context_id: partial.contextId, limit: 20 }, { signal })
+    const pages = client.history.pages({ context_id: contextId, limit: 20 }, { signal })
     const newest = await pages.next()
     const messages: readonly HistoryMessage[] = newest.done ? [] : newest.value.messages
-    const replies = messages.filter(({ role }) => role === 'assistant')
-    const named = replies.find(({ id }) => id !== undefined && id === partial.replyId)
-    const found = repliesTo(partial.prompt, messages)
+    const named = messages.find(({ role, id }) => role === 'assistant' && id !== undefined && id === replyId)
+    const found = repliesTo(prompt, messages)
     const text = named?.content ?? found.at(-1)
-    if (typeof text !== 'string' || !text.startsWith(partial.part)) return { kind: 'absent' }
+    if (typeof text !== 'string' || !text.startsWith(part)) return absent
+    // An earlier reply to the same prompt may have the same text.
+    const earlier = repliesTo(prompt, conversation.messages.slice(0, -1))
     const times = (texts: readonly unknown[]) => texts.filter((one) => one === text).length
-    if (!named && times(found) <= times(repliesTo(partial.prompt, partial.messagesHere.slice(0, -1)))) {
-      return { kind: 'absent' }
-    }
-    if (text === partial.part) return { kind: 'same' }
-    return { kind: 'more', text, rest: text.slice(partial.part.length) }
+    return named || times(found) > times(earlier) ? { text } : absent
   } catch (error) {
     if (signal.aborted || !(error instanceof Failure)) throw error
-    return { kind: 'unknown', reason: error.message }
+    return { why: `cannot read the history: ${error.message}` }
   }
 }
 

@@ -119,20 +119,11 @@ async function isListed(session: Session, id: string): Promise<boolean> {
 
 /** @param names of the models and aliases */
 function unlisted(id: string, names: readonly string[]): Failure {
-  const meant = findMeant(id, names)
-  const suggestion =
-    meant.length === 0 ? 'List the models with /model' : `Did you mean ${meant.join(' or ')}?`
+  const meant = names.find((name) => name.toLowerCase().includes(id.toLowerCase())) ?? nearest(id, names)
+  const suggestion = meant === undefined ? 'List the models with /model.' : `Did you mean ${meant}?`
   return new Failure('usage', `The service does not list the model "${id}"`, {
-    hint: `${suggestion}${meant.length === 0 ? '. ' : ' '}To use it anyway, type: /model ${id} --force`,
+    hint: `${suggestion} To use it anyway, type: /model ${id} --force`,
   })
-}
-
-/** The names that contain the text, or else the most similar one. */
-function findMeant(id: string, names: readonly string[]): readonly string[] {
-  const text = id.toLowerCase()
-  const containing = names.filter((name) => name.toLowerCase().includes(text)).slice(0, 3)
-  const similar = containing.length === 0 ? nearest(id, names) : undefined
-  return similar === undefined ? containing : [similar]
 }
 
 /** Lists the models of the service, and marks the current one. */

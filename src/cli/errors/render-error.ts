@@ -125,15 +125,10 @@ function originOf(error: unknown): string[] {
   ]
 }
 
-/** The functions of a stack, with their places in the source. A place in a bundle tells a reader nothing. */
+/** The functions of a stack, without those of Node. */
 function stackOf(error: unknown): string[] {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
-  return [...stack.matchAll(/^ +at (.+)$/gm)].flatMap(([, frame = '']) => {
-    if (/\(?node:/.test(frame)) return []
-    const [, name] = /^([^(]+) \(.*\.cjs:\d+:\d+\)$/.exec(frame) ?? []
-    if (name === undefined && /\.cjs:\d+:\d+$/.test(frame)) return []
-    return [`    at ${name ?? frame}`]
-  })
+  return stack.split('\n').filter((line) => /^ +at (?!.*\(?node:)/.test(line))
 }
 
 /** Whether errors are JSON, judged from the words of a command line that oclif could not read. */

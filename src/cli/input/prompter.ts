@@ -3,14 +3,6 @@ import { unlessAborted } from '../../system/unless-aborted.ts'
 import { Interruption } from '../context/interruption.ts'
 import type { Streams } from '../output/streams.ts'
 
-/** The keys of a list that can be filtered. */
-const filterTheme = {
-  style: {
-    keysHelpTip: (keys: [key: string, action: string][]) =>
-      [['type', 'to filter'], ...keys].map((words) => words.join(' ')).join(' • '),
-  },
-}
-
 /** Prompts on stderr. In a non-interactive run, fails and names the flag that replaces the prompt. */
 export class Prompter {
   readonly #allowed: boolean
@@ -77,7 +69,7 @@ export class Prompter {
   }
 
   /**
-   * Offers a long list, which typed words filter. Escape leaves, as Ctrl-C does.
+   * Offers a long list, which typed words filter.
    *
    * @param find returns the choices whose text contains all words
    */
@@ -89,19 +81,7 @@ export class Prompter {
     this.#demand(question, instead, 'List them')
     const { search } = await import('@inquirer/prompts')
     const source = (typed = '') => find(typed.toLowerCase().split(/\s+/).filter(Boolean))
-    return this.#ask(async ({ signal, ...context }) => {
-      const leaving = new AbortController()
-      const onKey = (_: unknown, key: { name?: string } | undefined): void => {
-        if (key?.name === 'escape') leaving.abort()
-      }
-      context.input.on('keypress', onKey)
-      try {
-        const prompt = { ...context, signal: AbortSignal.any([signal, leaving.signal]) }
-        return await search({ message: question, source, theme: filterTheme }, prompt)
-      } finally {
-        context.input.off('keypress', onKey)
-      }
-    })
+    return this.#ask((context) => search({ message: question, source }, context))
   }
 
   /** Whether prompts are possible. */

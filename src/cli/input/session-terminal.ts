@@ -26,12 +26,6 @@ const progressLasts = 5_000
 /** In ms. In raw mode, stdin ends only if the terminal was closed, and then SIGHUP follows. */
 const hangUpWait = 200
 
-/** Whether the cursor of the terminal can be moved, which a session needs. */
-export function canMoveCursor({ env, platform }: Streams['host']): boolean {
-  const { TERM: type = '' } = env
-  return platform === 'win32' || (type !== '' && type !== 'dumb')
-}
-
 /**
  * The terminal of this process, for a session. Cells of the main screen only: no alternate screen,
  * and the mouse is the terminal's own.

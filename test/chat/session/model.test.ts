@@ -44,7 +44,7 @@ describe('the model of a session', () => {
     const run = await world.run()
     await run.say('/model model-x', 'The service does not list the model "model-x"')
     await run.terminal.waitFor(/Did you mean model-[ab]\?/)
-    await run.say('/model MODEL', 'Did you mean model-a or model-b?')
+    await run.say('/model MODEL', 'Did you mean model-a?')
     await run.say('/model zzzzzzzz', 'List the models with /model')
     await run.say('hello', 'You said: hello')
     expect(world.server.sends.at(-1)).not.to.have.property('model')

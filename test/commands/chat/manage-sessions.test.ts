@@ -48,7 +48,6 @@ describe('the sessions of this machine', () => {
     const running = startChatctl(sandbox, ['chat', '--resume'], { terminal: { columns: 40 } })
     const lines = () => stripControls(running.written().stdout).split('\n')
     await until(() => lines().some((line) => line.includes('数据库')) && lines().join().includes('Ships'))
-    expect(lines().join()).to.contain('type to filter')
     const rows = lines().filter((line) => line.includes('1 turn'))
     expect(rows).to.have.lengthOf.at.least(2)
     for (const row of rows) expect(truncateToWidth(row, 40).text).to.equal(row)

@@ -74,7 +74,7 @@ describe('a resumed session', () => {
     await terminal.exitCode()
     const left = await talk.start(['chat', '--resume'])
     await left.waitFor('About rivers')
-    await left.key('Escape')
+    await left.key('C-c')
     expect(await left.exitCode()).to.equal(130)
   })
 
