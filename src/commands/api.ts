@@ -1,10 +1,9 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { commandFor, commandLine } from '../cli/command-line.ts'
 import type { Context } from '../cli/context/context.ts'
 import { calls } from '../cli/documented-requests.ts'
-import { textFlag } from '../cli/flags/flag-types.ts'
+import { argument, textFlag } from '../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../cli/flags/shared-flags.ts'
 import { parseNestedFields } from '../cli/input/key-values.ts'
 import { readStdin, readTextFile } from '../cli/input/read-input.ts'
@@ -39,11 +38,8 @@ export default class Api extends BaseCommand {
   ]
   static override usage = 'api [METHOD] PATH'
   static override args = {
-    method: Args.string({
-      description: 'HTTP method (default: GET)',
-      ignoreStdin: true,
-    }),
-    path: Args.string({ description: 'Path that begins with /', ignoreStdin: true }),
+    method: argument('HTTP method (default: GET)'),
+    path: argument('Path that begins with /'),
   }
   static override flags = {
     data: textFlag({

@@ -1,12 +1,11 @@
 import { join } from 'node:path'
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../cli/base-command.ts'
 import { commandLine } from '../cli/command-line.ts'
 import type { Context } from '../cli/context/context.ts'
 import { calls } from '../cli/documented-requests.ts'
 import { describeFailure } from '../cli/errors/describe-failure.ts'
-import { optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flags/flag-types.ts'
+import { argument, optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flags/flag-types.ts'
 import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-flags.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
@@ -34,10 +33,7 @@ export default class Chat extends BaseCommand {
     { description: 'Choose a session to resume', command: 'chatctl chat --resume' },
   ]
   static override args = {
-    message: Args.string({
-      description: 'First message. Before a single word, type --.',
-      ignoreStdin: true,
-    }),
+    message: argument('First message. Before a single word, type --.'),
   }
   static override flags = {
     model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),

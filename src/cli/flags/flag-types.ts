@@ -1,3 +1,4 @@
+import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { readTimeout } from '../../config/option-values.ts'
 import { type ConfiguredQuota, parseQuota } from '../../config/quota.ts'
@@ -9,6 +10,13 @@ import { type CodeSelection, readCodeSelection } from '../../terminal/markdown/c
 
 /** The value of a flag that is given without one. No argument of a process can contain this character. */
 export const omittedValue = '\0'
+
+/** Arguments, which oclif would otherwise read from stdin if they are missing. */
+export const argument = (description: string) => Args.string({ description, ignoreStdin: true })
+export const requiredArgument = (description: string) =>
+  Args.string({ description, required: true, ignoreStdin: true })
+export const requiredArguments = (description: string) =>
+  Args.string({ description, required: true, multiple: true, ignoreStdin: true })
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({

@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { changeConfiguration } from '../../config/configuration-file.ts'
 import { withoutProfile } from '../../config/configuration-keys.ts'
@@ -22,7 +22,7 @@ export default class AuthRemove extends BaseCommand {
     { description: 'Remove a profile without confirmation', command: 'chatctl auth remove work --yes' },
   ]
   static override args = {
-    profile: Args.string({ description: 'Name of the profile', required: true, ignoreStdin: true }),
+    profile: requiredArgument('Name of the profile'),
   }
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
   // The profile may be the default profile, or that of the working directory.

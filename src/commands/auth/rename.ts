@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withRenamedProfile } from '../../config/configuration-keys.ts'
@@ -18,8 +18,8 @@ export default class AuthRename extends BaseCommand {
     { description: 'Rename a profile', command: 'chatctl auth rename work acme' },
   ]
   static override args = {
-    profile: Args.string({ description: 'Name of the profile', required: true, ignoreStdin: true }),
-    name: Args.string({ description: 'New name', required: true, ignoreStdin: true }),
+    profile: requiredArgument('Name of the profile'),
+    name: requiredArgument('New name'),
   }
   static override flags = { 'dry-run': dryRunFlag }
   // The default profile may be one that was renamed in the file.

@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { type Configuration, changeConfiguration } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
@@ -19,7 +19,7 @@ export default class AuthUse extends BaseCommand {
     { description: 'Show the change without making it', command: 'chatctl auth use work --dry-run' },
   ]
   static override args = {
-    profile: Args.string({ description: 'Name of the profile', required: true, ignoreStdin: true }),
+    profile: requiredArgument('Name of the profile'),
   }
   static override flags = { 'dry-run': dryRunFlag }
 

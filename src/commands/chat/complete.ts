@@ -1,7 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { integerFlag, numberFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { argument, integerFlag, numberFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { readMessages } from '../../cli/input/read-document.ts'
 import { isTokenLimit, reasoningIn } from '../../contract/resources/stream-event.ts'
@@ -31,11 +30,9 @@ export default class ChatComplete extends BaseCommand {
     },
   ]
   static override args = {
-    prompt: Args.string({
-      description:
-        'Text to complete, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
-      ignoreStdin: true,
-    }),
+    prompt: argument(
+      'Text to complete, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
+    ),
   }
   static override flags = {
     model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),

@@ -1,7 +1,7 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { requiredArguments } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { chatSessionsView } from '../../view/chat.ts'
@@ -19,12 +19,7 @@ export default class ChatDelete extends BaseCommand {
     { description: 'Delete a session without confirmation', command: 'chatctl chat delete s20261121 --yes' },
   ]
   static override args = {
-    session: Args.string({
-      required: true,
-      multiple: true,
-      description: 'ID, start of an ID, or name of each session',
-      ignoreStdin: true,
-    }),
+    session: requiredArguments('ID, start of an ID, or name of each session'),
   }
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
 

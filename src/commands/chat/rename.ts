@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { chatSessionsView } from '../../view/chat.ts'
@@ -20,12 +20,8 @@ export default class ChatRename extends BaseCommand {
     },
   ]
   static override args = {
-    session: Args.string({
-      required: true,
-      description: 'ID, start of an ID, or name of the session',
-      ignoreStdin: true,
-    }),
-    name: Args.string({ required: true, description: 'New name', ignoreStdin: true }),
+    session: requiredArgument('ID, start of an ID, or name of the session'),
+    name: requiredArgument('New name'),
   }
   static override flags = { 'dry-run': dryRunFlag }
 

@@ -1,4 +1,3 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { Parameters } from '../../chat/conversation.ts'
 import type { ConversationStart } from '../../chat/session-options.ts'
@@ -7,7 +6,7 @@ import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { hintOf, sentences } from '../../cli/errors/hints.ts'
-import { streamFormatFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { argument, streamFormatFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { completionView, sendView, streamEventView } from '../../view/chat.ts'
@@ -34,11 +33,9 @@ export default class ChatSend extends BaseCommand {
     },
   ]
   static override args = {
-    message: Args.string({
-      description:
-        'Text to send, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
-      ignoreStdin: true,
-    }),
+    message: argument(
+      'Text to send, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
+    ),
   }
   static override flags = {
     model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),

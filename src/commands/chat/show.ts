@@ -1,8 +1,8 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { Transcript } from '../../chat/transcript/transcript.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { sharedFlags } from '../../cli/flags/shared-flags.ts'
 import type { Streams } from '../../cli/output/streams.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
@@ -24,11 +24,7 @@ export default class ChatShow extends BaseCommand {
     { description: 'Print the events of a session', command: 'chatctl chat show s20261121 -o jsonl' },
   ]
   static override args = {
-    id: Args.string({
-      required: true,
-      description: 'ID, start of an ID, or name of the session',
-      ignoreStdin: true,
-    }),
+    id: requiredArgument('ID, start of an ID, or name of the session'),
   }
   static override flags = {
     reasoning: Flags.boolean({ summary: 'Include the reasoning of the model in text, markdown, and html' }),

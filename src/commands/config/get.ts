@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { valueView } from '../../view/format/view.ts'
 import { listOptions, readConfigurationKey } from './configuration-options.ts'
 
@@ -15,11 +15,7 @@ export default class ConfigGet extends BaseCommand {
     { description: 'Print the model of another profile', command: 'chatctl config get model --profile work' },
   ]
   static override args = {
-    key: Args.string({
-      description: 'Name of the option, such as base_url',
-      required: true,
-      ignoreStdin: true,
-    }),
+    key: requiredArgument('Name of the option, such as base_url'),
   }
 
   async run(): Promise<void> {

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { argument, requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { configurationKeys, withValue } from '../../config/configuration-keys.ts'
 import { directoryOf, kindOf } from '../../config/profile-directories.ts'
@@ -35,12 +35,8 @@ export default class ConfigSet extends BaseCommand {
     },
   ]
   static override args = {
-    key: Args.string({
-      description: 'Name of the option, such as base_url',
-      required: true,
-      ignoreStdin: true,
-    }),
-    value: Args.string({ description: 'New value; KEY=VALUE works too', ignoreStdin: true }),
+    key: requiredArgument('Name of the option, such as base_url'),
+    value: argument('New value; KEY=VALUE works too'),
   }
   static override flags = { 'dry-run': dryRunFlag }
   protected override readonly mayNameNewProfile = true

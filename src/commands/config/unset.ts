@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
+import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { withoutValue } from '../../config/configuration-keys.ts'
 import { configValueView } from '../../view/config.ts'
@@ -22,11 +22,7 @@ export default class ConfigUnset extends BaseCommand {
     { description: 'Remove the default profile', command: 'chatctl config unset default_profile' },
   ]
   static override args = {
-    key: Args.string({
-      description: 'Name of the option, such as output',
-      required: true,
-      ignoreStdin: true,
-    }),
+    key: requiredArgument('Name of the option, such as output'),
   }
   static override flags = { 'dry-run': dryRunFlag }
   protected override readonly toleratesInvalidConfiguration = true

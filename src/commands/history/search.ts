@@ -1,8 +1,7 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { integerFlag, requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
 import { wantsColor } from '../../cli/output/colors.ts'
 import type { SearchReport } from '../../history/search-messages.ts'
 import { countOf } from '../../view/format/quantities.ts'
@@ -28,11 +27,7 @@ export default class HistorySearch extends BaseCommand {
     },
   ]
   static override args = {
-    words: Args.string({
-      required: true,
-      description: 'Words to find, as one argument',
-      ignoreStdin: true,
-    }),
+    words: requiredArgument('Words to find, as one argument'),
   }
   static override flags = {
     context: textFlag({

@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
+import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { restoredView } from '../../view/service.ts'
 import { databaseFlag, dataFlag } from './service-flags.ts'
@@ -23,7 +23,7 @@ export default class ServiceRestore extends BaseCommand {
     },
   ]
   static override args = {
-    file: Args.string({ description: 'Backup file', required: true, ignoreStdin: true }),
+    file: requiredArgument('Backup file'),
   }
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 

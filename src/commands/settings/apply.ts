@@ -1,10 +1,10 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor, commandLine, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { HeldRequests } from '../../cli/context/held-request.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { argument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import {
   allowUnknownKeysFlag,
@@ -46,10 +46,7 @@ export default class SettingsApply extends BaseCommand {
     { description: 'Apply a saved plan', command: 'chatctl settings apply settings.plan --yes' },
   ]
   static override args = {
-    file: Args.string({
-      description: 'Settings file, a plan, or - for stdin (required without --file)',
-      ignoreStdin: true,
-    }),
+    file: argument('Settings file, a plan, or - for stdin (required without --file)'),
   }
   static override flags = {
     file: settingsFileFlag(),

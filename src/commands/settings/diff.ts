@@ -1,11 +1,10 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor, commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/errors/exit-codes.ts'
-import { textFlag } from '../../cli/flags/flag-types.ts'
+import { argument, textFlag } from '../../cli/flags/flag-types.ts'
 import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
 import {
   allowUnknownKeysFlag,
@@ -45,10 +44,7 @@ export default class SettingsDiff extends BaseCommand {
     },
   ]
   static override args = {
-    file: Args.string({
-      description: 'Settings file, a plan, or - for stdin (required without --file)',
-      ignoreStdin: true,
-    }),
+    file: argument('Settings file, a plan, or - for stdin (required without --file)'),
   }
   static override flags = {
     file: settingsFileFlag(),

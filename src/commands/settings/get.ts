@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { argument } from '../../cli/flags/flag-types.ts'
 import { missingSetting, refuseMisspelledSetting } from '../../cli/input/settings-assignments.ts'
 import { Failure } from '../../contract/failure.ts'
 import { valueAt, valueView } from '../../view/format/view.ts'
@@ -17,7 +17,7 @@ export default class SettingsGet extends BaseCommand {
     { description: 'Save the settings as JSON', command: 'chatctl settings get --json > settings.json' },
   ]
   static override args = {
-    key: Args.string({ description: 'Key or group of keys, such as theme.mode or theme', ignoreStdin: true }),
+    key: argument('Key or group of keys, such as theme.mode or theme'),
   }
 
   async run(): Promise<void> {

@@ -1,7 +1,7 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { requiredArguments } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { allowUnknownKeysFlag } from '../../cli/input/read-sources.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
@@ -27,12 +27,7 @@ export default class SettingsSet extends BaseCommand {
     { description: 'Read a value from a file', command: 'chatctl settings set app_name=@name.txt' },
   ]
   static override args = {
-    'key=value': Args.string({
-      description: 'Key and new value, such as theme.mode=dark',
-      required: true,
-      multiple: true,
-      ignoreStdin: true,
-    }),
+    'key=value': requiredArguments('Key and new value, such as theme.mode=dark'),
   }
   static override flags = { 'allow-unknown-keys': allowUnknownKeysFlag, 'dry-run': dryRunFlag }
 

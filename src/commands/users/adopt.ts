@@ -1,7 +1,7 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { requiredArguments } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { withStdin } from '../../cli/input/read-input.ts'
 import { type ShownResult, showEach } from '../../cli/output/show-each.ts'
@@ -30,12 +30,7 @@ export default class UsersAdopt extends BaseCommand {
     },
   ]
   static override args = {
-    user: Args.string({
-      description: 'EMAIL=ID of users, or - to read them from stdin',
-      required: true,
-      multiple: true,
-      ignoreStdin: true,
-    }),
+    user: requiredArguments('EMAIL=ID of users, or - to read them from stdin'),
   }
   static override flags = {
     state: stateFlag('State file (default: users.state.json)'),

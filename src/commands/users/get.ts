@@ -1,7 +1,7 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { requiredArguments } from '../../cli/flags/flag-types.ts'
 import { withStdin } from '../../cli/input/read-input.ts'
 import { showEach } from '../../cli/output/show-each.ts'
 import { showDocumentedOrAll } from '../../cli/output/show-response.ts'
@@ -31,12 +31,7 @@ export default class UsersGet extends BaseCommand {
     { description: 'Read the IDs from a file', command: 'cut -f1 users.tsv | chatctl users get - -o jsonl' },
   ]
   static override args = {
-    id: Args.string({
-      description: 'IDs of users (with --state: email addresses), or - to read them from stdin',
-      required: true,
-      multiple: true,
-      ignoreStdin: true,
-    }),
+    id: requiredArguments('IDs of users (with --state: email addresses), or - to read them from stdin'),
   }
   static override flags = {
     state: stateFlag('Take email addresses instead of IDs, and find the IDs in this state file'),

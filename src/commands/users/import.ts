@@ -1,10 +1,9 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { placeFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { placeFlag, requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -41,11 +40,7 @@ export default class UsersImport extends BaseCommand {
     },
   ]
   static override args = {
-    file: Args.string({
-      description: 'CSV, JSONL, JSON, or YAML file, or - for stdin',
-      required: true,
-      ignoreStdin: true,
-    }),
+    file: requiredArgument('CSV, JSONL, JSON, or YAML file, or - for stdin'),
   }
   static override flags = {
     ...bulkFlags(),

@@ -1,7 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { switchFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { requiredArgument, switchFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-response.ts'
@@ -26,7 +25,7 @@ export default class UsersUpdate extends BaseCommand {
     },
   ]
   static override args = {
-    id: Args.string({ description: 'ID of the user', required: true, ignoreStdin: true }),
+    id: requiredArgument('ID of the user'),
   }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),

@@ -1,8 +1,7 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { quoteWord } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { quotaFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { argument, quotaFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { resolvePath } from '../../cli/host.ts'
 import { expandEnvFlag } from '../../cli/input/read-sources.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
@@ -13,10 +12,7 @@ import { planServiceOf } from '../settings/settings-change.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
 
 /** The argument of commands that compare files of users with the service. */
-export const userFileArgument = Args.string({
-  description: 'CSV, JSONL, JSON, or YAML file, a saved plan, or - for stdin',
-  ignoreStdin: true,
-})
+export const userFileArgument = argument('CSV, JSONL, JSON, or YAML file, a saved plan, or - for stdin')
 
 /** The flags of commands that compare files of users with the service. */
 export const userFilesFlags = () => ({

@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
+import { requiredArguments } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
 import { promptsDeletedView } from '../../../view/chat.ts'
 
@@ -15,12 +15,7 @@ export default class ChatPromptsDelete extends BaseCommand {
     { description: 'Delete two prompts', command: 'chatctl chat prompts delete review commit --yes' },
   ]
   static override args = {
-    name: Args.string({
-      required: true,
-      multiple: true,
-      description: 'Name of the prompt; several separated by spaces',
-      ignoreStdin: true,
-    }),
+    name: requiredArguments('Name of the prompt; several separated by spaces'),
   }
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
 

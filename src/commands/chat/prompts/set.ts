@@ -1,9 +1,8 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { quoteWord } from '../../../cli/command-line.ts'
 import type { Context } from '../../../cli/context/context.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { editDocument, keepEdit } from '../../../cli/input/edit-document.ts'
 import { hasPipedStdin, readStdin, readTextFile } from '../../../cli/input/read-input.ts'
@@ -37,11 +36,7 @@ export default class ChatPromptsSet extends BaseCommand {
     { description: 'Edit a prompt in your editor', command: 'chatctl chat prompts set review' },
   ]
   static override args = {
-    name: Args.string({
-      required: true,
-      description: 'Name of the prompt: letters, digits, and . _ -',
-      ignoreStdin: true,
-    }),
+    name: requiredArgument('Name of the prompt: letters, digits, and . _ -'),
   }
   static override flags = {
     file: textFlag({ char: 'f', helpValue: 'FILE', summary: 'File with the text, or - for stdin' }),

@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
+import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { promptFileView } from '../../../view/chat.ts'
 
 export default class ChatPromptsShow extends BaseCommand {
@@ -19,7 +19,7 @@ export default class ChatPromptsShow extends BaseCommand {
     },
   ]
   static override args = {
-    name: Args.string({ required: true, description: 'Name of the prompt', ignoreStdin: true }),
+    name: requiredArgument('Name of the prompt'),
   }
 
   async run(): Promise<void> {

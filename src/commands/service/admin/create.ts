@@ -1,7 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
@@ -28,7 +27,7 @@ export default class ServiceAdminCreate extends BaseCommand {
     },
   ]
   static override args = {
-    email: Args.string({ description: 'Email address', required: true, ignoreStdin: true }),
+    email: requiredArgument('Email address'),
   }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),

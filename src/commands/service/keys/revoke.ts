@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
+import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
 import { keyView } from '../../../view/service.ts'
 import { databaseFlag, dataFlag } from '../service-flags.ts'
@@ -16,7 +16,7 @@ export default class ServiceKeysRevoke extends BaseCommand {
     { description: 'Revoke a key without confirmation', command: 'chatctl service keys revoke KEY_ID --yes' },
   ]
   static override args = {
-    key: Args.string({ description: 'Name or ID of the key', required: true, ignoreStdin: true }),
+    key: requiredArgument('Name or ID of the key'),
   }
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 

@@ -1,7 +1,7 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
+import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { parsePeriod } from '../../../config/units.ts'
 import { rotatedKeyView } from '../../../view/service.ts'
@@ -28,7 +28,7 @@ export default class ServiceKeysRotate extends BaseCommand {
     },
   ]
   static override args = {
-    key: Args.string({ description: 'Name or ID of the key', required: true, ignoreStdin: true }),
+    key: requiredArgument('Name or ID of the key'),
   }
   static override flags = {
     overlap: Flags.custom<number>({

@@ -1,8 +1,7 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { keyView } from '../../../view/service.ts'
@@ -26,7 +25,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
     },
   ]
   static override args = {
-    key: Args.string({ description: 'Name or ID of the key', required: true, ignoreStdin: true }),
+    key: requiredArgument('Name or ID of the key'),
   }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Name of the key' }),

@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
+import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
 import { signInSessionsView } from '../../../view/service.ts'
 import { databaseFlag, dataFlag } from '../service-flags.ts'
@@ -20,7 +20,7 @@ export default class ServiceSessionsRevoke extends BaseCommand {
     },
   ]
   static override args = {
-    id: Args.string({ description: 'ID of the session', required: true, ignoreStdin: true }),
+    id: requiredArgument('ID of the session'),
   }
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 

@@ -1,8 +1,7 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { durationFlag, textFlag } from '../../../cli/flags/flag-types.ts'
+import { durationFlag, requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { trustView } from '../../../view/service.ts'
 import { databaseFlag, dataFlag, keyFlags, planned, tiers } from '../service-flags.ts'
@@ -26,7 +25,7 @@ export default class ServiceTrustCreate extends BaseCommand {
     },
   ]
   static override args = {
-    name: Args.string({ description: 'Name of the trust', required: true, ignoreStdin: true }),
+    name: requiredArgument('Name of the trust'),
   }
   static override flags = {
     issuer: textFlag({

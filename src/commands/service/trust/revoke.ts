@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
+import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
 import { trustView } from '../../../view/service.ts'
 import { databaseFlag, dataFlag } from '../service-flags.ts'
@@ -20,7 +20,7 @@ export default class ServiceTrustRevoke extends BaseCommand {
     },
   ]
   static override args = {
-    name: Args.string({ description: 'Name of the trust', required: true, ignoreStdin: true }),
+    name: requiredArgument('Name of the trust'),
   }
   static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 

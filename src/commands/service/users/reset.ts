@@ -1,7 +1,7 @@
-import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
+import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
@@ -25,7 +25,7 @@ export default class ServiceUsersReset extends BaseCommand {
     },
   ]
   static override args = {
-    user: Args.string({ description: 'Email address or ID of the user', required: true, ignoreStdin: true }),
+    user: requiredArgument('Email address or ID of the user'),
   }
   static override flags = {
     ...newPasswordFlags,

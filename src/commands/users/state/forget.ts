@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
+import { requiredArguments } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { withStdin } from '../../../cli/input/read-input.ts'
 import { forgottenUsersView } from '../../../view/users.ts'
@@ -21,12 +21,7 @@ export default class UsersStateForget extends BaseCommand {
     },
   ]
   static override args = {
-    email: Args.string({
-      description: 'Email addresses of users, or - to read them from stdin',
-      required: true,
-      multiple: true,
-      ignoreStdin: true,
-    }),
+    email: requiredArguments('Email addresses of users, or - to read them from stdin'),
   }
   static override flags = {
     state: stateFlag('State file (default: users.state.json)'),

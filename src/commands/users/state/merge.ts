@@ -1,6 +1,6 @@
-import * as Args from '@oclif/core/args'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
+import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { countOf } from '../../../view/format/quantities.ts'
@@ -24,8 +24,8 @@ export default class UsersStateMerge extends BaseCommand {
     },
   ]
   static override args = {
-    file: Args.string({ description: 'State file to change', required: true, ignoreStdin: true }),
-    other: Args.string({ description: 'State file to read', required: true, ignoreStdin: true }),
+    file: requiredArgument('State file to change'),
+    other: requiredArgument('State file to read'),
   }
   static override flags = { 'dry-run': dryRunFlag }
 
