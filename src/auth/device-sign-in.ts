@@ -161,35 +161,22 @@ export async function requestDeviceCode(
   const request = async () => {
     const response = await deviceAuthorizationRequest(as, client, None(), parameters, through(transport))
     demandNoServerError(response)
-    return processDeviceAuthorizationResponse(as, client, await withUsableMembers(response))
+    return processDeviceAuthorizationResponse(as, client, await withLifetime(response))
   }
   const answer = await asFailure('The sign-in', endpoint, (value) => value, request, 'device authorization')
   return readDeviceCode(answer, new URL(endpoint))
 }
 
-/** Some servers send numbers as strings, or other members that oauth4webapi would reject although a sign-in is possible. */
-async function withUsableMembers(response: Response): Promise<Response> {
+/** Some servers omit `expires_in`, which RFC 8628 and oauth4webapi require: 0 means none. */
+async function withLifetime(response: Response): Promise<Response> {
   if (response.status !== 200) return response
   const { status, headers } = response
   const text = await response.text()
   const answer = tryParse(text)
-  if (!isRecord(answer)) return new Response(text, { status, headers })
-  const { interval, verification_uri_complete: complete, ...needed } = answer
-  const usable = {
-    // The name in early drafts of RFC 8628, which Google still uses.
-    verification_uri: answer['verification_url'],
-    ...needed,
-    // oauth4webapi requires a number: 0 means none.
-    expires_in: positive(answer['expires_in']) ?? 0,
-    interval: Math.max(1, positive(interval) ?? defaultInterval),
-    ...(typeof complete === 'string' ? { verification_uri_complete: complete } : {}),
-  }
-  return new Response(JSON.stringify(usable), { status, headers })
-}
-
-function positive(value: unknown): number | undefined {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof number === 'number' && Number.isFinite(number) && number > 0 ? number : undefined
+  return new Response(isRecord(answer) ? JSON.stringify({ expires_in: 0, ...answer }) : text, {
+    status,
+    headers,
+  })
 }
 
 function readDeviceCode(answer: DeviceAuthorizationResponse, endpoint: URL): DeviceCode {
