@@ -3,7 +3,7 @@ import type { Host } from '../cli/host.ts'
 import { localModelServers } from '../contract/upstream-address.ts'
 import { systemClock } from '../system/clock.ts'
 import { once } from '../system/once.ts'
-import { isNullDevice, isStdoutClosed, isTerminal } from './descriptors.ts'
+import { isNullDevice, isTerminal } from './descriptors.ts'
 import { onExit, untilEnded } from './end-process.ts'
 import { watchSignals } from './watch-signals.ts'
 
@@ -56,7 +56,6 @@ export function createProcessHost({
     get isStdinNull() {
       return isNullDevice(0)
     },
-    isStdoutClosed,
     ...watchSignals(platform),
     onExit,
     onReaderGone,

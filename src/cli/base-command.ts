@@ -109,11 +109,9 @@ export abstract class BaseCommand extends Command {
     view?: (flags: F) => View | undefined,
   ): Promise<ParserOutput<F, B, A> & { context: Context }> {
     const parsed = await this.parse(command)
-    // After a change it would be too late to refuse a closed stdout.
     const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
     const { view: usualView, documentFormats, offersMarkdown } = this.ctor as unknown as typeof BaseCommand
     const shown = view ? view(parsed.flags) : usualView
-    if (shown || changes) this.streams.demandOpenStdout()
     const [unknown] = unknownVariables(this.streams.host.env)
     if (unknown && changes) throw new Failure('usage', unknown.message, { hint: unknown.hint })
     const flags: Values = parsed.flags

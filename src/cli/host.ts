@@ -33,8 +33,6 @@ interface StandardStreams {
   readonly isTerminal: Readonly<Record<'stdin' | 'stdout' | 'stderr', boolean>>
   /** Whether stdin is the null device: opening it to read nothing would slow down the start. */
   readonly isStdinNull: boolean
-  /** Whether the shell has closed stdout (`>&-`), so that a result would be lost. */
-  isStdoutClosed(): boolean
   /** Called if stdout has no reader any more. If it returns, the run is aborted and ends with 0. */
   onReaderGone(): void
 }

@@ -83,7 +83,6 @@ export function startChatctl(
     stderr: stderr as unknown as NodeJS.WriteStream,
     isTerminal: { stdin: isTerminal, stdout: isTerminal, stderr: isTerminal },
     isStdinNull: false,
-    isStdoutClosed: () => false,
     signal: controller.signal,
     takeSignal: (signal, taker) => {
       const before = takers.get(signal)

@@ -54,21 +54,12 @@ export class Streams {
     return this.host.isTerminal.stdout
   }
 
-  /** @throws Failure `storage` if stdout is closed, so that a result would be lost */
-  demandOpenStdout(): void {
-    if (!this.host.isStdoutClosed()) return
-    throw new Failure('storage', 'stdout is closed, so the result cannot be written', {
-      hint: 'Redirect stdout to a file, or to /dev/null to discard the result.',
-    })
-  }
-
   /**
    * Writes and waits until the reader has taken it.
    *
-   * @throws Failure `storage` if stdout is closed, or cannot be written, as on a full disk
+   * @throws Failure `storage` if it cannot be written, as on a full disk
    */
   async writeData(text: string | Uint8Array): Promise<void> {
-    this.demandOpenStdout()
     if (this.#statusLine !== '') this.drawStatus('')
     return new Promise((resolve, reject) => {
       this.host.stdout.write(text, (error) => {

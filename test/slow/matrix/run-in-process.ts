@@ -29,7 +29,6 @@ export async function runInProcess(
       ...(isShown && { terminal: { columns: world.columns } }),
       host: {
         isTerminal: { stdin: typesStdin, stdout: isShown, stderr: isShown && !closed.has('2>&-') },
-        isStdoutClosed: () => closed.has('>&-'),
         openBrowser: async () => false,
         ...(closed.has('2>&-') && { stderr: new NullStream() as unknown as NodeJS.WriteStream }),
       },
