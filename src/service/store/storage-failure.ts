@@ -1,4 +1,4 @@
-import { Failure } from '../../contract/failure.ts'
+import { Failure, type FailureKind } from '../../contract/failure.ts'
 import * as sqlite from '../../system/sqlite.ts'
 
 /** PostgreSQL cannot be reached, the connection was lost, or the server does not respond. */
@@ -51,11 +51,39 @@ export function storageFailure(error: unknown, directory: string, location: stri
   const cause = error instanceof StorageUnavailable ? error.cause : error
   return (
     connectFailure(cause, location) ??
-    tlsFailure(cause, location) ??
     faultFailure(error, cause, directory, location) ??
-    directoryFailure(error, directory) ??
-    otherFailure(error, directory, location)
+    fileFailure(error, directory, location)
   )
+}
+
+/** PostgreSQL refuses the user or does not have the database, or TLS fails. */
+function connectFailure(cause: unknown, location: string): Failure | undefined {
+  if (!(cause instanceof Error)) return undefined
+  const { message: words } = cause
+  const code = 'code' in cause ? String(cause.code) : ''
+  // pg throws this if the server requires a password and there is none.
+  const isMissing = /password must be a (non-empty )?string/i.test(words)
+  const state = isMissing ? '28P01' : (sqlStateOf(cause) ?? '')
+  if (state.startsWith('28')) {
+    const hint =
+      'Set the user in the URL or in PGUSER, and the password in PGPASSWORD or in the file that PGPASSFILE names'
+    const why = isMissing ? 'a password is required' : words
+    return new Failure('storage', `${location} rejected the sign-in: ${why}`, { hint })
+  }
+  if (state === '3D000') {
+    const advice = [{ code: 'create_database', exists: false }] as const
+    return new Failure('storage', `No ${location}`, { advice })
+  }
+  if (state === '42501' || state === '3F000') {
+    const hint = 'Make the user the owner of the database, or grant it all privileges on its schema'
+    return new Failure('storage', `${location} denied access to this user: ${words}`, { hint, cause })
+  }
+  if (/CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(words)) {
+    const hint =
+      'Set the certificate of its certificate authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md'
+    return new Failure('tls', `No encrypted connection to ${location}: ${words}`, { hint, cause })
+  }
+  return undefined
 }
 
 function faultFailure(
@@ -64,34 +92,31 @@ function faultFailure(
   directory: string,
   location: string,
 ): Failure | undefined {
-  switch (faultOf(error)) {
-    case 'full':
-      return new Failure(
-        'storage',
-        `No space left on the disk of ${sqlStateOf(error) ? location : directory}`,
-        {
-          hint: 'Free some space and try again',
-          cause,
-        },
-      )
-    case 'busy':
-      return new Failure('storage', `${location} is busy, or locked by another program`, {
-        hint: 'Try again when that program has ended',
-        cause,
-      })
-    case 'damaged':
-      return new Failure('storage', `${location} is damaged or is not a database; nothing was changed`, {
-        hint: 'Restore it from a backup, or move the file to start with an empty database',
-        cause,
-      })
-    case 'unavailable':
-      return new Failure('unreachable', `Cannot reach ${location}: ${reasonOf(cause)}`, {
-        hint: 'Check that PostgreSQL is running there and accepts connections from this machine',
-        cause,
-      })
-    default:
-      return undefined
-  }
+  const fault = faultOf(error)
+  if (fault === undefined || fault === 'duplicate') return undefined
+  const [kind, message, hint] = {
+    full: [
+      'storage',
+      `No space left on the disk of ${sqlStateOf(error) ? location : directory}`,
+      'Free some space and try again',
+    ],
+    busy: [
+      'storage',
+      `${location} is busy, or locked by another program`,
+      'Try again when that program has ended',
+    ],
+    damaged: [
+      'storage',
+      `${location} is damaged or is not a database; nothing was changed`,
+      'Restore it from a backup, or move the file to start with an empty database',
+    ],
+    unavailable: [
+      'unreachable',
+      `Cannot reach ${location}: ${reasonOf(cause)}`,
+      'Check that PostgreSQL is running there and accepts connections from this machine',
+    ],
+  }[fault] as [FailureKind, string, string]
+  return new Failure(kind, message, { hint, cause })
 }
 
 /** If a host has several addresses, the error of Node has no message, only an error for each address. */
@@ -100,76 +125,20 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** PostgreSQL refuses the user or does not have the database. */
-function connectFailure(cause: unknown, location: string): Failure | undefined {
-  const words = cause instanceof Error ? cause.message : ''
-  // pg throws this if the server requires a password and there is none.
-  const isMissing = /password must be a (non-empty )?string/i.test(words)
-  switch (isMissing ? '28P01' : sqlStateOf(cause)) {
-    case '28P01':
-    case '28000':
-      return new Failure(
-        'storage',
-        `${location} rejected the sign-in: ${isMissing ? 'a password is required' : words}`,
-        {
-          hint: 'Set the user in the URL or in PGUSER, and the password in PGPASSWORD or in the file that PGPASSFILE names',
-        },
-      )
-    case '3D000':
-      return new Failure('storage', `No ${location}`, {
-        advice: [{ code: 'create_database', exists: false }],
-      })
-    case '42501':
-    case '3F000':
-      return new Failure('storage', `${location} denied access to this user: ${words}`, {
-        hint: 'Make the user the owner of the database, or grant it all privileges on its schema',
-        cause,
-      })
-    default:
-      return undefined
-  }
-}
-
-function tlsFailure(cause: unknown, location: string): Failure | undefined {
-  if (!(cause instanceof Error)) return undefined
-  const code = 'code' in cause ? String(cause.code) : ''
-  const isTls = /CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(cause.message)
-  if (!isTls) return undefined
-  return new Failure('tls', `No encrypted connection to ${location}: ${cause.message}`, {
-    hint: 'Set the certificate of its certificate authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md',
-    cause,
-  })
-}
-
-function directoryFailure(cause: unknown, directory: string): Failure | undefined {
+/** The error itself if it does not come from the directory or the database. */
+function fileFailure(cause: unknown, directory: string, location: string): unknown {
   const code = sqlite.systemCode(cause) ?? ''
-  if (code === 'ENOTDIR' || code === 'EEXIST') {
-    return new Failure('storage', `${directory} is not a directory`, {
-      hint: 'Choose a directory as the data directory',
-      cause,
-    })
+  const primary = sqlite.primaryCode(cause)
+  const hint = 'Make it writable for this user, or use another data directory'
+  if (code === 'ENOTDIR' || code === 'EEXIST')
+    return new Failure('storage', `${directory} is not a directory`, { hint, cause })
+  if (primary === sqlite.sqliteCodes.readOnly || primary === sqlite.sqliteCodes.cannotOpen)
+    return new Failure('storage', `Cannot open ${location} for writing`, { hint, cause })
+  if (/^E[A-Z0-9]+$/.test(code)) {
+    const { path = directory } = cause as NodeJS.ErrnoException
+    const verb = ['EACCES', 'EPERM', 'EROFS'].includes(code) ? 'write' : 'use'
+    return new Failure('storage', `Cannot ${verb} ${path} (${code})`, { hint, cause })
   }
-  if (!/^E[A-Z0-9]+$/.test(code)) return undefined
-  const { path = directory } = cause as NodeJS.ErrnoException
-  const isWrite = code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
-  return new Failure(
-    'storage',
-    isWrite ? `Cannot write ${path} (${code})` : `Cannot use the data directory ${directory} (${code})`,
-    {
-      hint: 'Make it writable for this user, or use another data directory',
-      cause,
-    },
-  )
-}
-
-function otherFailure(error: unknown, directory: string, location: string): unknown {
-  const code = sqlite.primaryCode(error)
-  if (code === sqlite.sqliteCodes.readOnly || code === sqlite.sqliteCodes.cannotOpen) {
-    return new Failure('storage', `Cannot open ${location} for writing`, {
-      hint: `Make ${directory} and the files in it writable for this user, or use another data directory`,
-      cause: error,
-    })
-  }
-  if (code === undefined && sqlStateOf(error) === undefined) return error
-  return new Failure('storage', `Cannot use ${location}: ${(error as Error).message}`, { cause: error })
+  if (primary === undefined && sqlStateOf(cause) === undefined) return cause
+  return new Failure('storage', `Cannot use ${location}: ${(cause as Error).message}`, { cause })
 }
