@@ -56,11 +56,7 @@ export class Conversation {
   }
 
   sendRequest(message: string): SendRequest {
-    return {
-      message,
-      ...(this.contextId && { context_id: this.contextId }),
-      ...(this.model !== undefined && { model: this.model }),
-    }
+    return { message, context_id: this.contextId || undefined, model: this.model }
   }
 
   completionRequest(prompt: string): CompletionRequest {
@@ -69,14 +65,14 @@ export class Conversation {
     const earlier = this.replyModel === testProgramModel ? undefined : this.replyModel
     const model = this.model ?? earlier
     return {
-      ...(model !== undefined && { model }),
+      model,
       messages: [
         ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
         ...withReplies(this.messages),
         { role: 'user', content: prompt },
       ],
-      ...(temperature !== undefined && { temperature }),
-      ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+      temperature,
+      max_tokens: maxTokens,
     }
   }
 

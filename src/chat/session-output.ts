@@ -20,37 +20,31 @@ interface SessionOutputOptions {
 
 /** Shows everything in a session but a reply that is arriving. Quoted text cannot steer the terminal. */
 export class SessionOutput {
-  readonly #screen: Screen
-  readonly #style: SessionStyle
-  readonly #isQuiet: boolean
-  readonly #createWriter: () => ReplyWriter
-  readonly #describeFailure: SessionOptions['describeFailure']
+  readonly #options: SessionOutputOptions
 
-  constructor({ screen, style, isQuiet, createWriter, describeFailure }: SessionOutputOptions) {
-    this.#screen = screen
-    this.#style = style
-    this.#isQuiet = isQuiet
-    this.#createWriter = createWriter
-    this.#describeFailure = describeFailure
+  constructor(options: SessionOutputOptions) {
+    this.#options = options
   }
 
   /** Shows text in whole lines, also with --quiet. */
   show(text: string): void {
-    this.#screen.appendLines(this.#wrap(text))
+    this.#options.screen.appendLines(this.#wrap(text))
   }
 
   /** Shows additional information; nothing with --quiet. */
   note(text: string): void {
-    if (this.#isQuiet) return
+    const { isQuiet, screen, style } = this.#options
+    if (isQuiet) return
     const lines = this.#wrap(text).split('\n')
-    this.#screen.appendLines(lines.map((line) => (line === '' ? '' : this.#style.dim(line))).join('\n'))
+    screen.appendLines(lines.map((line) => (line === '' ? '' : style.dim(line))).join('\n'))
   }
 
   /** @param hint shown if the failure has none */
   showFailure(failure: Failure, hint?: string): void {
-    const described = this.#describeFailure(failure)
+    const { screen, style, describeFailure } = this.#options
+    const described = describeFailure(failure)
     const words = this.#wrap(`Error: ${described.message}`)
-    this.#screen.appendLines(words.replace(/^Error:/, this.#style.red('Error:')))
+    screen.appendLines(words.replace(/^Error:/, style.red('Error:')))
     const details = describeDetails(failure)
     if (details !== undefined) this.show(details)
     const next = described.hint ?? hint
@@ -71,18 +65,19 @@ export class SessionOutput {
 
   /** Shows a complete reply. */
   showReply(text: string): void {
-    const writer = this.#createWriter()
-    this.#screen.append(writer.push(text) + writer.end())
+    const { screen, createWriter } = this.#options
+    const writer = createWriter()
+    screen.append(writer.push(text) + writer.end())
   }
 
   /** Leaves a blank line before whatever is shown next. */
   separate(): void {
-    this.#screen.separate()
+    this.#options.screen.separate()
   }
 
   #wrap(text: string): string {
     const lines = stripControls(text).split('\n')
-    return lines.map((line) => wrapLine(line, this.#screen.columns)).join('\n')
+    return lines.map((line) => wrapLine(line, this.#options.screen.columns)).join('\n')
   }
 }
 

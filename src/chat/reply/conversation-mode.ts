@@ -5,8 +5,20 @@ import { type Conversation, fetchMessages } from '../conversation.ts'
 import type { SessionOutput } from '../session-output.ts'
 import type { Recorder } from './recorder.ts'
 
-/** The parts of a session that switching the mode of its conversation uses. */
+/** A reply of which only a part arrived, or was generated. */
+export interface PartialReply {
+  prompt: string
+  part: string
+  /** The ID of the reply, if the service sent one. */
+  replyId: string | undefined
+  /** Whether it ended at its token limit, so that the service has no more of it. */
+  isAtLimit: boolean
+}
+
+/** The parts of a session that a reply and the mode of its conversation use and change. */
 export interface ConversationHost {
+  /** The last reply, if it is incomplete. */
+  partialReply: PartialReply | undefined
   readonly conversation: Conversation
   readonly recorder: Recorder
   readonly client: Client

@@ -52,23 +52,15 @@ export class Recorder {
     this.#append({ type: 'start', turn: this.turns, at: this.#now(), context_id: contextId, id, model })
   }
 
-  usage(usage: Usage): void {
-    this.#append({ type: 'usage', turn: this.turns, usage })
+  /** Records a piece of the reply that is arriving, of the reasoning before it, or its usage. */
+  part(part: { type: 'delta' | 'reasoning'; text: string } | { type: 'usage'; usage: Usage }): void {
+    // The type first, as readers of outlines expect it.
+    this.#append({ ...part, turn: this.turns })
   }
 
   endTurn(outcome: TurnOutcome, isStopped: boolean): void {
     this.#append({ type: 'end', turn: this.turns, at: this.#now(), ...describeEnd(outcome, isStopped) })
     this.#sync()
-  }
-
-  /** Records a piece of the reply that is arriving. */
-  delta(text: string): void {
-    this.#append({ type: 'delta', turn: this.turns, text })
-  }
-
-  /** Records a piece of the reasoning that is arriving. It is not a part of the reply. */
-  reasoning(text: string): void {
-    this.#append({ type: 'reasoning', turn: this.turns, text })
   }
 
   /** Records the last reply as the history of the service has it. */

@@ -1,22 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import type { HistoryMessage } from '../../contract/resources/conversation.ts'
-import type { ConversationHost } from './conversation-mode.ts'
-
-/** A reply of which only a part arrived, or was generated. */
-export interface PartialReply {
-  prompt: string
-  part: string
-  /** The ID of the reply, if the service sent one. */
-  replyId: string | undefined
-  /** Whether it ended at its token limit, so that the service has no more of it. */
-  isAtLimit: boolean
-}
-
-/** The parts of a session that looking for the rest of a reply uses and changes. */
-export interface RecoveryHost extends ConversationHost {
-  /** The last reply, if it is incomplete. */
-  partialReply: PartialReply | undefined
-}
+import type { ConversationHost, PartialReply } from './conversation-mode.ts'
 
 /**
  * Looks for the rest of an incomplete reply in the history of the service, and shows it.
@@ -25,7 +9,7 @@ export interface RecoveryHost extends ConversationHost {
  * @returns whether the history had more
  */
 export async function recover(
-  session: RecoveryHost,
+  session: ConversationHost,
   partial: PartialReply,
   next: string,
   signal: AbortSignal,
@@ -59,7 +43,7 @@ export async function recover(
  * @throws the reason of the signal
  */
 async function findReply(
-  { client, conversation }: RecoveryHost,
+  { client, conversation }: ConversationHost,
   { prompt, part, replyId }: PartialReply,
   contextId: string,
   signal: AbortSignal,

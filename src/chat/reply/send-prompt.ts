@@ -5,9 +5,9 @@ import type { Screen } from '../../terminal/screen/screen.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import type { SessionOptions } from '../session-options.ts'
-import { switchToCompletions } from './conversation-mode.ts'
+import { type ConversationHost, switchToCompletions } from './conversation-mode.ts'
 import { describeTurn } from './recorder.ts'
-import { type RecoveryHost, recover } from './recover-reply.ts'
+import { recover } from './recover-reply.ts'
 import { ReplyDisplay } from './reply-display.ts'
 import { Turn } from './turn.ts'
 
@@ -18,7 +18,7 @@ export interface UnsentPrompt {
 }
 
 /** The parts of a session that sending a prompt uses and changes. */
-interface PromptHost extends RecoveryHost {
+interface PromptHost extends ConversationHost {
   readonly options: Pick<
     SessionOptions,
     'clock' | 'terminal' | 'streamFormat' | 'rememberContext' | 'isPlain'

@@ -85,7 +85,7 @@ export class Turn {
     } else if (event.type === 'usage') {
       this.flush()
       this.outcome.usage = event.usage
-      recorder.usage(event.usage)
+      recorder.part({ type: 'usage', usage: event.usage })
     } else this.outcome.end = event
   }
 
@@ -93,8 +93,8 @@ export class Turn {
   flush(): void {
     const { reasoning, delta } = this.#pending
     this.#pending = { reasoning: '', delta: '' }
-    if (reasoning !== '') this.#options.recorder.reasoning(reasoning)
-    if (delta !== '') this.#options.recorder.delta(delta)
+    if (reasoning !== '') this.#options.recorder.part({ type: 'reasoning', text: reasoning })
+    if (delta !== '') this.#options.recorder.part({ type: 'delta', text: delta })
   }
 
   /** Keeps why no reply arrived, unless the reply tells it itself, or was stopped. */

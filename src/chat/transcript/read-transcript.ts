@@ -134,20 +134,8 @@ function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
     transcript.isOnService = isSameContext || transcript.turns.length === 0
   }
   transcript.mode = line.mode
-  set(transcript, 'contextId', line.context_id)
-  set(transcript, 'model', line.model)
-  set(transcript, 'system', line.system)
-  set(transcript, 'temperature', line.temperature)
-  set(transcript, 'maxTokens', line.max_tokens)
-}
-
-function set<K extends 'contextId' | 'model' | 'system' | 'temperature' | 'maxTokens'>(
-  transcript: Transcript,
-  key: K,
-  value: Transcript[K] | undefined,
-): void {
-  if (value === undefined) delete transcript[key]
-  else transcript[key] = value
+  const { context_id: contextId, model, system, temperature, max_tokens: maxTokens } = line
+  Object.assign(transcript, { contextId, model, system, temperature, maxTokens })
 }
 
 function openTurn({ turn, at, text }: LineOf<'user'>, { mode, contextId }: Transcript): Turn {
@@ -160,7 +148,7 @@ function openTurn({ turn, at, text }: LineOf<'user'>, { mode, contextId }: Trans
     status: 'lost',
     reason: crash,
     events: [],
-    ...(sentIn !== undefined && { sentIn }),
+    sentIn,
   }
 }
 
@@ -193,22 +181,15 @@ function addToTurn(transcript: Transcript, line: ReplyLine): void {
 
 function start(turn: Turn, { context_id, id, model }: LineOf<'start'>): void {
   if (model !== undefined) turn.model = model
-  turn.events.push({
-    type: 'start',
-    ...(context_id !== undefined && { contextId: context_id }),
-    ...(id !== undefined && { id }),
-    ...(model !== undefined && { model }),
-  })
+  turn.events.push({ type: 'start', contextId: context_id, id, model })
 }
 
 function finish(turn: Turn, line: LineOf<'end'>): void {
   turn.status = statusOf(line)
-  const reason = line.reason ?? line.error?.message
-  if (reason === undefined) delete turn.reason
-  else turn.reason = reason
-  if (line.finish_reason !== undefined) turn.finishReason = line.finish_reason
-  if (line.first_ms !== undefined) turn.firstMs = line.first_ms
-  if (line.total_ms !== undefined) turn.totalMs = line.total_ms
+  turn.reason = line.reason ?? line.error?.message
+  turn.finishReason = line.finish_reason
+  turn.firstMs = line.first_ms
+  turn.totalMs = line.total_ms
 }
 
 function statusOf({ interrupted, error, complete, verified }: LineOf<'end'>): Turn['status'] {
@@ -228,7 +209,7 @@ function recover(turn: Turn, text: string): void {
   turn.reply = text
   // The history does not tell whether the text is complete.
   turn.status = 'unverified'
-  delete turn.reason
+  turn.reason = undefined
 }
 
 function messagesOf({ user, reply }: Turn): Message[] {

@@ -167,10 +167,10 @@ function endOf(turn: Turn): StreamEnd {
     type: 'end',
     complete: status === 'complete' || status === 'unverified',
     verified: status === 'complete',
-    ...(finishReason === undefined ? {} : { finishReason }),
-    ...(id === undefined ? {} : { id }),
-    ...(contextId === undefined ? {} : { contextId }),
+    finishReason,
+    id,
+    contextId,
     text: reply,
-    ...(reason === undefined ? {} : { reason }),
+    reason,
   }
 }

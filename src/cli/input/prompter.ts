@@ -5,16 +5,12 @@ import type { Streams } from '../output/streams.ts'
 
 /** Prompts on stderr. In a non-interactive run, fails and names the flag that replaces the prompt. */
 export class Prompter {
-  readonly #allowed: boolean
   readonly #noInput: boolean
-  readonly #signal: AbortSignal
   readonly #streams: Streams
 
   constructor(streams: Streams, { noInput }: { noInput: boolean }) {
-    this.#allowed = !noInput && streams.isInteractive
     this.#noInput = noInput
     this.#streams = streams
-    this.#signal = streams.signal
   }
 
   /** @throws Failure `input_needed` in a non-interactive run, naming `instead` */
@@ -86,7 +82,7 @@ export class Prompter {
 
   /** Whether prompts are possible. */
   get canAsk(): boolean {
-    return this.#allowed
+    return !this.#noInput && this.#streams.isInteractive
   }
 
   /** @throws Failure `declined` for no, `input_needed` in a non-interactive run */
@@ -104,7 +100,7 @@ export class Prompter {
   }
 
   #demand(question: string, instead: string, verb = 'Provide it'): void {
-    if (this.#allowed) return
+    if (this.canAsk) return
     const { stdin } = this.#streams.host.isTerminal
     const why = this.#noInput ? '--no-input is set' : `${stdin ? 'stderr' : 'stdin'} is not a terminal`
     const label = question.endsWith(':') ? question.slice(0, -1) : undefined
@@ -127,8 +123,9 @@ export class Prompter {
     }) => Promise<T>,
   ): Promise<T> {
     try {
-      const { stdin: input, stderr: output } = this.#streams.host
-      return await unlessAborted(prompt({ input, output, signal: this.#signal }), this.#signal)
+      const { signal, host } = this.#streams
+      const { stdin: input, stderr: output } = host
+      return await unlessAborted(prompt({ input, output, signal }), signal)
     } catch (error) {
       // In raw mode, the prompt reads Ctrl-C itself, and no signal is sent.
       throw /^(Exit|Abort)PromptError$/.test((error as Error).name) ? new Interruption('SIGINT') : error

@@ -90,7 +90,7 @@ function networkTransport(dispatcher: Dispatcher): Transport {
         reject(signal.reason)
         return
       }
-      const running = new RunningResponse(signal, endReports, onSent, resolve, reject)
+      const running = new RunningResponse({ signal, endReports, onSent, resolve, reject })
       dispatcher.dispatch(
         {
           origin: httpRequest.url.origin,
@@ -131,6 +131,15 @@ class EndReports {
   }
 }
 
+/** What a response reads and calls. */
+interface Surroundings {
+  signal: AbortSignal
+  endReports: EndReports
+  onSent(): void
+  resolve(response: OpenResponse): void
+  reject(reason: unknown): void
+}
+
 class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   status = 0
   statusText = ''
@@ -142,25 +151,11 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   #ended = false
   #failure: { reason: unknown } | undefined
   #reader: { resolve: (chunk: Uint8Array | undefined) => void; reject: (reason: unknown) => void } | undefined
-  readonly #signal: AbortSignal
-  readonly #endReports: EndReports
-  readonly #onSent: () => void
-  readonly #resolve: (response: OpenResponse) => void
-  readonly #reject: (reason: unknown) => void
+  readonly #around: Surroundings
 
-  constructor(
-    signal: AbortSignal,
-    endReports: EndReports,
-    onSent: () => void,
-    resolve: (response: OpenResponse) => void,
-    reject: (reason: unknown) => void,
-  ) {
-    this.#signal = signal
-    this.#endReports = endReports
-    this.#onSent = onSent
-    this.#resolve = resolve
-    this.#reject = reject
-    signal.addEventListener('abort', this.#onAbort, { once: true })
+  constructor(around: Surroundings) {
+    this.#around = around
+    around.signal.addEventListener('abort', this.#onAbort, { once: true })
   }
 
   onRequestStart(controller: Controller): void {
@@ -170,7 +165,7 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
       return
     }
     this.#stage = 'request'
-    this.#onSent()
+    this.#around.onSent()
   }
 
   onResponseStart(_controller: Controller, status: number, headers: Head, statusText?: string): void {
@@ -183,7 +178,7 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
       if (value !== undefined)
         this.headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value
     }
-    this.#resolve(this)
+    this.#around.resolve(this)
   }
 
   onResponseData(controller: Controller, chunk: Uint8Array): void {
@@ -200,7 +195,7 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     // The response is complete, so a timeout no longer matters.
     this.#release()
-    this.#endReports.add(() => {
+    this.#around.endReports.add(() => {
       if (this.#failure) return
       this.#ended = true
       this.#reader?.resolve(undefined)
@@ -232,7 +227,7 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   }
 
   readonly #onAbort = (): void => {
-    const reason: unknown = this.#signal.reason
+    const reason: unknown = this.#around.signal.reason
     this.#abort(reason instanceof Expired ? new Interrupted(this.#stage, reason) : reason)
   }
 
@@ -247,13 +242,13 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
     this.#failure = { reason }
     this.#release()
     // Only one of the two is pending; settling a settled promise does nothing.
-    this.#reject(reason)
+    this.#around.reject(reason)
     this.#reader?.reject(reason)
     this.#reader = undefined
   }
 
   #release(): void {
-    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#around.signal.removeEventListener('abort', this.#onAbort)
   }
 }
 

@@ -140,8 +140,8 @@ export function readRawResponse(
     bytes,
     text: new TextDecoder().decode(bytes),
     cut,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(failure === undefined ? {} : { failure: concealFailure(failure, redact) }),
+    requestId,
+    failure: failure && concealFailure(failure, redact),
   }
 }
 

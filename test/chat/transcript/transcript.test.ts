@@ -146,7 +146,8 @@ describe('a transcript', () => {
           { role: 'assistant', content: 'Hello \ud83d' },
         ],
       })
-      expect(transcript.turns).to.deep.equal([
+      // Without the undefined fields.
+      expect(JSON.parse(JSON.stringify(transcript.turns))).to.deep.equal([
         {
           number: 1,
           at,
@@ -222,7 +223,7 @@ describe('a transcript', () => {
         ])
         const transcript = readTranscript(path)
         expect(transcript.turns[0]).to.include({ reply: 'Hello', status: 'unverified' })
-        expect(transcript.turns[0]).not.to.have.property('reason')
+        expect(transcript.turns[0]?.reason).to.equal(undefined)
         const texts = transcript.turns
           .flatMap((turn) => [...replayTurn(turn)])
           .flatMap((event) => (event.type === 'delta' ? [event.text] : []))
@@ -248,7 +249,7 @@ describe('a transcript', () => {
       ])
       const transcript = readTranscript(path)
       expect(transcript).to.include({ mode: 'completions', model: 'n', temperature: 0 })
-      expect(transcript).not.to.have.any.keys('system', 'maxTokens', 'contextId')
+      expect(transcript).to.include({ system: undefined, maxTokens: undefined, contextId: undefined })
     })
   })
 
