@@ -157,15 +157,9 @@ export class Session implements KeyboardHost {
     const { input } = this.keyboard
     this.screen.show(undefined)
     try {
-      const editing = {
-        fileName: 'message.md',
-        command: editorCommand,
-        env,
-        cwd,
-        platform,
-        temporary: directories.temporary,
-      }
-      const edited = await terminal.lend(() => editOutside(input.text, editing))
+      const editing = { fileName: 'message.md', command: editorCommand, env, cwd, platform }
+      const { temporary } = directories
+      const edited = await terminal.lend(() => editOutside(input.text, { ...editing, temporary }))
       const text = edited.replaceAll('\r\n', '\n').trimEnd()
       input.setText(text)
     } catch (error) {

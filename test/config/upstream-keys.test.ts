@@ -2,9 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
-import { deadUrl } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
-import { startModelServer } from '../support/model-server.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
@@ -65,22 +63,6 @@ describe('config with a key that belongs to no profile', () => {
       expect(stderr).to.equal(keeps ? '' : `Removed ${words}`)
     })
   }
-
-  it('says that no model server answers on this machine, and contacts no other machine', async () => {
-    const url = `${await deadUrl()}/v1`
-    const host = { modelServers: [{ upstream: 'ollama', name: 'Ollama', url }] }
-    const set = (value: string) => runChatctl(sandbox, ['config', 'set', 'upstream', value], { host })
-    const words = (place: string) =>
-      `No model server has answered at ${place} with a list of models. Start it if it does not run, and check it with: chatctl doctor\n`
-    for (const value of ['ollama', url]) {
-      expect(await set(value)).to.deep.include({ exitCode: 0, stderr: words(url) })
-    }
-    expect((await set('https://a.example/v1')).stderr).to.equal('')
-    expect((await set('none')).stderr).to.equal('')
-    const server = await startModelServer()
-    expect((await set(server.url)).stderr).to.equal('')
-    await server.close()
-  })
 
   it('refuses a key file without a stored upstream, which could then be any', async () => {
     const hint = 'Set it first with: chatctl config set upstream=URL'

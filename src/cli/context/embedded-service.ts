@@ -1,7 +1,6 @@
 import { changeConfiguration } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
 import { resolveUpstream, type UpstreamChoice, type UpstreamFlags } from '../../config/resolve-upstream.ts'
-import type { LocalModelServer } from '../../contract/upstream-address.ts'
 import type { DetectedModelServer } from '../../service/upstream/detect-model-servers.ts'
 import { once } from '../../system/once.ts'
 import { offlineNotices } from '../errors/hints.ts'
@@ -66,12 +65,10 @@ export class EmbeddedService {
     return this.#opened
   }
 
-  /** The model servers that run on this machine (default: of those that are known). */
-  async detectModelServers(
-    servers: readonly LocalModelServer[] = this.#base.host.modelServers,
-  ): Promise<DetectedModelServer[]> {
+  /** The known model servers that run on this machine. */
+  async detectModelServers(): Promise<DetectedModelServer[]> {
     const { detectModelServers } = await import('../../service/upstream/detect-model-servers.ts')
-    return detectModelServers(servers)
+    return detectModelServers(this.#base.host.modelServers)
   }
 
   /** Asks a model server for its models, without the embedded service. @throws Failure `unreachable`, `config` */

@@ -21,10 +21,8 @@ interface Description {
  */
 export function describeFailure(failure: Failure, connection?: Connection): Description {
   const prefix = surplusPrefix(failure, connection)
-  const message = withPlace(prefix === undefined ? failure.message : sayPrefix(failure.message, prefix), {
-    failure,
-    connection,
-  })
+  const words = prefix === undefined ? failure.message : sayPrefix(failure.message, prefix)
+  const message = withPlace(words, failure, connection)
   if (prefix !== undefined && connection) return { message, hint: correctionOf(prefix, connection) }
   const service = connection?.localService
   if (service?.upstream && failure.code.startsWith('upstream_')) {
@@ -34,12 +32,7 @@ export function describeFailure(failure: Failure, connection?: Connection): Desc
   return { message, hint: hintOf(failure, connection) ?? hintOfStatus(failure, connection) }
 }
 
-interface FailureOrigin {
-  failure: Pick<Failure, 'status' | 'request'>
-  connection: Connection | undefined
-}
-
-function withPlace(message: string, { failure: { status, request }, connection }: FailureOrigin): string {
+function withPlace(message: string, { status, request }: Failure, connection?: Connection): string {
   if (request === undefined && status === undefined) return message
   const parts: string[] = []
   if (status !== undefined && !new RegExp(`\\b${status}\\b`).test(message)) parts.push(String(status))

@@ -2,6 +2,17 @@ import { Failure } from '../../contract/failure.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
 
+const plainPair = /^([^=]*?)(:?)=([\s\S]*)$/
+/** In the key of a nested field, `\=` and `\:` are no separators. */
+const nestedPair = /^((?:\\[\s\S]|[^\\=])*?)(:?)=([\s\S]*)$/
+
+function parsePair(pair: string, flag: string, pattern = plainPair) {
+  const [, key = '', colon = '', text = ''] = pattern.exec(pair) ?? []
+  if (key === '') throw new Failure('usage', `${flag} "${pair}" is not KEY=TEXT or KEY:=JSON`)
+  const isTyped = colon !== ''
+  return { key, isTyped, value: isTyped ? readTypedValue(key, text, flag) : text }
+}
+
 /**
  * `key=text`, or `key:=json` for any other type.
  *
@@ -9,29 +20,16 @@ import { booleanWords, parseBoolean } from '../../contract/notation/text-value.t
  * @throws Failure `usage`
  */
 export function parseKeyValues(pairs: readonly string[], flag: string): Record<string, unknown> {
-  return fromPairs(
-    pairs.map((pair) => parseKeyValue(pair, flag)),
-    flag,
-  )
+  const fields = pairs.map((pair) => parsePair(pair, flag))
+  return fromFields(fields, flag)
 }
 
-function fromPairs(pairs: [string, unknown][], flag: string): Record<string, unknown> {
-  const keys = pairs.map(([key]) => key)
+function fromFields(fields: readonly NestedField[], flag: string): Record<string, unknown> {
+  const keys = fields.map(({ key }) => key)
   const repeated = keys.find((key, index) => keys.indexOf(key) < index)
-  if (repeated === undefined) return Object.fromEntries(pairs)
-  throw new Failure('usage', `${flag} ${repeated} was given twice`)
-}
-
-function parseKeyValue(pair: string, flag: string): [string, unknown] {
-  const at = pair.indexOf('=')
-  const typed = isTyped(pair)
-  const key = pair.slice(0, typed ? at - 1 : at)
-  if (at < 1 || key === '') {
-    throw new Failure('usage', `${flag} "${pair}" is not KEY=TEXT or KEY:=JSON`)
-  }
-  if (key === '__proto__') throw new Failure('usage', `${flag} cannot be named __proto__`)
-  const text = pair.slice(at + 1)
-  return [key, typed ? readTypedValue(key, text, flag) : text]
+  if (repeated !== undefined) throw new Failure('usage', `${flag} ${repeated} was given twice`)
+  if (keys.includes('__proto__')) throw new Failure('usage', `${flag} cannot be named __proto__`)
+  return Object.fromEntries(fields.map(({ key, value }) => [key, value]))
 }
 
 /**
@@ -56,25 +54,15 @@ export function readTypedValue(key: string, text: string, flag: string): unknown
  * @throws Failure `usage`
  */
 export function parseSwitches(pairs: readonly string[], flag: string): Record<string, unknown> {
-  return fromPairs(
-    pairs.map((pair) => parseSwitch(pair, flag)),
-    flag,
-  )
-}
-
-function parseSwitch(pair: string, flag: string): [string, unknown] {
-  const [key, value] = parseKeyValue(pair, flag)
-  if (isTyped(pair)) return [key, value]
-  const enabled = parseBoolean(String(value))
-  if (enabled !== undefined) return [key, enabled]
-  throw new Failure('usage', `${flag} ${key}: "${value}" must be ${booleanWords}`, {
-    hint: `Give a switch as ${flag} ${key}=on, or another type as ${key}:=JSON`,
+  const fields = pairs.map((pair) => {
+    const { key, isTyped, value } = parsePair(pair, flag)
+    const enabled = isTyped ? value : parseBoolean(String(value))
+    if (enabled !== undefined) return { key, value: enabled }
+    throw new Failure('usage', `${flag} ${key}: "${value}" must be ${booleanWords}`, {
+      hint: `Give a switch as ${flag} ${key}=on, or another type as ${key}:=JSON`,
+    })
   })
-}
-
-function isTyped(pair: string): boolean {
-  const at = pair.indexOf('=')
-  return at > 0 && pair[at - 1] === ':'
+  return fromFields(fields, flag)
 }
 
 /** A value, and the key at which it belongs: `a.b`, `a\.b` for a dot in a name, `a[]` for an item of a list. */
@@ -91,18 +79,9 @@ export interface NestedField {
  */
 export function parseNestedFields(pairs: readonly string[], flag: string): Record<string, unknown> {
   return nestFields(
-    pairs.map((pair) => parseNestedField(pair, flag)),
+    pairs.map((pair) => parsePair(pair, flag, nestedPair)),
     `${flag} `,
   )
-}
-
-/** In a key, `\=` and `\:` are no separators. */
-const separated = /^((?:\\[\s\S]|[^\\=])*?)(:?)=([\s\S]*)$/
-
-function parseNestedField(pair: string, flag: string): NestedField {
-  const [, key = '', colon = '', text = ''] = separated.exec(pair) ?? []
-  if (key === '') throw new Failure('usage', `${flag} "${pair}" is not KEY=TEXT or KEY:=JSON`)
-  return { key, value: colon === '' ? text : readTypedValue(key, text, flag) }
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ConversationStart } from '../../chat/session-options.ts'
+import type { TranscriptSummary } from '../../chat/transcript/list-transcripts.ts'
 import { quoteWord } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { rememberLastContext } from '../../config/last-context.ts'
@@ -43,14 +44,6 @@ async function chooseSession(context: Context): Promise<string> {
   })
 }
 
-interface ListedSession {
-  path: string
-  updatedAt: string
-  turns: number
-  name?: string
-  firstMessage?: string
-}
-
 /** Cells that the prompt needs beside a choice. */
 const margin = 4
 
@@ -62,7 +55,7 @@ const margin = 4
  * @throws Interruption if the person leaves
  */
 async function pickSession(
-  sessions: readonly ListedSession[],
+  sessions: readonly TranscriptSummary[],
   { prompter, streams }: Pick<Context, 'prompter' | 'streams'>,
 ): Promise<string> {
   const known = sessions.map((session) => {

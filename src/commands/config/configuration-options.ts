@@ -1,6 +1,5 @@
 import { asksSecret } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { noticeUpstreamChange } from '../../cli/context/notice-upstream-change.ts'
 import { findAlias } from '../../cli/errors/aliases.ts'
 import {
   type Configuration,
@@ -71,7 +70,11 @@ export async function changeOption(
   if (!context.dryRun) await changeConfiguration(context.directories, change)
   const after = change(context.configuration)
   await context.output.show(configValueView, option)
-  if (key === 'upstream') await noticeUpstreamChange(context, after)
+  const { upstream, upstream_key_file: keyFile } = context.configuration
+  if (keyFile !== undefined && after.upstream_key_file === undefined && key === 'upstream')
+    context.output.notice(
+      `${context.dryRun ? 'Would remove' : 'Removed'} upstream_key_file, the key of ${upstream}`,
+    )
   if (key === 'base_url' && profile !== null && !context.dryRun)
     adviseSignOut(context, profile, value ?? undefined)
 }
