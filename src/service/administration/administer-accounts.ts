@@ -170,11 +170,8 @@ interface UserSummary {
 export async function requireUser(db: Database, name: string): Promise<UserSummary> {
   const person = await findUser(db, name)
   if (person) return person
-  throw unknownUser(name)
+  throw new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
 }
-
-export const unknownUser = (name: string): Failure =>
-  new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
 
 /** A user by id or email, regardless of case; undefined if there is none. */
 export async function findUser(db: Database, name: string): Promise<UserSummary | undefined> {

@@ -222,5 +222,7 @@ async function requireKey(db: Database, idOrName: string, clock: Clock): Promise
 const isValid = ({ revoked_at, expires_at }: KeyRecord, now: number): boolean =>
   revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
 
-export const unknownKey = (name: string, words = 'No valid API key has the ID or name'): Failure =>
-  new Failure('not_found', `${words} ${JSON.stringify(name)}`, { advice: [{ code: 'list_keys' }] })
+const unknownKey = (name: string): Failure =>
+  new Failure('not_found', `No valid API key has the ID or name ${JSON.stringify(name)}`, {
+    advice: [{ code: 'list_keys' }],
+  })

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { sql } from 'kysely'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { getText } from '../../system/get-text.ts'
@@ -156,33 +157,13 @@ async function describeRun(record: RunRecord, clock: Clock): Promise<RunningStat
 const noCounts: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
 
 async function count(db: Database): Promise<Counts> {
-  const counts = await db
-    .selectNoFrom((of) => [
-      of
-        .selectFrom('migrations')
-        .select(({ fn }) => fn.max('number').as('n'))
-        .as('schema_version'),
-      of
-        .selectFrom('users')
-        .select(({ fn }) => fn.countAll<number>().as('n'))
-        .as('users'),
-      of
-        .selectFrom('contexts')
-        .select(({ fn }) => fn.countAll<number>().as('n'))
-        .as('contexts'),
-      of
-        .selectFrom('messages')
-        .select(({ fn }) => fn.countAll<number>().as('n'))
-        .as('messages'),
-      of
-        .selectFrom('api_keys')
-        .select(({ fn }) => fn.countAll<number>().as('n'))
-        .where('revoked_at', 'is', null)
-        .where('trust_id', 'is', null)
-        .as('keys'),
-    ])
-    .executeTakeFirstOrThrow()
-  return { ...noCounts, ...(counts as Counts) }
+  const { rows } = await sql<Counts>`select
+    (select max(number) from migrations) as schema_version,
+    (select count(*) from users) as users,
+    (select count(*) from contexts) as contexts,
+    (select count(*) from messages) as messages,
+    (select count(*) from api_keys where revoked_at is null and trust_id is null) as keys`.execute(db)
+  return rows[0] ?? noCounts
 }
 
 /** In ms. A service checks its database before it responds. */

@@ -9,8 +9,7 @@ import {
   listAuditEntries,
 } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
-import { findUser, unknownUser } from './administer-accounts.ts'
-import { unknownKey } from './administer-keys.ts'
+import { findUser } from './administer-accounts.ts'
 import type { DataAccess } from './data-access.ts'
 
 /** A filter as a person writes it: actor and target may be an email, the actor a key, and `action` may be `key` for all changes of keys. */
@@ -65,23 +64,15 @@ async function actorOf(db: Database, name: string): Promise<Pick<AuditFilter, 'a
   })
 }
 
-/** A user, a key, a trust, or one of the two documents. */
+/** A user, or any other target of an entry, such as a key, a trust, or one of the two documents. */
 async function targetOf(db: Database, name: string): Promise<string> {
-  if (name === 'settings' || name === 'api_configuration') return name
   // First: a stranger chooses the target of `trust.refused`, and must not hide the entries of a user.
   const user = await findUser(db, name)
   if (user) return user.id
-  const key = await db.selectFrom('api_keys').select('id').where('id', '=', name).executeTakeFirst()
-  if (key || (await isOfTrust(db, name))) return name
-  if (name.startsWith('key_')) throw unknownKey(name, 'No API key has the ID')
-  if (name.startsWith('usr_') || name.includes('@')) throw unknownUser(name)
-  throw new Failure('not_found', `No user or trust "${name}"`, {
-    advice: [{ code: 'list_users' }, { code: 'list_trusts' }],
-  })
-}
-
-/** A trust that was revoked is in the log only, and so is an issuer whose token was refused. */
-async function isOfTrust(db: Database, name: string): Promise<boolean> {
+  if (name === 'settings' || name === 'api_configuration') return name
   const entries = db.selectFrom('audit_log').select('seq').where('target', '=', name)
-  return (await entries.where('action', 'like', 'trust.%').limit(1).execute()).length > 0
+  if (await entries.limit(1).executeTakeFirst()) return name
+  throw new Failure('not_found', `No user, API key, or trust "${name}"`, {
+    advice: [{ code: 'list_users' }, { code: 'list_keys' }, { code: 'list_trusts' }],
+  })
 }

@@ -269,7 +269,7 @@ const effects: Record<string, () => Promise<void>> = {
     const mistyped = await runHere(['service', 'audit', '--data', dir, '--target', 'deployer'])
     expect(mistyped).to.include({ exitCode: 6 })
     expect(mistyped.stderr)
-      .to.include('No user or trust "deployer"')
+      .to.include('No user, API key, or trust "deployer"')
       .and.include('chatctl service trust list')
   },
   'service:sessions:revoke data, yes': async () => {

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { errorBodyOf } from '../../api-error.ts'
 import type { ChatEvent } from '../../domain/chat/chat-stream.ts'
 import { toApiError } from '../../to-api-error.ts'
@@ -27,7 +28,9 @@ export async function openEventStream(
   silence = keepAlive,
 ): Promise<Readable> {
   const first = events.next()
-  await within(silence, first)
+  const answered = new AbortController()
+  const timeUp = setTimeout(silence, undefined, { signal: answered.signal }).catch(() => {})
+  await Promise.race([first, timeUp]).finally(() => answered.abort())
   return new EventBody(events, first, onError, silence)
 }
 
@@ -91,16 +94,3 @@ class EventBody extends Readable {
 }
 
 const frame = (event: string, data: unknown) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
-
-/** The result of `work`, or undefined if it takes longer than `ms`. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const timeUp = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined)
-  })
-  try {
-    return await Promise.race([work, timeUp])
-  } finally {
-    clearTimeout(timer)
-  }
-}

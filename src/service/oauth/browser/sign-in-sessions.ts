@@ -43,18 +43,12 @@ export async function listSessions(db: Database, clock: Clock, userId?: string):
     .execute()
   const read = rows.map((row) => ({ ...row, written: JSON.parse(row.payload) as RecordPayload }))
   const byGrant = Map.groupBy(read, (row) => row.grant_hash)
-  const found: StoredSession[] = []
-  for (const { model, id_hash: idHash, uid_hash: uidHash, ...row } of read) {
-    const { written } = row
-    if (model === 'Session' && uidHash !== null) {
-      found.push(present({ ...row, hash: uidHash, kind: 'browser', startedAt: written.loginTs, last: [row] }))
-    }
-    if (model !== 'Grant') continue
-    const tokens = byGrant.get(idHash) ?? []
+  const found = read.flatMap((row) => {
+    if (row.model === 'Session' && row.uid_hash !== null) return [present(row, row.uid_hash, [row])]
     // A grant without a token is not a session.
-    if (tokens.length === 0) continue
-    found.push(present({ ...row, hash: idHash, kind: 'program', startedAt: written.iat, last: tokens }))
-  }
+    const tokens = row.model === 'Grant' ? byGrant.get(row.id_hash) : undefined
+    return tokens ? [present(row, row.id_hash, tokens)] : []
+  })
   return found.sort((one, other) => (one.created_at < other.created_at ? -1 : 1))
 }
 
@@ -68,34 +62,29 @@ interface RecordPayload {
 }
 
 interface Row {
+  model: string
   written: RecordPayload
   expires_at: number | null
+  user_id: string | null
+  email: string
 }
 
-function present(
-  row: Row & {
-    hash: string
-    kind: StoredSession['kind']
-    startedAt: number | undefined
-    last: Row[]
-    user_id: string | null
-    email: string
-  },
-): StoredSession {
-  const { hash, kind, startedAt, last, user_id: userId, email, written } = row
+/** @param last the records that show its last use */
+function present(row: Row, hash: string, last: readonly Row[]): StoredSession {
+  const { model, written, user_id: userId, email } = row
   const { seen } = last.map((token) => token.written).reduce((a, b) => (b.seen.at > a.seen.at ? b : a))
   // The session of a program ends with its grant, or when its last token expires.
   const end = Math.max(...last.map((token) => token.expires_at ?? 0))
   return {
     hash,
     id: signInSessionIdOf(hash),
-    kind,
+    kind: model === 'Session' ? 'browser' : 'program',
     user_id: userId ?? '',
     email,
     scope: written.openid?.scope ?? '',
     agent: seen.agent ?? '',
     address: seen.address ?? '',
-    created_at: toIsoTime(startedAt ?? seen.at),
+    created_at: toIsoTime(written.loginTs ?? written.iat ?? seen.at),
     last_used_at: toIsoTime(seen.at),
     expires_at: toIsoTime(Math.min(end, row.expires_at ?? end)),
   }
