@@ -34,7 +34,13 @@ const sessionEnds: Surrounding['ends'] = ({ name }) =>
 export const environment: readonly Surrounding[] = [
   { name: 'a locale without UTF-8', make: set({ LANG: undefined, LC_ALL: 'C' }), ends: () => 'fine' },
   { name: 'no locale', make: set({ LANG: undefined, LC_ALL: 'POSIX' }), ends: () => 'fine' },
-  { name: 'a dumb terminal', make: set({ TERM: 'dumb' }), ends: () => 'fine', isPlain: true },
+  {
+    name: 'a dumb terminal',
+    make: set({ TERM: 'dumb' }),
+    // A session needs one that can move the cursor.
+    ends: ({ name }) => (commandOf(name) === 'chat' ? [2] : 'fine'),
+    isPlain: true,
+  },
   { name: 'an empty TERM', make: set({ TERM: '' }), ends: () => 'fine' },
   { name: 'NO_COLOR', make: set({ NO_COLOR: '1' }), ends: () => 'fine' },
   { name: 'FORCE_COLOR', make: set({ FORCE_COLOR: '1' }), ends: () => 'fine' },
