@@ -62,20 +62,7 @@ export async function measureImport(rounds: number): Promise<ImportFigures> {
   const { url, close } = await startService(delay)
   try {
     const path = await writeUsers(sandbox, users)
-    const programs: Program[] = [
-      importOf(sandbox, url, path),
-      {
-        name: 'bare',
-        command: process.execPath,
-        args: ['--input-type=module', '-e', bareLoop],
-        env: {
-          ...sandbox.env,
-          CHATCTL_BASE_URL: url,
-          BENCH_USERS: path,
-          BENCH_JOURNAL: join(sandbox.home, 'bare.journal'),
-        },
-      },
-    ]
+    const programs: Program[] = [importOf(sandbox, url, path), bareImportOf(sandbox, url, path)]
     const measure = (time: typeof untilExit) =>
       timeInTurn(programs, rounds, (program) => {
         forgetImports(sandbox)
@@ -99,36 +86,30 @@ export async function measureImport(rounds: number): Promise<ImportFigures> {
   }
 }
 
-/** Peak memory in bytes of a small and of a large import. */
+/** Peak memory in bytes. */
 export interface MemoryFigures {
-  few: { users: number; peak: number }
-  many: { users: number; peak: number }
+  users: number
+  chatctl: number
+  bareUndici: number
   ratio: number
 }
 
-/** If the import would take longer, the benchmark imports fewer users. */
-const longestSeconds = 600
-
-/** Peak memory of `users import`, with a service that responds immediately. */
+/** Peak memory of `users import`, relative to the bare loop, with a service that responds immediately. */
 export async function measureImportMemory(): Promise<MemoryFigures> {
   const sandbox = createSandbox()
+  const count = 100_000
   const { url, close } = await startService(0)
-  const peakOf = async (count: number): Promise<{ users: number; peak: number }> => {
-    forgetImports(sandbox)
-    const { command, args, env } = importOf(sandbox, url, await writeUsers(sandbox, count))
+  const peakOf = async ({ name, command, args, env }: Program): Promise<number> => {
     const child = spawn(command, args, { env: env ?? {}, stdio: ['ignore', 'ignore', 'ignore'] })
     const { exitCode, peak } = await watchPeakMemory(child)
-    if (exitCode !== 0) throw new Error(`an import of ${count} users ended with ${exitCode}`)
-    return { users: count, peak }
+    if (exitCode !== 0) throw new Error(`an import of ${count} users by ${name} ended with ${exitCode}`)
+    return peak
   }
   try {
-    const few = await peakOf(10_000)
-    const startedAt = performance.now()
-    await peakOf(10_000)
-    const perSecond = 10_000 / ((performance.now() - startedAt) / 1000)
-    const affordable = Math.floor((perSecond * longestSeconds) / 10_000) * 10_000
-    const many = await peakOf(Math.min(100_000, Math.max(affordable, 20_000)))
-    return { few, many, ratio: many.peak / few.peak }
+    const path = await writeUsers(sandbox, count)
+    const chatctl = await peakOf(importOf(sandbox, url, path))
+    const bareUndici = await peakOf(bareImportOf(sandbox, url, path))
+    return { users: count, chatctl, bareUndici, ratio: chatctl / bareUndici }
   } finally {
     close()
     sandbox.remove()
@@ -141,6 +122,20 @@ function importOf(sandbox: Sandbox, url: string, path: string): Program {
     command: process.execPath,
     args: [binary, 'users', 'import', path, '--yes', '--concurrency', String(concurrency)],
     env: { ...sandbox.env, CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'bench-key' },
+  }
+}
+
+function bareImportOf(sandbox: Sandbox, url: string, path: string): Program {
+  return {
+    name: 'bare',
+    command: process.execPath,
+    args: ['--input-type=module', '-e', bareLoop],
+    env: {
+      ...sandbox.env,
+      CHATCTL_BASE_URL: url,
+      BENCH_USERS: path,
+      BENCH_JOURNAL: join(sandbox.home, 'bare.journal'),
+    },
   }
 }
 
