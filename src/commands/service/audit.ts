@@ -2,7 +2,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { auditView, describeChange } from '../../view/service.ts'
-import { databaseFlag, dataFlag, pastFlag } from './service-flags.ts'
+import { dataFlags, pastFlag } from './service-flags.ts'
 
 const maxEntries = 100_000
 
@@ -41,8 +41,7 @@ export default class ServiceAudit extends BaseCommand {
       max: maxEntries,
       summary: 'Maximum number of entries; the newest are shown (default: 50; with --since, all)',
     }),
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
   }
 
   async run(): Promise<void> {

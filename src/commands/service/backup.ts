@@ -5,7 +5,7 @@ import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { backupView } from '../../view/service.ts'
-import { databaseFlag, dataFlag } from './service-flags.ts'
+import { dataFlags } from './service-flags.ts'
 
 export default class ServiceBackup extends BaseCommand {
   static override summary = 'Back up the data of the embedded service'
@@ -24,8 +24,7 @@ export default class ServiceBackup extends BaseCommand {
   static override flags = {
     to: textFlag({ helpValue: 'FILE', required: true, summary: 'File to write' }),
     force: Flags.boolean({ summary: 'Replace an existing file, once the new backup is complete' }),
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
     'dry-run': dryRunFlag,
   }
 

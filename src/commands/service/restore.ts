@@ -3,7 +3,7 @@ import { serviceData } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { restoredView } from '../../view/service.ts'
-import { databaseFlag, dataFlag } from './service-flags.ts'
+import { dataFlags } from './service-flags.ts'
 
 export default class ServiceRestore extends BaseCommand {
   static override summary = 'Restore the embedded service from a backup'
@@ -25,7 +25,7 @@ export default class ServiceRestore extends BaseCommand {
   static override args = {
     file: requiredArgument('Backup file'),
   }
-  static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
+  static override flags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceRestore)

@@ -11,7 +11,7 @@ import { formatDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeUpstream } from '../../contract/upstream-address.ts'
 import { serviceUrlView } from '../../view/service.ts'
-import { databaseFlag, dataFlag } from './service-flags.ts'
+import { dataFlags } from './service-flags.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
@@ -52,8 +52,7 @@ export default class ServiceRun extends BaseCommand {
       max: 65_535,
       summary: 'Port to listen on; 0 for any free port',
     }),
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
     upstream: textFlag({
       helpValue: 'URL',
       summary:

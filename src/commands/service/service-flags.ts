@@ -5,18 +5,15 @@ import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { parseFutureTime, parsePastTime } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 
-/** Data directory of the embedded service, for every `service` command. */
-export const dataFlag = textFlag({
-  helpValue: 'DIRECTORY',
-  summary: 'Data directory (see chatctl service status)',
-})
-
-/** Database of the embedded service, for every `service` command that opens its data. */
-export const databaseFlag = textFlag({
-  helpValue: 'URL',
-  env: 'CHATCTL_DATABASE',
-  summary: 'PostgreSQL URL: postgres://user@host:5432/name',
-})
+/** The data of the embedded service, for every `service` command. */
+export const dataFlags = {
+  data: textFlag({ helpValue: 'DIRECTORY', summary: 'Data directory (see chatctl service status)' }),
+  database: textFlag({
+    helpValue: 'URL',
+    env: 'CHATCTL_DATABASE',
+    summary: 'PostgreSQL URL: postgres://user@host:5432/name',
+  }),
+}
 
 /** Flags of `service keys create` and `service keys update`. */
 export const keyFlags = {

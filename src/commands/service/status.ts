@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { serviceStatusView, serviceUrlView } from '../../view/service.ts'
-import { databaseFlag, dataFlag } from './service-flags.ts'
+import { dataFlags } from './service-flags.ts'
 
 export default class ServiceStatus extends BaseCommand {
   static override summary = 'Show the data and address of the embedded service'
@@ -14,8 +14,7 @@ export default class ServiceStatus extends BaseCommand {
     { description: 'Check the health', command: 'chatctl service status --ready' },
   ]
   static override flags = {
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
     ready: Flags.boolean({
       summary: 'Print only the URL of the running service; exit with code 69 if it is not ready',
     }),

@@ -4,7 +4,7 @@ import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag, planned } from '../service-flags.ts'
+import { dataFlags, planned } from '../service-flags.ts'
 
 export default class ServiceAdminCreate extends BaseCommand {
   static override summary = 'Create an administrator of the embedded service'
@@ -32,8 +32,7 @@ export default class ServiceAdminCreate extends BaseCommand {
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     ...newPasswordFlags,
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
     'dry-run': dryRunFlag,
   }
 

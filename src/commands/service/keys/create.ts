@@ -4,7 +4,7 @@ import { serviceData } from '../../../cli/documented-requests.ts'
 import { textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newKeyView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
+import { dataFlags, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
 
 export default class ServiceKeysCreate extends BaseCommand {
   static override summary = 'Create an API key for the embedded service'
@@ -43,8 +43,7 @@ export default class ServiceKeysCreate extends BaseCommand {
       helpValue: 'USER',
       summary: 'User of the key: ID or email address (default: the built-in administrator)',
     }),
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
     'dry-run': dryRunFlag,
   }
 

@@ -5,7 +5,7 @@ import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { parsePeriod } from '../../../config/units.ts'
 import { rotatedKeyView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag, keyFlags, planned } from '../service-flags.ts'
+import { dataFlags, keyFlags, planned } from '../service-flags.ts'
 
 export default class ServiceKeysRotate extends BaseCommand {
   static override summary = 'Replace an API key with a new one'
@@ -45,8 +45,7 @@ export default class ServiceKeysRotate extends BaseCommand {
       ...keyFlags.expires,
       summary: `${keyFlags.expires.summary} (default: the lifetime of the old key)`,
     },
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
     'dry-run': dryRunFlag,
   }
 

@@ -5,7 +5,7 @@ import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { keyView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
+import { dataFlags, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
 
 export default class ServiceKeysUpdate extends BaseCommand {
   static override summary = 'Change an API key of the embedded service'
@@ -35,8 +35,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
       summary: 'Tier, which sets the hourly limit: free, pro, or enterprise',
     })(),
     ...keyFlags,
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
     'dry-run': dryRunFlag,
   }
 

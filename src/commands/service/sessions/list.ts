@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { signInSessionsView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag } from '../service-flags.ts'
+import { dataFlags } from '../service-flags.ts'
 
 export default class ServiceSessionsList extends BaseCommand {
   static override summary = 'List the sessions of the embedded service'
@@ -14,7 +14,7 @@ export default class ServiceSessionsList extends BaseCommand {
       command: 'chatctl service sessions list --fields email,address,agent',
     },
   ]
-  static override flags = { data: dataFlag, database: databaseFlag }
+  static override flags = { ...dataFlags }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceSessionsList)

@@ -3,7 +3,7 @@ import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
 import { signInSessionsView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag } from '../service-flags.ts'
+import { dataFlags } from '../service-flags.ts'
 
 export default class ServiceSessionsRevoke extends BaseCommand {
   static override summary = 'Revoke a session and all its tokens'
@@ -22,7 +22,7 @@ export default class ServiceSessionsRevoke extends BaseCommand {
   static override args = {
     id: requiredArgument('ID of the session'),
   }
-  static override flags = { data: dataFlag, database: databaseFlag, yes: yesFlag, 'dry-run': dryRunFlag }
+  static override flags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceSessionsRevoke)

@@ -4,7 +4,7 @@ import { serviceData } from '../../../cli/documented-requests.ts'
 import { durationFlag, requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { trustView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag, keyFlags, planned, tiers } from '../service-flags.ts'
+import { dataFlags, keyFlags, planned, tiers } from '../service-flags.ts'
 
 export default class ServiceTrustCreate extends BaseCommand {
   static override summary = 'Trust the identity tokens of CI jobs'
@@ -65,8 +65,7 @@ export default class ServiceTrustCreate extends BaseCommand {
       helpValue: 'USER',
       summary: 'User that jobs act as: ID or email address (default: the built-in administrator)',
     }),
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
     'dry-run': dryRunFlag,
   }
 

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { trustView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag } from '../service-flags.ts'
+import { dataFlags } from '../service-flags.ts'
 
 export default class ServiceTrustList extends BaseCommand {
   static override summary = 'List the trusts of the embedded service'
@@ -14,7 +14,7 @@ export default class ServiceTrustList extends BaseCommand {
       command: 'chatctl service trust list --fields name,subject,last_used_at',
     },
   ]
-  static override flags = { data: dataFlag, database: databaseFlag }
+  static override flags = { ...dataFlags }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceTrustList)

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { userListView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag } from '../service-flags.ts'
+import { dataFlags } from '../service-flags.ts'
 
 export default class ServiceUsersList extends BaseCommand {
   static override summary = 'List the users of the embedded service'
@@ -12,7 +12,7 @@ export default class ServiceUsersList extends BaseCommand {
     { description: 'List the users', command: 'chatctl service users list' },
     { description: 'Print the email addresses', command: "chatctl service users list --jq '.[].email'" },
   ]
-  static override flags = { data: dataFlag, database: databaseFlag }
+  static override flags = { ...dataFlags }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceUsersList)

@@ -5,7 +5,7 @@ import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
-import { databaseFlag, dataFlag } from '../service-flags.ts'
+import { dataFlags } from '../service-flags.ts'
 
 export default class ServiceUsersReset extends BaseCommand {
   static override summary = 'Reset the password and second factor of a user'
@@ -33,8 +33,7 @@ export default class ServiceUsersReset extends BaseCommand {
       summary: 'Keep the password, and reset only the second factor',
       exclusive: Object.keys(newPasswordFlags),
     }),
-    data: dataFlag,
-    database: databaseFlag,
+    ...dataFlags,
     'dry-run': dryRunFlag,
   }
 
