@@ -1,9 +1,8 @@
 import { once } from 'node:events'
 import type { PostgresClient } from './postgres-client.ts'
 
-/** In ms, between attempts to listen: doubles each time, up to the maximum. */
-const minPause = 100
-const maxPause = 1_000
+/** In ms, between attempts to listen. */
+const pause = 500
 
 /**
  * Reports that data may have changed, in this or another process. Listens on a separate connection. Each
@@ -40,7 +39,6 @@ export class ChangeFeed {
 
   async #listen(): Promise<void> {
     const { signal } = this.#closed
-    let pause = minPause
     while (!signal.aborted) {
       const client = this.#connect()
       this.#client = client
@@ -52,14 +50,12 @@ export class ChangeFeed {
         await client.query(`listen ${channel}`)
         // Data may have changed while no client listened.
         this.bump()
-        pause = minPause
         if (!signal.aborted) await ended
       } catch {
         // Tried again below.
       }
       await client.end().catch(() => {})
       await sleep(pause, signal)
-      pause = Math.min(2 * pause, maxPause)
     }
   }
 }
