@@ -20,12 +20,6 @@ export function createProcessHost({
   const { env, platform } = process
   // Windows would start a program of the working directory rather than the one of that name in PATH.
   if (platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
-  // A run asks a dozen times.
-  const terminals = {
-    stdin: once(() => isTerminal(0)),
-    stdout: once(() => isTerminal(1)),
-    stderr: once(() => isTerminal(2)),
-  }
   // Errors of stderr are ignored. Opening it may load node:net, and most runs write nothing to it.
   const stderr = once(() => process.stderr.on('error', () => {}))
   return {
@@ -42,17 +36,7 @@ export function createProcessHost({
     get stderr() {
       return stderr()
     },
-    isTerminal: {
-      get stdin() {
-        return terminals.stdin()
-      },
-      get stdout() {
-        return terminals.stdout()
-      },
-      get stderr() {
-        return terminals.stderr()
-      },
-    },
+    isTerminal: terminals(),
     get isStdinNull() {
       return isNullDevice(0)
     },
@@ -72,6 +56,24 @@ export function createProcessHost({
     openBrowser: async (url) => {
       const { openBrowser } = await import('../auth/open-browser.ts')
       return openBrowser(url, env['BROWSER'])
+    },
+  }
+}
+
+/** A run asks a dozen times, the system is asked once. */
+function terminals(): Host['isTerminal'] {
+  const stdin = once(() => isTerminal(0))
+  const stdout = once(() => isTerminal(1))
+  const stderr = once(() => isTerminal(2))
+  return {
+    get stdin() {
+      return stdin()
+    },
+    get stdout() {
+      return stdout()
+    },
+    get stderr() {
+      return stderr()
     },
   }
 }
