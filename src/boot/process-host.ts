@@ -60,7 +60,7 @@ export function createProcessHost({
   }
 }
 
-/** A run asks a dozen times, the system is asked once. */
+/** Each is determined once, although a run needs it a dozen times. */
 function terminals(): Host['isTerminal'] {
   const stdin = once(() => isTerminal(0))
   const stdout = once(() => isTerminal(1))

@@ -3,6 +3,7 @@ import { bearer } from '../contract/credential-header.ts'
 import { type Endpoint, type EndpointName, endpoints, type ResponseOf } from '../contract/endpoints.ts'
 import type { Failure } from '../contract/failure.ts'
 import { readJson } from '../contract/notation/exact-json.ts'
+import { requestDefaults } from '../contract/request-defaults.ts'
 import type { SendResponse } from '../contract/resources/conversation.ts'
 import type { StreamFormat } from '../contract/resources/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
@@ -21,7 +22,6 @@ import {
   type Input,
   type OutgoingRequest,
   type RawRequest,
-  replyTimeout,
 } from './outgoing-request.ts'
 import { type Redact, redactorOfRequest, withoutSecret } from './redaction.ts'
 import { responseFailure } from './response/error-response.ts'
@@ -102,7 +102,7 @@ export class Client {
   ): Promise<ApiResponse<SendResponse>> {
     const { source, redact } = await this.#openStream('sendMessage', input)
     // A reply that is not shown while it arrives may pause for as long as its first byte may take.
-    const { timeout = replyTimeout, maxBodyMiB } = this.#options
+    const { timeout = requestDefaults.replyTimeout, maxBodyMiB } = this.#options
     const idleTimeout = Math.max(source.idleTimeout, timeout)
     return withoutSecret(redact, () => collectReply({ ...source, idleTimeout }, { onEvent, maxBodyMiB }))
   }
@@ -112,7 +112,7 @@ export class Client {
     const reading = { stream: true, wholeErrors: false }
     return this.#exchange(request, input.signal, reading, ({ finalResponse, redact }) => {
       this.#assertSuccess(finalResponse)
-      const idleTimeout = this.#options.idleTimeout ?? this.#options.timeout ?? replyTimeout
+      const idleTimeout = this.#options.idleTimeout ?? this.#options.timeout ?? requestDefaults.replyTimeout
       return { result: { source: { finalResponse, format, idleTimeout, redact }, redact } }
     })
   }
@@ -219,7 +219,10 @@ export class Client {
           {
             transport,
             env: options.env ?? {},
-            policy: { retries: options.retries ?? 2, maxWait: options.maxWait ?? 60_000 },
+            policy: {
+              retries: options.retries ?? requestDefaults.retries,
+              maxWait: options.maxWait ?? requestDefaults.maxWait,
+            },
             clock: this.#clock,
             timeout,
             ...reading,

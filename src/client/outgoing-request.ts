@@ -9,6 +9,7 @@ import {
 } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import { checkShape, faultsOf } from '../contract/faults.ts'
+import { requestDefaults } from '../contract/request-defaults.ts'
 import type { SendResponse } from '../contract/resources/conversation.ts'
 import type { StreamEvent, StreamFormat } from '../contract/resources/stream-event.ts'
 import { checkPath, expandPath } from './network/address.ts'
@@ -97,16 +98,12 @@ function parse(schema: z.ZodMiniType, value: unknown, what: string, allowsUnknow
   })
 }
 
-/** In milliseconds. A reply that is not streamed arrives only when the model has finished it. */
-export const replyTimeout = 600_000
-const otherTimeout = 60_000
-
 /** Milliseconds that a request may take by default. */
 export function defaultTimeoutOf({ method, path }: OutgoingRequest): number {
   const waitsForReply = [endpoints.createCompletion, endpoints.sendMessage].some(
     (endpoint) => endpoint.method === method && endpoint.path === path.split('?')[0],
   )
-  return waitsForReply ? replyTimeout : otherTimeout
+  return waitsForReply ? requestDefaults.replyTimeout : requestDefaults.timeout
 }
 
 /** RFC 9110 section 5.6.2. */

@@ -1,5 +1,6 @@
 import { originOf } from '../contract/base-url.ts'
 import { Failure } from '../contract/failure.ts'
+import { requestDefaults } from '../contract/request-defaults.ts'
 import { Directories } from '../system/files/directories.ts'
 import {
   adviceForProfile,
@@ -134,9 +135,9 @@ export function resolveOptions(
     output: output
       ? read(output, 'output', (name) => readOutputFormat(name, formatsFrom(output.source, formats)))
       : byDefault(undefined),
-    timeout: option('timeout', 60_000),
-    retries: option('retries', 2),
-    max_wait: option('max_wait', 60_000),
+    timeout: option('timeout', requestDefaults.timeout),
+    retries: option('retries', requestDefaults.retries),
+    max_wait: option('max_wait', requestDefaults.maxWait),
     save: option('save', 'on' as const),
     notify: option('notify', 'on' as const),
   }

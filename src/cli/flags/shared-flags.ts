@@ -1,5 +1,8 @@
 import * as Flags from '@oclif/core/flags'
+import { requestDefaults } from '../../contract/request-defaults.ts'
 import { textFlag } from './flag-types.ts'
+
+const { timeout, replyTimeout, retries, maxWait } = requestDefaults
 
 /**
  * What every command understands. Where a profile may hold the value too, the environment is read
@@ -57,18 +60,17 @@ export const sharedFlags = {
   timeout: Flags.string({
     helpGroup,
     helpValue: 'DURATION',
-    summary: 'Timeout of one attempt; for a stream, until the first byte arrives (default: 60s)',
+    summary: `Timeout of one attempt; for a stream, until the first byte arrives (default: ${timeout / 1000}s)`,
   }),
   retries: Flags.string({
     helpGroup,
     helpValue: 'N',
-    summary:
-      'Maximum number of retries; a POST or PATCH that may have reached the service is never sent again (default: 2)',
+    summary: `Maximum number of retries; a POST or PATCH that may have reached the service is never sent again (default: ${retries})`,
   }),
   'max-wait': Flags.string({
     helpGroup,
     helpValue: 'DURATION',
-    summary: 'Maximum wait when rate limited (default: 60s)',
+    summary: `Maximum wait when rate limited (default: ${maxWait / 1000}s)`,
   }),
   'no-color': Flags.boolean({ helpGroup, env: 'CHATCTL_NO_COLOR', summary: 'Disable color' }),
 }
@@ -82,7 +84,7 @@ export const markdownOutputFlag = {
 /** `--timeout` of the commands that wait for a model. */
 export const replyTimeoutFlag = {
   ...sharedFlags.timeout,
-  summary: 'Timeout until the reply begins (default: 10m)',
+  summary: `Timeout until the reply begins (default: ${replyTimeout / 60_000}m)`,
 }
 
 export const noSaveFlag = Flags.boolean({

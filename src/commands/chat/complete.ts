@@ -3,6 +3,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { argument, integerFlag, numberFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { readMessages } from '../../cli/input/read-document.ts'
+import { requestDefaults } from '../../contract/request-defaults.ts'
 import { isTokenLimit, reasoningIn } from '../../contract/resources/stream-event.ts'
 import { completionView } from '../../view/chat.ts'
 import { fileFlags, promptFlags, readPrompt, readSystem, systemFlag } from './message.ts'
@@ -47,7 +48,10 @@ export default class ChatComplete extends BaseCommand {
     ...fileFlags,
     ...replyFlags,
     'dry-run': dryRunFlag,
-    timeout: { ...replyTimeoutFlag, summary: 'Timeout of one attempt (default: 10m)' },
+    timeout: {
+      ...replyTimeoutFlag,
+      summary: `Timeout of one attempt (default: ${requestDefaults.replyTimeout / 60_000}m)`,
+    },
   }
   protected override readonly takesText = true
 
