@@ -16,7 +16,7 @@ const typeExports = `
 export type { ClientOptions, CredentialSource } from './src/client/client-options.ts'
 export type { ApiResponse, RawResponse } from './src/client/response/response.ts'
 export type { OutgoingRequest, RawRequest } from './src/client/outgoing-request.ts'
-export type { ClientEvent } from './src/client/deliver.ts'
+export type { ClientEvent } from './src/client/client-event.ts'
 export type { CollectOptions } from './src/client/outgoing-request.ts'
 export type { Chat } from './src/client/chat.ts'
 export type { History } from './src/client/history/history.ts'

@@ -1,4 +1,4 @@
-import type { ClientEvent } from '../client/deliver.ts'
+import type { ClientEvent } from '../client/client-event.ts'
 import { Failure } from '../contract/failure.ts'
 import { splitFiles } from '../contract/resources/file-block.ts'
 import { loadHighlight } from '../terminal/markdown/code-block.ts'

@@ -1,6 +1,6 @@
 import type { RequestOutcome } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
-import type { ClientEvent } from './deliver.ts'
+import type { ClientEvent } from './client-event.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { RequestHandler } from './response/open-response.ts'
 import type { Trace } from './trace.ts'

@@ -1,6 +1,6 @@
 import { BaseCommand } from '../cli/base-command.ts'
 import { calls } from '../cli/documented-requests.ts'
-import type { ClientEvent } from '../client/deliver.ts'
+import type { ClientEvent } from '../client/client-event.ts'
 import { checksView } from '../view/config.ts'
 
 /** Default timeout of one check, in ms. */

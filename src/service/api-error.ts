@@ -1,5 +1,5 @@
 import type { Fault } from '../contract/faults.ts'
-import type { ErrorBody } from '../contract/resources/shapes.ts'
+import type { ErrorBody } from '../contract/resources/error-body.ts'
 
 /**
  * The values of `error.code` with their statuses. docs/interface.md, "Errors", defines no values.

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import { Client } from '../../src/client/client.ts'
-import type { ClientEvent } from '../../src/client/deliver.ts'
+import type { ClientEvent } from '../../src/client/client-event.ts'
 import { judge, type Outcome, untried } from '../../src/client/retry.ts'
 import {
   type Behavior,

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
-import { errorBody } from '../../src/contract/resources/shapes.ts'
+import { errorBody } from '../../src/contract/resources/error-body.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'

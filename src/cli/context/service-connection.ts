@@ -1,7 +1,7 @@
 import type { TransportOptions } from '../../auth/transport.ts'
 import type { Client } from '../../client/client.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
 import type { ClientOptions } from '../../client/client-options.ts'
-import type { ClientEvent } from '../../client/deliver.ts'
 import type { OutgoingRequest } from '../../client/outgoing-request.ts'
 import { profileId } from '../../config/configuration-file.ts'
 import type { ContextOwner } from '../../config/last-context.ts'

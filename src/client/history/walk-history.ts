@@ -94,8 +94,9 @@ type FetchPage = (query: HistoryQuery) => Promise<ApiResponse<HistoryPage>>
 export async function* walkHistory(
   fetchPage: FetchPage,
   query: HistoryQuery,
-  { position: start, seen = new Map(), part = 0, since }: WalkOptions,
+  options: WalkOptions,
 ): AsyncGenerator<HistoryBatch> {
+  const { position: start, seen = new Map(), part = 0, since } = options
   const read: Read = (response, from) => readPage(response, seen, part, from)
   for (let position = start; ; ) {
     const page: PageReading | undefined = position

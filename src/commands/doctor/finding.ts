@@ -2,7 +2,7 @@ import type { Connection } from '../../cli/context/connection.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { describeFailure } from '../../cli/errors/describe-failure.ts'
 import type { Client } from '../../client/client.ts'
-import type { ClientEvent } from '../../client/deliver.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
 import { Failure, type FailureKind } from '../../contract/failure.ts'
 
 /** What the checks need. */

@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/context/context.ts'
 import { BulkProgress } from '../../cli/output/progress.ts'
-import type { ClientEvent } from '../../client/deliver.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
 import type { ProgressEvent, RunSurroundings } from '../../users/send/bulk-run.ts'
 
 /** @param service as records name it */

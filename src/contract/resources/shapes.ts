@@ -65,9 +65,3 @@ function object(makeShape: () => Fields, catchall: z.ZodMiniType): z.ZodMiniType
 function mapFields(fields: Fields, wrap: (type: z.ZodMiniType) => z.ZodMiniType): Fields {
   return Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, wrap(type)]))
 }
-
-/** docs/interface.md, "Errors". `code` values and the content of `details` are the service's own. */
-export const errorBody = z.looseObject({
-  error: response(() => ({ code: z.string(), message: z.string(), details: z.unknown() })),
-})
-export type ErrorBody = z.infer<typeof errorBody>

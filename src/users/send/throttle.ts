@@ -1,4 +1,4 @@
-import type { ClientEvent } from '../../client/deliver.ts'
+import type { ClientEvent } from '../../client/client-event.ts'
 import { readWait, readWindows } from '../../client/response/rate-limit-headers.ts'
 import { type ConfiguredQuota, usualWindow } from '../../config/quota.ts'
 import { Failure, type Help } from '../../contract/failure.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { type EndpointName, endpoints } from '../../../src/contract/endpoints.ts'
-import { errorBody } from '../../../src/contract/resources/shapes.ts'
+import { errorBody } from '../../../src/contract/resources/error-body.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
 import { soundCall } from '../service-calls.ts'

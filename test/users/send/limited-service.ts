@@ -1,4 +1,4 @@
-import type { ClientEvent } from '../../../src/client/deliver.ts'
+import type { ClientEvent } from '../../../src/client/client-event.ts'
 import { Failure } from '../../../src/contract/failure.ts'
 import type { Clock } from '../../../src/system/clock.ts'
 
