@@ -97,6 +97,8 @@ export interface SessionOptions extends SessionStart, SessionService, SessionApp
   search(words: string): Promise<{ results: readonly FoundMessage[]; hasMore: boolean }>
   /** Records the conversation as the last one of this profile. @throws Error with a message for the person */
   rememberContext(contextId: string): Promise<void>
+  /** The name of the profile with an ID. Undefined if the profile was removed. */
+  profileNameOf(id: string): string | undefined
   /** The command that resumes a session, of this connection or of another profile. */
   resumeCommand(id: string, profile?: string): string
   /** The command that shows a whole session. */

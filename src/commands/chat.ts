@@ -10,7 +10,6 @@ import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-f
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { readCommandIds } from '../cli/static-plugin.ts'
-import { profileNameOf } from '../config/configuration-file.ts'
 import { type ContextOwner, rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeUpstream } from '../contract/upstream-address.ts'
@@ -120,6 +119,7 @@ export default class Chat extends BaseCommand {
       inputHistoryPath: isRecorded ? join(directories.state, 'recall.jsonl') : undefined,
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberContext(directories, owner, id),
+      profileNameOf: context.profileNameOf,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
       search: (words) => searchHistory(context, words),
       showCommand: (id) => `chatctl chat show ${id}`,
@@ -172,9 +172,8 @@ function describeService(context: Context): { name: string; hasUpstream: boolean
   }
 }
 
-/** @param profile profile of the session, if it is not the one in use */
-function resumeCommand(id: string, { configuration, options }: Context, profileId?: string): string {
-  const profile = profileId && profileNameOf(configuration, profileId)
+/** @param profile name of the profile of the session, if it is not the one in use */
+function resumeCommand(id: string, { options }: Context, profile?: string): string {
   const { profile: inUse, base_url: baseUrl } = options
   const named = profile ?? (inUse.source === 'flag' ? inUse.value : undefined)
   const words = ['chat', '--resume', id]

@@ -188,11 +188,6 @@ export function profileId({ profiles = {} }: Configuration, name: string): strin
   return id
 }
 
-/** The name of the profile with an ID; the ID itself if the profile was removed. */
-export function profileNameOf({ profiles = {} }: Configuration, id: string): string {
-  return Object.keys(profiles).find((name) => (profiles[name]?.id ?? name) === id) ?? id
-}
-
 /** The configuration with a profile, which keeps its ID. */
 export function withProfile(configuration: Configuration, name: string, profile: Profile): Configuration {
   const id = profileId(configuration, name)

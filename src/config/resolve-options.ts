@@ -8,6 +8,7 @@ import {
   configurationPath,
   type Profile,
   type ProfileKey,
+  profileId,
 } from './configuration-file.ts'
 import { type ModelAliases, resolveAlias } from './model-aliases.ts'
 import { optionReaders, type RedirectHost, readBooleanVariable, unreadable } from './option-values.ts'
@@ -253,4 +254,9 @@ function unknownProfile(
 /** All profile names, the built-in profile first. */
 export function profileNames(configuration: Configuration): string[] {
   return [...new Set([localProfile, ...Object.keys(configuration.profiles ?? {})])]
+}
+
+/** The name of the profile with an ID. Undefined if the profile was removed: another may have its name now. */
+export function profileNameOf(configuration: Configuration, id: string): string | undefined {
+  return profileNames(configuration).find((name) => profileId(configuration, name) === id)
 }

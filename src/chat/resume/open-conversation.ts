@@ -163,12 +163,12 @@ function findPromptWithoutReply({ turns }: Transcript, entries: readonly MergedM
 function requireSameConnection(options: SessionOptions, transcript: Transcript): void {
   if (belongsTo(transcript, options.owner)) return
   const { id, profile, baseUrl } = transcript
-  const other = [baseUrl ?? 'the embedded service', profile && `profile ${profile}`]
-    .filter(Boolean)
-    .join(', ')
+  const name = profile === null ? undefined : options.profileNameOf(profile)
+  const shown = profile && `profile ${name ?? `${profile} (removed)`}`
+  const other = [baseUrl ?? 'the embedded service', shown].filter(Boolean).join(', ')
   throw new Failure('usage', `Session ${id} belongs to another service or profile: ${other}`, {
     ...(profile
-      ? { hint: options.resumeCommand(id, profile) }
+      ? { hint: name ? options.resumeCommand(id, name) : `Print it with: ${options.showCommand(id)}` }
       : { advice: [{ code: 'name_service_of_session', session: id, baseUrl }] }),
   })
 }

@@ -1,6 +1,12 @@
 import { type Configuration, readConfiguration } from '../../config/configuration-file.ts'
 import { type DocumentFormat, defaultFormats, type OutputFormat } from '../../config/output-formats.ts'
-import { type FlagValues, type Options, profileNames, resolveOptions } from '../../config/resolve-options.ts'
+import {
+  type FlagValues,
+  type Options,
+  profileNameOf,
+  profileNames,
+  resolveOptions,
+} from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { Directories } from '../../system/files/directories.ts'
 import { once } from '../../system/once.ts'
@@ -38,6 +44,8 @@ export interface BaseContext {
   readonly options: Options
   /** Read when it is used for the first time. @throws Failure `config` */
   readonly configuration: Configuration
+  /** The name of the profile with an ID. Undefined if the profile was removed. @throws Failure `config` */
+  profileNameOf(id: string): string | undefined
   /** Why the configuration is not used, for the commands that tolerate that. */
   readonly configurationFailure: Failure | undefined
   readonly output: Output
@@ -69,6 +77,7 @@ export function createBaseContext(invocation: Invocation): BaseContext {
     get configuration() {
       return configuration()
     },
+    profileNameOf: (id) => profileNameOf(configuration(), id),
     configurationFailure: failure,
     output: new Output({ format, isExplicit: source === 'flag', ...invocation.output, streams }),
     prompter: new Prompter(streams, invocation),

@@ -3,7 +3,6 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
-import { profileNameOf } from '../../config/configuration-file.ts'
 import { chatSessionsView } from '../../view/chat.ts'
 
 export default class ChatSessions extends BaseCommand {
@@ -44,7 +43,7 @@ export default class ChatSessions extends BaseCommand {
       const { profile } = summary
       return {
         ...describeSummary(summary),
-        profile: profile && profileNameOf(context.configuration, profile),
+        profile: profile && (context.profileNameOf(profile) ?? null),
       }
     })
     await context.output.show(chatSessionsView, rows)

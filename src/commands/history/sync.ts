@@ -2,7 +2,6 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import type { Client } from '../../client/client.ts'
-import { profileNameOf } from '../../config/configuration-file.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { syncedHistoryView } from '../../view/history.ts'
@@ -61,7 +60,7 @@ export default class HistorySync extends BaseCommand {
         added,
         removed,
         as_of: facts.asOf === null ? null : new Date(facts.asOf).toISOString(),
-        profile: facts.profile && profileNameOf(context.configuration, facts.profile),
+        profile: facts.profile && (context.profileNameOf(facts.profile) ?? null),
         base_url: facts.baseUrl,
         user_id: facts.userId,
         file: path,

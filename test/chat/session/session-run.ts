@@ -87,6 +87,7 @@ export class SessionWorld {
       inputHistoryPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,
       rememberContext: async (id) => void this.remembered.push(id),
+      profileNameOf: (id) => id,
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
       search: async () => ({ results: [], hasMore: false }),
       showCommand: (id) => `chatctl chat show ${id}`,

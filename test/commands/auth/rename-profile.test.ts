@@ -106,4 +106,22 @@ describe('auth rename with sessions and a mirror', () => {
     const [sent] = [JSON.parse(await succeed('chat', 'send', '--continue', 'And a zebra?', '--json'))]
     expect(sent.context_id).to.equal(before[0]?.context_id)
   })
+
+  it('shows sessions of a removed profile under no other name, and names no command that cannot resume them', async () => {
+    await succeed('auth', 'rename', 'work', 'acme')
+    await storeKey(sandbox, await makeKey(sandbox), service)
+    await succeed('auth', 'remove', 'acme', '--yes')
+    const [old] = JSON.parse(await succeed('chat', 'sessions', '--all', '--json'))
+    expect(old).to.include({ profile: null, base_url: `${service.url}/` })
+    const resumed = await runChatctl(sandbox, ['chat', '--resume', old.id, '--profile', 'work'], {
+      terminal: { columns: 200 },
+    })
+    expect(resumed.exitCode).to.equal(2)
+    expect(resumed.stdout)
+      .to.contain(
+        `Session ${old.id} belongs to another service or profile: ${service.url}/, profile work (removed)`,
+      )
+      .and.to.contain(`chatctl chat show ${old.id}`)
+      .and.not.to.contain('--resume')
+  })
 })
