@@ -9,6 +9,7 @@ import type { Directories } from '../system/files/directories.ts'
 import type { EditorStyle } from '../terminal/editor/completer.ts'
 import type { TextStyle } from '../terminal/markdown/text-style.ts'
 import type { Terminal } from '../terminal/screen/screen.ts'
+import type { ProfileNameOf } from './transcript/transcript.ts'
 
 /** The conversation that a session starts with. */
 export type ConversationStart =
@@ -97,8 +98,7 @@ export interface SessionOptions extends SessionStart, SessionService, SessionApp
   search(words: string): Promise<{ results: readonly FoundMessage[]; hasMore: boolean }>
   /** Records the conversation as the last one of this profile. @throws Error with a message for the person */
   rememberContext(contextId: string): Promise<void>
-  /** The name of the profile with an ID. Undefined if the profile was removed. */
-  profileNameOf(id: string): string | undefined
+  profileNameOf: ProfileNameOf
   /** The command that resumes a session, of this connection or of another profile. */
   resumeCommand(id: string, profile?: string): string
   /** The command that shows a whole session. */

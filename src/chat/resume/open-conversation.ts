@@ -10,7 +10,7 @@ import type { ConversationStart, SessionOptions } from '../session-options.ts'
 import type { SessionOutput } from '../session-output.ts'
 import { belongsTo, findTranscriptOfContext } from '../transcript/list-transcripts.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
-import type { Transcript, Turn } from '../transcript/transcript.ts'
+import { describeProfile, type Transcript, type Turn } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import {
   type MergedMessage,
@@ -164,7 +164,7 @@ function requireSameConnection(options: SessionOptions, transcript: Transcript):
   if (belongsTo(transcript, options.owner)) return
   const { id, profile, baseUrl } = transcript
   const name = profile === null ? undefined : options.profileNameOf(profile)
-  const shown = profile && `profile ${name ?? `${profile} (removed)`}`
+  const shown = profile && describeProfile(profile, options.profileNameOf)
   const other = [baseUrl ?? 'the embedded service', shown].filter(Boolean).join(', ')
   throw new Failure('usage', `Session ${id} belongs to another service or profile: ${other}`, {
     ...(profile

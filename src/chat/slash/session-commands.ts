@@ -50,8 +50,9 @@ export const sessionCommands: readonly SlashCommand[] = [
     run: async (session, path) => {
       if (session.recorder.turns === 0) throw new Failure('usage', 'The session has no messages yet')
       const transcript = readTranscript(demandPath(session))
-      const parts = renderTranscript(transcript, formatOf(path), session.showsReasoning)
-      session.output.note(`Saved to ${await saveText(path, [...parts].join(''), session.options)}`)
+      const { showsReasoning, options } = session
+      const parts = renderTranscript(transcript, formatOf(path), options.profileNameOf, showsReasoning)
+      session.output.note(`Saved to ${await saveText(path, [...parts].join(''), options)}`)
     },
   },
   {

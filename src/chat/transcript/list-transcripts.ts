@@ -5,7 +5,7 @@ import { splitFiles } from '../../contract/resources/file-block.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import type { ConversationStart } from '../session-options.ts'
 import { readOutline } from './read-transcript.ts'
-import type { Transcript } from './transcript.ts'
+import type { ProfileNameOf, Transcript } from './transcript.ts'
 import { extension, sessionIdOf, transcriptFiles, transcriptPaths } from './transcript-files.ts'
 
 /** A session, as lists show it. */
@@ -116,16 +116,16 @@ function compare(a: string, b: string): number {
 }
 
 /** The same for one transcript. Only the ID is known if it cannot be read. */
-export function describeSession(path: string): Record<string, unknown> {
+export function describeSession(path: string, nameOf: ProfileNameOf): Record<string, unknown> {
   const summary = summarize(path)
-  return summary ? describeSummary(summary) : { id: sessionIdOf(path) }
+  return summary ? describeSummary(summary, nameOf) : { id: sessionIdOf(path) }
 }
 
 /** Maximum length of a first message in a list, in characters. */
 const maxLength = 60
 
 /** The JSON of a session in a list. Null for unknown values. */
-export function describeSummary(summary: TranscriptSummary): Record<string, unknown> {
+export function describeSummary(summary: TranscriptSummary, nameOf: ProfileNameOf): Record<string, unknown> {
   const { id, at, updatedAt, turns, mode, model, contextId, name, firstMessage, profile, baseUrl } = summary
   return {
     id,
@@ -136,7 +136,7 @@ export function describeSummary(summary: TranscriptSummary): Record<string, unkn
     context_id: contextId ?? null,
     name: name ?? null,
     first_message: firstMessage === undefined ? null : shorten(firstMessage),
-    profile,
+    profile: profile && (nameOf(profile) ?? null),
     base_url: baseUrl,
     at,
   }

@@ -2,37 +2,49 @@ import type { HistoryMessage } from '../../contract/resources/conversation.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
 import { describeStreamEvent } from '../../view/chat.ts'
 import { localTime } from '../../view/format/quantities.ts'
-import { describeStatus, type Transcript, type Turn } from './transcript.ts'
+import {
+  describeProfile,
+  describeStatus,
+  type ProfileNameOf,
+  type Transcript,
+  type Turn,
+} from './transcript.ts'
 
 export type TranscriptFormat = 'text' | 'markdown' | 'json' | 'jsonl'
 
 /**
  * Renders a session, in parts of whole lines.
  *
+ * @param nameOf finds the name of the profile
  * @param hasReasoning whether `text` and `markdown` contain the reasoning of the model; JSON always does
  */
 export function* renderTranscript(
   transcript: Transcript,
   format: TranscriptFormat,
+  nameOf: ProfileNameOf,
   hasReasoning = false,
 ): Generator<string> {
   switch (format) {
     case 'text':
-      yield* renderText(transcript, hasReasoning)
+      yield* renderText(transcript, nameOf, hasReasoning)
       break
     case 'markdown':
-      yield* renderMarkdown(transcript, hasReasoning)
+      yield* renderMarkdown(transcript, nameOf, hasReasoning)
       break
     case 'json':
-      yield `${JSON.stringify(describeTranscript(transcript), null, 2)}\n`
+      yield `${JSON.stringify(describeTranscript(transcript, nameOf), null, 2)}\n`
       break
     case 'jsonl':
       for (const event of describeEvents(transcript)) yield `${JSON.stringify(event)}\n`
   }
 }
 
-function* renderText(transcript: Transcript, hasReasoning: boolean): Generator<string> {
-  yield `${titleOf(transcript)}\n`
+function* renderText(
+  transcript: Transcript,
+  nameOf: ProfileNameOf,
+  hasReasoning: boolean,
+): Generator<string> {
+  yield `${titleOf(transcript, nameOf)}\n`
   for (const turn of transcript.turns) {
     yield `\n--- ${headingOf(turn, localTime(turn.at))} ---\n\nYou: ${withNewline(turn.user)}`
     const reasoning = hasReasoning ? turn.reasoning : undefined
@@ -44,8 +56,12 @@ function* renderText(transcript: Transcript, hasReasoning: boolean): Generator<s
   }
 }
 
-function* renderMarkdown(transcript: Transcript, hasReasoning: boolean): Generator<string> {
-  yield `# ${titleOf(transcript)}\n`
+function* renderMarkdown(
+  transcript: Transcript,
+  nameOf: ProfileNameOf,
+  hasReasoning: boolean,
+): Generator<string> {
+  yield `# ${titleOf(transcript, nameOf)}\n`
   for (const turn of transcript.turns) {
     yield `\n---\n\n**You**, ${headingOf(turn)}\n\n${quote(turn.user)}\n`
     if (hasReasoning && turn.reasoning !== undefined)
@@ -71,9 +87,9 @@ export function* messagesOf({ turns }: Transcript, hasReasoning: boolean): Gener
   }
 }
 
-export function titleOf({ id, name, profile, contextId }: Transcript): string {
+export function titleOf({ id, name, profile, contextId }: Transcript, nameOf: ProfileNameOf): string {
   const parts = [name === undefined ? `Session ${id}` : `${name}, session ${id}`]
-  if (profile !== null) parts.push(`profile ${profile}`)
+  if (profile !== null) parts.push(describeProfile(profile, nameOf))
   if (contextId !== undefined) parts.push(`context ${contextId}`)
   return parts.join(', ')
 }
@@ -104,14 +120,14 @@ function closeFence(text: string): string {
 }
 
 /** The JSON of a session, version 1. Unknown values are omitted. */
-function describeTranscript(transcript: Transcript): Record<string, unknown> {
+function describeTranscript(transcript: Transcript, nameOf: ProfileNameOf): Record<string, unknown> {
   const { id, at, updatedAt, profile, baseUrl, name, mode, contextId, model, system } = transcript
   return {
     v: 1,
     id,
     at,
     updated_at: updatedAt,
-    profile,
+    profile: profile && (nameOf(profile) ?? null),
     base_url: baseUrl,
     name,
     mode,

@@ -41,6 +41,14 @@ export interface Turn {
   events: Exclude<StreamEvent, { type: 'end' }>[]
 }
 
+/** The name of the profile with an ID. Undefined if the profile was removed. */
+export type ProfileNameOf = (id: string) => string | undefined
+
+/** The profile of a session, for a person. */
+export function describeProfile(id: string, nameOf: ProfileNameOf): string {
+  return `profile ${nameOf(id) ?? `${id} (removed)`}`
+}
+
 /** The content of a transcript. */
 export interface Transcript {
   id: string

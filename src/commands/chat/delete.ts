@@ -30,7 +30,7 @@ export default class ChatDelete extends BaseCommand {
     const { lockTranscripts } = await import('../../chat/transcript/manage-transcripts.ts')
     const { sessions } = context.directories
     const paths = [...new Set(args.session.map((wanted) => findTranscript(sessions, wanted)))]
-    const rows = paths.map(describeSession)
+    const rows = paths.map((path) => describeSession(path, context.profileNameOf))
     const locked = lockTranscripts(paths)
     const deleted: Record<string, unknown>[] = []
     try {

@@ -31,9 +31,10 @@ export default class ChatRename extends BaseCommand {
     if (name === '') throw new Failure('usage', 'NAME is empty')
     const { describeSession, findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
     const path = findTranscript(context.directories.sessions, args.session)
-    if (context.dryRun) return this.showLocalChange({ rename: describeSession(path)['id'], name })
+    const describe = () => describeSession(path, context.profileNameOf)
+    if (context.dryRun) return this.showLocalChange({ rename: describe()['id'], name })
     const { renameTranscript } = await import('../../chat/transcript/manage-transcripts.ts')
     renameTranscript(path, name)
-    await context.output.show(chatSessionsView, [describeSession(path)])
+    await context.output.show(chatSessionsView, [describe()])
   }
 }

@@ -39,13 +39,7 @@ export default class ChatSessions extends BaseCommand {
       limit: flags.limit + 1,
       isWanted: ({ name, firstMessage }) => !query || query.matches(`${name ?? ''}\n${firstMessage ?? ''}`),
     })
-    const rows = found.slice(0, flags.limit).map((summary) => {
-      const { profile } = summary
-      return {
-        ...describeSummary(summary),
-        profile: profile && (context.profileNameOf(profile) ?? null),
-      }
-    })
+    const rows = found.slice(0, flags.limit).map((summary) => describeSummary(summary, context.profileNameOf))
     await context.output.show(chatSessionsView, rows)
     if (found.length > flags.limit) {
       context.output.progress(`There are more sessions. Show them with: --limit ${2 * flags.limit}`)

@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags'
-import type { Transcript } from '../../chat/transcript/transcript.ts'
+import type { ProfileNameOf, Transcript } from '../../chat/transcript/transcript.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
@@ -45,17 +45,21 @@ export default class ChatShow extends BaseCommand {
     const form = forms.find((known) => known === context.options.output.value) ?? 'text'
     const parts =
       form === 'html'
-        ? renderPage(transcript, flags.reasoning)
-        : renderTranscript(transcript, form, flags.reasoning)
+        ? renderPage(transcript, context.profileNameOf, flags.reasoning)
+        : renderTranscript(transcript, form, context.profileNameOf, flags.reasoning)
     await showDocument(context.streams, parts)
   }
 }
 
 /** A session as the same page as an export of the history. */
-async function* renderPage(transcript: Transcript, hasReasoning: boolean): AsyncGenerator<string> {
+async function* renderPage(
+  transcript: Transcript,
+  nameOf: ProfileNameOf,
+  hasReasoning: boolean,
+): AsyncGenerator<string> {
   const { htmlDocument } = await import('../../history/html-document.ts')
   const { messagesOf, titleOf } = await import('../../chat/transcript/render-transcript.ts')
-  yield htmlDocument.head(titleOf(transcript))
+  yield htmlDocument.head(titleOf(transcript, nameOf))
   for (const message of messagesOf(transcript, hasReasoning)) yield htmlDocument.message(message)
   yield htmlDocument.tail()
 }

@@ -63,7 +63,7 @@ describe('a transcript', () => {
       const [asked, ...rest] = answered(1, 'Hi', 'Hello')
       const path = write(directory, [...(asked ? [asked] : []), line, ...rest])
       expect(readFileSync(path, 'utf8')).to.include(usage)
-      const [form] = renderTranscript(readTranscript(path), 'json')
+      const [form] = renderTranscript(readTranscript(path), 'json', (id) => id)
       expect(form?.replace(/\s+/g, '')).to.include(`"usage":${usage}`)
     })
   })
@@ -99,7 +99,7 @@ describe('a transcript', () => {
     withDirectory((directory) => {
       const transcript = readTranscript(write(directory, reasoned))
       const rendered = (...[format, hasReasoning]: ['text' | 'markdown' | 'json' | 'jsonl', boolean?]) =>
-        [...renderTranscript(transcript, format, hasReasoning)].join('')
+        [...renderTranscript(transcript, format, (id) => id, hasReasoning)].join('')
       expect(rendered('text')).not.to.include('greet')
       expect(rendered('text', true)).to.include(
         'You: Hi\n\nReasoning: They greet me.\n```\nSo.\n\nReply: Hello\n',

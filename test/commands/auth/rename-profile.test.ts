@@ -107,12 +107,29 @@ describe('auth rename with sessions and a mirror', () => {
     expect(sent.context_id).to.equal(before[0]?.context_id)
   })
 
+  it('is shown wherever a session is', async () => {
+    await succeed('auth', 'rename', 'work', 'acme')
+    const [{ id = '' } = {}] = await sessions()
+    const [named] = JSON.parse(await succeed('chat', 'rename', id, 'zoo', '--json'))
+    expect(named).to.have.property('profile', 'acme')
+    expect(JSON.parse(await succeed('chat', 'show', id, '--json'))).to.have.property('profile', 'acme')
+    for (const form of ['text', 'markdown', 'html'])
+      expect(await succeed('chat', 'show', id, '-o', form)).to.contain(`zoo, session ${id}, profile acme`)
+    const elsewhere = ['chat', '--resume', id, '--profile', 'local']
+    const { stdout } = await runChatctl(sandbox, elsewhere, { terminal: { columns: 200 } })
+    expect(stdout).to.contain(', profile acme').and.to.contain(`chatctl chat --resume ${id} --profile acme`)
+    const [deleted] = JSON.parse(await succeed('chat', 'delete', id, '--yes', '--json'))
+    expect(deleted).to.have.property('profile', 'acme')
+  })
+
   it('shows sessions of a removed profile under no other name, and names no command that cannot resume them', async () => {
     await succeed('auth', 'rename', 'work', 'acme')
     await storeKey(sandbox, await makeKey(sandbox), service)
     await succeed('auth', 'remove', 'acme', '--yes')
     const [old] = JSON.parse(await succeed('chat', 'sessions', '--all', '--json'))
     expect(old).to.include({ profile: null, base_url: `${service.url}/` })
+    expect(JSON.parse(await succeed('chat', 'show', old.id, '--json'))).to.have.property('profile', null)
+    expect(await succeed('chat', 'show', old.id)).to.contain(`Session ${old.id}, profile work (removed)`)
     const resumed = await runChatctl(sandbox, ['chat', '--resume', old.id, '--profile', 'work'], {
       terminal: { columns: 200 },
     })
