@@ -111,7 +111,7 @@ async function readParts(line: MessageLine, context: Context): Promise<MessagePa
  * @throws Failure `not_found` for an unknown prompt; `refused` for an invalid one; `usage` for a variable that
  *   is missing or unknown, or if the message is empty
  */
-export async function applyPrompt(
+async function applyPrompt(
   text: string,
   argument: string | undefined,
   flags: PromptFlags,

@@ -138,7 +138,7 @@ function examineClock(date: string | undefined, now: number): Examined {
 const littleSpace = 100 * 1024 ** 2
 
 /** Whether the embedded service has ever run. */
-export function hasData({ directories }: Context): boolean {
+function hasData({ directories }: Context): boolean {
   return existsSync(join(directories.data, 'chatctl.db'))
 }
 

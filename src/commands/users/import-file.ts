@@ -257,7 +257,7 @@ function describeForecast(
 }
 
 /** Address of the service, as journals name it. */
-export function journalServiceOf(context: Context): string {
+function journalServiceOf(context: Context): string {
   return context.contextOwner().baseUrl ?? `local ${context.directories.data}`
 }
 
