@@ -188,6 +188,6 @@ function adopt(
   { createdUsers, restart }: ImportOptions,
   request: JournalRequest,
 ): number {
-  if (createdUsers === undefined || restart || journal.content.header?.restarted) return 0
+  if (createdUsers === undefined || restart || journal.content.isRestarting) return 0
   return adoptCreated(journal, valid, readOthers(request), createdUsers())
 }

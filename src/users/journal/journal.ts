@@ -56,6 +56,11 @@ export class JournalContent {
   /** Undefined if something was sent after the end. */
   ended: EndLine['type'] | undefined
 
+  /** Whether the import was begun with `restart`, and has not been finished since. */
+  get isRestarting(): boolean {
+    return this.header?.restarted === true && this.ended !== 'finished'
+  }
+
   /** Ignores a line that a crash of the system has left incomplete. */
   take(text: string): void {
     try {
@@ -128,6 +133,7 @@ export class Journal {
     this.#log.restore((text) => this.content.take(text))
     if (this.content.ended === 'finished' && this.content.states.size === 0) {
       // A finished run that created no user leaves nothing to know: the journal of a daily job would only grow.
+      this.content.header = undefined
       this.content.ended = undefined
       this.#log.close()
       this.#log = this.#createLog()
@@ -210,7 +216,7 @@ export class Journal {
     if (isNew || ('key' in line && !this.#hasHeader)) {
       this.#hasHeader = true
       const { header } = this.#options
-      const restarted = header.restarted || this.content.header?.restarted === true
+      const restarted = header.restarted || this.content.isRestarting
       this.#log.append(JSON.stringify({ ...header, restarted }))
       if (isNew) for (const file of this.content.files.values()) this.#log.append(JSON.stringify(file))
     }

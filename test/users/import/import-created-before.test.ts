@@ -109,6 +109,18 @@ describe('importing users who were created from this machine before', function (
     expect(server.report().creates.get('b@x.org')?.ids).to.have.length(2)
   })
 
+  it('finds them again in a later run after --restart has finished', async () => {
+    await serve()
+    await importing('users.csv', two)
+    const own = 'email\nc@x.org\n'
+    await importing('c.csv', own)
+    expect(counts(await importing('c.csv', own, '--restart'))).to.include({ created: 1 })
+    expect(counts(await importing('c.csv', `${own}a@x.org\n`))).to.include({ already_done: 2, requests: 0 })
+    const more = `${own}a@x.org\nd@x.org\n`
+    expect(counts(await importing('c.csv', more))).to.include({ created: 1 })
+    expect(counts(await importing('c.csv', `${more}b@x.org\n`))).to.include({ already_done: 4, requests: 0 })
+  })
+
   it('does not send the rows of an interrupted import that another import has sent meanwhile', async () => {
     await serve()
     expect((await importing('users.csv', two, ...limit('2/h'))).exitCode).to.equal(75)
