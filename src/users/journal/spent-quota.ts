@@ -42,7 +42,11 @@ export function countAcrossRuns({
   let isReady = false
   const onRequest = () => {
     try {
-      if (!isReady) makePrivateDirectory(directory)
+      if (!isReady) {
+        makePrivateDirectory(directory)
+        // Only a run with a quota reads the files.
+        findRecords(directory, clock.now())
+      }
       isReady = true
       const line: QuotaLine = { service, at: clock.now() }
       appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600 })
@@ -75,16 +79,28 @@ export function readSpentQuota(
   return spent && now - spent.since < window ? spent : undefined
 }
 
-/** Also removes files that no window needs any more. */
-function readLines(directory: string, now: number): QuotaLine[] {
+/** The files of the runs in the longest window. Removes the others. */
+function findRecords(directory: string, now: number): string[] {
   let names: string[] = []
   try {
     names = readdirSync(directory)
   } catch {}
-  return names.flatMap((name) => {
-    const path = join(directory, name)
+  return names
+    .map((name) => join(directory, name))
+    .filter((path) => {
+      try {
+        if (statSync(path).mtimeMs > now - longestWindow) return true
+        rmSync(path, { force: true })
+      } catch {
+        // Another run may remove it at the same time.
+      }
+      return false
+    })
+}
+
+function readLines(directory: string, now: number): QuotaLine[] {
+  return findRecords(directory, now).flatMap((path) => {
     try {
-      if (statSync(path).mtimeMs <= now - longestWindow) rmSync(path, { force: true })
       const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
       return lines.map((text): QuotaLine => JSON.parse(text))
     } catch {

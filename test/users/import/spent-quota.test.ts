@@ -1,10 +1,12 @@
-import { rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readSpentQuota } from '../../../src/users/journal/spent-quota.ts'
+import { Directories } from '../../../src/system/files/directories.ts'
+import { countAcrossRuns, readSpentQuota } from '../../../src/users/journal/spent-quota.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
 
 const service = 'https://chat.example/'
 const hour = 3_600_000
@@ -35,6 +37,20 @@ describe('the quota that earlier runs have used', () => {
     plant('a.jsonl', [now - 1000])
     symlinkSync(join(directory.path, 'nowhere'), join(directory.path, 'b.jsonl'))
     expect(read()).to.deep.equal({ since: now - 1000, requests: 1 })
+  })
+
+  it('is not kept for longer than the longest window, also by runs without a quota', () => {
+    const directories = new Directories({ XDG_STATE_HOME: directory.path })
+    const quota = join(directories.state, 'quota')
+    mkdirSync(quota, { recursive: true })
+    plant(relative(directory.path, join(quota, 'old.jsonl')), [now - 1000])
+    plant(relative(directory.path, join(quota, 'new.jsonl')), [now + hour])
+    utimesSync(join(quota, 'new.jsonl'), (now + hour) / 1000, (now + hour) / 1000)
+    const clock = new SteppedClock(() => 0, now + 24 * hour)
+    const { onRequest } = countAcrossRuns({ directories, service, clock })
+    onRequest?.()
+    onRequest?.()
+    expect(readdirSync(quota)).to.have.length(2).and.contain('new.jsonl')
   })
 
   it('is the same however the requests are distributed over runs', () => {
