@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, parse } from 'node:path'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 import { combined, EntryMap, formatEntry, keyOf, type StateEntry } from './state-entry.ts'
 import {
@@ -87,9 +89,12 @@ export class UsersState {
     const file = { path: targetOf(path), name: options.name ?? path }
     const release = options.access === 'write' ? lock(file) : undefined
     try {
-      const state = new UsersState(file, options)
-      state.#openJournal(release)
-      return state
+      for (;;) {
+        const state = new UsersState(file, options)
+        state.#openJournal(release)
+        // Without the lock, a process may have written the next generation before its journal was read.
+        if (release || identityOf(file) === state.#identity) return state
+      }
     } catch (error) {
       release?.()
       throw error
@@ -99,8 +104,7 @@ export class UsersState {
   #openJournal(release: (() => void) | undefined): void {
     const { path, name } = journalOf(this.#file)
     if (release === undefined) {
-      if (!existsSync(path)) return
-      const lines = readFileSync(path, 'utf8').split('\n')
+      const lines = readIfExists(path, name).split('\n')
       for (const [index, text] of lines.slice(0, -1).entries()) this.#replay(text, index + 1)
       return
     }
@@ -261,5 +265,15 @@ export class UsersState {
   get #writable(): LineLog {
     if (this.#log === undefined) throw new Error('The state was opened for reading')
     return this.#log
+  }
+}
+
+/** @throws Failure `storage` */
+function readIfExists(path: string, name: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw new Failure('storage', `Cannot read ${name}: ${describeSystemError(cause)}`, { cause })
   }
 }

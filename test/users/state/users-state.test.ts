@@ -1,10 +1,13 @@
-import {
+import fs, {
   chmodSync,
+  copyFileSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -23,6 +26,7 @@ import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { rejectedFailure } from '../../support/thrown-failure.ts'
 import { failing } from '../../system/failing.ts'
+import { replacingCalls } from '../../system/replacing-calls.ts'
 
 const service = 'https://chat.example/'
 const directory = perTest(makeEmptyDirectory)
@@ -159,6 +163,39 @@ describe('the journal of a state', () => {
     expect(readFileSync(`${path}.journal`, 'utf8')).to.contain('"creation":"unknown"')
     expect(await readEntries()).to.deep.include({ email: 'bob@example.com', creation: 'unknown', hashes: {} })
     await state.close()
+  })
+
+  it('is not missed by a reader while its process writes the next generation', async () => {
+    await write(user('ada'))
+    const state = await open()
+    state.note(user('bob'))
+    await endOfTurn()
+    const journal = readFileSync(`${path}.journal`)
+    await state.close()
+    const next = readFileSync(path)
+    copyFileSync(`${path}.backup`, path)
+    writeFileSync(`${path}.journal`, journal)
+    // The writer ends just before the reader opens the journal.
+    const real = fs.readFileSync
+    const read = (...args: Parameters<typeof real>) => {
+      if (args[0] === `${path}.journal` && existsSync(args[0])) {
+        rmSync(path)
+        writeFileSync(path, next)
+        rmSync(args[0])
+      }
+      return real(...args)
+    }
+    const entries = await replacingCalls({ readFileSync: read }, readEntries)
+    expect(entries).to.deep.equal([user('ada'), user('bob')])
+  })
+
+  it('is named if a reader cannot read it', async () => {
+    await write(user('ada'))
+    mkdirSync(`${path}.journal`)
+    const { kind, message } = await rejectedFailure(readEntries)
+    expect([kind, message]).to.deep.equal([
+      ...['storage', 'Cannot read users.state.json.journal: it is a directory (EISDIR)'],
+    ])
   })
 
   it('changes nothing if the process was killed after it had written the next generation', async () => {
