@@ -106,9 +106,10 @@ function readLines(text: string): Record<string, unknown>[] {
 
 function readCsv(path: string, text: string): Record<string, unknown>[] {
   const [header, ...records] = csvRecords(text, path)
-  return records.map(({ cells }) =>
-    Object.fromEntries((header?.cells ?? []).map((name, at) => [name, cells[at]])),
-  )
+  if (!header) return []
+  const names = header.cells
+  if (!names.includes('email') || !names.includes('status')) throw notResults(path)
+  return records.map(({ cells }) => Object.fromEntries(names.map((name, at) => [name, cells[at]])))
 }
 
 function notResults(path: string): Failure {

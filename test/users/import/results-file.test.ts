@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -7,6 +8,18 @@ import { perTest } from '../../support/lifetime.ts'
 
 describe('a results file', () => {
   const directory = perTest(makeEmptyDirectory)
+
+  it('may be empty or have no rows, but not other columns', () => {
+    const path = join(directory.path, 'other.csv')
+    for (const text of ['name,phone', 'email,name\n']) {
+      writeFileSync(path, text)
+      expect(() => readResults(path)).to.throw('is not a results file')
+    }
+    for (const text of ['', 'line;email;id;status;error\n']) {
+      writeFileSync(path, text)
+      expect(readResults(path)).to.deep.equal([])
+    }
+  })
 
   it('can be read back, whatever error text the service returned', async () => {
     const error = fc.string({
