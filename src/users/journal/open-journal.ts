@@ -71,9 +71,22 @@ function readAll(directory: string): { path: string; content: JournalContent }[]
     return readdirSync(directory)
       .filter((name) => name.endsWith(extension))
       .map((name) => join(directory, name))
-      .map((path) => ({ path, content: readJournal(path) }))
+      .flatMap((path) => {
+        const content = readIfExists(path)
+        return content ? [{ path, content }] : []
+      })
   } catch (cause) {
     throw unusable(directory, cause)
+  }
+}
+
+/** A running import may remove its journal, to begin it anew, after the directory was read. */
+function readIfExists(path: string): JournalContent | undefined {
+  try {
+    return readJournal(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 

@@ -1,8 +1,9 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { Directories } from '../../../src/system/files/directories.ts'
 import {
   type EndLine,
   Journal,
@@ -10,6 +11,7 @@ import {
   type RowState,
   type StepLine,
 } from '../../../src/users/journal/journal.ts'
+import { findUnfinishedImports, importsDirectory } from '../../../src/users/journal/open-journal.ts'
 import { rowKey } from '../../../src/users/rows/imported-user.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -186,6 +188,16 @@ describe('the journal of an import', () => {
     await journal.recordIntent({ key: 'a', step: 'create' })
     await journal.close()
     expect(statSync(path).mode & 0o777).to.equal(0o600)
+  })
+
+  it('is not missed because another import removes its own at the same time', () => {
+    const directories = new Directories({ XDG_STATE_HOME: directory.path })
+    const imports = importsDirectory(directories)
+    mkdirSync(imports, { recursive: true })
+    symlinkSync(join(imports, 'nowhere'), join(imports, 'a.jsonl'))
+    path = join(imports, 'b.jsonl')
+    write([{ key: 'a', step: 'create' }])
+    expect(findUnfinishedImports(directories).map((found) => found.path)).to.deep.equal([path])
   })
 
   it('ignores an invalid line, which a crash of the system can leave', async () => {
