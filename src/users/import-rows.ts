@@ -147,7 +147,8 @@ function journalRequest(
     type: 'import' as const,
     kind,
     service,
-    file: input.path ?? input.name,
+    // The name of a pipe, such as a process substitution, soon names another one.
+    file: input.path ?? 'stdin',
     rows: rows.length,
     restarted: restart,
     at: new Date(clock.now()).toISOString(),
