@@ -46,6 +46,10 @@ export class BulkDisplay {
   readonly #context: Context
   readonly #noun: string
   #progress: BulkProgress | undefined
+  readonly #sayWhy = (): void =>
+    this.#context.output.notice(
+      'Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.',
+    )
 
   /** @param noun what is counted, in the singular */
   constructor(context: Context, noun: string) {
@@ -73,6 +77,7 @@ export class BulkDisplay {
   end(): void {
     this.#progress?.end()
     this.#progress = undefined
+    this.#context.signal.removeEventListener('abort', this.#sayWhy)
   }
 
   #begin({ rows, counts, estimate, isSending }: ProgressEvent & { type: 'begin' }): void {
@@ -80,12 +85,7 @@ export class BulkDisplay {
     this.end()
     this.#progress = new BulkProgress(output, { noun: this.#noun, total: rows, estimate })
     this.#progress.goOn(counts)
-    if (!isSending) return
-    const sayWhy = () =>
-      output.notice(
-        'Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.',
-      )
-    signal.addEventListener('abort', sayWhy, { once: true })
+    if (isSending) signal.addEventListener('abort', this.#sayWhy, { once: true })
   }
 }
 
