@@ -230,4 +230,12 @@ describe('a credential command', () => {
     expect(runs()).to.equal(1)
     await server.close()
   })
+
+  it('replaces the stored key of a profile that has another credential command', async () => {
+    await storeKey(sandbox, 'key-one', service)
+    await run(['config', 'set', 'credential_command', 'op read x', '--profile', 'work'])
+    expect(await login(command(print('key-one')))).to.include({ exitCode: 0, stderr: '' })
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(readProfiles(sandbox).profiles?.['work']).not.to.have.property('credential')
+  })
 })

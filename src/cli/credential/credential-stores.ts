@@ -46,10 +46,19 @@ export class CredentialStores {
     return this.of(this.#profile(profile).storage ?? 'keychain')
   }
 
-  /** Where a profile has its credential; undefined if it is not signed in. */
-  placeOf(profile: string): CredentialPlace | undefined {
-    const { base_url: baseUrl, credential_command: command, credential } = this.#profile(profile)
-    if (command !== undefined && baseUrl !== undefined) return { profile, baseUrl, storage: 'command' }
+  /** Where a profile has credentials. Its command is first, because it is used instead of a stored credential. */
+  placesOf(profile: string): CredentialPlace[] {
+    const { base_url: baseUrl, credential_command: command } = this.#profile(profile)
+    const places: CredentialPlace[] = []
+    if (command !== undefined && baseUrl !== undefined) places.push({ profile, baseUrl, storage: 'command' })
+    const stored = this.storedPlaceOf(profile)
+    if (stored) places.push(stored)
+    return places
+  }
+
+  /** Where the credential of a profile is stored. */
+  storedPlaceOf(profile: string): (CredentialPlace & { storage: Storage }) | undefined {
+    const { credential } = this.#profile(profile)
     return credential && { profile, baseUrl: credential.origin, storage: credential.storage }
   }
 

@@ -71,8 +71,9 @@ async function readRow(context: Context, profile: string, isKeychainGone: boolea
   const row = emptyRow(context, profile)
   const baseUrl = addressOf(context, profile)
   if (baseUrl === undefined) return row
-  const place = context.credentials.stores.placeOf(profile)
-  if (!place || !isSamePlace(place, { ...place, baseUrl })) return row
+  const places = context.credentials.stores.placesOf(profile)
+  const place = places.find((one) => isSamePlace(one, { ...one, baseUrl }))
+  if (!place) return row
   if (place.storage === 'command') return { ...row, storage: 'command' }
   const owner = context.credentials.stores.ownerOf(profile, baseUrl)
   const store = context.credentials.stores.of(place.storage)

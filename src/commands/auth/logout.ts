@@ -40,8 +40,8 @@ export default class AuthLogout extends BaseCommand {
       return this.showLocalChange({ sign_out: shown })
     }
     if (flags.all && !flags.yes && places.length > 0) {
-      const names = places.map(({ profile, baseUrl }) => `${profile} (${baseUrl})`)
-      await context.prompter.confirm(`Sign out of ${names.join(', ')}?`)
+      const names = new Set(places.map(({ profile, baseUrl }) => `${profile} (${baseUrl})`))
+      await context.prompter.confirm(`Sign out of ${[...names].join(', ')}?`)
     }
     const rows: SignOutRow[] = []
     let failure: Failure | undefined

@@ -38,16 +38,17 @@ export default class AuthRemove extends BaseCommand {
       credentials: { stores },
     } = context
     withoutProfile(configuration, profile)
-    const place = stores.placeOf(profile)
+    const places = stores.placesOf(profile)
     const isDefault = configuration.default_profile === profile
     const named = Object.entries(configuration.directories ?? {}).filter(([, name]) => name === profile)
     const about = { default: isDefault, directories: named.map(([directory]) => directory) }
     if (context.dryRun) {
-      return this.showLocalChange({ remove: profile, sign_out: place ? [place.baseUrl] : [], ...about })
+      const addresses = new Set(places.map(({ baseUrl }) => baseUrl))
+      return this.showLocalChange({ remove: profile, sign_out: [...addresses], ...about })
     }
     if (!flags.yes) await context.prompter.confirm(`Remove the profile "${profile}" and its credentials?`)
     const signOuts: SignOutRow[] = []
-    if (place) {
+    for (const place of places) {
       // Throws if the credential cannot be deleted. The profile, which knows it, then remains.
       const row = await signOutProfile(context, place)
       if (row.signed_out) signOuts.push(row)

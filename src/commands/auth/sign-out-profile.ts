@@ -28,7 +28,7 @@ export function chooseSignOuts(
   { configuration, options, credentials: { stores } }: Context,
   all: boolean,
 ): CredentialPlace[] {
-  if (all) return Object.keys(configuration.profiles ?? {}).flatMap((name) => stores.placeOf(name) ?? [])
+  if (all) return Object.keys(configuration.profiles ?? {}).flatMap((name) => stores.placesOf(name))
   const profile = options.profile.value
   if (profile === localProfile) throw new Failure('usage', 'The embedded service has no sign-in')
   if (profile === undefined) {
@@ -37,12 +37,11 @@ export function chooseSignOuts(
     })
   }
   const { value: baseUrl, source } = options.base_url
-  const place = stores.placeOf(profile)
-  if (
-    place &&
-    (source !== 'profile' && baseUrl !== undefined ? isSamePlace(place, { ...place, baseUrl }) : true)
-  )
-    return [place]
+  const named = source === 'profile' ? undefined : baseUrl
+  const places = stores
+    .placesOf(profile)
+    .filter((place) => named === undefined || isSamePlace(place, { ...place, baseUrl: named }))
+  if (places.length > 0) return places
   if (baseUrl === undefined) throw new Failure('usage', `Profile "${profile}" has no base URL`)
   return [{ profile, baseUrl, storage: stores.ofProfile(profile).storage }]
 }
@@ -106,8 +105,8 @@ export function adviseSignOut(
     output.notice(
       `The credential command of profile "${profile}" is removed, because it was for another base URL: ${command}`,
     )
-  const place = stores.placeOf(profile)
-  if (!place || place.storage === 'command') return
+  const place = stores.storedPlaceOf(profile)
+  if (!place) return
   if (baseUrl !== undefined && isSamePlace(place, { ...place, baseUrl })) return
   output.notice(
     `Profile "${profile}" may still have a credential for ${place.baseUrl}. Sign out there with: ${commandLine('auth', 'logout', '--profile', profile, '--base-url', place.baseUrl)}`,

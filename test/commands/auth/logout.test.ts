@@ -63,6 +63,24 @@ describe('auth logout', () => {
     expect(service.requests).to.deep.equal([])
   })
 
+  for (const flags of [
+    ['-p', 'work'],
+    ['--all', '--yes'],
+  ])
+    it(`removes the credential command and the stored key of one profile with ${flags[0]}`, async () => {
+      keys.add('key-1')
+      await storeKey(sandbox, 'key-1', service)
+      await run('config', 'set', 'credential_command', 'op read x', '-p', 'work')
+      const { exitCode, stdout, stderr } = await run('auth', 'logout', ...flags, '--json')
+      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+      const row = { profile: 'work', origin: service.url, signed_out: true, revoked: false }
+      expect(JSON.parse(stdout)).to.deep.equal([{ ...row, credential_command: 'op read x' }, row])
+      expect(findCredentials(sandbox)).to.deep.equal([])
+      expect(readProfiles(sandbox).profiles?.['work']).to.have.keys('base_url', 'storage')
+      const [profile] = JSON.parse((await run('auth', 'list', '--json')).stdout).slice(1)
+      expect(profile).to.include({ profile: 'work', kind: null, storage: null })
+    })
+
   for (const [what, behavior] of [
     ['returns 503', answer(503)],
     ['resets the connection', reset],

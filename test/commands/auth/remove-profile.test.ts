@@ -30,6 +30,20 @@ describe('auth remove', () => {
     expect(readProfiles(sandbox)).to.deep.equal({ directories: { '~': 'local' }, profiles: {} })
   })
 
+  it('deletes the credential of a profile that also has a credential command', async () => {
+    await run('config', 'set', 'credential_command', 'op read x', '--profile', 'work')
+    const dry = await run('auth', 'remove', 'work', '--dry-run', '--json')
+    expect(JSON.parse(dry.stdout)).to.deep.include({ sign_out: [service.url] })
+    const { exitCode, stdout, stderr } = await run('auth', 'remove', 'work', '--yes', '--json')
+    expect(exitCode, stderr).to.equal(0)
+    const row = { profile: 'work', origin: service.url, signed_out: true }
+    expect(JSON.parse(stdout).sign_outs).to.deep.equal([
+      { ...row, revoked: false, credential_command: 'op read x' },
+      { ...row, revoked: true },
+    ])
+    expect(findCredentials(sandbox)).to.deep.equal([])
+  })
+
   it('removes the profile if the server does not confirm the revocation, and warns', async () => {
     server.script.revoke = json(500, {})
     const { exitCode, stderr } = await run('auth', 'remove', 'work', '--yes')

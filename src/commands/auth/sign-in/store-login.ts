@@ -96,8 +96,8 @@ export async function deleteFormerCredential(
   { connection, storage }: Pick<LoginPlan, 'connection'> & Pick<CredentialPlace, 'storage'>,
 ): Promise<Replaced[]> {
   const { profile } = connection
-  const place = stores.placeOf(profile)
-  if (!place || place.storage === 'command' || isSamePlace(place, { ...connection, storage })) return []
+  const place = stores.storedPlaceOf(profile)
+  if (!place || isSamePlace(place, { ...connection, storage })) return []
   const owner = stores.ownerOf(profile, place.baseUrl)
   const store = stores.of(place.storage)
   try {
