@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { startBearerService } from '../../support/bearer-service.ts'
 import { findCredentials, readCredential, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -66,6 +67,30 @@ describe('auth rename', () => {
     expect(readProfiles(sandbox).profiles?.['work']).not.to.have.property('id')
     expect(await run('chat', 'models', '--profile', 'work')).to.include({ exitCode: 0 })
   })
+})
+
+describe('auth rename while the service verifies a sign-in to the profile', () => {
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() =>
+    startBearerService(async (token) => {
+      if (token === 'key-2') await runChatctl(sandbox, ['auth', 'rename', 'work', 'acme'])
+      return true
+    }),
+  )
+
+  for (const [flags, stdin] of [
+    [['--with-api-key', '--insecure-storage'], 'key-2\n'],
+    [['--credential-command', `'${process.execPath}' -p '"key-2"'`], ''],
+  ] as const)
+    it(`keeps its credential, and ends auth login ${flags[0]} with 7`, async () => {
+      await storeKey(sandbox, 'key-1', service)
+      const words = ['auth', 'login', '--profile', 'work', '--base-url', service.url, ...flags]
+      const login = await runChatctl(sandbox, words, { stdin })
+      expectFailure(login, 7, 'Profile "work" is not the one that the sign-in began with')
+      expect(readCredential(sandbox)).to.include({ key: 'key-1' })
+      expect(Object.keys(readProfiles(sandbox).profiles ?? {})).to.deep.equal(['acme'])
+      expect(readProfiles(sandbox).profiles?.['acme']).to.have.property('credential')
+    })
 })
 
 describe('auth rename with sessions and a mirror', () => {

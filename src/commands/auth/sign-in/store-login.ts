@@ -7,7 +7,12 @@ import {
   isSamePlace,
   readToReplace,
 } from '../../../cli/credential/credential-stores.ts'
-import { changeConfiguration, type Profile, withProfile } from '../../../config/configuration-file.ts'
+import {
+  changeConfiguration,
+  type Profile,
+  profileId,
+  withProfile,
+} from '../../../config/configuration-file.ts'
 import { forAuthorizationServer, localProfile } from '../../../config/resolve-options.ts'
 import { Failure } from '../../../contract/failure.ts'
 import type { Directories } from '../../../system/files/directories.ts'
@@ -41,7 +46,7 @@ export async function storeLogin(
     return there
   })
   try {
-    await changeProfile(directories, plan, ({ storage: _, credential_command: __, ...kept }) => ({
+    await changeProfile(directories, plan, owner.id, ({ storage: _, credential_command: __, ...kept }) => ({
       ...kept,
       ...(storage === 'file' ? { storage } : {}),
       credential: { origin, storage },
@@ -55,25 +60,38 @@ export async function storeLogin(
   return replaced ? [{ origin, credential: replaced }] : []
 }
 
-/** Stores the command that obtains the credential of the profile. @throws Failure `storage`, `config` */
+/** Stores the command that obtains the credential of the profile. @throws Failure `storage`, `config`, `conflict` */
 export async function storeCommand(
-  { directories }: Context,
+  { configuration, directories }: Context,
   plan: LoginPlan,
   command: string,
 ): Promise<void> {
-  await changeProfile(directories, plan, ({ credential: _, ...kept }) => ({
+  const id = profileId(configuration, plan.connection.profile)
+  await changeProfile(directories, plan, id, ({ credential: _, ...kept }) => ({
     ...kept,
     credential_command: command,
   }))
 }
 
-/** Stores the options of a sign-in in its profile. The first profile becomes the default. */
+/**
+ * Stores the options of a sign-in in its profile. The first profile becomes the default.
+ *
+ * @param id of the profile when the sign-in began. If the name has another ID now, the credential of the sign-in would
+ *   belong to another profile.
+ * @throws Failure `storage`, `config`, `conflict`
+ */
 async function changeProfile(
   directories: Directories,
   { connection: { profile, baseUrl }, settings }: LoginPlan,
+  id: string,
   change: (before: Profile) => Profile,
 ): Promise<void> {
   await changeConfiguration(directories, (now) => {
+    if (profileId(now, profile) !== id) {
+      throw new Failure('conflict', `Profile "${profile}" is not the one that the sign-in began with`, {
+        hint: 'A profile was renamed or removed in the meantime. Sign in again.',
+      })
+    }
     const known = forAuthorizationServer(settings.auth_url, now.profiles?.[profile] ?? {})
     const changed = withProfile(now, profile, { ...change(known), ...settings, base_url: baseUrl })
     const names = Object.keys(changed.profiles ?? {})
