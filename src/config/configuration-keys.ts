@@ -194,10 +194,10 @@ export function withRenamedProfile(configuration: Configuration, from: string, t
   if (profileNames(configuration).includes(to)) {
     throw new Failure('usage', `Profile "${to}" already exists`, { hint: 'Choose another name.' })
   }
-  demandProfileName(to, configuration)
   const { profiles = {}, directories = {}, default_profile: standard } = configuration
+  const { [from]: { id: _, ...renamed } = {}, ...others } = profiles
+  demandProfileName(to, { profiles: others })
   const id = profileId(configuration, from)
-  const { id: _, ...renamed } = profiles[from] ?? {}
   const named = (name: string) => (name === from ? to : name)
   const rename = ([name, profile]: [string, Profile]) =>
     name === from ? [to, id === to ? renamed : { ...renamed, id }] : [name, profile]

@@ -49,10 +49,17 @@ describe('auth rename', () => {
     for (const name of ['other', 'local', 'work'])
       expectFailure(await rename('work', name), 2, 'already exists')
     // The keychain of Windows ignores case.
-    for (const name of ['Other', 'LOCAL', 'Work'])
+    for (const name of ['Other', 'LOCAL'])
       expectFailure(await rename('work', name), 2, `already exists, and "${name}" differs only in case`)
     expectFailure(await rename('work', 'a b'), 2, 'is not a valid profile name')
     expect(Object.keys(readProfiles(sandbox).profiles ?? {})).to.deep.equal(['work', 'other'])
+  })
+
+  it('changes only the case of a name', async () => {
+    expect(await rename('work', 'Work')).to.include({ exitCode: 0 })
+    expect(readProfiles(sandbox)).to.have.nested.property('profiles.Work.id', 'work')
+    expect(await run('chat', 'models', '--profile', 'Work')).to.include({ exitCode: 0 })
+    expectFailure(await run('config', 'set', 'model', 'm', '--profile', 'work'), 2)
   })
 
   it('gives a new profile with the former name another credential', async () => {
