@@ -10,13 +10,11 @@ export interface Credential {
 /**
  * The API key in `CHATCTL_API_KEY`, or else in the file that `CHATCTL_API_KEY_FILE` names.
  *
- * @param maxWait in ms, for a pipe
  * @throws Failure `unauthorized` if the file cannot be read, is writable by other users, or is empty
  */
 export function readEnvironmentCredential(
   env: NodeJS.ProcessEnv,
   resolvePath: (name: string) => string,
-  maxWait: number,
 ): Credential | undefined {
   const key = env['CHATCTL_API_KEY']?.trim()
   if (key) return { secret: key, source: 'CHATCTL_API_KEY' }
@@ -28,7 +26,6 @@ export function readEnvironmentCredential(
     name,
     maxBytes: maxSecretBytes,
     isSecret: true,
-    maxWait,
     kind: 'unauthorized',
   } as const
   const secret = readNamedFile(path, file).toString('utf8').trim()

@@ -95,7 +95,7 @@ async function findModels(
     takesProfileOfAddress: false,
     workingDirectory: inHost('.'),
   })
-  const target = chooseTarget(options, { env, resolvePath: inHost, maxWait: 0 })
+  const target = chooseTarget(options, { env, resolvePath: inHost })
   const upstream = resolveUpstream({ name: '' }, env, configuration, inHost).server
   if (target.kind === 'local' && !upstream) return []
   const about =

@@ -55,7 +55,7 @@ export class ServiceConnection {
     const { env, options, resolvePath } = base
     this.#parts = parts
     this.#demandOwnDatabase = once(parts.demandOwnDatabase)
-    this.target = once(() => chooseTarget(options, { env, resolvePath, maxWait: options.timeout.value }))
+    this.target = once(() => chooseTarget(options, { env, resolvePath }))
     this.transport = transportOf(base, invocation)
     this.credentials = new Credentials(base, this.target, this.transport)
     this.sentChanges = new SentChanges(() => this.#openRecorder())

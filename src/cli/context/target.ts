@@ -31,8 +31,6 @@ export type Target =
 interface Environment {
   env: NodeJS.ProcessEnv
   resolvePath(name: string): string
-  /** In ms, for a file that is a pipe. */
-  maxWait: number
 }
 
 /**
@@ -42,8 +40,8 @@ interface Environment {
  * @throws Failure `usage`, or as `readEnvironmentCredential`
  */
 export function chooseTarget(options: Options, environment: Environment): Target {
-  const { env, resolvePath, maxWait } = environment
-  const readCredential = () => readEnvironmentCredential(env, resolvePath, maxWait)
+  const { env, resolvePath } = environment
+  const readCredential = () => readEnvironmentCredential(env, resolvePath)
   const baseUrl = options.base_url.value
   const profile = options.profile.value
   if (profile === localProfile) {
