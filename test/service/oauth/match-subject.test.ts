@@ -35,6 +35,16 @@ const cases: [pattern: string, matching: string[], others: string[]][] = [
   ['😀*', ['😀', '😀x'], ['\u{1f601}x']],
 ]
 
+/** The same rules as a regular expression, whose time may be exponential. */
+const asExpression = (pattern: string) =>
+  new RegExp(
+    `^${pattern
+      .split(/(\*\*|\*)/)
+      .map((part) => (part === '**' ? '.*' : part === '*' ? '[^:]*' : part.replace(/[^\w]/gu, '\\$&')))
+      .join('')}$`,
+    's',
+  )
+
 describe('a pattern of subjects', () => {
   for (const [pattern, matching, others] of cases) {
     it(`matches whole subjects: ${pattern}`, () => {
@@ -42,6 +52,21 @@ describe('a pattern of subjects', () => {
       for (const subject of others) expect(matchesSubject(pattern, subject), subject).to.equal(false)
     })
   }
+
+  it('matches as a regular expression does', () => {
+    const text = (alphabet: string) => fc.string({ unit: fc.constantFrom(...alphabet), maxLength: 12 })
+    let matches = 0
+    fc.assert(
+      fc.property(text('ab:/*'), text('ab:/*'), (given, subject) => {
+        const pattern = given.replaceAll(/\*{3,}/g, '**')
+        const expected = asExpression(pattern).test(subject)
+        if (expected && subject !== '') matches += 1
+        expect(matchesSubject(pattern, subject)).to.equal(expected)
+      }),
+      { numRuns: 2_000 },
+    )
+    expect(matches).to.be.above(20)
+  })
 
   it('matches every subject from which it was made', () => {
     fc.assert(
@@ -51,5 +76,10 @@ describe('a pattern of subjects', () => {
         expect(matchesSubject(pattern.replaceAll(/\*{3,}/g, '**'), subject)).to.equal(true)
       }),
     )
+  })
+
+  it('ends for a pattern that makes a regular expression backtrack without end', () => {
+    const pattern = `${'a**'.repeat(170)}b`
+    expect(matchesSubject(pattern, 'a'.repeat(512))).to.equal(false)
   })
 })
