@@ -161,6 +161,29 @@ describe('the keys of an issuer', () => {
     expect(reads()).to.equal(3)
   })
 
+  it('are used until the ones for an unknown key have arrived, and if these cannot be read', async () => {
+    const keys = new IssuerKeys(clock)
+    const first = await find(keys)
+    clock.pass(60_000)
+    const [arrived, respond] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    issuer.faults[keysPath] = async (...request) => {
+      arrived.resolve()
+      await respond.promise
+      await answer(500)(...request)
+    }
+    const renewal = find(keys, true).catch((error: unknown) => error)
+    await arrived.promise
+    expect(await find(keys)).to.equal(first)
+    respond.resolve()
+    expect(await renewal).to.be.instanceOf(UnreadableKeys)
+    expect(await find(keys)).to.equal(first)
+    issuer.faults = {}
+    clock.pass(5_000)
+    const second = await find(keys, true)
+    expect(second).not.to.equal(first)
+    expect(await find(keys)).to.equal(second)
+  })
+
   it('are read once for requests at the same time, and again 5 s after a failure', async () => {
     const keys = new IssuerKeys(clock)
     issuer.faults[keysPath] = answer(500)

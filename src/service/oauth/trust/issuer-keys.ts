@@ -33,6 +33,8 @@ export class IssuerKeys {
   readonly #clock: Clock
   readonly #timeout: number
   readonly #readings = new Map<string, Reading>()
+  /** Those for an unknown key. Anyone can send a token that names one, so they replace others only if they succeed. */
+  readonly #renewals = new Map<string, Reading>()
 
   constructor(clock: Clock, timeout = defaultTimeout) {
     this.#clock = clock
@@ -45,21 +47,30 @@ export class IssuerKeys {
    */
   find(issuer: string, isKeyUnknown = false): Promise<IssuerKeySet> {
     const known = this.#readings.get(issuer)
-    const isKnown = known && this.#isFresh(known, isKeyUnknown ? lifetimes.unknownKey : lifetimes.usual)
-    return (isKnown ? known : this.#read(issuer)).keys
+    if (!isKeyUnknown) return (this.#fresh(known, lifetimes.usual) ?? this.#read(issuer, this.#readings)).keys
+    const { unknownKey } = lifetimes
+    const current = this.#fresh(known, unknownKey) ?? this.#fresh(this.#renewals.get(issuer), unknownKey)
+    if (current) return current.keys
+    const renewal = this.#read(issuer, this.#renewals)
+    return renewal.keys.then((keys) => {
+      this.#readings.set(issuer, renewal)
+      return keys
+    })
   }
 
-  #isFresh({ at, hasFailed }: Reading, lifetime: number): boolean {
-    return this.#clock.monotonic() - at < (hasFailed ? lifetimes.failed : lifetime)
+  #fresh(reading: Reading | undefined, lifetime: number): Reading | undefined {
+    if (!reading) return undefined
+    const age = this.#clock.monotonic() - reading.at
+    return age < (reading.hasFailed ? lifetimes.failed : lifetime) ? reading : undefined
   }
 
-  #read(issuer: string): Reading {
+  #read(issuer: string, readings: Map<string, Reading>): Reading {
     const keys = readKeys(issuer, this.#timeout)
     const reading: Reading = { at: this.#clock.monotonic(), keys, hasFailed: false }
     keys.catch(() => {
       reading.hasFailed = true
     })
-    this.#readings.set(issuer, reading)
+    readings.set(issuer, reading)
     return reading
   }
 }
