@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { replaceFile } from '../../system/files/replace-file.ts'
+import { linkSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { removeQuietly, syncDirectory, temporaryPath } from '../../system/files/replace-file.ts'
 import { ApiError } from '../api-error.ts'
 
 /** In the data directory and not in the database, so that a backup or a dump does not contain it. */
@@ -59,8 +59,23 @@ function readKey(file: string, createIfMissing: boolean): Buffer {
     if (key.length === 32) return key
   } catch (error) {
     if (!createIfMissing || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    replaceFile(file, `${randomBytes(32).toString('base64url')}\n`, { flush: true })
+    createKey(file)
     return readKey(file, false)
   }
   throw new Error(`${file} does not contain a key of 32 bytes`)
+}
+
+/** One of several processes creates the key, because a link, unlike a rename, never replaces a file. */
+function createKey(file: string): void {
+  const temporary = temporaryPath(file)
+  const key = randomBytes(32).toString('base64url')
+  try {
+    writeFileSync(temporary, `${key}\n`, { flag: 'wx', mode: 0o600, flush: true })
+    linkSync(temporary, file)
+    syncDirectory(dirname(file))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    removeQuietly(temporary)
+  }
 }

@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ApiError } from '../../../src/service/api-error.ts'
@@ -52,6 +54,27 @@ describe('the cipher of second factors', () => {
       expect(readdirSync(directory)).to.deep.equal(['second-factor.key.kept'])
       renameSync(`${file}.kept`, file)
       expect(cipher.decrypt(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
+    }))
+
+  it('has one key, also if several processes create it at once', () =>
+    withDirectory(async (directory) => {
+      const directories = Array.from({ length: 20 }, (_, round) => join(directory, String(round)))
+      for (const each of directories) mkdirSync(each)
+      const count = 2
+      const waiting = new Int32Array(new SharedArrayBuffer(4 * directories.length))
+      const seal = async (): Promise<string[]> => {
+        const workerData = { directories, count, waiting }
+        const worker = new Worker(new URL('./sealing-worker.ts', import.meta.url), { workerData })
+        const [sealed] = await once(worker, 'message')
+        return sealed
+      }
+      const sealed = await Promise.all(Array.from({ length: count }, seal))
+      for (const [round, each] of directories.entries()) {
+        for (const text of sealed.map((texts) => texts[round] ?? '')) {
+          expect(new SecondFactorCipher(each).decrypt(text, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
+        }
+        expect(readdirSync(each)).to.deep.equal(['second-factor.key'])
+      }
     }))
 
   it('accepts a key that openssl rand -base64 32 has created', () =>
