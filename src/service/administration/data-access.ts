@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Clock } from '../../system/clock.ts'
-import { Directories } from '../../system/files/directories.ts'
 import { type AuditContext, localAuditContext } from '../domain/audit.ts'
 import { type DataLocation, openExistingStore, openStore } from '../store/open-store.ts'
-import { openSqlite } from '../store/sqlite/open-sqlite.ts'
+import { openInMemory } from '../store/sqlite/open-sqlite.ts'
 import { storageFailure } from '../store/storage-failure.ts'
 import type { Database, Store } from '../store/tables.ts'
 
@@ -45,8 +42,8 @@ export class DataAccess {
     return this.#reportFailures(async () => {
       const store = await this.#openExisting()
       if (store) return this.#isDryRun ? rollBack(store, work) : store.db.transaction().execute(work)
-      // With a database that is deleted, a change that is refused creates none.
-      const rehearsed = await rehearse(this.#where, work)
+      // A change that is refused creates no database.
+      const rehearsed = await rehearse(work)
       if (this.#isDryRun) return rehearsed
       this.#opened = await openStore(this.#where)
       return this.#opened.db.transaction().execute(work)
@@ -65,7 +62,7 @@ export class DataAccess {
   rehearse<T>(work: (transaction: Database) => Promise<T>): Promise<T> {
     return this.#reportFailures(async () => {
       const store = await this.#openExisting()
-      return store ? rollBack(store, work) : rehearse(this.#where, work)
+      return store ? rollBack(store, work) : rehearse(work)
     })
   }
 
@@ -97,21 +94,12 @@ async function rollBack<T>({ db }: Store, work: (transaction: Database) => Promi
   }
 }
 
-/** Makes a change in a new database, which is deleted. */
-async function rehearse<T>(
-  { env = {} }: DataLocation,
-  work: (transaction: Database) => Promise<T>,
-): Promise<T> {
-  const { temporary } = new Directories(env, process.platform)
-  const directory = mkdtempSync(join(temporary, 'chatctl-rehearsal-'))
+/** Makes a change in a new database in memory. It needs no directory that is writable. */
+async function rehearse<T>(work: (transaction: Database) => Promise<T>): Promise<T> {
+  const db = openInMemory()
   try {
-    const store = openSqlite(directory)
-    try {
-      return await store.db.transaction().execute(work)
-    } finally {
-      await store.close()
-    }
+    return await db.transaction().execute(work)
   } finally {
-    rmSync(directory, { recursive: true, force: true })
+    await db.destroy()
   }
 }

@@ -104,6 +104,15 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       expect(await revoke()).to.include({ kind: 'not_found' })
     }))
 
+  it('creates the data also if no temporary directory can be used', () =>
+    withPlace(engine, async (place) => {
+      const env = { TMPDIR: join(place.dataDir, 'missing'), TEMP: join(place.dataDir, 'missing') }
+      await withAdministration({ ...place, env }, async (one) => {
+        await one.createKey({ name: 'x', tier: 'free' })
+        expect(await one.status()).to.include({ users: 1, keys: 1 })
+      })
+    }))
+
   it('lists keys and shows the status without creating the data directory', () =>
     withPlace(engine, async ({ dataDir, database }) => {
       const data = join(dataDir, 'none')

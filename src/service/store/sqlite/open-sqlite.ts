@@ -7,7 +7,7 @@ import { makePrivateDirectory } from '../../../system/files/private-directory.ts
 import { isBusy, loadSqlite } from '../../../system/sqlite.ts'
 import { type Migration, migrations } from '../migrations.ts'
 import { storageFailure } from '../storage-failure.ts'
-import type { Store, Tables } from '../tables.ts'
+import type { Database, Store, Tables } from '../tables.ts'
 import { migrateSqlite } from './migrate-sqlite.ts'
 import { SqliteCounters } from './sqlite-counters.ts'
 import { closeBoth, createSqliteDialect, type SqliteConnections } from './sqlite-dialect.ts'
@@ -44,6 +44,15 @@ export function openSqlite(directory: string, wanted: readonly Migration[] = mig
     writer?.close()
     throw storageFailure(error, resolve(directory), file)
   }
+}
+
+/** A new database that is deleted when it is closed. */
+export function openInMemory(): Database {
+  const { DatabaseSync } = loadSqlite()
+  const connection = new DatabaseSync(':memory:', { enableForeignKeyConstraints: true })
+  migrateSqlite(connection, ':memory:')
+  const dialect = createSqliteDialect({ reader: connection, writer: connection }, () => {})
+  return new Kysely<Tables>({ dialect })
 }
 
 /**
