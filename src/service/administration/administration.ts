@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { sql } from 'kysely'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { getText } from '../../system/get-text.ts'
@@ -156,14 +155,23 @@ async function describeRun(record: RunRecord, clock: Clock): Promise<RunningStat
 
 const noCounts: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
 
+/** One query of Kysely's builder, which reads while another process writes. */
 async function count(db: Database): Promise<Counts> {
-  const { rows } = await sql<Counts>`select
-    (select max(number) from migrations) as schema_version,
-    (select count(*) from users) as users,
-    (select count(*) from contexts) as contexts,
-    (select count(*) from messages) as messages,
-    (select count(*) from api_keys where revoked_at is null and trust_id is null) as keys`.execute(db)
-  return rows[0] ?? noCounts
+  const counts = await db
+    .selectNoFrom(({ selectFrom, fn }) => [
+      selectFrom('migrations').select((eb) => eb.fn.max('number').as('newest')).as('schema_version'),
+      selectFrom('users').select(fn.countAll<number>().as('n')).as('users'),
+      selectFrom('contexts').select(fn.countAll<number>().as('n')).as('contexts'),
+      selectFrom('messages').select(fn.countAll<number>().as('n')).as('messages'),
+      selectFrom('api_keys')
+        .select(fn.countAll<number>().as('n'))
+        .where('revoked_at', 'is', null)
+        .where('trust_id', 'is', null)
+        .as('keys'),
+    ])
+    .$castTo<Counts>()
+    .executeTakeFirst()
+  return counts ?? noCounts
 }
 
 /** In ms. A service checks its database before it responds. */

@@ -11,6 +11,7 @@ import {
 } from '../../../src/service/administration/administration.ts'
 import { type DataLocation, openStore } from '../../../src/service/store/open-store.ts'
 import { type Clock, systemClock } from '../../../src/system/clock.ts'
+import { loadSqlite } from '../../../src/system/sqlite.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
 import { runChatctl, startBuilt, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -205,6 +206,21 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
         sandbox.remove()
       }
     }))
+
+  if (engine === 'sqlite') {
+    it('shows the status while another program writes', () =>
+      withPlace(engine, async (place) => {
+        await (await openStore(place)).close()
+        const { DatabaseSync } = loadSqlite()
+        const other = new DatabaseSync(join(place.dataDir, 'chatctl.db'))
+        other.exec('begin immediate')
+        try {
+          expect(await withAdministration(place, (one) => one.status())).to.include({ users: 1 })
+        } finally {
+          other.close()
+        }
+      }))
+  }
 
   it('ignores a service that did not announce itself, and one that died', () =>
     withService(async ({ url, dataDir, place }) => {
