@@ -56,12 +56,15 @@ export class PostgresClient extends Client {
 
   /** Also ends if the server does not respond. */
   override end(): Promise<void>
-  override end(callback: (error: Error) => void): void
-  override end(callback?: (error: Error) => void): Promise<void> | undefined {
+  override end(callback: () => void): void
+  override end(callback?: () => void): Promise<void> | undefined {
     const timer = setTimeout(() => this.connection.stream.destroy(), disconnectTimeout)
-    this.once('end', () => clearTimeout(timer))
-    if (callback === undefined) return super.end()
-    super.end(callback)
+    // An open connection keeps the process alive by itself.
+    timer.unref()
+    // Not with the event `end`, which a client that has ended does not emit again.
+    const ended = super.end().finally(() => clearTimeout(timer))
+    if (callback === undefined) return ended
+    ended.then(callback)
     return undefined
   }
 }

@@ -26,3 +26,23 @@ describe('the feed of changes in PostgreSQL', () => {
     }
   })
 })
+
+describe('a client of PostgreSQL', () => {
+  it('leaves no timer behind when it is ended after the server has closed the connection', async () => {
+    const server = createServer((socket) => socket.resume().end()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const client = new PostgresClient({ host: '127.0.0.1', port, user: 'x', database: 'x' })
+    const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    try {
+      const ended = once(client, 'end')
+      expect(await client.connect().catch((error) => error)).to.be.instanceOf(Error)
+      await ended
+      const before = countTimers()
+      await client.end()
+      expect(countTimers()).to.equal(before)
+    } finally {
+      server.close()
+    }
+  })
+})
