@@ -150,5 +150,5 @@ async function loadOAuth(
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => logFailure(logger, toApiError(error))
   const checkSchema = () => pipeline.checkSchema()
-  return openOAuth({ db: store.db, dataDir, issuer, checkSchema, onError, clock, allowsDeviceAdmin })
+  return openOAuth({ store, dataDir, issuer, checkSchema, onError, clock, allowsDeviceAdmin })
 }

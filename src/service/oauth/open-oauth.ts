@@ -5,7 +5,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider'
 import type { HtmlPage } from '../../pages/page.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { statusOf } from '../api-error.ts'
-import type { Database } from '../store/tables.ts'
+import type { Database, Store } from '../store/tables.ts'
 import { toApiError } from '../to-api-error.ts'
 import { currentRequest } from './adapter.ts'
 import { showAccount, submitAccount } from './browser/account.ts'
@@ -29,7 +29,7 @@ import { answerTokenRequest } from './trust/answer-token-request.ts'
 import { IdentityTokenExchange } from './trust/exchange-identity-token.ts'
 
 interface OAuthParts {
-  db: Database
+  store: Store
   /** Contains the encryption key of the second factors. */
   dataDir: string
   /** The origin that clients use. */
@@ -48,7 +48,8 @@ export type OAuth = (request: IncomingMessage, response: ServerResponse, address
 
 /** The OAuth server (RFC 6749) with its pages. */
 export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
-  const { db, dataDir, issuer, checkSchema, onError, clock, allowsDeviceAdmin = false } = parts
+  const { store, dataDir, issuer, checkSchema, onError, clock, allowsDeviceAdmin = false } = parts
+  const { db } = store
   const removeExpired = createExpiredRemover(db, clock)
   const provider = createProvider({
     db,
@@ -91,7 +92,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
           server.startLimit.demandFor(address)
           prepareRequest(request, visit)
         }
-        const left = await answerTokenRequest(visit, { db, exchange, checkSchema, removeExpired, onError })
+        const left = await answerTokenRequest(visit, { store, exchange, checkSchema, removeExpired, onError })
         if (left) await serve(left, response)
       } catch (error) {
         if (response.headersSent) throw error

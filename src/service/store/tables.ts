@@ -168,8 +168,8 @@ export interface Store {
    */
   generation(): number
   /**
-   * Must be called after a change of the settings, the API configuration, or a permission, so that the next request
-   * of this process finds it.
+   * Must be called after a change of the settings, the API configuration, a permission, or an access token of a
+   * trust, so that the next request of this process finds it.
    */
   noteChange(): void
   /** The counters of requests. The caller must close them before the store. */

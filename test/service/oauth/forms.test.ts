@@ -112,7 +112,7 @@ describe('the forms of the sign-in', () => {
       const { port } = server.address() as AddressInfo
       const issuer = `http://127.0.0.1:${port}`
       const oauth = await openOAuth({
-        db: store.db,
+        store,
         dataDir: directory,
         issuer,
         clock: systemClock,

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { issueToken } from '../../../src/service/domain/access/trusts.ts'
+import { issueToken, revokeToken } from '../../../src/service/domain/access/trusts.ts'
 import { localAuditContext } from '../../../src/service/domain/audit.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
@@ -199,6 +199,58 @@ onEachEngine('an identity token of a trusted issuer', (withService, engine) => {
     }))
 })
 
+onEachEngine('the revocation of an access token of a trust', (withService, engine) => {
+  it('is a change that this process notes, and that of another text is none', () =>
+    withTrustedService(withService, async ({ service, trust, clock }) => {
+      const store = await openStore(service.place)
+      try {
+        const by = localAuditContext(clock)
+        const issued = await issueToken(store.db, await trust(), ['read:settings'], mainBranch, by)
+        let changes = 0
+        const noteChange = () => {
+          changes += 1
+        }
+        await revokeToken({ db: store.db, noteChange }, 'ct_unknown')
+        expect(changes).to.equal(0)
+        await revokeToken({ db: store.db, noteChange }, issued?.token ?? '')
+        expect(changes).to.equal(1)
+      } finally {
+        await store.close()
+      }
+    }))
+
+  it('ends it with the next request, in other processes soon, and ends no other', () =>
+    withTrustedService(withService, async ({ service, administration, trust, identity, exchange, clock }) => {
+      await trust()
+      const neighbor = equip(await startService({ ...service.place, clock }))
+      try {
+        const [one, other] = [await exchange(await identity()), await exchange(await identity())]
+        const { key } = await administration.createKey({ name: 'ci', tier: 'free' })
+        const revoke = (token: string) =>
+          fetch(`${service.url}/oauth/revoke`, {
+            method: 'POST',
+            body: new URLSearchParams({ client_id: 'chatctl', token }),
+          })
+        const status = async (token: string, url = service.url) =>
+          (await caller(url, token)('GET', '/v1/settings')).status
+        expect(await status(one.body.access_token)).to.equal(200)
+        expect(await status(one.body.access_token, neighbor.url)).to.equal(200)
+        expect((await revoke(one.body.access_token)).status).to.equal(200)
+        expect(await status(one.body.access_token)).to.equal(401)
+        await takesEffect(engine, async () => {
+          expect(await status(one.body.access_token, neighbor.url)).to.equal(401)
+        })
+        expect(await status(other.body.access_token)).to.equal(200)
+        expect((await revoke('ct_unknown')).status).to.equal(200)
+        await revoke(key)
+        await revoke(key.replace('ck_', 'ct_'))
+        expect(await status(key)).to.equal(200)
+      } finally {
+        await neighbor.close()
+      }
+    }))
+})
+
 describe('an access token of a trust', () => {
   it('is not in the list of keys, and cannot be revoked as a key', () =>
     withSqliteTrust(async ({ administration, trust, identity, exchange }) => {
@@ -206,26 +258,6 @@ describe('an access token of a trust', () => {
       await exchange(await identity())
       expect(await administration.listKeys()).to.deep.equal([])
       expect((await administration.status()).keys).to.equal(0)
-    }))
-
-  it('ends when it is revoked, and no other does', () =>
-    withSqliteTrust(async ({ service, administration, trust, identity, exchange }) => {
-      await trust()
-      const [one, other] = [await exchange(await identity()), await exchange(await identity())]
-      const { key } = await administration.createKey({ name: 'ci', tier: 'free' })
-      const revoke = (token: string) =>
-        fetch(`${service.url}/oauth/revoke`, {
-          method: 'POST',
-          body: new URLSearchParams({ client_id: 'chatctl', token }),
-        })
-      const status = async (token: string) => (await caller(service.url, token)('GET', '/v1/settings')).status
-      expect((await revoke(one.body.access_token)).status).to.equal(200)
-      expect(await status(one.body.access_token)).to.equal(401)
-      expect(await status(other.body.access_token)).to.equal(200)
-      expect((await revoke('ct_unknown')).status).to.equal(200)
-      await revoke(key)
-      await revoke(key.replace('ck_', 'ct_'))
-      expect(await status(key)).to.equal(200)
     }))
 
   it('is looked up before it is revoked, so that a stranger writes nothing to the database', () =>

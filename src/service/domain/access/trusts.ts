@@ -1,5 +1,5 @@
 import { isoNow } from '../../../system/clock.ts'
-import type { Database, Tier, TrustRow } from '../../store/tables.ts'
+import type { Database, Store, Tier, TrustRow } from '../../store/tables.ts'
 import { type AuditContext, recordChange } from '../audit.ts'
 import { createId } from '../identifiers.ts'
 import { generateKey, hashKey } from './keys.ts'
@@ -143,14 +143,17 @@ export function issueToken(
  * Ends an access token of a trust. Does nothing for any other text, which anyone can send: on PostgreSQL, even a
  * DELETE of no row would notify all processes.
  */
-export async function revokeToken(db: Database, token: string): Promise<void> {
+export async function revokeToken(store: Pick<Store, 'db' | 'noteChange'>, token: string): Promise<void> {
+  const { db } = store
   const row = await db
     .selectFrom('api_keys')
     .select('id')
     .where('hash', '=', hashKey(token))
     .where('trust_id', 'is not', null)
     .executeTakeFirst()
-  if (row) await db.deleteFrom('api_keys').where('id', '=', row.id).execute()
+  if (!row) return
+  await db.deleteFrom('api_keys').where('id', '=', row.id).execute()
+  store.noteChange()
 }
 
 function selectTrusts(db: Database) {

@@ -1,7 +1,7 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import { statusOf } from '../../api-error.ts'
 import { revokeToken } from '../../domain/access/trusts.ts'
-import type { Database } from '../../store/tables.ts'
+import type { Store } from '../../store/tables.ts'
 import { toApiError } from '../../to-api-error.ts'
 import { type BrowserRequest, readLimited } from '../browser/browser-request.ts'
 import { identityGrants, paths } from '../metadata.ts'
@@ -12,7 +12,7 @@ import { OAuthError, sendJson } from './exchange-identity-token.ts'
 const maxBody = 56 * 1024
 
 interface AnswerParts {
-  db: Database
+  store: Store
   exchange: IdentityTokenExchange
   checkSchema: () => Promise<void>
   removeExpired: () => void
@@ -25,7 +25,7 @@ interface AnswerParts {
  */
 export async function answerTokenRequest(
   { request, response, url, address }: BrowserRequest,
-  { db, exchange, checkSchema, removeExpired, onError }: AnswerParts,
+  { store, exchange, checkSchema, removeExpired, onError }: AnswerParts,
 ): Promise<IncomingMessage | undefined> {
   if (!/^application\/x-www-form-urlencoded *(;|$)/i.test(request.headers['content-type'] ?? ''))
     return request
@@ -34,7 +34,7 @@ export async function answerTokenRequest(
     const form = readForm(body)
     await checkSchema()
     if (url.pathname === paths.revoke && form.get('token')?.startsWith('ct_')) {
-      await revokeToken(db, form.get('token') ?? '')
+      await revokeToken(store, form.get('token') ?? '')
       response.writeHead(200, { 'content-length': '0' }).end()
       return undefined
     }
