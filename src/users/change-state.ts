@@ -86,7 +86,7 @@ function conflictOf(ours: StateEntry | undefined, theirs: StateEntry, state: Use
 /**
  * The id of a user in the state.
  *
- * @param suggests whether the error names the most similar email, for which all entries are read
+ * @param suggests whether the error names the most similar email
  * @throws Failure `refused` if the file does not exist, the email has no entry, or its id is unknown
  */
 export function idOfEmail(email: string, state: UsersState, suggests: boolean): string {

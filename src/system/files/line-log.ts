@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import { readCompleteLines, readLineAt } from './read-lines.ts'
+import { readCompleteLines } from './read-lines.ts'
 import { syncDirectory } from './replace-file.ts'
 
 interface LineLogOptions {
@@ -120,14 +120,6 @@ export class LineLog {
     this.#pendingSize = 0
     this.#guard(() => ftruncateSync(this.#file ?? -1, size))
     this.#written = size
-  }
-
-  /** The line that begins at an offset, in bytes; undefined if the file does not exist yet. */
-  lineAt(offset: number): string | undefined {
-    if (this.#file === undefined) return undefined
-    if (offset < this.#written) return readLineAt(this.#file, offset)
-    const bytes = Buffer.from(this.#pending).subarray(offset - this.#written)
-    return bytes.toString('utf8', 0, bytes.indexOf('\n'))
   }
 
   /**

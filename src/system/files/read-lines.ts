@@ -31,16 +31,3 @@ export function readCompleteLines(
   }
   return { complete, end }
 }
-
-/** The line that begins at an offset, in bytes. */
-export function readLineAt(file: number, offset: number): string {
-  const chunk = Buffer.allocUnsafe(4096)
-  let text = Buffer.alloc(0)
-  for (let at = offset; ; ) {
-    const read = readSync(file, chunk, 0, chunk.length, at)
-    text = Buffer.concat([text, chunk.subarray(0, read)])
-    const end = text.indexOf(newline)
-    if (end !== -1 || read === 0) return text.toString('utf8', 0, end === -1 ? text.length : end)
-    at += read
-  }
-}

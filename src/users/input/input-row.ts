@@ -79,7 +79,7 @@ export function placeAfter({ line, column }: FilePosition, text: string): FilePo
   return { line: line + text.split('\n').length - 1, column: text.length - last }
 }
 
-/** A file may have a fault in each of a million rows: maximum numbers in `details` and in the message. */
+/** A file may have a fault in each of 100,000 rows: maximum numbers in `details` and in the message. */
 const maxInDetails = 1000
 const maxDescribed = 100
 
