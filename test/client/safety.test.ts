@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
-import type { ClientOptions } from '../../src/client/client-options.ts'
 import type { ClientEvent } from '../../src/client/client-event.ts'
+import type { ClientOptions } from '../../src/client/client-options.ts'
 import type { OutgoingRequest } from '../../src/client/outgoing-request.ts'
 import {
   answer,

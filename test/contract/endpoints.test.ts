@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { type Endpoint, type EndpointName, endpoints, type RequestOf } from '../../src/contract/endpoints.ts'
-import { settings } from '../../src/contract/resources/settings.ts'
 import { errorBody } from '../../src/contract/resources/error-body.ts'
+import { settings } from '../../src/contract/resources/settings.ts'
 import { user } from '../../src/contract/resources/user.ts'
 import { caller, withService } from '../service/temporary-service.ts'
 

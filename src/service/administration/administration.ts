@@ -159,7 +159,9 @@ const noCounts: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0
 async function count(db: Database): Promise<Counts> {
   const counts = await db
     .selectNoFrom(({ selectFrom, fn }) => [
-      selectFrom('migrations').select((eb) => eb.fn.max('number').as('newest')).as('schema_version'),
+      selectFrom('migrations')
+        .select((eb) => eb.fn.max('number').as('newest'))
+        .as('schema_version'),
       selectFrom('users').select(fn.countAll<number>().as('n')).as('users'),
       selectFrom('contexts').select(fn.countAll<number>().as('n')).as('contexts'),
       selectFrom('messages').select(fn.countAll<number>().as('n')).as('messages'),

@@ -139,7 +139,7 @@ describe('auth rename with sessions and a mirror', () => {
     expect(sent.context_id).to.equal(before[0]?.context_id)
   })
 
-  it('is shown wherever a session is', async () => {
+  it('is shown in every output about a session', async () => {
     await succeed('auth', 'rename', 'work', 'acme')
     const [{ id = '' } = {}] = await sessions()
     const [named] = JSON.parse(await succeed('chat', 'rename', id, 'zoo', '--json'))

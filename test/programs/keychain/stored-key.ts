@@ -13,7 +13,7 @@ export interface KeyLogin {
 }
 
 /** `auth login --with-api-key --json`. */
-export function loginWords({ url }: { url: string }, profile = 'work'): string[] {
+function loginWords({ url }: { url: string }, profile = 'work'): string[] {
   return ['auth', 'login', '--with-api-key', '--profile', profile, '--base-url', url, '--json']
 }
 
