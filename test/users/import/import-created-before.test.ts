@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
@@ -185,18 +183,6 @@ describe('importing users who were created from this machine before', function (
     expect((await chatctl(['users', 'import', path])).exitCode).to.equal(3)
     const closed = await chatctl(['users', 'import', path, '--close'])
     expect(closed.stderr).to.contain('No unfinished import')
-  })
-
-  it('reads each content of a pipe as another import, because its name says nothing', async function () {
-    if (process.platform === 'win32') this.skip()
-    await serve()
-    const path = join(sandbox.home, 'pipe')
-    execFileSync('mkfifo', [path])
-    for (const email of ['a@x.org', 'b@x.org']) {
-      const line = ['users', 'import', path, '--format', 'csv', '--yes', '--json']
-      const [done] = await Promise.all([chatctl(line), writeFile(path, `email\n${email}\n`)])
-      expect(counts(done)).to.include({ created: 1 })
-    }
   })
 
   it('does not change users of another service', async () => {

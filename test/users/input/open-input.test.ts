@@ -1,12 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { realpath } from 'node:fs/promises'
+import { realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import type { InputFormat } from '../../../src/users/input/input.ts'
 import { type Input, readInput } from '../../../src/users/input/input.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { UsersServer } from '../../support/users-server.ts'
 import { failureOf } from './text-input.ts'
 
 describe('opening a file of rows', () => {
@@ -85,6 +88,23 @@ describe('opening a file of rows', () => {
     const input = await opening
     expect([input.name, input.path, input.format]).to.deep.equal([path, undefined, 'csv'])
     expect(input.text).to.equal('email\na@x\n')
+  })
+
+  it('imports each content of a pipe on its own, because its name says nothing', async function () {
+    if (process.platform === 'win32') this.skip()
+    const sandbox = createSandbox()
+    const server = await UsersServer.start()
+    const path = join(directory, 'pipe.csv')
+    execFileSync('mkfifo', [path])
+    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
+    for (const email of ['a@x.org', 'b@x.org']) {
+      const running = runChatctl(sandbox, ['users', 'import', path, '--yes', '--json'], { env })
+      await writeFile(path, `email\n${email}\n`)
+      expect((await running).exitCode).to.equal(0)
+    }
+    expect(server.report().users.size).to.equal(2)
+    await server.close()
+    sandbox.remove()
   })
 
   it('stops waiting for a pipe without data when it is aborted', async function () {
