@@ -5,7 +5,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { logoutView } from '../../view/auth.ts'
-import { chooseSignOuts, forgetPlace, type SignOutRow, signOutProfile } from './sign-out-profile.ts'
+import { chooseSignOuts, type SignOutRow, signOutProfile } from './sign-out-profile.ts'
 
 export default class AuthLogout extends BaseCommand {
   static override summary = 'Sign out and delete the credential'
@@ -48,7 +48,6 @@ export default class AuthLogout extends BaseCommand {
     for (const place of places) {
       try {
         rows.push(await signOutProfile(context, place))
-        await forgetPlace(context, place)
       } catch (error) {
         if (!(error instanceof Failure)) throw error
         // Continue with the others.

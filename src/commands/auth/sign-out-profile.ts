@@ -47,36 +47,40 @@ export function chooseSignOuts(
 }
 
 /**
- * Deletes the credential, and then revokes it, so that it is deleted even if the server does not
- * confirm the revocation.
+ * Deletes the credential, also from its profile, and then revokes it, so that it is deleted even if the server does
+ * not confirm the revocation.
  *
- * @throws Failure where it could not be deleted
+ * @throws Failure where it could not be deleted from its place, or from its profile
  */
-export async function signOutProfile(
-  context: Context,
-  { profile, baseUrl, storage }: CredentialPlace,
-): Promise<SignOutRow> {
+export async function signOutProfile(context: Context, place: CredentialPlace): Promise<SignOutRow> {
+  const { profile, baseUrl, storage } = place
   const { configuration, directories, credentials, output, signal } = context
   const { stores } = credentials
   const owner = stores.ownerOf(profile, baseUrl)
   if (storage === 'command') {
     const { credential_command: command = '' } = configuration.profiles?.[profile] ?? {}
+    await forgetPlace(context, place)
     return { profile, origin: owner.origin, signed_out: true, revoked: false, credential_command: command }
   }
   const store = stores.of(storage)
-  // A renewal that is under way would bring back what is deleted meanwhile.
-  const { stored, signedOut } = await withCredentialLock(directories, owner, signal, async () => ({
-    stored: await readToReplace(store, owner, output, signal),
-    signedOut: await store.delete(owner, signal),
-  }))
+  // A renewal that is under way would bring back what is deleted meanwhile. After the lock, the place may have the
+  // credential of another sign-in.
+  const { stored, signedOut, failure } = await withCredentialLock(directories, owner, signal, async () => {
+    const held = await readToReplace(store, owner, output, signal)
+    const wasThere = await store.delete(owner, signal)
+    // The deleted token must be revoked all the same.
+    const error: unknown = await forgetPlace(context, place).catch((reason: unknown) => reason)
+    return { stored: held, signedOut: wasThere, failure: error }
+  })
   const stays = 'The stored token was deleted, but may still be valid at the server'
   const isRevocable = stored?.kind === 'oauth' && stored.revocation_endpoint !== undefined
   const revoked = isRevocable && (await revokeOrWarn(context, stored, stays, context.transport))
+  if (failure) throw failure
   return { profile, origin: owner.origin, signed_out: signedOut, revoked }
 }
 
 /** Removes from a profile where its credential was. */
-export async function forgetPlace(
+async function forgetPlace(
   { directories }: Context,
   { profile, baseUrl, storage }: CredentialPlace,
 ): Promise<void> {

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { startAuthorizationServer } from '../../support/authorization-server.ts'
 import { startBearerService } from '../../support/bearer-service.ts'
@@ -122,6 +124,30 @@ describe('auth logout', () => {
       await house.close()
     })
   }
+
+  it('keeps a sign-in of another process during the revocation', async () => {
+    const scripted = await startTokenEndpoint()
+    plantSignIn(sandbox, { server: scripted, service })
+    keys.add('key-1')
+    scripted.script.revoke = async (...exchange) => {
+      await storeKey(sandbox, 'key-1', service)
+      await answer(200)(...exchange)
+    }
+    expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
+    expect(readCredential(sandbox)).to.include({ key: 'key-1' })
+    expect(readProfiles(sandbox).profiles?.['work']).to.have.property('credential')
+    await scripted.close()
+  })
+
+  it('revokes the token even if the configuration cannot be written', async () => {
+    const scripted = await startTokenEndpoint()
+    plantSignIn(sandbox, { server: scripted, service })
+    mkdirSync(join(sandbox.home, '.config', 'chatctl', 'config.json.lock'))
+    expectFailure(await run('auth', 'logout'), 1, 'Cannot open the lock')
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(scripted.revocations.map((form) => form.get('token'))).to.deep.equal(['refresh-token-1'])
+    await scripted.close()
+  })
 
   const unreadable = [{ version: 2 }, { revocation_endpoint: 'not-a-url' }]
   for (const fields of unreadable)
