@@ -18,7 +18,7 @@ export const abortGrace = 500
 export interface OpenOptions {
   /** Created with mode 0700 if it is missing. The database is `chatctl.db` in it, with mode 0600. */
   dataDir: string
-  /** Fills in what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, `PGPASSFILE`, and others. */
+  /** Fills in what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, and others. Not for the password file. */
   env?: NodeJS.ProcessEnv | undefined
   /** `postgres://…`. Default: SQLite in the data directory. */
   database?: string | undefined

@@ -9,7 +9,7 @@ export interface DataLocation {
   dataDir: string
   /** `postgres://…`. Default: SQLite in the data directory. */
   database?: string | undefined
-  /** Fills in what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, `PGPASSFILE`, and others. */
+  /** Fills in what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, and others. Not for the password file. */
   env?: NodeJS.ProcessEnv | undefined
   /** How long, in ms, one statement of PostgreSQL may take. Default: 3,000. */
   statementTimeout?: number | undefined

@@ -48,7 +48,8 @@ export const isUniqueViolation = (error: unknown): boolean => faultOf(error) ===
  */
 export function storageFailure(error: unknown, directory: string, location: string): unknown {
   if (error instanceof Failure) return error
-  const cause = error instanceof StorageUnavailable ? error.cause : error
+  // By the name of the class, as above.
+  const cause = error instanceof Error && error.name === 'StorageUnavailable' ? error.cause : error
   return (
     connectFailure(cause, location) ??
     faultFailure(error, cause, directory, location) ??
@@ -66,7 +67,7 @@ function connectFailure(cause: unknown, location: string): Failure | undefined {
   const state = isMissing ? '28P01' : (sqlStateOf(cause) ?? '')
   if (state.startsWith('28')) {
     const hint =
-      'Set the user in the URL or in PGUSER, and the password in PGPASSWORD or in the file that PGPASSFILE names'
+      'Set the user in the URL or in PGUSER, and the password in PGPASSWORD or in the file that PGPASSFILE names, which only you may read (mode 0600)'
     const why = isMissing ? 'a password is required' : words
     return new Failure('storage', `${location} rejected the sign-in: ${why}`, { hint })
   }

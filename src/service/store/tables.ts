@@ -156,7 +156,7 @@ export type Database = Kysely<Tables>
 /** The data of a service, on either engine. */
 export interface Store {
   readonly engine: 'sqlite' | 'postgres'
-  /** A transaction may run again or share a commit with others, so it must contain only queries. */
+  /** A transaction may share a commit with others, so it must contain only queries. */
   readonly db: Database
   /** The file, or the URL of the database without a secret. */
   readonly location: string

@@ -23,6 +23,9 @@ const grace = 500
 /** These modes verify the server, as in pg. `verify-full` replaces them, because pg prints a warning for them. */
 const unchecked = /([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/
 
+// It would print its warnings as plain text. A password that is missing is an error, which names the rule.
+readPasswordFile.warnTo(undefined)
+
 const int8 = 20
 const numeric = 1700
 
@@ -76,7 +79,7 @@ export function readDatabaseUrl(
 /**
  * Reads from `env` what pg would read from the environment of the process. Sets every value, because pg would
  * fill in the others. If both omit the password, it is in the password file of libpq, which pg would read with
- * a deprecation warning on stderr.
+ * a deprecation warning on stderr. Its package `pgpass` finds it with PGPASSFILE, HOME, or APPDATA of the process.
  */
 function complete(named: ReturnType<typeof parse>, env: NodeJS.ProcessEnv): ClientConfig {
   const user = named.user || env['PGUSER'] || env['USER'] || env['USERNAME'] || ''
