@@ -68,7 +68,7 @@ export async function signOutProfile(context: Context, place: CredentialPlace): 
   const { stored, signedOut, failure } = await withCredentialLock(directories, owner, signal, async () => {
     const held = await readToReplace(store, owner, output, signal)
     const wasThere = await store.delete(owner, signal)
-    // The deleted token must be revoked all the same.
+    // The deleted token must still be revoked.
     const error: unknown = await forgetPlace(context, place).catch((reason: unknown) => reason)
     return { stored: held, signedOut: wasThere, failure: error }
   })

@@ -33,14 +33,4 @@ describe('chat send while stdin is open and empty', function () {
     }
     expect(sent()).to.deep.equal(['late', 'late', 'late'])
   })
-
-  it('exits with code 130 on Ctrl-C and sends nothing', async () => {
-    const child = startBuilt(sandbox, ['chat', 'send'], { env: env() })
-    children.push(child)
-    const closed = new Promise((resolve) => child.once('close', resolve))
-    await sleep(1_000)
-    child.kill('SIGINT')
-    expect(await closed).to.equal(130)
-    expect(sent()).to.deep.equal([])
-  })
 })
