@@ -64,3 +64,8 @@ export function readEndpoint(address: unknown, name: string, issuer?: URL): stri
 function refused(message: string, hint?: string): Failure {
   return new Failure('refused', message, { hint })
 }
+
+/** The service of a plan or of a state file, for a person. */
+export function nameOfService(service: string): string {
+  return service === 'local' ? 'the embedded service' : service
+}

@@ -50,3 +50,6 @@ export function describeUpstream(url: string): string {
   const known = localModelServers.find((server) => server.url === url)
   return known ? `${known.upstream} (${url})` : url
 }
+
+/** The model ID of the built-in test program of the embedded service. No model server has it. */
+export const testProgramModel = 'offline'

@@ -80,7 +80,7 @@ function occursAt(words: readonly Word[], at: number, { words: wanted, isPrefix 
 const length = 200
 const lead = 60
 
-/** The part of a text with the first match, on one line. An ellipsis stands for the rest. */
+/** The part of a text with the first match, on one line. An ellipsis replaces the rest. */
 export function snippetOf(text: string, query: SearchQuery): string {
   const [match = { start: 0, end: 0 }] = query.find(text, 1)
   const from = wordStart(text, match.start - lead)

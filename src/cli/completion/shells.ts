@@ -10,7 +10,7 @@ export interface ShellLine {
   kept: number
 }
 
-/** Inside double quotes a backslash stands for itself before any other (POSIX, 2.2.3). */
+/** Inside double quotes a backslash before any other is literal (POSIX, 2.2.3). */
 const escapable = '$`"\\\n'
 
 /**

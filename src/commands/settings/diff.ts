@@ -14,7 +14,7 @@ import {
   settingsFileFlag,
 } from '../../cli/input/read-sources.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { nameOfService } from '../../contract/resources/saved-plan.ts'
+import { nameOfService } from '../../contract/base-url.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'

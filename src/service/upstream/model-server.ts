@@ -18,7 +18,7 @@ import {
 } from './upstream-error.ts'
 
 export interface UpstreamOptions {
-  /** The base URL, with `/v1` if the server has it, or a name that stands for one. */
+  /** The base URL, with `/v1` if the server has it, or the name of a known server. */
   url: string
   /** The key for the model server. The key of a client is never sent to it. */
   key?: string | undefined

@@ -1,4 +1,4 @@
-import { testProgramModel } from '../../contract/test-program.ts'
+import { testProgramModel } from '../../contract/upstream-address.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 import type { CompletionResult, ModelRequest, TokenCounts, Upstream } from './upstream.ts'

@@ -9,7 +9,7 @@ import type { SpentQuota } from '../send/known-quota.ts'
 import type { ThrottleOptions } from '../send/throttle.ts'
 
 /** Maximum window of a quota, in ms. */
-const longestWindow = 24 * 3600 * 1000
+const maxWindow = 24 * 3600 * 1000
 
 interface CountedRun {
   directories: Directories
@@ -79,7 +79,7 @@ export function readSpentQuota(
   return spent && now - spent.since < window ? spent : undefined
 }
 
-/** The files of the runs in the longest window. Removes the others. */
+/** The files of the runs in the maximum window. Removes the others. */
 function findRecords(directory: string, now: number): string[] {
   let names: string[] = []
   try {
@@ -89,7 +89,7 @@ function findRecords(directory: string, now: number): string[] {
     .map((name) => join(directory, name))
     .filter((path) => {
       try {
-        if (statSync(path).mtimeMs > now - longestWindow) return true
+        if (statSync(path).mtimeMs > now - maxWindow) return true
         rmSync(path, { force: true })
       } catch {
         // Another run may remove it at the same time.

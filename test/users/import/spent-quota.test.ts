@@ -39,7 +39,7 @@ describe('the quota that earlier runs have used', () => {
     expect(read()).to.deep.equal({ since: now - 1000, requests: 1 })
   })
 
-  it('is not kept for longer than the longest window, also by runs without a quota', () => {
+  it('is not kept for longer than the maximum window, also by runs without a quota', () => {
     const directories = new Directories({ XDG_STATE_HOME: directory.path })
     const quota = join(directories.state, 'quota')
     mkdirSync(quota, { recursive: true })
