@@ -36,8 +36,8 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
     // oidc-provider stores its records by the names of its classes.
     keepNames: true,
   },
-  'model-servers': { files: ['service/upstream/detect-model-servers.ts'] },
-  upstream: { files: ['service/upstream/openai-compatible.ts'] },
+  'model-servers': { files: ['service/replies/detect-model-servers.ts'] },
+  'model-server': { files: ['service/replies/openai-compatible.ts'] },
   metrics: { files: ['service/metrics/create-metrics.ts'] },
   postgres: { files: ['service/store/postgres/open-postgres.ts'] },
   auth: {

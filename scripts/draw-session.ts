@@ -3,7 +3,12 @@ import { delimiter, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasPrompt } from '../test/programs/chat/talk-session.ts'
 import { Tmux } from '../test/programs/tmux.ts'
-import { sendDelta, sendDone, startEvents, withUpstream } from '../test/service/upstream/scripted-upstream.ts'
+import {
+  sendDelta,
+  sendDone,
+  startEvents,
+  withModelServer,
+} from '../test/service/replies/scripted-model-server.ts'
 import { binary } from '../test/support/run-chatctl.ts'
 import { runProgram } from '../test/support/run-program.ts'
 import { makeKey, runService } from '../test/support/run-service.ts'
@@ -65,8 +70,8 @@ async function playSession(): Promise<Screen> {
     sendDone(response)
   }
   try {
-    return await withUpstream(complete, async ({ url }) => {
-      const service = await runService(sandbox, ['--port', '8787', '--upstream', url])
+    return await withModelServer(complete, async ({ url }) => {
+      const service = await runService(sandbox, ['--port', '8787', '--model-server', url])
       try {
         const flags = ['--profile', 'work', '--base-url', service.url, '--with-api-key', '--insecure-storage']
         await runProgram(sandbox, ['auth', 'login', ...flags], { stdin: await makeKey(sandbox) })

@@ -30,9 +30,9 @@ export interface RelayFigures {
 export async function measureRelay(rounds: number): Promise<Record<Kind, RelayFigures>> {
   const directory = mkdtempSync(join(tmpdir(), 'chatctl-bench-'))
   const model = await start('model-server', [])
-  const upstream = `http://127.0.0.1:${model.port}`
-  const bare = await start('bare-relay', [upstream])
-  const service = await start('service', [upstream, directory])
+  const modelServer = `http://127.0.0.1:${model.port}`
+  const bare = await start('bare-relay', [modelServer])
+  const service = await start('service', [modelServer, directory])
   try {
     const whole = await compare(rounds, service, bare, 'whole')
     const streamed = await compare(rounds, service, bare, 'streamed')

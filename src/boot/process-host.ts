@@ -1,6 +1,6 @@
 import { Keychain, type KeychainOptions } from '../auth/credentials/keychain.ts'
 import type { Host } from '../cli/host.ts'
-import { localModelServers } from '../contract/upstream-address.ts'
+import { localModelServers } from '../contract/model-server-address.ts'
 import { systemClock } from '../system/clock.ts'
 import { once } from '../system/once.ts'
 import { isNullDevice, isTerminal } from './descriptors.ts'

@@ -1,8 +1,8 @@
 import type { Client } from '../client/client.ts'
 import { Failure } from '../contract/failure.ts'
+import { testProgramModel } from '../contract/model-server-address.ts'
 import type { CompletionRequest, Message } from '../contract/resources/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/resources/conversation.ts'
-import { testProgramModel } from '../contract/upstream-address.ts'
 import type { Transcript, TranscriptLine } from './transcript/transcript.ts'
 
 /** Parameters of the next replies. */

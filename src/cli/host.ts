@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { CredentialStore } from '../auth/credentials/credential-store.ts'
 import type { KeychainOptions } from '../auth/credentials/keychain.ts'
-import type { LocalModelServer } from '../contract/upstream-address.ts'
+import type { LocalModelServer } from '../contract/model-server-address.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Interruption } from './context/interruption.ts'
 

@@ -12,7 +12,7 @@ import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts
 import { readCommandIds } from '../cli/static-plugin.ts'
 import { type ContextOwner, rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
-import { describeUpstream } from '../contract/upstream-address.ts'
+import { describeModelServer } from '../contract/model-server-address.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { chooseBeginning } from './chat/choose-beginning.ts'
 import { fileFlags, readSystem, systemFlag } from './chat/message.ts'
@@ -87,7 +87,7 @@ export default class Chat extends BaseCommand {
     const isPlain = flags.plain
     host.expectStreamedReply()
     await offerModelServer(context)
-    const { name, hasUpstream } = describeService(context)
+    const { name, hasModelServer } = describeService(context)
     const { runSession } = await import('../chat/run-session.ts')
     await runSession({
       terminal: new SessionTerminal(streams, context.options.notify.value === 'on'),
@@ -101,7 +101,7 @@ export default class Chat extends BaseCommand {
       owner,
       profile: context.options.profile.value ?? owner.profile,
       serviceName: name,
-      firstModelReplies: hasUpstream,
+      firstModelReplies: hasModelServer,
       model: context.options.model.value,
       aliases: context.options.aliases.value,
       isModelExplicit: context.options.model.source === 'flag',
@@ -159,16 +159,19 @@ async function rememberContext(directories: Directories, owner: ContextOwner, id
 }
 
 /** The name of the service for people, and whether it is the embedded service with a model server. */
-function describeService(context: Context): { name: string; hasUpstream: boolean } {
+function describeService(context: Context): { name: string; hasModelServer: boolean } {
   const target = context.target()
   if (target.kind === 'remote') {
     const { baseUrl, profile } = target
-    return { name: profile === undefined ? baseUrl : `${baseUrl} (profile ${profile})`, hasUpstream: false }
+    return {
+      name: profile === undefined ? baseUrl : `${baseUrl} (profile ${profile})`,
+      hasModelServer: false,
+    }
   }
-  const upstream = context.embedded.upstream().server?.url
+  const modelServer = context.embedded.modelServer().server?.url
   return {
-    name: `the embedded service, ${upstream === undefined ? 'built-in test program' : describeUpstream(upstream)}`,
-    hasUpstream: upstream !== undefined,
+    name: `the embedded service, ${modelServer === undefined ? 'built-in test program' : describeModelServer(modelServer)}`,
+    hasModelServer: modelServer !== undefined,
   }
 }
 

@@ -9,7 +9,7 @@ const defaultBound = 10_000
 export default class Doctor extends BaseCommand {
   static override summary = 'Check the setup, and suggest fixes'
   static override description =
-    'Checks the version, configuration, credential, keychain, network, upstream, service (clock, quota, models), data, and unfinished imports. Nothing is changed. Each check is ok, warning, failed, or skipped; the exit code is that of the first failed check. --timeout applies to each check (default: 10s).'
+    'Checks the version, configuration, credential, keychain, network, model server, service (clock, quota, models), data, and unfinished imports. Nothing is changed. Each check is ok, warning, failed, or skipped; the exit code is that of the first failed check. --timeout applies to each check (default: 10s).'
   static override requests = calls('getProfile', 'listModels')
   static override view = checksView
   static override examples = [

@@ -37,7 +37,7 @@ export const profileKeys = [
 export type ProfileKey = (typeof profileKeys)[number]
 
 /** The keys that belong to no profile. */
-export const globalKeys = ['default_profile', 'upstream', 'upstream_key_file'] as const
+export const globalKeys = ['default_profile', 'model_server', 'model_server_key_file'] as const
 export type GlobalKey = (typeof globalKeys)[number]
 
 /** Built on demand, because a start without a configuration file does not need it. */

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { Failure } from '../contract/failure.ts'
+import { noModelServer, readModelServer } from '../contract/model-server-address.ts'
 import { nearest } from '../contract/nearest-word.ts'
-import { noUpstream, readUpstream } from '../contract/upstream-address.ts'
 import { readCommand } from '../system/split-command.ts'
 import {
   adviceForProfile,
@@ -30,8 +30,8 @@ export const isGlobalKey = (key: string): key is GlobalKey => globalKeys.some((k
 /** Validates a value before it is stored. The text is stored unchanged. */
 const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>> = {
   ...optionReaders,
-  upstream: (text) => text === noUpstream || readUpstream(text),
-  upstream_key_file: demandAbsolutePath,
+  model_server: (text) => text === noModelServer || readModelServer(text),
+  model_server_key_file: demandAbsolutePath,
   credential_command: (line) => readCommand(line, 'command'),
   output: (text) => readOutputFormat(text, defaultFormats),
 }
@@ -51,8 +51,8 @@ export function withValue(
   if (isGlobalKey(key)) {
     judge(key, value)
     if (key === 'default_profile') demandProfile(configuration, value)
-    if (key === 'upstream_key_file') demandUpstream(configuration)
-    if (key === 'upstream') return withUpstream(configuration, value)
+    if (key === 'model_server_key_file') demandModelServer(configuration)
+    if (key === 'model_server') return withModelServer(configuration, value)
     return { ...configuration, [key]: value }
   }
   const known = key as ProfileKey
@@ -82,7 +82,7 @@ export function withoutValue(
   profile: string | null,
   key: string,
 ): Configuration {
-  if (key === 'upstream') return withUpstream(configuration, undefined)
+  if (key === 'model_server') return withModelServer(configuration, undefined)
   if (isGlobalKey(key)) {
     const { [key]: _, ...rest } = configuration
     return rest
@@ -118,35 +118,39 @@ function demandProfile(configuration: Configuration, name: string): void {
   throw new Failure('usage', `Unknown profile "${name}"`, { advice: [adviceForProfile(name, known)] })
 }
 
-/** The key of an upstream must not reach another one, so only the same origin keeps it. */
-function withUpstream(configuration: Configuration, value: string | undefined): Configuration {
-  const { upstream, upstream_key_file: keyFile, ...rest } = configuration
+/** The key of a model server must not reach another one, so only the same origin keeps it. */
+function withModelServer(configuration: Configuration, value: string | undefined): Configuration {
+  const { model_server: known, model_server_key_file: keyFile, ...rest } = configuration
   const keepsKey =
     keyFile !== undefined &&
-    originOfUpstream(value) !== undefined &&
-    originOfUpstream(value) === originOfUpstream(upstream)
+    originOfModelServer(value) !== undefined &&
+    originOfModelServer(value) === originOfModelServer(known)
   return {
     ...rest,
-    ...(value !== undefined && { upstream: value }),
-    ...(keepsKey && { upstream_key_file: keyFile }),
+    ...(value !== undefined && { model_server: value }),
+    ...(keepsKey && { model_server_key_file: keyFile }),
   }
 }
 
 /** Undefined for `none`, and for a value that was edited into the file and is invalid. */
-function originOfUpstream(upstream: string | undefined): string | undefined {
+function originOfModelServer(nameOrUrl: string | undefined): string | undefined {
   try {
-    return upstream === undefined ? undefined : readUpstream(upstream).origin
+    return nameOrUrl === undefined ? undefined : readModelServer(nameOrUrl).origin
   } catch {
     return undefined
   }
 }
 
-/** Without an upstream, the key would go to the next one that is chosen. */
-function demandUpstream({ upstream }: Configuration): void {
-  if (originOfUpstream(upstream) !== undefined) return
-  throw new Failure('usage', 'upstream_key_file is the key of the stored upstream, but none is stored', {
-    advice: [{ code: 'set_upstream' }],
-  })
+/** Without a model server, the key would go to the next one that is chosen. */
+function demandModelServer({ model_server: known }: Configuration): void {
+  if (originOfModelServer(known) !== undefined) return
+  throw new Failure(
+    'usage',
+    'model_server_key_file is the key of the stored model server, but none is stored',
+    {
+      advice: [{ code: 'set_model_server' }],
+    },
+  )
 }
 
 /** A relative path would mean another file in each working directory. */

@@ -94,9 +94,9 @@ interface ServiceAdvice {
   end_services: { processIds: readonly number[] }
   unprivileged_port: { listener: Listener }
   encrypt: NoData
-  set_upstream: NoData
+  set_model_server: NoData
   /** `meant`: the name of a model server that was probably meant. */
-  upstream_address: { meant: string | undefined }
+  model_server_address: { meant: string | undefined }
   /** The database does not exist, or has another encoding. */
   create_database: { exists: boolean }
   back_up_postgres: NoData

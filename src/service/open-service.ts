@@ -2,12 +2,12 @@ import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../system/clock.ts'
 import { type PipelineOptions, RequestPipeline } from './http/request-pipeline.ts'
 import type { Metrics } from './metrics/create-metrics.ts'
-import { observeUpstream } from './metrics/metrics.ts'
+import { observeReplySource } from './metrics/metrics.ts'
+import type { ModelServerOptions } from './replies/model-server.ts'
+import type { ReplySource } from './replies/reply-source.ts'
 import { openStore } from './store/open-store.ts'
 import { storageFailure } from './store/storage-failure.ts'
 import type { Store } from './store/tables.ts'
-import type { UpstreamOptions } from './upstream/model-server.ts'
-import type { Upstream } from './upstream/upstream.ts'
 
 /** How long, in ms, requests in progress may take to end when a service closes. */
 export const defaultDrain = 4_000
@@ -22,10 +22,10 @@ export interface OpenOptions {
   env?: NodeJS.ProcessEnv | undefined
   /** `postgres://…`. Default: SQLite in the data directory. */
   database?: string | undefined
-  /** Default: the built-in model `offline`. */
-  upstream?: UpstreamOptions | undefined
+  /** Default: the built-in test program. */
+  modelServer?: ModelServerOptions | undefined
   /** The end of each reply of that model: how to use a real model. */
-  offlineNotice?: string | undefined
+  testProgramNotice?: string | undefined
   /** Default: the system's clock. Times that oidc-provider reads from the system's clock are converted. */
   clock?: Clock | undefined
 }
@@ -35,7 +35,7 @@ export interface OpenedService {
   dataDir: string
   store: Store
   pipeline: RequestPipeline
-  upstream: Upstream
+  replySource: ReplySource
   /** Aborts the requests in progress. */
   abort(reason: unknown): void
   /** Closes the model server connection and the database. No request may be in progress. */
@@ -43,37 +43,40 @@ export interface OpenedService {
 }
 
 /** What the pipeline needs in addition to the parts that `openService` opens. */
-type PipelineParts = Omit<PipelineOptions, 'store' | 'upstream' | 'stopping' | 'clock'>
+type PipelineParts = Omit<PipelineOptions, 'store' | 'replySource' | 'stopping' | 'clock'>
 
 /** Opens the database and the model server connection. @throws Failure `storage`, `usage`, `config`, or `refused` */
 export async function openService(options: OpenOptions, parts: PipelineParts): Promise<OpenedService> {
   const { clock = systemClock, database, env } = options
   const dataDir = resolve(options.dataDir)
-  const upstream = observe(await createUpstream(options, clock), parts.metrics, clock)
+  const replySource = observe(await createReplySource(options, clock), parts.metrics, clock)
   const store = await openStore({ dataDir, database, env })
   const stopping = new AbortController()
   const close = async () => {
-    await upstream.close()
+    await replySource.close()
     await store.close()
   }
   try {
-    const pipeline = new RequestPipeline({ ...parts, store, upstream, stopping: stopping.signal, clock })
+    const pipeline = new RequestPipeline({ ...parts, store, replySource, stopping: stopping.signal, clock })
     const abort = (reason: unknown) => stopping.abort(reason)
-    return { dataDir, store, pipeline, upstream, abort, close }
+    return { dataDir, store, pipeline, replySource, abort, close }
   } catch (error) {
     await close()
     throw storageFailure(error, dataDir, store.location)
   }
 }
 
-async function createUpstream({ upstream, offlineNotice }: OpenOptions, clock: Clock): Promise<Upstream> {
-  if (!upstream) {
-    const { createOffline } = await import('./upstream/offline.ts')
-    return createOffline(offlineNotice, clock)
+async function createReplySource(
+  { modelServer, testProgramNotice }: OpenOptions,
+  clock: Clock,
+): Promise<ReplySource> {
+  if (!modelServer) {
+    const { createTestProgram } = await import('./replies/test-program.ts')
+    return createTestProgram(testProgramNotice, clock)
   }
-  const { createOpenAiCompatible } = await import('./upstream/openai-compatible.ts')
-  return createOpenAiCompatible(upstream, undefined, clock)
+  const { createOpenAiCompatible } = await import('./replies/openai-compatible.ts')
+  return createOpenAiCompatible(modelServer, undefined, clock)
 }
 
-const observe = (upstream: Upstream, metrics: Metrics | undefined, clock: Clock) =>
-  metrics ? observeUpstream(upstream, metrics, clock) : upstream
+const observe = (replySource: ReplySource, metrics: Metrics | undefined, clock: Clock) =>
+  metrics ? observeReplySource(replySource, metrics, clock) : replySource

@@ -23,9 +23,9 @@ import {
   type OpenOptions,
   openService,
 } from './open-service.ts'
+import type { ReplySource } from './replies/reply-source.ts'
 import { type Announcement, announceRun } from './run-record.ts'
 import { storageFailure } from './store/storage-failure.ts'
-import type { Upstream } from './upstream/upstream.ts'
 
 export interface ServiceOptions extends ExposureOptions, OpenOptions {
   /** Default: 127.0.0.1. */
@@ -69,7 +69,7 @@ export interface RunningService {
 /**
  * Starts the service on a port.
  * @throws Failure `storage` for the data directory, `conflict` for a port in use, `usage`, `config`, or
- * `refused` for an upstream, a certificate, or an address that cannot be used
+ * `refused` for a model server, a certificate, or an address that cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { host = '127.0.0.1', log = 'silent', version } = options
@@ -143,7 +143,7 @@ async function serve(
       closing ??= shutDown(notice)
       return closing
     }
-    const reload = () => reloadFiles(options.tls, service.upstream, server.server, logger)
+    const reload = () => reloadFiles(options.tls, service.replySource, server.server, logger)
     return { url, publicUrl, adminUrl, dataDir, created: store.created, reload, close }
   } catch (error) {
     await server.close()
@@ -164,13 +164,13 @@ async function listen(server: FastifyInstance, host: string, port: number): Prom
 /** As `RunningService.reload`. */
 function reloadFiles(
   tls: ServiceOptions['tls'],
-  upstream: Upstream,
+  replySource: ReplySource,
   server: FastifyInstance['server'],
   logger: FastifyBaseLogger | undefined,
 ): void {
   try {
     const certificate = tls && readCertificate(tls)
-    upstream.reload()
+    replySource.reload()
     if (certificate) (server as Server).setSecureContext(certificate)
     logger?.info('reloaded')
   } catch (err) {

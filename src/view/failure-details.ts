@@ -28,7 +28,9 @@ function addsText(details: unknown, message: string): boolean {
     return details !== undefined && typeof details !== 'boolean' && !message.includes(String(details))
   }
   // The code of a connection error is in the message in words.
-  return Object.entries(details).some(([key, inner]) => key !== 'upstream_cause' && addsText(inner, message))
+  return Object.entries(details).some(
+    ([key, inner]) => key !== 'model_server_cause' && addsText(inner, message),
+  )
 }
 
 /**

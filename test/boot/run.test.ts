@@ -22,7 +22,7 @@ const lines = [
   ['service', 'status'],
   ['service', 'keys', 'list'],
   ['history', 'export'],
-  ['config', 'set', 'model', 'offline', '--profile', 'work'],
+  ['config', 'set', 'model', 'test-program', '--profile', 'work'],
   ['settings', 'get', '--help'],
   ['settings', 'gett'],
 ]

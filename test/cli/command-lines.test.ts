@@ -156,7 +156,7 @@ const cases: Record<string, Case[]> = {
     ['users create --password-stdin --generate-password', 'cannot be used together'],
     ['api POST / --data {} --field password=canary', /^Error: --data and --field cannot be used together$/m],
     ['settings get theme.mode --fields theme', 'KEY and --fields cannot be combined'],
-    ['service run --upstream-key-file k', '--upstream-key-file requires an upstream'],
+    ['service run --model-server-key-file k', '--model-server-key-file requires a model server'],
     ['service keys create --name x --limit 5', 'tier free is 100 requests per hour'],
     ['users update ID', 'No change was given', 'chatctl users update --help'],
     ['users settings set', 'No change was given'],

@@ -42,9 +42,9 @@ describe('a secret in the wrong place', () => {
     ['settings', 'set', `theme=sk-${canary}`],
     ['config', 'add', 'api_key', canary],
     ['config', 'add', `api_key=${canary}`],
-    ['service', 'run', '--upstream-key', canary],
-    ['service', 'run', `--upstream-key=${canary}`],
-    ['service', 'start', '--upstream-key', canary],
+    ['service', 'run', '--model-server-key', canary],
+    ['service', 'run', `--model-server-key=${canary}`],
+    ['service', 'start', '--model-server-key', canary],
     ['auth', `eyJhbGciOiJIUzI1NiJ9.${canary}`],
   ]) {
     it(`is not printed in a hint: ${args.join(' ').replace(canary, 'SECRET')}`, async () => {

@@ -80,7 +80,7 @@ describe(`the executable for Linux on arm64, in an emulator${leftOut}`, () => {
   it('filters JSON with jq, which is WebAssembly', async () => {
     expect(await run(['chat', 'models', '--jq', '.data[].id'])).to.include({
       exitCode: 0,
-      stdout: 'offline\n',
+      stdout: 'test-program\n',
     })
   })
 
@@ -89,9 +89,9 @@ describe(`the executable for Linux on arm64, in an emulator${leftOut}`, () => {
     const key = await makeKey(sandbox)
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const models = await fetch(`${service.url}/v1/chat/models`, { headers })
-    expect(await models.json()).to.have.nested.property('data[0].id', 'offline')
+    expect(await models.json()).to.have.nested.property('data[0].id', 'test-program')
     const messages = [{ role: 'user', content: 'Hello' }]
-    const body = JSON.stringify({ model: 'offline', messages })
+    const body = JSON.stringify({ model: 'test-program', messages })
     const reply = await fetch(`${service.url}/v1/chat/completions`, { method: 'POST', headers, body })
     expect(reply.status).to.equal(200)
     expect(await reply.text()).to.contain('Your message had 1 word')

@@ -3,11 +3,11 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { errorBody } from '../../src/contract/resources/error-body.ts'
+import { createTestProgram } from '../../src/service/replies/test-program.ts'
 import { migrations, type SqlWords } from '../../src/service/store/migrations.ts'
 import { openPostgres } from '../../src/service/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { toApiError } from '../../src/service/to-api-error.ts'
-import { createOffline } from '../../src/service/upstream/offline.ts'
 import { withServer } from './start-server.ts'
 import { type Answer, caller, onEachEngine } from './temporary-service.ts'
 
@@ -271,7 +271,7 @@ onEachEngine('a service whose data a newer chatctl has migrated', (withService, 
 describe('internal errors of the embedded service', () => {
   it('are reported as 500 without the cause', () => {
     const listModels = () => Promise.reject(new Error('the secret of the house'))
-    return withServer({ upstream: { ...createOffline(), listModels } }, async ({ call }) => {
+    return withServer({ replySource: { ...createTestProgram(), listModels } }, async ({ call }) => {
       const answer = await call('GET', '/v1/chat/models')
       expectError(answer, 500, 'internal_error')
       expect(answer.text).not.to.include('secret')

@@ -1,13 +1,19 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { startService } from '../../src/service/start-service.ts'
+import {
+  sendDelta,
+  sendDone,
+  sendJson,
+  startEvents,
+  withModelServer,
+} from './replies/scripted-model-server.ts'
 import { caller, equip } from './temporary-service.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from './upstream/scripted-upstream.ts'
 
 /** Runs in a separate process, so that its stderr contains the log of the service and nothing else. */
 const [directory = ''] = process.argv.slice(2)
 
-await withUpstream(
+await withModelServer(
   (response, { path, body }) => {
     if (JSON.parse(body).stream) {
       startEvents(response)
@@ -21,7 +27,7 @@ await withUpstream(
     const service = equip(
       await startService({
         dataDir: directory,
-        upstream: { url, key: 'sk-canary' },
+        modelServer: { url, key: 'sk-canary' },
         log: { level: 'trace' },
       }),
     )

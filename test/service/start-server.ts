@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { generateKey } from '../../src/service/domain/access/keys.ts'
 import { createServer, type ServerOptions } from '../../src/service/http/create-server.ts'
 import { type PipelineOptions, RequestPipeline } from '../../src/service/http/request-pipeline.ts'
+import { createTestProgram } from '../../src/service/replies/test-program.ts'
 import { openSqlite, type SqliteStore } from '../../src/service/store/sqlite/open-sqlite.ts'
-import { createOffline } from '../../src/service/upstream/offline.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { caller, type TemporaryService } from './temporary-service.ts'
 
@@ -26,7 +26,7 @@ type ServerParts = Partial<Omit<ServerOptions, 'pipeline'> & PipelineOptions>
 /** A server with its pipeline. It has the built-in model, no keys, and no log, unless the test chooses others. */
 export function createTestServer(parts: ServerParts & Pick<ServerOptions, 'store' | 'dataDir'>) {
   const wired = {
-    upstream: createOffline(),
+    replySource: createTestProgram(),
     isProcessKey: () => false,
     stopping: new AbortController().signal,
     logger: undefined,

@@ -10,8 +10,8 @@ import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { readEvents } from './read-events.ts'
+import { halfAnAnswer, sendDelta, startEvents, withModelServer } from './replies/scripted-model-server.ts'
 import { caller, equip, withDirectory, withService } from './temporary-service.ts'
-import { halfAnAnswer, sendDelta, startEvents, withUpstream } from './upstream/scripted-upstream.ts'
 
 describe('the embedded service', () => {
   it('listens on loopback, reports whether it created the data, and keeps it', () =>
@@ -80,7 +80,7 @@ describe('the embedded service', () => {
 
   it('lets a stream that ends soon finish before it closes', () => {
     const { serve, finish } = halfAnAnswer()
-    return withUpstream(serve, ({ url }) =>
+    return withModelServer(serve, ({ url }) =>
       withService(
         async ({ open, close }) => {
           const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
@@ -91,20 +91,20 @@ describe('the embedded service', () => {
           expect((await events.next()).value).to.deep.include({ event: 'done' })
           await closed
         },
-        { upstream: { url } },
+        { modelServer: { url } },
       ),
     )
   })
 
   it('interrupts a longer stream with an error event before it closes, and keeps what arrived', () =>
     withDirectory((directory) =>
-      withUpstream(
+      withModelServer(
         (response) => {
           startEvents(response)
           sendDelta(response, 'half')
         },
         async ({ url }) => {
-          const service = equip(await startService({ dataDir: directory, upstream: { url }, drain: 50 }))
+          const service = equip(await startService({ dataDir: directory, modelServer: { url }, drain: 50 }))
           const response = await service.open('POST', '/api/chat/send', { message: 'x', stream: true })
           const events = readEvents(response)
           await events.next()

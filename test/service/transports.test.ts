@@ -10,8 +10,8 @@ import { perSuite } from '../support/lifetime.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { until } from '../support/until.ts'
 import { plantKey, plantUser } from './domain/plant-key.ts'
+import { halfAnAnswer, withModelServer } from './replies/scripted-model-server.ts'
 import { soundCall } from './service-calls.ts'
-import { halfAnAnswer, withUpstream } from './upstream/scripted-upstream.ts'
 
 /** `limited` is counted, and may do everything; `powerless` has no permission. */
 const keyNames = ['admin', 'limited', 'powerless', 'unknown'] as const
@@ -47,11 +47,11 @@ class BothSides {
   readonly #dirs = [makeEmptyDirectory(), makeEmptyDirectory()] as const
   #sides: Side[] = []
 
-  async open(upstream?: { url: string }): Promise<this> {
+  async open(modelServer?: { url: string }): Promise<this> {
     const [one, other] = [this.#dirs[0].path, this.#dirs[1].path]
     const clock = new SteppedClock()
-    const overHttp = await startService({ dataDir: one, clock, upstream })
-    const inProcess = await openEmbeddedService({ dataDir: other, clock, upstream })
+    const overHttp = await startService({ dataDir: one, clock, modelServer })
+    const inProcess = await openEmbeddedService({ dataDir: other, clock, modelServer })
     const address = { baseUrl: 'http://localhost', handler: () => inProcess.request }
     this.#sides = [
       sideOf(overHttp, overHttp.createProcessKey(), await plantKeys(one), { baseUrl: overHttp.url }),
@@ -235,7 +235,7 @@ describe('the service in this process', () => {
   })
 
   it('stores the part of a reply that arrived before its reader left, as over HTTP', () =>
-    withUpstream(halfAnAnswer().serve, async ({ url }) => {
+    withModelServer(halfAnAnswer().serve, async ({ url }) => {
       const sides = await new BothSides().open({ url })
       const left = await sides.both(async ({ admin, send }) => {
         const leaving = new AbortController()
@@ -260,7 +260,7 @@ describe('the service in this process', () => {
 
   it('lets a request in progress end when it closes', async () => {
     const half = halfAnAnswer()
-    await withUpstream(half.serve, async ({ url }) => {
+    await withModelServer(half.serve, async ({ url }) => {
       const sides = new BothSides()
       await sides.open({ url })
       const text = await sides.both(async ({ admin, stop }) => {

@@ -102,8 +102,8 @@ const byName: Record<string, FlagRow> = {
   to: { valid: 'new.db' },
   'token-url': { valid: 'URL', invalid: 'not an address' },
   until: { valid: '1h', invalid: 'long ago' },
-  upstream: { valid: 'http://127.0.0.1:9/v1', invalid: 'not an address' },
-  'upstream-key-file': { valid: 'key.txt', invalid: 'none.txt' },
+  'model-server': { valid: 'http://127.0.0.1:9/v1', invalid: 'not an address' },
+  'model-server-key-file': { valid: 'key.txt', invalid: 'none.txt' },
   user: { valid: 'usr_admin', invalid: 'nobody@example.com', invalidEnds: [6] },
   version: { valid: 'v1' },
   wait: { valid: '1s', invalid: 'a while' },
@@ -255,8 +255,8 @@ const byCommand: Record<string, FlagRow> = {
   'service:run tls-key': {
     base: 'service run --port 0 --admin-port off --log-level warn --tls-cert tls.crt',
   },
-  'service:run upstream-key-file': {
-    base: 'service run --port 0 --admin-port off --log-level warn --upstream http://127.0.0.1:9/v1',
+  'service:run model-server-key-file': {
+    base: 'service run --port 0 --admin-port off --log-level warn --model-server http://127.0.0.1:9/v1',
   },
   'service:sessions:revoke data': { ends: [6] },
   'service:sessions:revoke yes': { base: 'service sessions revoke SESSION' },

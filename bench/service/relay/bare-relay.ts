@@ -4,8 +4,8 @@ import { Pool } from 'undici'
 import { tellCpu } from './tell-cpu.ts'
 
 /** A minimal relay in a separate process: forwards requests from node:http with undici, unchanged. */
-const [upstream = ''] = process.argv.slice(2)
-const pool = new Pool(upstream)
+const [modelServer = ''] = process.argv.slice(2)
+const pool = new Pool(modelServer)
 
 const server = createServer(async (request, response) => {
   let body = ''

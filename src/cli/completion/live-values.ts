@@ -4,8 +4,8 @@ import { InsecureFile } from '../../auth/credentials/insecure-file.ts'
 import { isFresh, secretOf } from '../../auth/credentials/stored-credential.ts'
 import { type Configuration, readConfiguration } from '../../config/configuration-file.ts'
 import { profileHere } from '../../config/profile-directories.ts'
+import { resolveModelServer } from '../../config/resolve-model-server.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
-import { resolveUpstream } from '../../config/resolve-upstream.ts'
 import { Directories } from '../../system/files/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
@@ -96,18 +96,18 @@ async function findModels(
     workingDirectory: inHost('.'),
   })
   const target = chooseTarget(options, { env, resolvePath: inHost })
-  const upstream = resolveUpstream({ name: '' }, env, configuration, inHost).server
-  if (target.kind === 'local' && !upstream) return []
+  const modelServer = resolveModelServer({ name: '' }, env, configuration, inHost).server
+  if (target.kind === 'local' && !modelServer) return []
   const about =
     target.kind === 'local'
-      ? [upstream?.url]
+      ? [modelServer?.url]
       : [target.baseUrl, target.profile ?? null, target.fromEnvironment !== undefined]
   const path = cachePath(directories.cache, about)
   const kept = readKept(path)
   if (kept && clock.now() < kept.until) return kept.models
   try {
     const list =
-      target.kind === 'local' ? modelServerList(upstream) : await remoteList(target, configuration, host)
+      target.kind === 'local' ? modelServerList(modelServer) : await remoteList(target, configuration, host)
     const models = list === undefined ? (kept?.models ?? []) : await ask(list)
     keep(path, { until: clock.now() + life, models })
     return models
@@ -119,7 +119,7 @@ async function findModels(
 }
 
 /** @throws Failure if the file of its key cannot be read */
-function modelServerList(server: ReturnType<typeof resolveUpstream>['server']): ModelList | undefined {
+function modelServerList(server: ReturnType<typeof resolveModelServer>['server']): ModelList | undefined {
   if (server === undefined) return undefined
   const file = { maxBytes: maxSecretBytes, isSecret: true, isRegular: true, kind: 'refused' } as const
   const key = server.keyFile && decodeText(readNamedFile(server.keyFile, file), server.keyFile).trim()

@@ -1,4 +1,4 @@
-import { upstreamNames } from '../../contract/upstream-address.ts'
+import { modelServerNames } from '../../contract/model-server-address.ts'
 import {
   candidates,
   type DeclaredCommand,
@@ -52,7 +52,7 @@ const byFlag: Readonly<Record<string, Suggest>> = {
   theme: () => candidates(themeModes),
   'allowed-method': () => candidates(methods),
   'redirect-host': () => candidates(loopbackHosts),
-  upstream: () => candidates(upstreamNames),
+  'model-server': () => candidates(modelServerNames),
   quota: () => candidates(['free', 'pro']),
 }
 
@@ -219,7 +219,7 @@ async function suggestConfigurationValues(
   live: LiveValues,
 ): Promise<Suggestions> {
   if (key === 'save' || key === 'notify') return candidates(['on', 'off'])
-  if (key === 'upstream_key_file') return files
+  if (key === 'model_server_key_file') return files
   if (key === 'output') return candidates((await import('../../config/output-formats.ts')).defaultFormats)
   const [group = ''] = key.split('.')
   const names: Record<string, string> = { alias: 'model', directory: 'profile', default_profile: 'profile' }

@@ -1,10 +1,10 @@
-import type { UpstreamChoice } from '../../config/resolve-upstream.ts'
+import type { ModelServerChoice } from '../../config/resolve-model-server.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Administration } from '../../service/administration/administration.ts'
 import type { RunningService, ServiceOptions } from '../../service/start-service.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { commandLine, databaseFlagOf } from '../command-line.ts'
-import { offlineNotices } from '../errors/hints.ts'
+import { testProgramNotices } from '../errors/hints.ts'
 import { resolvePath } from '../host.ts'
 import type { BaseContext } from './base-context.ts'
 import { refuseOtherService } from './target.ts'
@@ -22,9 +22,9 @@ interface OtherService {
   place: string
 }
 
-type StartOptions = Omit<ServiceOptions, 'dataDir' | 'announce' | 'upstream'> & {
+type StartOptions = Omit<ServiceOptions, 'dataDir' | 'announce' | 'modelServer'> & {
   dataDir?: string | undefined
-  upstream: UpstreamChoice
+  modelServer: ModelServerChoice
 }
 
 /** For the commands that run the embedded service, or open its data on this machine. */
@@ -41,18 +41,18 @@ export class ServiceAdministration {
   }
 
   /** Starts the embedded service, with a file by which commands on this machine find it. */
-  async startService({ dataDir, upstream: { server }, ...rest }: StartOptions): Promise<RunningService> {
+  async startService({ dataDir, modelServer: { server }, ...rest }: StartOptions): Promise<RunningService> {
     const { options, host, directories } = this.#base
     refuseOtherService(options)
     const { startService } = await import('../../service/start-service.ts')
     return startService({
       ...rest,
       dataDir: dataDir === undefined ? directories.data : resolvePath(host, dataDir),
-      upstream: server,
+      modelServer: server,
       env: host.env,
       clock: host.clock,
       announce: { onExit: host.onExit },
-      offlineNotice: offlineNotices.running,
+      testProgramNotice: testProgramNotices.running,
     })
   }
 

@@ -1,9 +1,9 @@
 import type { RequestHandler } from '../../client/response/open-response.ts'
+import type { ModelServerChoice } from '../../config/resolve-model-server.ts'
 import type { Source } from '../../config/resolve-options.ts'
-import type { UpstreamChoice } from '../../config/resolve-upstream.ts'
 import type { Failure } from '../../contract/failure.ts'
+import { describeModelServer } from '../../contract/model-server-address.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
-import { describeUpstream } from '../../contract/upstream-address.ts'
 import { commandLine } from '../command-line.ts'
 
 /** The embedded service in this process, which answers the requests of a run and does not listen. */
@@ -11,8 +11,8 @@ export interface LocalService {
   key: string
   handle: RequestHandler
   /** The base URL of its model server; null for the built-in test program. */
-  upstream: string | null
-  upstreamFrom: UpstreamChoice
+  modelServer: string | null
+  modelServerFrom: ModelServerChoice
 }
 
 /** The service that a run sends requests to, as errors and hints name it. */
@@ -46,40 +46,42 @@ export function commandForConnection(
 }
 
 /** What produces the replies of the embedded service. */
-export function describeReplies(upstream: string | null): string {
-  return upstream === null ? 'the built-in test program' : `the model server ${describeUpstream(upstream)}`
+export function describeReplies(modelServer: string | null): string {
+  return modelServer === null
+    ? 'the built-in test program'
+    : `the model server ${describeModelServer(modelServer)}`
 }
 
 /** A message of the embedded service, which does not tell its clients the address of its model server. */
-export function nameModelServer(message: string, upstream: string): string {
-  return message.replace(/\bthe model server\b/i, (words) => `${words} ${describeUpstream(upstream)}`)
+export function nameModelServer(message: string, modelServer: string): string {
+  return message.replace(/\bthe model server\b/i, (words) => `${words} ${describeModelServer(modelServer)}`)
 }
 
 /** What to do about a failure of the model server; undefined if nothing is known. */
 export function hintOfModelServer(
   { code, details }: Failure,
-  { upstream, upstreamFrom }: Pick<LocalService, 'upstream' | 'upstreamFrom'>,
+  { modelServer, modelServerFrom }: Pick<LocalService, 'modelServer' | 'modelServerFrom'>,
 ): string | undefined {
-  if (code === 'upstream_unreachable') {
+  if (code === 'model_server_unreachable') {
     const without =
-      upstreamFrom.source === 'environment'
-        ? 'unset CHATCTL_UPSTREAM'
-        : 'stop using it with: chatctl config unset upstream'
+      modelServerFrom.source === 'environment'
+        ? 'unset CHATCTL_MODEL_SERVER'
+        : 'stop using it with: chatctl config unset model_server'
     return `Start the model server, or ${without}`
   }
-  const status = isRecord(details) ? String(details['upstream_status']) : undefined
-  if (code !== 'upstream_error' || status === undefined) return undefined
-  if (status === '404' && !/\/v1\/?$/.test(upstream ?? '')) {
+  const status = isRecord(details) ? String(details['model_server_status']) : undefined
+  if (code !== 'model_server_error' || status === undefined) return undefined
+  if (status === '404' && !/\/v1\/?$/.test(modelServer ?? '')) {
     return 'Most model servers need /v1 at the end of the address.'
   }
-  if (status === '401' || status === '403') return hintOfKey(upstreamFrom)
+  if (status === '401' || status === '403') return hintOfKey(modelServerFrom)
   return undefined
 }
 
-function hintOfKey(choice: UpstreamChoice): string {
+function hintOfKey(choice: ModelServerChoice): string {
   const file = choice.server?.keyFile
   if (file !== undefined) return `Check the key of the model server in ${file}`
   return choice.source === 'environment'
-    ? 'Save the key of the model server in a file, and set CHATCTL_UPSTREAM_KEY_FILE to its path.'
-    : 'Save the key of the model server in a file, and run: chatctl config set upstream_key_file=FILE'
+    ? 'Save the key of the model server in a file, and set CHATCTL_MODEL_SERVER_KEY_FILE to its path.'
+    : 'Save the key of the model server in a file, and run: chatctl config set model_server_key_file=FILE'
 }

@@ -1,9 +1,13 @@
 import { changeConfiguration } from '../../config/configuration-file.ts'
 import { withValue } from '../../config/configuration-keys.ts'
-import { resolveUpstream, type UpstreamChoice, type UpstreamFlags } from '../../config/resolve-upstream.ts'
-import type { DetectedModelServer } from '../../service/upstream/detect-model-servers.ts'
+import {
+  type ModelServerChoice,
+  type ModelServerFlags,
+  resolveModelServer,
+} from '../../config/resolve-model-server.ts'
+import type { DetectedModelServer } from '../../service/replies/detect-model-servers.ts'
 import { once } from '../../system/once.ts'
-import { offlineNotices } from '../errors/hints.ts'
+import { testProgramNotices } from '../errors/hints.ts'
 import type { BaseContext } from './base-context.ts'
 import type { LocalService } from './connection.ts'
 
@@ -13,7 +17,7 @@ export const ownUrl = 'http://localhost'
 /** The embedded service in this process, as the service that a run sends requests to. */
 export class EmbeddedService {
   readonly #base: BaseContext
-  /** The upstream that the user has chosen in this run. */
+  /** The model server that the user has chosen in this run. */
   #chosen: string | undefined
   #opened: LocalService | undefined
   /** Opens the service until the command ends. */
@@ -28,17 +32,21 @@ export class EmbeddedService {
    *
    * @param flags those of the command, if it has any
    */
-  upstream(flags: UpstreamFlags = { name: '' }): UpstreamChoice {
+  modelServer(flags: ModelServerFlags = { name: '' }): ModelServerChoice {
     const { configuration, env, resolvePath } = this.#base
     const stored =
-      this.#chosen === undefined ? configuration : withValue(configuration, null, 'upstream', this.#chosen)
-    return resolveUpstream(flags, env, stored, resolvePath)
+      this.#chosen === undefined
+        ? configuration
+        : withValue(configuration, null, 'model_server', this.#chosen)
+    return resolveModelServer(flags, env, stored, resolvePath)
   }
 
   /** Stores the choice of the user. It also applies to this run if it cannot be stored. @throws Failure `storage` */
-  async rememberUpstream(value: string): Promise<void> {
+  async rememberModelServer(value: string): Promise<void> {
     this.#chosen = value
-    await changeConfiguration(this.#base.directories, (known) => withValue(known, null, 'upstream', value))
+    await changeConfiguration(this.#base.directories, (known) =>
+      withValue(known, null, 'model_server', value),
+    )
   }
 
   /** The service, if it has been opened. */
@@ -48,32 +56,32 @@ export class EmbeddedService {
 
   async #open(): Promise<LocalService> {
     const { host, directories, output, onClose } = this.#base
-    const choice = this.upstream()
+    const choice = this.modelServer()
     const { openEmbeddedService } = await import('../../service/open-embedded-service.ts')
     const { env, clock } = host
     const service = await openEmbeddedService({
       dataDir: directories.data,
-      upstream: choice.server,
+      modelServer: choice.server,
       env,
       clock,
-      offlineNotice: offlineNotices.local,
+      testProgramNotice: testProgramNotices.local,
     })
     onClose(() => service.close())
     if (service.created) output.notice(`Using the embedded service. Its data is in ${service.dataDir}`)
     const { key, request: handle } = service
-    this.#opened = { key, handle, upstream: choice.server?.url ?? null, upstreamFrom: choice }
+    this.#opened = { key, handle, modelServer: choice.server?.url ?? null, modelServerFrom: choice }
     return this.#opened
   }
 
   /** The known model servers that run on this machine. */
   async detectModelServers(): Promise<DetectedModelServer[]> {
-    const { detectModelServers } = await import('../../service/upstream/detect-model-servers.ts')
+    const { detectModelServers } = await import('../../service/replies/detect-model-servers.ts')
     return detectModelServers(this.#base.host.modelServers)
   }
 
   /** Asks a model server for its models, without the embedded service. @throws Failure `unreachable`, `config` */
-  async countUpstreamModels(server: NonNullable<UpstreamChoice['server']>): Promise<number> {
-    const { countModels } = await import('../../service/upstream/openai-compatible.ts')
+  async countModelServerModels(server: NonNullable<ModelServerChoice['server']>): Promise<number> {
+    const { countModels } = await import('../../service/replies/openai-compatible.ts')
     return countModels(server, this.#base.host.clock, this.#base.signal)
   }
 }

@@ -145,7 +145,7 @@ export class ServiceConnection {
     const service = await embedded.open()
     if (this.#connection) this.#connection.localService = service
     if (isFirst && invocation.debug) {
-      const replies = describeReplies(service.upstream)
+      const replies = describeReplies(service.modelServer)
       base.streams.say(`* The embedded service runs in this process, with ${replies}`)
     }
     return ownUrl

@@ -76,6 +76,7 @@ export const aliases: Readonly<Record<string, string>> = {
   '-v': '--version',
   '--format': '--output',
   '--verbose': '--debug',
+  '--upstream': '--model-server',
   '--host': '--base-url',
   '--url': '--base-url',
   '--auto-approve': '--yes',

@@ -25,9 +25,9 @@ export function describeFailure(failure: Failure, connection?: Connection): Desc
   const message = withPlace(words, failure, connection)
   if (prefix !== undefined && connection) return { message, hint: correctionOf(prefix, connection) }
   const service = connection?.localService
-  if (service?.upstream && failure.code.startsWith('upstream_')) {
+  if (service?.modelServer && failure.code.startsWith('model_server_')) {
     const hint = hintOfModelServer(failure, service) ?? hintOf(failure, connection)
-    return { message: nameModelServer(message, service.upstream), hint }
+    return { message: nameModelServer(message, service.modelServer), hint }
   }
   return { message, hint: hintOf(failure, connection) ?? hintOfStatus(failure, connection) }
 }

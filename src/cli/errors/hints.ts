@@ -2,7 +2,7 @@ import { durationFlagFor } from '../../config/units.ts'
 import type { Advice, AdviceData, Listener } from '../../contract/advice.ts'
 import { isLoopback } from '../../contract/base-url.ts'
 import type { Failure } from '../../contract/failure.ts'
-import { upstreamNames } from '../../contract/upstream-address.ts'
+import { modelServerNames } from '../../contract/model-server-address.ts'
 import { describeDuration } from '../../system/clock.ts'
 import { assignment, commandLine, databaseFlagOf, endCommand, quoteWord } from '../command-line.ts'
 import { type Connection, commandForConnection } from '../context/connection.ts'
@@ -94,9 +94,9 @@ const hints: Hints = {
   end_services: ({ processIds }) => `Stop it first with: ${endCommand(processIds)}`,
   unprivileged_port: ({ listener }) => `Choose a port above 1023 with ${portFlags[listener]}`,
   encrypt: 'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
-  set_upstream: 'Set it first with: chatctl config set upstream=URL',
-  upstream_address: ({ meant }) =>
-    `${meant === undefined ? '' : `Did you mean ${meant}? `}Use a URL such as http://127.0.0.1:11434/v1, or one of: ${upstreamNames.join(', ')}`,
+  set_model_server: 'Set it first with: chatctl config set model_server=URL',
+  model_server_address: ({ meant }) =>
+    `${meant === undefined ? '' : `Did you mean ${meant}? `}Use a URL such as http://127.0.0.1:11434/v1, or one of: ${modelServerNames.join(', ')}`,
   create_database: ({ exists }) =>
     `Create ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
   back_up_postgres: 'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
@@ -172,10 +172,10 @@ const hints: Hints = {
 }
 
 /** The end of every reply of the built-in test program: in this process, and in a service that runs apart. */
-export const offlineNotices = {
-  local: 'To get replies from a model, run: chatctl config set upstream=ollama',
+export const testProgramNotices = {
+  local: 'To get replies from a model, run: chatctl config set model_server=ollama',
   running:
-    'To get replies from a model, run the service with a model server: chatctl service run --upstream ollama',
+    'To get replies from a model, run the service with a model server: chatctl service run --model-server ollama',
 }
 
 function login(profile: string): string {

@@ -43,8 +43,8 @@ export function kindOfStatus(status: number): FailureKind {
 }
 
 /** The error code if the service could not connect to its model server. The model got no request. */
-const unreachedUpstream = 'upstream_unreachable'
-const upstreamHint = 'The service responds, but cannot reach its model server. Start the model server.'
+const unreachedModelServer = 'model_server_unreachable'
+const modelServerHint = 'The service responds, but cannot reach its model server. Start the model server.'
 
 export const unchangedHint = 'The service has stored nothing. You can send the request again.'
 
@@ -69,14 +69,14 @@ export function responseFailure(
   const content = readErrorContent(readJson(response.bytes))
   const { code, details } = content
   const options: FailureOptions = { status, request: { ...request, id }, code, details }
-  const reachedNoModel = content.code === unreachedUpstream
+  const reachedNoModel = content.code === unreachedModelServer
   const isUnchanged = reachedNoModel || storedNothing(content.details)
   const hint = unknownOutcomeHint(request, mayHaveDone(status) && !isUnchanged)
   options.isOutcomeUnknown = hint !== undefined
   if (asked !== undefined)
     options.advice = [{ code: 'longer_wait', ms: asked, until: new Date(now + asked).toISOString() }]
   else if (hint !== undefined) options.hint = hint
-  else if (reachedNoModel) options.hint = upstreamHint
+  else if (reachedNoModel) options.hint = modelServerHint
   else if (isUnchanged) options.hint = unchangedHint
   else if (status < 500 && status !== 401) options.advice = webPageAdvice(headers, response.bytes)
   const failure = new Failure(kindOfStatus(status), content.message ?? describeResponse(response), options)

@@ -70,10 +70,10 @@ export async function changeOption(
   if (!context.dryRun) await changeConfiguration(context.directories, change)
   const after = change(context.configuration)
   await context.output.show(configValueView, option)
-  const { upstream, upstream_key_file: keyFile } = context.configuration
-  if (keyFile !== undefined && after.upstream_key_file === undefined && key === 'upstream')
+  const { model_server: server, model_server_key_file: keyFile } = context.configuration
+  if (keyFile !== undefined && after.model_server_key_file === undefined && key === 'model_server')
     context.output.notice(
-      `${context.dryRun ? 'Would remove' : 'Removed'} upstream_key_file, the key of ${upstream}`,
+      `${context.dryRun ? 'Would remove' : 'Removed'} model_server_key_file, the key of ${server}`,
     )
   if (key === 'base_url' && profile !== null && !context.dryRun)
     adviseSignOut(context, profile, value ?? undefined)

@@ -24,7 +24,7 @@ export default class ConfigSet extends BaseCommand {
       command: 'chatctl config set base_url https://chat.example --profile work',
     },
     { description: 'Use a profile by default', command: 'chatctl config set default_profile work' },
-    { description: 'Get replies from Ollama', command: 'chatctl config set upstream=ollama' },
+    { description: 'Get replies from Ollama', command: 'chatctl config set model_server=ollama' },
     {
       description: 'Use --model fast for a model',
       command: 'chatctl config set alias.fast=llama3.2:3b',
@@ -46,7 +46,7 @@ export default class ConfigSet extends BaseCommand {
     const { args, context } = await this.start(ConfigSet)
     const [name, text] = readAssignment(args.key, args.value)
     const key = readConfigurationKey(name, context)
-    const value = key === 'upstream_key_file' ? resolve(context.resolvePath(text)) : text
+    const value = key === 'model_server_key_file' ? resolve(context.resolvePath(text)) : text
     const profile = profileOfKey(key, context)
     const directory = directoryOf(key)
     const isMissing = directory !== undefined && !demandDirectory(directory, context)

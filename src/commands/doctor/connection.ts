@@ -4,7 +4,7 @@ import { hintOf } from '../../cli/errors/hints.ts'
 import { probeNetwork } from '../../client/network/probe-network.ts'
 import { readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
-import { describeUpstream } from '../../contract/upstream-address.ts'
+import { describeModelServer } from '../../contract/model-server-address.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { type Doctor, type Examined, ok, skipped, warning } from './finding.ts'
 
@@ -87,25 +87,25 @@ export async function examineKeychain({ context, bound }: Doctor): Promise<Exami
 }
 
 /** What produces the replies of the embedded service, and whether it responds. @throws Failure for an invalid value */
-export async function examineUpstream({ context }: Doctor): Promise<Examined[]> {
+export async function examineModelServer({ context }: Doctor): Promise<Examined[]> {
   if (context.target().kind === 'remote') {
-    return [skipped('upstream', 'only the embedded service, which is not selected, has one')]
+    return [skipped('model server', 'only the embedded service, which is not selected, has one')]
   }
-  const choice = context.embedded.upstream()
+  const choice = context.embedded.modelServer()
   const { server, source, from } = choice
   if (!server) {
     const chosen = source === 'default' ? 'none is set' : `none, from ${from}`
-    const hint = 'Get replies from a model with: chatctl config set upstream=ollama'
-    return [ok('upstream', `${chosen}; the built-in test program replies`, hint)]
+    const hint = 'Get replies from a model with: chatctl config set model_server=ollama'
+    return [ok('model server', `${chosen}; the built-in test program replies`, hint)]
   }
-  const place = `${describeUpstream(server.url)}, from ${from}`
+  const place = `${describeModelServer(server.url)}, from ${from}`
   try {
-    const models = await context.embedded.countUpstreamModels(server)
-    if (models > 0) return [ok('upstream', `${place}, has ${countOf(models, 'model')}`)]
-    return [warning('upstream', `${place}, has no models`, 'Add a model to the model server.')]
+    const models = await context.embedded.countModelServerModels(server)
+    if (models > 0) return [ok('model server', `${place}, has ${countOf(models, 'model')}`)]
+    return [warning('model server', `${place}, has no models`, 'Add a model to the model server.')]
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'unreachable') throw error
-    const service = { upstream: server.url, upstreamFrom: choice }
+    const service = { modelServer: server.url, modelServerFrom: choice }
     const hint = hintOfModelServer(error, service)
     throw new Failure('unreachable', `${nameModelServer(error.message, server.url)}, from ${from}`, {
       ...(hint !== undefined && { hint }),

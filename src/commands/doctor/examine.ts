@@ -6,8 +6,8 @@ import {
   examineAddress,
   examineCredential,
   examineKeychain,
+  examineModelServer,
   examineNetwork,
-  examineUpstream,
 } from './connection.ts'
 import { type Doctor, type Examined, type Finding, failed, ok, skipped } from './finding.ts'
 import { examineDirectories, examineEnvironment, examineImports } from './machine.ts'
@@ -42,7 +42,7 @@ export async function examine(doctor: Doctor): Promise<{ checks: Finding[]; exit
 async function examineRemote(doctor: Doctor): Promise<Examined[]> {
   const look = (check: string, at: Look) => within(check, at, doctor)
   const skip = (why: string, ...checks: string[]) => checks.map((check) => skipped(check, why))
-  const others = ['credential', 'keychain', 'network', 'upstream', ...serviceChecks, 'data']
+  const others = ['credential', 'keychain', 'network', 'model server', ...serviceChecks, 'data']
   if (doctor.context.configurationFailure) return skip('the configuration is invalid', 'address', ...others)
   const address = await look('address', examineAddress)
   if (hasFailed(address)) return [...address, ...skip('no service is selected', ...others)]
@@ -51,7 +51,7 @@ async function examineRemote(doctor: Doctor): Promise<Examined[]> {
     credential,
     look('keychain', examineKeychain),
     look('network', examineNetwork),
-    look('upstream', examineUpstream),
+    look('model server', examineModelServer),
     credential.then((found) =>
       hasFailed(found) ? skip('no credential', ...serviceChecks) : examineService(doctor),
     ),

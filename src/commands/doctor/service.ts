@@ -8,7 +8,7 @@ import { readPolicy, readQuota } from '../../client/response/rate-limit-headers.
 import type { ApiResponse } from '../../client/response/response.ts'
 import { durationFlagFor, roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
-import { testProgramModel } from '../../contract/upstream-address.ts'
+import { testProgramModel } from '../../contract/model-server-address.ts'
 import { countOf, describeBytes } from '../../view/format/quantities.ts'
 import { type Doctor, type Examined, failed, ok, skipped, warning } from './finding.ts'
 import { nearestExisting, obstacleTo } from './machine.ts'

@@ -6,10 +6,10 @@ import { isInterruptedBy } from '../../cli/context/interruption.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { durationFlag, integerFlag, portFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import type { Output } from '../../cli/output/output.ts'
-import type { UpstreamChoice } from '../../config/resolve-upstream.ts'
+import type { ModelServerChoice } from '../../config/resolve-model-server.ts'
 import { formatDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
-import { describeUpstream } from '../../contract/upstream-address.ts'
+import { describeModelServer } from '../../contract/model-server-address.ts'
 import { serviceUrlView } from '../../view/service.ts'
 import { dataFlags } from './service-flags.ts'
 
@@ -29,10 +29,10 @@ export default class ServiceRun extends BaseCommand {
   static override view = serviceUrlView
   static override examples = [
     { description: 'Run on the default port', command: 'chatctl service run' },
-    { description: 'Use local models from Ollama', command: 'chatctl service run --upstream ollama' },
+    { description: 'Use local models from Ollama', command: 'chatctl service run --model-server ollama' },
     {
       description: 'Use an OpenAI-compatible server',
-      command: 'chatctl service run --upstream https://models.example/v1 --upstream-key-file key.txt',
+      command: 'chatctl service run --model-server https://models.example/v1 --model-server-key-file key.txt',
     },
     {
       description: 'Serve HTTPS',
@@ -53,14 +53,14 @@ export default class ServiceRun extends BaseCommand {
       summary: 'Port to listen on; 0 for any free port',
     }),
     ...dataFlags,
-    upstream: textFlag({
+    'model-server': textFlag({
       helpValue: 'URL',
       summary:
-        'OpenAI-compatible model server: a URL, ollama, llama.cpp, lm-studio, or none (default: see config get upstream)',
+        'OpenAI-compatible model server: a URL, ollama, llama.cpp, lm-studio, or none (default: see config get model_server)',
     }),
-    'upstream-key-file': textFlag({
+    'model-server-key-file': textFlag({
       helpValue: 'FILE',
-      summary: 'File that contains the API key for the upstream',
+      summary: 'File that contains the API key for the model server',
     }),
     'tls-cert': textFlag({
       helpValue: 'FILE',
@@ -103,7 +103,7 @@ export default class ServiceRun extends BaseCommand {
     const { output } = context
     const { drain = 30_000 } = flags
     const database = context.administration.databaseOf(flags.database)
-    const upstream = chooseUpstream(context, flags.upstream, flags['upstream-key-file'])
+    const modelServer = chooseModelServer(context, flags['model-server'], flags['model-server-key-file'])
     // In a terminal, messages for people replace the log unless --log-level is given.
     const isForPeople = flags['log-level'] === undefined && context.streams.isWatched && !output.isJson
     const level = flags['log-level'] ?? (flags.quiet ? 'error' : isForPeople ? 'warn' : 'info')
@@ -123,14 +123,14 @@ export default class ServiceRun extends BaseCommand {
         level === 'silent'
           ? 'silent'
           : { level, tell: isForPeople ? tellOn(output) : undefined, stderr: context.host.log },
-      upstream,
+      modelServer,
     })
     context.host.allowGrace(proxyNotice + drain + grace)
     // With a terminal, SIGHUP means that it was closed.
     if (!Object.values(context.host.isTerminal).includes(true))
       context.host.takeSignal('SIGHUP', service.reload)
     try {
-      if (isForPeople) output.notice(describe(service, { ...flags, database }, upstream))
+      if (isForPeople) output.notice(describe(service, { ...flags, database }, modelServer))
       const { url, publicUrl = null, adminUrl = null } = service
       const ready = { url, public_url: publicUrl, pid: process.pid, admin_url: adminUrl }
       // Log collectors read stdout and stderr together.
@@ -161,12 +161,12 @@ function describe(
     created,
   }: Awaited<ReturnType<Context['administration']['startService']>>,
   { data, database }: { data: string | undefined; database: string | undefined },
-  { server, from }: UpstreamChoice,
+  { server, from }: ModelServerChoice,
 ): string {
   const lines = [`The service listens at ${url}. Press Ctrl-C to stop it.`]
   if (publicUrl !== undefined) lines.push(`Public URL: ${publicUrl}`)
   if (database === undefined) lines.push(`Data: ${dataDir}`)
-  if (server) lines.push(`Model server: ${describeUpstream(server.url)}, from ${from}`)
+  if (server) lines.push(`Model server: ${describeModelServer(server.url)}, from ${from}`)
   if (adminUrl !== undefined) lines.push(`Metrics: ${adminUrl}/metrics`)
   if (created && data === undefined && database === undefined)
     lines.push('Create the first admin with: chatctl service admin create EMAIL')
@@ -186,11 +186,11 @@ function tlsFiles({ resolvePath }: Context, certFile: string | undefined, keyFil
   return { certFile: resolvePath(certFile), keyFile: resolvePath(keyFile) }
 }
 
-/** @throws Failure `usage` for a key without an upstream; `config` for an invalid upstream */
-function chooseUpstream(context: Context, upstream: string | undefined, keyFile: string | undefined) {
-  const choice = context.embedded.upstream({ upstream, keyFile, name: '--upstream' })
+/** @throws Failure `usage` for a key without a model server; `config` for an invalid model server */
+function chooseModelServer(context: Context, modelServer: string | undefined, keyFile: string | undefined) {
+  const choice = context.embedded.modelServer({ modelServer, keyFile, name: '--model-server' })
   if (keyFile === undefined || choice.server) return choice
-  throw new Failure('usage', '--upstream-key-file requires an upstream', {
-    hint: 'Add --upstream URL, or run: chatctl config set upstream=URL',
+  throw new Failure('usage', '--model-server-key-file requires a model server', {
+    hint: 'Add --model-server URL, or run: chatctl config set model_server=URL',
   })
 }

@@ -9,14 +9,14 @@ import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
 import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
 import type { SettingsCache } from '../domain/settings-cache.ts'
 import { createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
+import type { ReplySource } from '../replies/reply-source.ts'
 import type { Database } from '../store/tables.ts'
-import type { Upstream } from '../upstream/upstream.ts'
 import { EventStream } from './response/event-stream.ts'
 
 /** One authenticated, validated request. */
 export interface EndpointRequest<N extends EndpointName> {
   db: Database
-  upstream: Upstream
+  replySource: ReplySource
   settingsCache: SettingsCache
   principal: Principal
   /** Who makes the change, for the audit log. */
@@ -55,21 +55,21 @@ type Handlers = {
 }
 
 export const handlers: Handlers = {
-  createCompletion: async ({ upstream, settingsCache, by, body, acceptsEvents, openSignal }) => {
+  createCompletion: async ({ replySource, settingsCache, by, body, acceptsEvents, openSignal }) => {
     const { settings } = await settingsCache.read()
     const signal = openSignal()
     // The request has no field for it, so the format is negotiated (RFC 9110 section 12.5.1).
     return acceptsEvents
-      ? new EventStream(streamCompletion(upstream, settings, body, { signal, clock: by.clock }))
-      : complete(upstream, settings, body, signal)
+      ? new EventStream(streamCompletion(replySource, settings, body, { signal, clock: by.clock }))
+      : complete(replySource, settings, body, signal)
   },
-  listModels: ({ upstream, openSignal }) => listModels(upstream, openSignal()),
-  sendMessage: async ({ db, upstream, settingsCache, principal, by, body, openSignal }) => {
+  listModels: ({ replySource, openSignal }) => listModels(replySource, openSignal()),
+  sendMessage: async ({ db, replySource, settingsCache, principal, by, body, openSignal }) => {
     const { settings } = await settingsCache.read()
     const context = { signal: openSignal(), clock: by.clock }
     return body.stream
-      ? new EventStream(streamMessage(db, upstream, settings, principal.userId, body, context))
-      : sendMessage(db, upstream, settings, principal.userId, body, context)
+      ? new EventStream(streamMessage(db, replySource, settings, principal.userId, body, context))
+      : sendMessage(db, replySource, settings, principal.userId, body, context)
   },
   listHistory: ({ db, principal, query }) => listHistory(db, principal.userId, query),
   getProfile: ({ db, principal }) => readProfile(db, principal.userId),

@@ -5,9 +5,9 @@ import { type ApiError, statusOf } from '../api-error.ts'
 import type { Principal } from '../domain/access/permissions.ts'
 import { auditContextOf } from '../domain/audit.ts'
 import type { SettingsCache } from '../domain/settings-cache.ts'
+import type { ReplySource } from '../replies/reply-source.ts'
 import type { Store } from '../store/tables.ts'
 import { clientDisconnected, toApiError } from '../to-api-error.ts'
-import type { Upstream } from '../upstream/upstream.ts'
 import { Created, type EndpointRequest, handlers } from './endpoint-handlers.ts'
 import { validate } from './request/validate.ts'
 import { EventStream, openEventStream } from './response/event-stream.ts'
@@ -22,7 +22,7 @@ import {
 /** What the handlers of one server share. */
 export interface ServerResources {
   store: Store
-  upstream: Upstream
+  replySource: ReplySource
   settingsCache: SettingsCache
   signals: RequestSignals
   /** Logs and counts a failure that can only be reported inside a stream. */
@@ -52,7 +52,7 @@ const changesOfAll: ReadonlySet<EndpointName> = new Set<EndpointName>([
 /** Validates a request of the interface, and calls its handler. The result is JSON or an event stream. */
 export async function handleEndpoint<N extends EndpointName>(
   { name, id, principal, request, body: given, confirm }: AuthorizedRequest<N>,
-  { store, upstream, settingsCache, signals, onFailure, clock }: ServerResources,
+  { store, replySource, settingsCache, signals, onFailure, clock }: ServerResources,
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
   const { body, query } = validate(name, given, queryOf(request))
@@ -67,7 +67,7 @@ export async function handleEndpoint<N extends EndpointName>(
   }
   const endpointRequest = {
     db: store.db,
-    upstream,
+    replySource,
     settingsCache,
     principal,
     by: auditContextOf(principal, request.id, clock),

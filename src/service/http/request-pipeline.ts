@@ -6,9 +6,9 @@ import { requiredPermissions } from '../domain/access/permissions.ts'
 import { SettingsCache } from '../domain/settings-cache.ts'
 import { enforceRateLimits, limitsOf, RateLimiter } from '../limits/rate-limiter.ts'
 import type { Metrics } from '../metrics/create-metrics.ts'
+import type { ReplySource } from '../replies/reply-source.ts'
 import type { Store } from '../store/tables.ts'
 import { toApiError } from '../to-api-error.ts'
-import type { Upstream } from '../upstream/upstream.ts'
 import { handleEndpoint, RequestSignals, type ServerResources } from './handle-endpoint.ts'
 import { findPublicRoute, type PublicRoutesOptions, Readiness } from './public/public-routes.ts'
 import { authenticate, authorize, type CredentialSources, type IsProcessKey } from './request/authenticate.ts'
@@ -28,7 +28,7 @@ import {
 
 export interface PipelineOptions extends Partial<Omit<PublicRoutesOptions, 'readiness'>> {
   store: Store
-  upstream: Upstream
+  replySource: ReplySource
   isProcessKey: IsProcessKey
   /** Aborted when requests in progress must end. */
   stopping: AbortSignal
@@ -55,7 +55,7 @@ export class RequestPipeline {
   readonly #public: PublicRoutesOptions
 
   constructor(options: PipelineOptions) {
-    const { store, upstream, isProcessKey, logger, clock, version, publicUrl } = options
+    const { store, replySource, isProcessKey, logger, clock, version, publicUrl } = options
     this.#options = options
     this.readiness = options.readiness ?? new Readiness(store.db, clock)
     this.#keys = new KeyAuthenticator(store, clock)
@@ -67,7 +67,7 @@ export class RequestPipeline {
     this.#public = { readiness: this.readiness, version, publicUrl }
     this.#resources = {
       store,
-      upstream,
+      replySource,
       settingsCache: new SettingsCache(store),
       signals: new RequestSignals(options.stopping),
       onFailure: (error, log) => this.#record(toApiError(error), log),

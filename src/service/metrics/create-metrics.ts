@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 /** In seconds, from a read of a small table to a model that takes minutes. */
 const responseBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
-const upstreamBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600]
+const modelServerBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600]
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
@@ -23,10 +23,10 @@ interface RequestEnd {
 }
 
 /** A request to the model server. */
-export type UpstreamOperation = 'models' | 'completion' | 'stream'
+export type ModelServerOperation = 'models' | 'completion' | 'stream'
 
 /** `cancelled`: the client disconnected, or the service is stopping. */
-export type UpstreamOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
+export type ModelServerOutcome = 'ok' | 'error' | 'timeout' | 'cancelled'
 
 /** Metrics of this process in prom-client, with its default metrics of memory, CPU, and the event loop. */
 export function createMetrics(version: string) {
@@ -45,7 +45,7 @@ export function createMetrics(version: string) {
   }).set({ version }, 1)
 
   const http = createHttpMetrics(registers)
-  const { upstream, firstPiece, tokens } = createUpstreamMetrics(registers)
+  const { modelServer, firstPiece, tokens } = createModelServerMetrics(registers)
   const countRequest = ({ endpoint, method, status }: Omit<RequestEnd, 'seconds'>) =>
     http.requests.inc({
       endpoint,
@@ -68,8 +68,8 @@ export function createMetrics(version: string) {
     countError: (code: string) => http.refusals.inc({ code }),
     /** The limiter admitted a request, or refused it because of the window that is used up. */
     countLimiterDecision: (outcome: 'admitted' | 'hour' | 'minute') => http.limited.inc({ outcome }),
-    observeUpstream: (operation: UpstreamOperation, outcome: UpstreamOutcome, took: number) =>
-      upstream.observe({ operation, outcome }, took),
+    observeModelServer: (operation: ModelServerOperation, outcome: ModelServerOutcome, took: number) =>
+      modelServer.observe({ operation, outcome }, took),
     observeFirstPart: (took: number) => firstPiece.observe(took),
     /** As the model server counts them. */
     countTokens(prompt: number, completion: number) {
@@ -115,25 +115,25 @@ function createHttpMetrics(registers: Registry[]) {
   return { inFlight, requests, seconds, refusals, limited }
 }
 
-function createUpstreamMetrics(registers: Registry[]) {
-  const upstream = new Histogram({
-    name: 'chatctl_upstream_request_duration_seconds',
+function createModelServerMetrics(registers: Registry[]) {
+  const modelServer = new Histogram({
+    name: 'chatctl_model_server_request_duration_seconds',
     help: 'Requests to the model server, until the end of the response',
     labelNames: ['operation', 'outcome'],
-    buckets: upstreamBuckets,
+    buckets: modelServerBuckets,
     registers,
   })
   const firstPiece = new Histogram({
-    name: 'chatctl_upstream_first_piece_seconds',
+    name: 'chatctl_model_server_first_piece_seconds',
     help: 'Seconds from the request for a stream to its first chunk',
-    buckets: upstreamBuckets,
+    buckets: modelServerBuckets,
     registers,
   })
   const tokens = new Counter({
-    name: 'chatctl_upstream_tokens_total',
+    name: 'chatctl_model_server_tokens_total',
     help: 'Tokens counted by the model server; for streams, if it reports them',
     labelNames: ['kind'],
     registers,
   })
-  return { upstream, firstPiece, tokens }
+  return { modelServer, firstPiece, tokens }
 }

@@ -102,8 +102,8 @@ describe('a reply in a session', () => {
   })
 
   const words = 'CUDA out of memory'
-  const details = { upstream_status: 500, upstream_message: words }
-  const error = { code: 'upstream_error', message: 'The model server returned 500', details }
+  const details = { model_server_status: 500, model_server_message: words }
+  const error = { code: 'model_server_error', message: 'The model server returned 500', details }
 
   it('that fails shows the message of the model server, also in the transcript', async () => {
     world.server.failNext(json(502, { error }))

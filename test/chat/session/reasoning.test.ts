@@ -160,7 +160,7 @@ describe('a session with a model that sends reasoning', () => {
 
   it('returns the message if the service reports an error while the model is thinking', async () => {
     await begin()
-    const error = { code: 'upstream_error', message: 'Out of memory' }
+    const error = { code: 'model_server_error', message: 'Out of memory' }
     world.server.failNext(sse([{ context_id: 'c1', reasoning: 'Hm' }, { error }], { done: false }))
     await run.say('Hi', /Out of memory[\s\S]*^> Hi$/m)
     expect(world.transcript().turns[0]).to.include({ reply: '', reasoning: 'Hm', status: 'truncated' })

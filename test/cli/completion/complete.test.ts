@@ -132,14 +132,14 @@ describe('chatctl complete', () => {
     })
   }
 
-  it('offers the models of the upstream for the embedded service, without starting it', async () => {
+  it('offers the models of the model server for the embedded service, without starting it', async () => {
     await server.start(models)
-    writeFileSync(join(sandbox.home, 'key'), 'upstream-key\n', { mode: 0o600 })
+    writeFileSync(join(sandbox.home, 'key'), 'model-server-key\n', { mode: 0o600 })
     const keyFile = join(sandbox.home, 'key')
-    const env = { CHATCTL_UPSTREAM: `${server.url}/v1`, CHATCTL_UPSTREAM_KEY_FILE: keyFile }
+    const env = { CHATCTL_MODEL_SERVER: `${server.url}/v1`, CHATCTL_MODEL_SERVER_KEY_FILE: keyFile }
     for (let time = 0; time < 2; time++) expect(await complete(modelFlag, { env })).to.equal('large\nsmall\n')
     const asked = server.requests.map(({ method, path, headers }) => [method, path, headers['authorization']])
-    expect(asked).to.deep.equal([['GET', '/v1/models', 'Bearer upstream-key']])
+    expect(asked).to.deep.equal([['GET', '/v1/models', 'Bearer model-server-key']])
     expect(existsSync(join(sandbox.home, '.local', 'share', 'chatctl'))).to.equal(false)
   })
 

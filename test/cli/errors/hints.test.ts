@@ -71,7 +71,7 @@ describe('the hint of a failure', () => {
     other_port: { listener: 'service' },
     end_services: { processIds: [1] },
     unprivileged_port: { listener: 'service' },
-    upstream_address: { meant: 'ollama' },
+    model_server_address: { meant: 'ollama' },
     create_database: { exists: true },
     reset_password: { email: 'a b' },
     make_admin: { userId: 'a b' },

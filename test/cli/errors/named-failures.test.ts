@@ -73,7 +73,7 @@ describe('an error about a request', () => {
   it('names the embedded service if its model does not reply in time', async () => {
     const url = await start(() => {})
     const line = ['chat', 'send', 'Hello', '--model', 'm', '--profile', 'local', '--timeout', '50ms']
-    const { stderr } = await run(line, { CHATCTL_API_KEY: '', CHATCTL_UPSTREAM: `${url}/v1` })
+    const { stderr } = await run(line, { CHATCTL_API_KEY: '', CHATCTL_MODEL_SERVER: `${url}/v1` })
     expect(stderr).to.match(/^Error: No response from the embedded service within 50 ms$/m)
   })
 

@@ -32,10 +32,10 @@ export const namedFilePlaces: Record<string, NamedFilePlace> = {
     exitCode: 2,
     max: '4 MiB',
   },
-  '--upstream-key-file': {
+  '--model-server-key-file': {
     args: (path) => [
-      ...['service', 'run', '--port', '0', '--upstream', 'http://127.0.0.1:9/v1'],
-      ...['--upstream-key-file', path],
+      ...['service', 'run', '--port', '0', '--model-server', 'http://127.0.0.1:9/v1'],
+      ...['--model-server-key-file', path],
     ],
     exitCode: 2,
     max: '64 KiB',

@@ -26,7 +26,7 @@ describe('a file named by a flag or a variable', function () {
   it('is rejected with a chmod command if it holds a secret and other users can write to it', async () => {
     const path = join(sandbox.home, 'secret')
     writeFileSync(path, 'key-3\n')
-    for (const place of ['CHATCTL_API_KEY_FILE', '--password-file', '--upstream-key-file'] as const) {
+    for (const place of ['CHATCTL_API_KEY_FILE', '--password-file', '--model-server-key-file'] as const) {
       const { args, exitCode } = places[place] as Place
       for (const mode of [0o666, 0o602, 0o620]) {
         chmodSync(path, mode)

@@ -254,7 +254,7 @@ describe('an HTTP response', () => {
     })
 
     it('reports no unknown outcome if the service could not reach its model server', async () => {
-      await start(json(502, { error: { code: 'upstream_unreachable', message: 'No model' } }))
+      await start(json(502, { error: { code: 'model_server_unreachable', message: 'No model' } }))
       const failure = await failureOf(client.chat.send({ message: 'x' }))
       expect(failure.isOutcomeUnknown).to.equal(false)
       expect(failure.hint).to.include('model server').and.not.include('may have taken effect')

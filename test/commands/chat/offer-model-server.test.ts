@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { LocalModelServer } from '../../../src/contract/upstream-address.ts'
+import type { LocalModelServer } from '../../../src/contract/model-server-address.ts'
 import { json, silent, startFaultServer } from '../../support/fault-server.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
@@ -14,7 +14,7 @@ const send = ['chat', 'send', 'hi']
 describe('a model server that runs on this machine', () => {
   const sandbox = perTest(createSandbox)
   const server = perSuite(() => startModelServer())
-  const ollama = (url = server.url): LocalModelServer => ({ upstream: url, name: 'Ollama', url })
+  const ollama = (url = server.url): LocalModelServer => ({ id: url, name: 'Ollama', url })
 
   /** Runs in a terminal, and types the keys when the question is shown. */
   async function runInTerminal(
@@ -43,13 +43,13 @@ describe('a model server that runs on this machine', () => {
   it('is not offered again if the person declines', async () => {
     const first = await runInTerminal('n\r')
     expect(first.stdout).to.include('test program')
-    expect(first.stdout).to.include(`config set upstream=${server.url}`)
+    expect(first.stdout).to.include(`config set model_server=${server.url}`)
     const count = server.requests.length
     expect((await runInTerminal('')).stdout)
       .to.include('test program')
       .and.not.to.include('Use it?')
     expect(server.requests).to.have.lengthOf(count)
-    expect((await runChatctl(sandbox, ['config', 'get', 'upstream'])).stdout).to.equal('none\n')
+    expect((await runChatctl(sandbox, ['config', 'get', 'model_server'])).stdout).to.equal('none\n')
   })
 
   it('is offered by chat complete too', async () => {
@@ -74,7 +74,7 @@ describe('a model server that runs on this machine', () => {
     ['with --json', [...send, '--json']],
     ['with --quiet', [...send, '--quiet']],
     ['with --dry-run', [...send, '--dry-run']],
-    ['if the environment says none', send, { CHATCTL_UPSTREAM: 'none' }],
+    ['if the environment says none', send, { CHATCTL_MODEL_SERVER: 'none' }],
     ['for another service', [...send, '--base-url', 'http://127.0.0.1:1', '--retries', '0']],
     ['by another command', ['chat', 'models']],
   ]

@@ -32,7 +32,7 @@ describe('--prompt', () => {
 
   it('streams the reply to a prompt that needs a completion', async () => {
     const args = ['chat', 'send', '--prompt', 'review', '--var', 'language=Go', 'First', '--stream']
-    const { exitCode, stdout, stderr } = await run([...args, '-m', 'offline'])
+    const { exitCode, stdout, stderr } = await run([...args, '-m', 'test-program'])
     expect({ exitCode, stdout }).to.include({ exitCode: 0 })
     expect(stdout).to.include('test program')
     expect(stderr).not.to.include('not streamed')

@@ -33,7 +33,7 @@ describe('doctor on the local machine', () => {
     await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x'])
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
-    expect(found('models').message).to.equal('offline (the built-in test program)')
+    expect(found('models').message).to.equal('test-program (the built-in test program)')
     expect(found('service').message).to.contain('signed in as')
     expect(found('data').message).to.match(/1 user, 0 messages; no server is running; .* free$/)
     // It names the database of `service` commands only.
@@ -197,12 +197,12 @@ skipped  data     not [31mnow
   })
 
   it('puts the command of a long hint on a separate line, below the hint', () => {
-    const hint = 'Get replies from a model with: chatctl config set upstream=ollama'
-    const check = { check: 'upstream', status: 'ok', message: 'none is set', hint } as const
+    const hint = 'Get replies from a model with: chatctl config set model_server=ollama'
+    const check = { check: 'model server', status: 'ok', message: 'none is set', hint } as const
     const shown = describeChecks([check], { width: 60, unicode: true }).map((span) => span.text)
-    expect(shown.join('')).to.contain(`ok       upstream  none is set
-                   → Get replies from a model with:
-                       chatctl config set upstream=ollama
+    expect(shown.join('')).to.contain(`ok       model server  none is set
+                       → Get replies from a model with:
+                           chatctl config set model_server=ollama
 `)
   })
 

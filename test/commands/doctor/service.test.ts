@@ -58,7 +58,7 @@ describe('doctor on a service', () => {
       'credential',
       'keychain',
       'network',
-      'upstream',
+      'model server',
       'service',
       'clock',
       'quota',

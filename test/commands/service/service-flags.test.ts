@@ -7,7 +7,7 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { FlagRuns } from '../../cli/flags/flag-runs.ts'
 import { readEvents } from '../../service/read-events.ts'
-import { halfAnAnswer, withUpstream } from '../../service/upstream/scripted-upstream.ts'
+import { halfAnAnswer, withModelServer } from '../../service/replies/scripted-model-server.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
 import { freePort } from '../../support/free-port.ts'
@@ -281,28 +281,31 @@ const effects: Record<string, () => Promise<void>> = {
     expect((await runHere([...args, '--yes'])).exitCode).to.equal(0)
     expect((await runHere([...args, '--yes'])).exitCode).to.equal(6)
   },
-  'service:run host, port, data, upstream, upstream-key-file': async () => {
+  'service:run host, port, data, model-server, model-server-key-file': async () => {
     flags.server = await startFaultServer(
       json(200, { choices: [{ message: { role: 'assistant', content: 'From above' } }] }),
     )
     const dir = dataDirectory('run')
     const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir, '--jq', '.key'])
     const port = await freePort()
-    const upstream = [
-      '--upstream',
+    const modelServer = [
+      '--model-server',
       `${flags.server.url}/v1`,
-      '--upstream-key-file',
-      file('up.key', 'upstream-key\n'),
+      '--model-server-key-file',
+      file('up.key', 'model-server-key\n'),
     ]
-    await serve(['--host', '127.0.0.1', '--port', String(port), '--data', dir, ...upstream], async (url) => {
-      expect(url).to.equal(`http://127.0.0.1:${port}`)
-      const { stdout, stderr } = await runHere(['chat', 'complete', 'Hi', '--model', 'm'], {
-        CHATCTL_BASE_URL: url,
-        CHATCTL_API_KEY: made.stdout.trim(),
-      })
-      expect(stdout, stderr).to.equal('From above\n')
-      expect(flags.server?.requests.at(-1)?.headers.authorization).to.equal('Bearer upstream-key')
-    })
+    await serve(
+      ['--host', '127.0.0.1', '--port', String(port), '--data', dir, ...modelServer],
+      async (url) => {
+        expect(url).to.equal(`http://127.0.0.1:${port}`)
+        const { stdout, stderr } = await runHere(['chat', 'complete', 'Hi', '--model', 'm'], {
+          CHATCTL_BASE_URL: url,
+          CHATCTL_API_KEY: made.stdout.trim(),
+        })
+        expect(stdout, stderr).to.equal('From above\n')
+        expect(flags.server?.requests.at(-1)?.headers.authorization).to.equal('Bearer model-server-key')
+      },
+    )
   },
   'service:run tls-cert, tls-key': async () => {
     const { cert, key } = makeCertificate('127.0.0.1')
@@ -358,10 +361,10 @@ const effects: Record<string, () => Promise<void>> = {
   },
   'service:run drain': async () => {
     const { serve: answer, finish } = halfAnAnswer()
-    await withUpstream(answer, async (upstream) => {
+    await withModelServer(answer, async (modelServer) => {
       const key = await makeKey(flags.sandbox)
       let events: ReturnType<typeof readEvents> | undefined
-      await serve(['--port', '0', '--upstream', upstream.url, '--drain', '50ms'], async (url) => {
+      await serve(['--port', '0', '--model-server', modelServer.url, '--drain', '50ms'], async (url) => {
         const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
         const body = JSON.stringify({ message: 'x', stream: true })
         events = readEvents(await fetch(`${url}/api/chat/send`, { method: 'POST', headers, body }))

@@ -7,13 +7,18 @@ import { Browser } from '../../service/oauth/browser.ts'
 import { askForCode, createPerson, getTokens, refresh, signIn } from '../../service/oauth/flow.ts'
 import { allEvents } from '../../service/read-events.ts'
 import {
+  sendDelta,
+  sendDone,
+  startEvents,
+  withModelServer,
+} from '../../service/replies/scripted-model-server.ts'
+import {
   type Answer,
   equip,
   type TemporaryService,
   withDirectory,
   withPlace,
 } from '../../service/temporary-service.ts'
-import { sendDelta, sendDone, startEvents, withUpstream } from '../../service/upstream/scripted-upstream.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { sharedPostgres, startPostgres } from '../../support/postgres.ts'
 import { startStallingProxy } from './stalling-proxy.ts'
@@ -141,10 +146,10 @@ describe('a service that loses its PostgreSQL server', () => {
     }))
 
   it('completes and stores streams that began before the outage and end after it', () =>
-    withUpstream(streamForSixSeconds, ({ url }) =>
+    withModelServer(streamForSixSeconds, ({ url }) =>
       withDirectory(async (dataDir) => {
         const database = await postgres.createDatabase()
-        const service = equip(await startService({ dataDir, database, upstream: { url } }))
+        const service = equip(await startService({ dataDir, database, modelServer: { url } }))
         const streams = Array.from({ length: 5 }, async () =>
           allEvents(await service.open('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })),
         )

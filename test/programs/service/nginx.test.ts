@@ -4,15 +4,20 @@ import { expect } from 'chai'
 import { fetch } from 'undici'
 import { startService } from '../../../src/service/start-service.ts'
 import { readEvents } from '../../service/read-events.ts'
+import {
+  sendDelta,
+  sendDone,
+  startEvents,
+  withModelServer,
+} from '../../service/replies/scripted-model-server.ts'
 import { equip, withDirectory } from '../../service/temporary-service.ts'
-import { sendDelta, sendDone, startEvents, withUpstream } from '../../service/upstream/scripted-upstream.ts'
 import { startNginx } from './reverse-proxy.ts'
 
 describe('the service behind nginx, as docs/guides/host-the-service/nginx.conf configures it', () => {
   it('streams without delay, notices clients that disconnect, and shows the public URL on its page', () => {
     let finish = () => {}
     let canceled = 0
-    return withUpstream(
+    return withModelServer(
       (response) => {
         startEvents(response)
         sendDelta(response, 'first')
@@ -24,9 +29,9 @@ describe('the service behind nginx, as docs/guides/host-the-service/nginx.conf c
           sendDone(response)
         }
       },
-      (upstream) =>
+      (modelServer) =>
         withDirectory(async (directory) => {
-          const options = { behindProxy: true, upstream: { url: upstream.url } }
+          const options = { behindProxy: true, modelServer: { url: modelServer.url } }
           const service = equip(await startService({ dataDir: join(directory, 'data'), ...options }))
           const proxy = await startNginx(directory, [service.url])
           const { url, dispatcher } = proxy

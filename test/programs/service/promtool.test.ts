@@ -9,7 +9,7 @@ describe('promtool check metrics', () => {
     metrics.endRequest({ endpoint: 'sendMessage', method: 'POST', status: 200, seconds: 0.1 })
     metrics.countLimiterDecision('admitted')
     metrics.countError('invalid_request')
-    metrics.observeUpstream('stream', 'ok', 0.2)
+    metrics.observeModelServer('stream', 'ok', 0.2)
     metrics.observeFirstPart(0.1)
     metrics.countTokens(1, 2)
     const { text } = await metrics.write()

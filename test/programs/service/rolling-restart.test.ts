@@ -2,14 +2,14 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { fetch } from 'undici'
-import { withDirectory } from '../../service/temporary-service.ts'
 import {
   sendDelta,
   sendDone,
   sendJson,
   startEvents,
-  withUpstream,
-} from '../../service/upstream/scripted-upstream.ts'
+  withModelServer,
+} from '../../service/replies/scripted-model-server.ts'
+import { withDirectory } from '../../service/temporary-service.ts'
 import { freePort } from '../../support/free-port.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
@@ -68,12 +68,12 @@ describe('a rolling restart of two services under load', function () {
 
   /** @returns how many messages failed */
   const restart = (startProxy: typeof startNginx) =>
-    withUpstream(reply, (upstream) =>
+    withModelServer(reply, (modelServer) =>
       withDirectory(async (directory) => {
         const ports = [await freePort(), await freePort()]
         const start = (port: number) => {
           const public_ = ['--behind-proxy', '--public-url', 'https://chat.example']
-          return runService(sandbox, ['--port', String(port), '--upstream', upstream.url, ...public_])
+          return runService(sandbox, ['--port', String(port), '--model-server', modelServer.url, ...public_])
         }
         const services = await Promise.all(ports.map(start))
         const urls = services.map(({ url }) => url)

@@ -5,8 +5,14 @@ import OpenAI from 'openai'
 import { Client } from '../../../src/client/client.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
+import {
+  sendDelta,
+  sendDone,
+  sendJson,
+  startEvents,
+  withModelServer,
+} from '../replies/scripted-model-server.ts'
 import { onEachTransport, withService } from '../temporary-service.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../upstream/scripted-upstream.ts'
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
 
@@ -27,7 +33,7 @@ function think(response: ServerResponse): void {
 
 onEachTransport('a model that sends reasoning', (withService) => {
   it('has it relayed in events named reasoning, before the reply', () =>
-    withUpstream(think, ({ url }) =>
+    withModelServer(think, ({ url }) =>
       withService(
         async ({ open, call }) => {
           const events = await allEvents(
@@ -47,13 +53,13 @@ onEachTransport('a model that sends reasoning', (withService) => {
           expect(body.messages[1]).to.have.all.keys('id', 'content', 'role', 'created_at')
           expect(JSON.stringify(body)).not.to.include('see.')
         },
-        { upstream: { url } },
+        { modelServer: { url } },
       ),
     ))
 
   it('has it relayed when it arrives, and the message is in the history from then on', () => {
     const { promise: isToReply, resolve: reply } = Promise.withResolvers<void>()
-    return withUpstream(
+    return withModelServer(
       async (response) => {
         startEvents(response)
         sendReasoning(response, 'Hm')
@@ -76,14 +82,14 @@ onEachTransport('a model that sends reasoning', (withService) => {
             expect((await events.next()).value.event).to.equal('done')
             expect((await call('GET', history)).body.messages[1]).not.to.have.property('incomplete')
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     )
   })
 
   it('does not receive an exchange that was stopped while it was thinking', () => {
     let asked = 0
-    return withUpstream(
+    return withModelServer(
       (response) => {
         asked += 1
         if (asked !== 2) return think(response)
@@ -118,7 +124,7 @@ onEachTransport('a model that sends reasoning', (withService) => {
               ...['one', 'Hello you', 'two', '', 'three', 'Hello you'],
             ])
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     )
   })
@@ -126,7 +132,7 @@ onEachTransport('a model that sends reasoning', (withService) => {
 
 describe('reasoning of a model server', () => {
   it('is in the messages of a completion, and not in the response to a message', () =>
-    withUpstream(
+    withModelServer(
       (response) =>
         sendJson(response, {
           choices: [
@@ -147,12 +153,12 @@ describe('reasoning of a model server', () => {
             const sent = await call('POST', '/api/chat/send', { message: 'Hi' })
             expect(sent.body).to.have.all.keys('id', 'response', 'context_id', 'created_at', 'finish_reason')
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 
   it('is relayed if the server does not stream', () =>
-    withUpstream(
+    withModelServer(
       (response) => sendJson(response, { choices: [{ message: { content: 'a', reasoning: 'Hm' } }] }),
       ({ url }) =>
         withService(
@@ -162,12 +168,12 @@ describe('reasoning of a model server', () => {
             )
             expect(events.map(({ event }) => event)).to.deep.equal(['reasoning', 'delta', 'done'])
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 
   it('counts toward the maximum length of a reply', () =>
-    withUpstream(
+    withModelServer(
       (response) => {
         startEvents(response)
         for (let part = 0; part < 3; part++) sendReasoning(response, 'x'.repeat(1024 * 1024))
@@ -182,12 +188,12 @@ describe('reasoning of a model server', () => {
             )
             expect(events.at(-1)?.data.error.message).to.include('more than 4 Mi characters')
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 
   it('arrives in separate events in the client, also if the reply has no text', () =>
-    withUpstream(
+    withModelServer(
       (response) => {
         startEvents(response)
         sendReasoning(response, 'Hm')
@@ -207,7 +213,7 @@ describe('reasoning of a model server', () => {
             expect(body).to.have.all.keys('id', 'response', 'context_id', 'created_at', 'finish_reason')
             await client.close()
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 
@@ -232,7 +238,7 @@ describe('reasoning of a model server', () => {
             reasoning: 'They greet me.',
           })
         },
-        { upstream: { url: `${mock.url}/v1` } },
+        { modelServer: { url: `${mock.url}/v1` } },
       )
     } finally {
       await mock.stop()

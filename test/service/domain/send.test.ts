@@ -4,19 +4,19 @@ import type { Database } from '../../../src/service/store/tables.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
-import { onEachTransport, opener } from '../temporary-service.ts'
 import {
   halfAnAnswer,
   sendDelta,
   sendDone,
   startEvents,
-  withUpstream,
-} from '../upstream/scripted-upstream.ts'
+  withModelServer,
+} from '../replies/scripted-model-server.ts'
+import { onEachTransport, opener } from '../temporary-service.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 
 onEachTransport('sending a message to the embedded service', (withService) => {
   it('opens a context, and continues it with the whole conversation', () =>
-    withUpstream(
+    withModelServer(
       (response, { body }) => {
         const { messages } = JSON.parse(body)
         response.writeHead(200, { 'content-type': 'application/json' })
@@ -48,7 +48,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
               stream: false,
             })
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 
@@ -94,7 +94,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
       const events = await allEvents(response)
       const done = events.pop()
       expect(done?.event).to.equal('done')
-      expect(done?.data).to.include({ model: 'offline', finish_reason: 'stop' })
+      expect(done?.data).to.include({ model: 'test-program', finish_reason: 'stop' })
       expect(events.length).to.be.greaterThan(5)
       expect(events.every(({ event, data }) => event === 'delta' && data.id === done?.data.id)).to.equal(true)
       expect(events[0]?.data.context_id).to.equal(done?.data.context_id)
@@ -110,7 +110,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
 
   it('sends each piece when it arrives, not at the end', () => {
     let release = () => {}
-    return withUpstream(
+    return withModelServer(
       async (response) => {
         startEvents(response)
         sendDelta(response, 'first')
@@ -131,14 +131,14 @@ onEachTransport('sending a message to the embedded service', (withService) => {
             expect(event).to.equal('done')
             expect(data).to.include({ response: 'first second', model: 'm1-7b' })
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     )
   })
 
   it('cancels the model request if the client leaves, and stores the received part as incomplete', () => {
     let wasCanceled = false
-    return withUpstream(
+    return withModelServer(
       (response) => {
         startEvents(response)
         sendDelta(response, 'half a reply')
@@ -166,7 +166,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
             const { body } = await call('GET', path)
             expect(body.messages[1]).to.include({ id: data.id, incomplete: true })
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     )
   })
@@ -192,7 +192,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
     it(`ends a running reply after its ${what}, but not after its key has expired`, () => {
       const { serve, finish } = halfAnAnswer()
       const clock = new SteppedClock()
-      return withUpstream(serve, ({ url: model }) =>
+      return withModelServer(serve, ({ url: model }) =>
         withService(
           async ({ url, place }) => {
             const { db, close } = await openStore(place)
@@ -220,7 +220,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
             expect((await expired.next()).event).to.equal('done')
             await close()
           },
-          { upstream: { url: model }, clock },
+          { modelServer: { url: model }, clock },
         ),
       )
     })
@@ -228,7 +228,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
   it('cancels the model request if the client of a whole reply leaves, and stores nothing', () => {
     let arrived = false
     let wasCanceled = false
-    return withUpstream(
+    return withModelServer(
       (response) => {
         arrived = true
         response.once('close', () => {
@@ -246,13 +246,13 @@ onEachTransport('sending a message to the embedded service', (withService) => {
             await until(() => wasCanceled)
             expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     )
   })
 
   it('returns 502 if the model server fails before its first piece, and stores nothing', () =>
-    withUpstream(
+    withModelServer(
       (response) => response.writeHead(500).end('{"error":{"message":"out of memory"}}'),
       ({ url }) =>
         withService(
@@ -260,20 +260,20 @@ onEachTransport('sending a message to the embedded service', (withService) => {
             const answer = await call('POST', '/api/chat/send', { message: 'x', stream: true })
             expect(answer.status).to.equal(502)
             expect(answer.body.error).to.deep.equal({
-              code: 'upstream_error',
+              code: 'model_server_error',
               message: 'The model server returned 500',
-              details: { upstream_status: 500, upstream_message: 'out of memory', stored: false },
+              details: { model_server_status: 500, model_server_message: 'out of memory', stored: false },
             })
             expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 
   it('passes a refusal of the model server on as 400, without the address and the key of that server', () =>
-    withUpstream(
+    withModelServer(
       (response, { headers }) => {
-        const message = `top_k is unknown to http://${headers.host}/v1 (key sk-upstream)`
+        const message = `top_k is unknown to http://${headers.host}/v1 (key sk-model)`
         response.writeHead(400).end(JSON.stringify({ error: { message } }))
       },
       ({ url }) =>
@@ -284,17 +284,17 @@ onEachTransport('sending a message to the embedded service', (withService) => {
               expect(status).to.equal(400)
               expect(body.error.code).to.equal('invalid_request')
               expect(body.error.message).to.match(/refused the request: top_k is unknown to http:\/\/…/)
-              expect(text).not.to.contain(new URL(url).port).and.not.to.contain('sk-upstream')
+              expect(text).not.to.contain(new URL(url).port).and.not.to.contain('sk-model')
             }
           },
-          { upstream: { url, key: 'sk-upstream' } },
+          { modelServer: { url, key: 'sk-model' } },
         ),
     ))
 
   it('does not reveal the address of a model server that cannot be reached', async () => {
-    const url = await withUpstream(
+    const url = await withModelServer(
       () => {},
-      async (upstream) => upstream.url,
+      async (modelServer) => modelServer.url,
     )
     await withService(
       async ({ call }) => {
@@ -302,7 +302,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
         expect(status).to.equal(502)
         expect(text).not.to.contain(new URL(url).port).and.not.to.contain('127.0.0.1')
       },
-      { upstream: { url } },
+      { modelServer: { url } },
     )
   })
 
@@ -314,7 +314,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
     'sends invalid JSON': (response: import('node:http').ServerResponse) => response.end('data: {"choi\n\n'),
   })) {
     it(`ends a stream with an error event if the model server ${how} in the middle`, () =>
-      withUpstream(
+      withModelServer(
         (response) => {
           startEvents(response)
           sendDelta(response, 'half')
@@ -327,11 +327,11 @@ onEachTransport('sending a message to the embedded service', (withService) => {
                 await open('POST', '/api/chat/send', { message: 'x', stream: true }),
               )
               expect(events.map(({ event }) => event)).to.deep.equal(['delta', 'error'])
-              expect(events[1]?.data.error.code).to.equal('upstream_error')
+              expect(events[1]?.data.error.code).to.equal('model_server_error')
               const { body } = await call('GET', '/api/chat/history')
               expect(body.messages[1]).to.include({ content: 'half', incomplete: true })
             },
-            { upstream: { url } },
+            { modelServer: { url } },
           ),
       ))
   }

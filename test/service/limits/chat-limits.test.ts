@@ -1,12 +1,18 @@
 import { expect } from 'chai'
+import {
+  sendDelta,
+  sendDone,
+  sendJson,
+  startEvents,
+  withModelServer,
+} from '../replies/scripted-model-server.ts'
 import { withService } from '../temporary-service.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../upstream/scripted-upstream.ts'
 
 const messages = [{ role: 'user', content: 'x' }]
 
 describe('chat limits', () => {
   it('cap the tokens of every kind of reply, and take effect at once', () =>
-    withUpstream(
+    withModelServer(
       (response, { body }) => {
         if (JSON.parse(body).stream) {
           startEvents(response)
@@ -35,7 +41,7 @@ describe('chat limits', () => {
               expect(await sent('/api/chat/send', { message: 'x', stream: true })).to.equal(most)
             }
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 

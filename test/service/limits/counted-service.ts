@@ -1,7 +1,7 @@
+import type { ReplySource } from '../../../src/service/replies/reply-source.ts'
+import { createTestProgram } from '../../../src/service/replies/test-program.ts'
 import type { SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import type { Tier } from '../../../src/service/store/tables.ts'
-import { createOffline } from '../../../src/service/upstream/offline.ts'
-import type { Upstream } from '../../../src/service/upstream/upstream.ts'
 import type { Clock } from '../../../src/system/clock.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { plantKey } from '../domain/plant-key.ts'
@@ -28,10 +28,10 @@ export async function withCountedService<T>(
   use: (service: CountedService) => Promise<T>,
   {
     clock = new SteppedClock(undefined, beforeNoon),
-    upstream = createOffline(),
-  }: { clock?: Clock; upstream?: Upstream } = {},
+    replySource = createTestProgram(),
+  }: { clock?: Clock; replySource?: ReplySource } = {},
 ): Promise<T> {
-  return withServer({ upstream, clock }, async ({ url, store, call: admin }) => {
+  return withServer({ replySource, clock }, async ({ url, store, call: admin }) => {
     const makeKey: CountedService['makeKey'] = (tier, limit) =>
       plantKey(store.db, { tier, hourly_limit: limit })
     const { key } = await makeKey('free', 100)

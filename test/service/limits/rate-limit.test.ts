@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { readPolicy, readQuota, readRetryAfter } from '../../../src/client/response/rate-limit-headers.ts'
-import { createOffline } from '../../../src/service/upstream/offline.ts'
+import { createTestProgram } from '../../../src/service/replies/test-program.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { type Answer, caller } from '../temporary-service.ts'
 import { beforeNoon, remaining, withCountedService } from './counted-service.ts'
@@ -134,8 +134,11 @@ describe('rate limits', () => {
         await costs(call('GET', '/v1/nowhere'), 404)
         await costs(call('DELETE', '/v1/settings'), 405)
         await costs(call('OPTIONS', '/v1/settings'), 405)
-        await costs(call('POST', '/api/chat/send', { message: 'x', model: 'offline' }), 200)
-        await costs(call('POST', '/api/chat/send', { message: 'x', model: 'offline', stream: true }), 200)
+        await costs(call('POST', '/api/chat/send', { message: 'x', model: 'test-program' }), 200)
+        await costs(
+          call('POST', '/api/chat/send', { message: 'x', model: 'test-program', stream: true }),
+          200,
+        )
         await costs(call('GET', '/v1/chat/models'), 500)
         await admin('PATCH', '/v1/settings', { features: { chat: false } })
         await costs(call('POST', '/api/chat/send', { message: 'x' }), 403)
@@ -159,7 +162,7 @@ describe('rate limits', () => {
         await free(admin('GET', '/v1/settings'), 200)
         await costs(call('GET', '/v1/settings'), 200)
       },
-      { upstream: { ...createOffline(), listModels: () => Promise.reject(new Error('broken')) } },
+      { replySource: { ...createTestProgram(), listModels: () => Promise.reject(new Error('broken')) } },
     ))
 
   it('admit exactly the limit of requests that arrive at once', () =>

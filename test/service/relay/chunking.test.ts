@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readReply } from '../../../src/service/upstream/completion-stream.ts'
-import { delta, events } from './raw-upstream.ts'
+import { readReply } from '../../../src/service/replies/completion-stream.ts'
+import { delta, events } from './raw-model-server.ts'
 
 async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string | undefined }> {
   let text = ''
@@ -43,15 +43,15 @@ describe('a stream of a model server', () => {
         const bytes = Buffer.from(events(delta(word), delta(word)))
         const short = bytes.subarray(0, place % bytes.length)
         const outcome = await read([short].filter(({ length }) => length > 0)).catch((error) => error)
-        expect(outcome.code).to.equal('upstream_error')
+        expect(outcome.code).to.equal('model_server_error')
       }),
     ))
 
-  it('of arbitrary bytes results in a reply or in upstream_error', () =>
+  it('of arbitrary bytes results in a reply or in model_server_error', () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1 })), async (parts) => {
         const outcome = await read(parts).catch((error) => error)
-        expect(outcome.code ?? outcome.reason).to.be.oneOf(['upstream_error', 'stop'])
+        expect(outcome.code ?? outcome.reason).to.be.oneOf(['model_server_error', 'stop'])
       }),
     ))
 })

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { createId } from '../../../src/service/domain/identifiers.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { sendJson, withModelServer } from '../replies/scripted-model-server.ts'
 import { onEachTransport, type TemporaryService } from '../temporary-service.ts'
-import { sendJson, withUpstream } from '../upstream/scripted-upstream.ts'
 
 /** Replies with the number of messages received, after a varying delay. */
 const counts = (response: import('node:http').ServerResponse, { body }: { body: string }) => {
@@ -35,7 +35,7 @@ async function fill({ place }: TemporaryService, contextId: string, contents: st
 
 onEachTransport('a conversation', (withService) => {
   it('of 10,000 messages is sent completely, and continues', () =>
-    withUpstream(counts, ({ url, requests }) =>
+    withModelServer(counts, ({ url, requests }) =>
       withService(
         async (service) => {
           const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
@@ -48,12 +48,12 @@ onEachTransport('a conversation', (withService) => {
           const sent = JSON.parse(requests.at(-1)?.body ?? '').messages
           expect(sent[2]).to.deep.equal({ role: 'user', content: 'message 0' })
         },
-        { upstream: { url } },
+        { modelServer: { url } },
       ),
     ))
 
   it('that would fill the memory is refused, whole or streamed, and can still be read', () =>
-    withUpstream(counts, ({ url, requests }) =>
+    withModelServer(counts, ({ url, requests }) =>
       withService(
         async (service) => {
           const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
@@ -69,12 +69,12 @@ onEachTransport('a conversation', (withService) => {
           const path = `/api/chat/history?limit=1&context_id=${first.context_id}`
           expect((await service.call('GET', path)).status).to.equal(200)
         },
-        { upstream: { url } },
+        { modelServer: { url } },
       ),
     ))
 
   it('keeps each message next to its reply, however many are sent at once', () =>
-    withUpstream(counts, ({ url }) =>
+    withModelServer(counts, ({ url }) =>
       withService(
         async ({ call }) => {
           const { body: first } = await call('POST', '/api/chat/send', { message: 'one' })
@@ -91,12 +91,12 @@ onEachTransport('a conversation', (withService) => {
             expect(answer.content).to.include(`to ${message.content}: `)
           }
         },
-        { upstream: { url } },
+        { modelServer: { url } },
       ),
     ))
 
   it('of another user does not exist for reading, continuing, or streaming', () =>
-    withUpstream(counts, ({ url, requests }) =>
+    withModelServer(counts, ({ url, requests }) =>
       withService(
         async (service) => {
           const { body: first } = await service.call('POST', '/api/chat/send', { message: 'one' })
@@ -119,7 +119,7 @@ onEachTransport('a conversation', (withService) => {
           }
           expect(requests.length).to.equal(before)
         },
-        { upstream: { url } },
+        { modelServer: { url } },
       ),
     ))
 })

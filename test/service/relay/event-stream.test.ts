@@ -7,12 +7,12 @@ import { generateKey } from '../../../src/service/domain/access/keys.ts'
 import type { ChatEvent } from '../../../src/service/domain/chat/chat-stream.ts'
 import { EventStream, openEventStream } from '../../../src/service/http/response/event-stream.ts'
 import type { Metrics } from '../../../src/service/metrics/create-metrics.ts'
+import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
-import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
 import { until } from '../../support/until.ts'
 import { createTestServer } from '../start-server.ts'
 import { withDirectory } from '../temporary-service.ts'
-import { chunk, delta, events, head, withRawUpstream } from './raw-upstream.ts'
+import { chunk, delta, events, head, withRawModelServer } from './raw-model-server.ts'
 
 const piece = (text: string): ChatEvent => ({
   event: 'delta',
@@ -114,7 +114,7 @@ describe('a stream to a client', () => {
 
   it('whose client stays and reads nothing is closed, and so is the request to the model server', () =>
     withDirectory((dataDir) =>
-      withRawUpstream(
+      withRawModelServer(
         (socket) => {
           const part = chunk(events(delta('x'.repeat(10_000))))
           const fill = () => {
@@ -126,10 +126,10 @@ describe('a stream to a client', () => {
         },
         async ({ url, open }) => {
           const store = await openStore({ dataDir })
-          const upstream = await createOpenAiCompatible({ url })
+          const replySource = await createOpenAiCompatible({ url })
           const key = generateKey()
           const isProcessKey = (given: string) => given === key
-          const server = createTestServer({ store, dataDir, upstream, isProcessKey, stallTimeout: 200 })
+          const server = createTestServer({ store, dataDir, replySource, isProcessKey, stallTimeout: 200 })
           const address = await server.listen({ host: '127.0.0.1', port: 0 })
           const client = connect(Number(new URL(address).port), '127.0.0.1')
           client.pause()
@@ -145,7 +145,7 @@ describe('a stream to a client', () => {
           expect(open()).to.equal(0)
           client.destroy()
           await server.close()
-          await upstream.close()
+          await replySource.close()
           await store.close()
         },
       ),

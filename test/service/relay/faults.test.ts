@@ -3,17 +3,17 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { ApiError } from '../../../src/service/api-error.ts'
-import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import {
   chunk,
   delta,
   events,
   head,
   lastChunk,
-  type RawUpstream,
+  type RawModelServer,
   whole,
-  withRawUpstream,
-} from './raw-upstream.ts'
+  withRawModelServer,
+} from './raw-model-server.ts'
 
 const order = { model: 'm1', messages: [{ role: 'user' as const, content: 'hello' }] }
 const timeouts = { connect: 300, silence: 300 }
@@ -29,10 +29,10 @@ interface Outcome {
 }
 
 async function streamed(url: string): Promise<Outcome> {
-  const upstream = await createOpenAiCompatible({ url }, timeouts)
+  const modelServer = await createOpenAiCompatible({ url }, timeouts)
   const outcome: Outcome = { text: '' }
   try {
-    for await (const piece of upstream.stream(order, never)) {
+    for await (const piece of modelServer.stream(order, never)) {
       if (piece.kind === 'delta') outcome.text += piece.text
       else if (piece.kind === 'finish') Object.assign(outcome, { reason: piece.reason, usage: piece.usage })
     }
@@ -40,21 +40,21 @@ async function streamed(url: string): Promise<Outcome> {
     const { code, message } = error as ApiError
     Object.assign(outcome, { code, message })
   } finally {
-    await upstream.close()
+    await modelServer.close()
   }
   return outcome
 }
 
 async function completed(url: string): Promise<Outcome> {
-  const upstream = await createOpenAiCompatible({ url }, timeouts)
+  const modelServer = await createOpenAiCompatible({ url }, timeouts)
   try {
-    const { choices, usage } = await upstream.complete(order, never)
+    const { choices, usage } = await modelServer.complete(order, never)
     return { text: choices[0]?.message.content ?? '', reason: choices[0]?.finish_reason ?? '', usage }
   } catch (error) {
     const { code, message } = error as ApiError
     return { text: '', code, message }
   } finally {
-    await upstream.close()
+    await modelServer.close()
   }
 }
 
@@ -86,8 +86,8 @@ const json = (body: string | Buffer, headers: Record<string, string | number> = 
     Buffer.from(head('application/json', { 'content-length': Buffer.byteLength(body), ...headers })),
     Buffer.from(body),
   ])
-const broken = { text: '', code: 'upstream_error' }
-const late = { text: '', code: 'upstream_timeout' }
+const broken = { text: '', code: 'model_server_error' }
+const late = { text: '', code: 'model_server_timeout' }
 const fine = { text: 'Hello there', reason: 'stop' }
 
 const ofStreams: Record<string, Fault> = {
@@ -97,15 +97,15 @@ const ofStreams: Record<string, Fault> = {
   'sends a head and then nothing': { answer: says(sse), expected: late },
   'resets within a piece': {
     answer: thenResets(says(sse, chunk(events(delta('half'))), '40\r\ndata: {"cho')),
-    expected: { text: 'half', code: 'upstream_error' },
+    expected: { text: 'half', code: 'model_server_error' },
   },
   'ends within a piece': {
     answer: thenEnds(says(sse, chunk(`${events(delta('half'))}data: {"cho`), lastChunk)),
-    expected: { text: 'half', code: 'upstream_error' },
+    expected: { text: 'half', code: 'model_server_error' },
   },
   'stalls in the middle': {
     answer: says(sse, chunk(events(delta('half')))),
-    expected: { text: 'half', code: 'upstream_timeout' },
+    expected: { text: 'half', code: 'model_server_timeout' },
   },
   'sends no events but noise': {
     answer: says(sse, chunk('\u0000\u0001 what: \n\n\n :::: \r\r\n id\n'), lastChunk),
@@ -119,7 +119,7 @@ const ofStreams: Record<string, Fault> = {
     ),
     expected: {
       text: 'caf\ufffd noir',
-      code: 'upstream_error',
+      code: 'model_server_error',
       message: 'The model server sent a response that is not valid UTF-8',
     },
   },
@@ -148,7 +148,7 @@ const ofStreams: Record<string, Fault> = {
     answer: says(sse, chunk(events(delta('half'), { error: { message: 'out of memory' } }))),
     expected: {
       text: 'half',
-      code: 'upstream_error',
+      code: 'model_server_error',
       message: 'The model server interrupted the response: out of memory',
     },
   },
@@ -156,7 +156,7 @@ const ofStreams: Record<string, Fault> = {
     answer: says(sse, chunk(`event: error\n${events({ message: 'out of luck' })}`)),
     expected: {
       text: '',
-      code: 'upstream_error',
+      code: 'model_server_error',
       message: 'The model server interrupted the response: out of luck',
     },
   },
@@ -164,7 +164,7 @@ const ofStreams: Record<string, Fault> = {
     answer: says(sse, chunk(`${events(delta('half'))}event: error\ndata: out of luck\n\n`)),
     expected: {
       text: 'half',
-      code: 'upstream_error',
+      code: 'model_server_error',
       message: 'The model server interrupted the response: out of luck',
     },
   },
@@ -172,7 +172,7 @@ const ofStreams: Record<string, Fault> = {
     answer: says(sse, chunk(`${events(delta('half'))}error: {"code":500,"message":"out of luck"}\n\n`)),
     expected: {
       text: 'half',
-      code: 'upstream_error',
+      code: 'model_server_error',
       message: 'The model server interrupted the response: out of luck',
     },
   },
@@ -180,7 +180,7 @@ const ofStreams: Record<string, Fault> = {
     answer: says(sse, chunk(events(delta('half'), { object: 'error', message: 'out of luck', code: 500 }))),
     expected: {
       text: 'half',
-      code: 'upstream_error',
+      code: 'model_server_error',
       message: 'The model server interrupted the response: out of luck',
     },
   },
@@ -188,13 +188,13 @@ const ofStreams: Record<string, Fault> = {
     answer: says(sse, chunk(`${events(delta('half'))}{"error":{"message":"out of luck"}}\n`), lastChunk),
     expected: {
       text: 'half',
-      code: 'upstream_error',
+      code: 'model_server_error',
       message: 'The model server interrupted the response: out of luck',
     },
   },
   'ends regularly without a finish_reason': {
     answer: says(sse, chunk(events(delta('half'))), lastChunk),
-    expected: { text: 'half', code: 'upstream_error' },
+    expected: { text: 'half', code: 'model_server_error' },
   },
   'omits the finish_reason': {
     answer: says(sse, chunk(events(delta('Hello there'), '[DONE]')), lastChunk),
@@ -267,7 +267,7 @@ const ofStreams: Record<string, Fault> = {
   'announces more bytes than it sends': {
     answer: (socket) =>
       socket.end(`${head('text/event-stream', { 'content-length': 9999 })}${events(delta('half'))}`),
-    expected: { text: 'half', code: 'upstream_error' },
+    expected: { text: 'half', code: 'model_server_error' },
   },
 }
 
@@ -307,13 +307,13 @@ const ofWholes: Record<string, Fault> = {
     answer: says(json(gzipSync(whole('Hello there')), { 'content-encoding': 'gzip' })),
     expected: {
       text: '',
-      code: 'upstream_error',
+      code: 'model_server_error',
       message: 'The model server sent a compressed response (gzip), which was not requested',
     },
   },
   redirects: {
     answer: says(head('text/plain', { location: 'http://127.0.0.1:1/', 'content-length': 0 }, 307)),
-    expected: { text: '', code: 'upstream_error', message: 'The model server returned 307' },
+    expected: { text: '', code: 'model_server_error', message: 'The model server returned 307' },
   },
   'sends 103 before its response': {
     answer: says('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', json(whole('Hello there'))),
@@ -321,7 +321,7 @@ const ofWholes: Record<string, Fault> = {
   },
   'reports an error with status 200': {
     answer: says(json('{"error":{"message":"no credits left"}}')),
-    expected: { text: '', code: 'upstream_error', message: 'The model server failed: no credits left' },
+    expected: { text: '', code: 'model_server_error', message: 'The model server failed: no credits left' },
   },
   'speaks HTTP/1.0 and closes': {
     answer: (socket) =>
@@ -330,7 +330,7 @@ const ofWholes: Record<string, Fault> = {
   },
 }
 
-async function gone({ open }: RawUpstream): Promise<void> {
+async function gone({ open }: RawModelServer): Promise<void> {
   const deadline = performance.now() + 1000
   while (open() > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5))
   expect(open(), 'connections left open').to.equal(0)
@@ -343,24 +343,24 @@ describe('a faulty model server', () => {
   ] as const) {
     for (const [what, { answer, expected }] of Object.entries(faults)) {
       it(`that ${what} in ${kind} results in ${expected.code ?? 'a complete reply'}`, () =>
-        withRawUpstream(answer, async (upstream) => {
-          expect(await run(upstream.url)).to.deep.include(expected)
-          await gone(upstream)
+        withRawModelServer(answer, async (modelServer) => {
+          expect(await run(modelServer.url)).to.deep.include(expected)
+          await gone(modelServer)
         }))
     }
   }
 
   for (const [kind, run] of Object.entries({ streamed, completed })) {
-    it(`that refuses the connection results in upstream_unreachable (${kind})`, async () => {
+    it(`that refuses the connection results in model_server_unreachable (${kind})`, async () => {
       const server = createServer().listen(0, '127.0.0.1')
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
       await new Promise((resolve) => server.close(resolve))
-      expect((await run(`http://127.0.0.1:${port}/v1`)).code).to.equal('upstream_unreachable')
+      expect((await run(`http://127.0.0.1:${port}/v1`)).code).to.equal('model_server_unreachable')
     })
 
     it(`that sends without end is disconnected before the memory is full (${kind})`, () =>
-      withRawUpstream(
+      withRawModelServer(
         (socket) => {
           socket.write(head(kind === 'streamed' ? 'text/event-stream' : 'application/json'))
           socket.write('data: {"choices":[{"delta":{"content":"')
@@ -371,32 +371,32 @@ describe('a faulty model server', () => {
           socket.on('drain', fill)
           fill()
         },
-        async (upstream) => {
+        async (modelServer) => {
           const before = process.memoryUsage().rss
-          const { code, message } = await run(upstream.url)
-          expect(code).to.equal('upstream_error')
+          const { code, message } = await run(modelServer.url)
+          expect(code).to.equal('model_server_error')
           expect(message).to.match(/too long|more than 4 M/)
           expect(process.memoryUsage().rss - before).to.be.below(200 * 1024 * 1024)
-          await gone(upstream)
+          await gone(modelServer)
         },
       ))
   }
 
   it('that keeps its connection after [DONE] receives the next request on the same one', () => {
     const seen = new Set<Socket>()
-    return withRawUpstream(
+    return withRawModelServer(
       (socket) => {
         seen.add(socket)
         socket.write(`${sse}${chunk(good)}${lastChunk}`)
       },
       async ({ url }) => {
-        const upstream = await createOpenAiCompatible({ url }, timeouts)
+        const modelServer = await createOpenAiCompatible({ url }, timeouts)
         for (let round = 0; round < 5; round++) {
-          for await (const _ of upstream.stream(order, never));
+          for await (const _ of modelServer.stream(order, never));
           await new Promise((resolve) => setTimeout(resolve, 5))
         }
         expect(seen.size).to.equal(1)
-        await upstream.close()
+        await modelServer.close()
       },
     )
   })

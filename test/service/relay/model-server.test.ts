@@ -1,17 +1,23 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
-import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
+import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import { startFaultServer } from '../../support/fault-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
+import {
+  sendDelta,
+  sendDone,
+  sendJson,
+  startEvents,
+  withModelServer,
+} from '../replies/scripted-model-server.ts'
 import { withService } from '../temporary-service.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../upstream/scripted-upstream.ts'
 
 const messages = [{ role: 'user', content: 'hello' }]
 const never = new AbortController().signal
 
 describe('a request to a model server', () => {
   it('contains nothing of the caller but the documented fields, whole or streamed', () =>
-    withUpstream(
+    withModelServer(
       (response, { body }) => {
         if (!JSON.parse(body).stream) return sendJson(response, { choices: [{ message: { content: 'hi' } }] })
         startEvents(response)
@@ -53,7 +59,7 @@ describe('a request to a model server', () => {
               )
             }
           },
-          { upstream: { url, key: 'sk-up' } },
+          { modelServer: { url, key: 'sk-up' } },
         ),
     ))
 
@@ -62,7 +68,7 @@ describe('a request to a model server', () => {
     [422, { detail: [{ type: 'extra_forbidden', loc: ['body', 'stream_options', 'include_usage'] }] }],
   ] as const) {
     it(`omits the usage option after the model server has rejected it with ${status}`, () =>
-      withUpstream(
+      withModelServer(
         (response, request) => {
           if (JSON.parse(request.body).stream_options) return sendJson(response, body, status)
           startEvents(response)
@@ -82,7 +88,7 @@ describe('a request to a model server', () => {
               }
               expect(requests).to.have.length(4)
             },
-            { upstream: { url } },
+            { modelServer: { url } },
           ),
       ))
   }
@@ -100,7 +106,7 @@ describe('a request to a model server', () => {
   }
   for (const [how, answer] of Object.entries(showing)) {
     it(`has a key that no response to the client shows: ${how}`, () =>
-      withUpstream(answer, ({ url }) =>
+      withModelServer(answer, ({ url }) =>
         withService(
           async ({ call }) => {
             const stream = how === 'within a stream'
@@ -109,7 +115,7 @@ describe('a request to a model server', () => {
             expect(status).to.equal(502)
             expect(text).to.include('is used up').and.not.to.include('sk-up')
           },
-          { upstream: { url, key: 'sk-up-7f3a' } },
+          { modelServer: { url, key: 'sk-up-7f3a' } },
         ),
       ))
   }
@@ -120,16 +126,16 @@ describe('the default model of a model server', () => {
     const lists = [{}, { data: [] }, { data: [{ id: 'm1' }] }, { data: [{ id: 'm2' }] }]
     const { url, close } = await startFaultServer((_, response) => sendJson(response, lists.shift()))
     const clock = new SteppedClock()
-    const upstream = await createOpenAiCompatible({ url }, undefined, clock)
-    const first = () => upstream.defaultModel(never).catch((error) => error.code)
-    expect(await first()).to.equal('upstream_error')
+    const modelServer = await createOpenAiCompatible({ url }, undefined, clock)
+    const first = () => modelServer.defaultModel(never).catch((error) => error.code)
+    expect(await first()).to.equal('model_server_error')
     expect(await first()).to.equal('model_not_found')
     expect(await first()).to.equal('m1')
     clock.pass(9_999)
     expect(await first()).to.equal('m1')
     clock.pass(1)
     expect(await first()).to.equal('m2')
-    await upstream.close()
+    await modelServer.close()
     await close()
   })
 })

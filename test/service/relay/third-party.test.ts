@@ -5,8 +5,8 @@ import { openAdministration } from '../../../src/service/administration/administ
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { until } from '../../support/until.ts'
 import { allEvents } from '../read-events.ts'
+import { sendJson, withModelServer } from '../replies/scripted-model-server.ts'
 import { type TemporaryService, withService } from '../temporary-service.ts'
-import { sendJson, withUpstream } from '../upstream/scripted-upstream.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello there' }]
 
@@ -16,7 +16,7 @@ describe('a third-party model server (aimock)', () => {
     mock.onMessage('hello there', { content: 'General Kenobi! 漢字 👍' })
     await mock.start()
     try {
-      return await withService((service) => use(mock, service), { upstream: { url: `${mock.url}/v1` } })
+      return await withService((service) => use(mock, service), { modelServer: { url: `${mock.url}/v1` } })
     } finally {
       await mock.stop()
     }
@@ -56,21 +56,21 @@ describe('a third-party model server (aimock)', () => {
       expect(answer.model).to.equal(body.data[0].id)
     }))
 
-  for (const [upstreamStatus, status, code] of [
+  for (const [modelServerStatus, status, code] of [
     [400, 400, 'invalid_request'],
-    [401, 502, 'upstream_error'],
-    [429, 503, 'upstream_overloaded'],
-    [500, 502, 'upstream_error'],
+    [401, 502, 'model_server_error'],
+    [429, 503, 'model_server_overloaded'],
+    [500, 502, 'model_server_error'],
   ] as const) {
-    it(`that responds with ${upstreamStatus} results in ${status} ${code}, whole or streamed`, () =>
+    it(`that responds with ${modelServerStatus} results in ${status} ${code}, whole or streamed`, () =>
       withMock(async (mock, { call }) => {
         for (const stream of [false, true]) {
-          mock.nextRequestError(upstreamStatus, { message: 'because' })
+          mock.nextRequestError(modelServerStatus, { message: 'because' })
           const asked = { model: 'gpt-4o', message: 'hello there', stream }
           const answer = await call('POST', '/api/chat/send', asked)
           expect(answer.status).to.equal(status)
           expect(answer.body.error.code).to.equal(code)
-          expect(answer.body.error.details.upstream_status).to.equal(upstreamStatus)
+          expect(answer.body.error.details.model_server_status).to.equal(modelServerStatus)
         }
       }))
   }
@@ -92,7 +92,7 @@ describe('a third-party client (the OpenAI SDK)', () => {
   it('receives completions', () =>
     withService(async (service) => {
       const answer = await connect(service).chat.completions.create({
-        model: 'offline',
+        model: 'test-program',
         messages,
         max_tokens: 3,
       })
@@ -106,11 +106,11 @@ describe('a third-party client (the OpenAI SDK)', () => {
   it('is told that completions never stream, and which fields are unknown', () =>
     withService(async (service) => {
       const { completions } = connect(service).chat
-      const streamed = await failure(completions.create({ model: 'offline', messages, stream: true }))
+      const streamed = await failure(completions.create({ model: 'test-program', messages, stream: true }))
       expect(streamed).to.be.instanceOf(OpenAI.BadRequestError)
       expect(streamed.code).to.equal('invalid_request')
       expect(streamed.message).to.include('stream is not a known field')
-      const asked = { model: 'offline', messages, n: 2, top_p: 0.5, user: 'me' }
+      const asked = { model: 'test-program', messages, n: 2, top_p: 0.5, user: 'me' }
       expect((await failure(completions.create(asked))).message).to.match(
         /n is not.*top_p is not.*user is not/,
       )
@@ -118,7 +118,7 @@ describe('a third-party client (the OpenAI SDK)', () => {
 
   it('throws a different class for each error', () =>
     withService(async (service) => {
-      const ask = (client: OpenAI, model = 'offline') =>
+      const ask = (client: OpenAI, model = 'test-program') =>
         failure(client.chat.completions.create({ model, messages }))
       const stranger = await ask(connect(service, { apiKey: 'ck_unknown' }))
       expect(stranger).to.be.instanceOf(OpenAI.AuthenticationError)
@@ -147,7 +147,7 @@ describe('a third-party client (the OpenAI SDK)', () => {
       const client = connect(service)
       expect(await failure(client.models.list().then())).to.be.instanceOf(OpenAI.NotFoundError)
       const { data } = await client.get<{ data: { id: string }[] }>('/chat/models')
-      expect(data[0]?.id).to.equal('offline')
+      expect(data[0]?.id).to.equal('test-program')
     }))
 
   it('receives 502, 503 with Retry-After, or 400 if the model server fails', () => {
@@ -157,7 +157,7 @@ describe('a third-party client (the OpenAI SDK)', () => {
       [{ error: { code: 'context_length_exceeded', message: 'maximum context length is 10' } }, 400],
     ] as const
     let turn = 0
-    return withUpstream(
+    return withModelServer(
       (response) => {
         const [body, status] = answers[turn++] ?? [{}, 500]
         sendJson(response.setHeader('retry-after', '7'), body, status)
@@ -171,21 +171,21 @@ describe('a third-party client (the OpenAI SDK)', () => {
             expect(refused.status).to.equal(502)
             expect(JSON.stringify(refused.error)).not.to.include('sk-up')
             const busy = await ask()
-            expect([busy.status, busy.code]).to.deep.equal([503, 'upstream_overloaded'])
+            expect([busy.status, busy.code]).to.deep.equal([503, 'model_server_overloaded'])
             expect(busy.headers?.get('retry-after')).to.equal('7')
             const long = await ask()
             expect(long).to.be.instanceOf(OpenAI.BadRequestError)
             expect(long.code).to.equal('context_too_long')
             expect(long.message).to.include('longer than the context window')
           },
-          { upstream: { url, key: 'sk-up' } },
+          { modelServer: { url, key: 'sk-up' } },
         ),
     )
   })
 
   it('that times out or aborts ends the work of the model', () => {
     let left = 0
-    return withUpstream(
+    return withModelServer(
       (response) => response.once('close', () => left++),
       ({ url }) =>
         withService(
@@ -200,7 +200,7 @@ describe('a third-party client (the OpenAI SDK)', () => {
             expect(aborted).to.be.instanceOf(OpenAI.APIUserAbortError)
             await until(() => left === 2)
           },
-          { upstream: { url }, drain: 100 },
+          { modelServer: { url }, drain: 100 },
         ),
     )
   })

@@ -4,8 +4,14 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { StorableStream, storableText } from '../../../src/service/domain/chat/chat.ts'
 import { allEvents } from '../read-events.ts'
+import {
+  sendDelta,
+  sendDone,
+  sendJson,
+  startEvents,
+  withModelServer,
+} from '../replies/scripted-model-server.ts'
 import { onEachTransport } from '../temporary-service.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withUpstream } from '../upstream/scripted-upstream.ts'
 
 /** U+0000, which a column cannot store, half a character between two pieces, and one at the end. */
 const pieces = ['a\u0000b \ud83d', '\udc4d \ud800 c', 'd \ud83d']
@@ -27,7 +33,7 @@ async function answer(response: ServerResponse, { body }: { body: string }): Pro
 onEachTransport('a reply with text that the database cannot store', (withService) => {
   for (const stream of [false, true]) {
     it(`is sent to the client as it is stored, ${stream ? 'streamed' : 'whole'}`, () =>
-      withUpstream(answer, ({ url }) =>
+      withModelServer(answer, ({ url }) =>
         withService(
           async ({ call, open }) => {
             const asked = { message: 'x', model: 'm1', stream }
@@ -44,7 +50,7 @@ onEachTransport('a reply with text that the database cannot store', (withService
             const { messages } = (await call('GET', '/api/chat/history')).body
             expect(messages[1].content).to.equal(kept)
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
       ))
   }

@@ -6,15 +6,15 @@ import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { plantKey } from '../domain/plant-key.ts'
 import { readEvents } from '../read-events.ts'
-import { caller, equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
 import {
   halfAnAnswer,
   sendDelta,
   sendDone,
   sendJson,
   startEvents,
-  withUpstream,
-} from '../upstream/scripted-upstream.ts'
+  withModelServer,
+} from '../replies/scripted-model-server.ts'
+import { caller, equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
 import { sendBytes } from './raw-request.ts'
 
 /** The value of one line of the metrics, or undefined if the line is missing. */
@@ -108,7 +108,7 @@ describe('the admin port', () => {
 
   it('reports that the service is stopping until running replies end, and then closes', () => {
     const { serve, finish } = halfAnAnswer()
-    return withUpstream(serve, ({ url }) =>
+    return withModelServer(serve, ({ url }) =>
       withAdmin(
         async ({ open, close, adminUrl = '' }) => {
           const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
@@ -124,7 +124,7 @@ describe('the admin port', () => {
           const gone = await fetch(`${adminUrl}/healthz`).catch((error) => error.cause.code)
           expect(gone).to.equal('ECONNREFUSED')
         },
-        { upstream: { url } },
+        { modelServer: { url } },
       ),
     )
   })
@@ -165,7 +165,7 @@ describe('metrics', () => {
     }))
 
   it('count the requests to the model server, and its tokens', () =>
-    withUpstream(
+    withModelServer(
       (response, { body }) => {
         const { stream, messages } = JSON.parse(body)
         if (messages.at(-1).content === 'fail') return sendJson(response, { error: 'x' }, 500)
@@ -185,22 +185,22 @@ describe('metrics', () => {
             await call('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })
             await call('POST', '/api/chat/send', { message: 'fail', model: 'm' })
             const count = (operation: string, outcome: string) =>
-              `chatctl_upstream_request_duration_seconds_count{operation="${operation}",outcome="${outcome}"}`
+              `chatctl_model_server_request_duration_seconds_count{operation="${operation}",outcome="${outcome}"}`
             await expectMeasure(service, count('completion', 'ok'), 1)
             await expectMeasure(service, count('completion', 'error'), 1)
             await expectMeasure(service, count('stream', 'ok'), 1)
-            await expectMeasure(service, 'chatctl_upstream_first_piece_seconds_count', 1)
-            await expectMeasure(service, 'chatctl_upstream_tokens_total{kind="prompt"}', 3)
-            await expectMeasure(service, 'chatctl_upstream_tokens_total{kind="completion"}', 4)
+            await expectMeasure(service, 'chatctl_model_server_first_piece_seconds_count', 1)
+            await expectMeasure(service, 'chatctl_model_server_tokens_total{kind="prompt"}', 3)
+            await expectMeasure(service, 'chatctl_model_server_tokens_total{kind="completion"}', 4)
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 
   it('count a stream that ends in an error event as an error', () => {
     const lines: object[] = []
     const stderr = { write: (line: string) => void lines.push(JSON.parse(line)) }
-    return withUpstream(
+    return withModelServer(
       (response) => {
         startEvents(response)
         sendDelta(response, 'half')
@@ -212,20 +212,20 @@ describe('metrics', () => {
           async (service) => {
             const sent = await service.call('POST', '/api/chat/send', { message: 'x', stream: true })
             expect(sent.status).to.equal(200)
-            expect(sent.text).to.include('event: error').and.include('upstream_error')
-            await expectMeasure(service, 'chatctl_http_errors_total{code="upstream_error"}', 1)
+            expect(sent.text).to.include('event: error').and.include('model_server_error')
+            await expectMeasure(service, 'chatctl_http_errors_total{code="model_server_error"}', 1)
           },
-          { upstream: { url }, log: { level: 'info', stderr } },
+          { modelServer: { url }, log: { level: 'info', stderr } },
         ),
     ).then(() => {
       const request = lines.find((line) => 'path' in line && line.path === '/api/chat/send')
-      expect(request).to.include({ status: 200, code: 'upstream_error' })
+      expect(request).to.include({ status: 200, code: 'model_server_error' })
     })
   })
 
   it('ignore negative token counts of a model server, and the reply still arrives', () => {
     const usage = { prompt_tokens: -1, completion_tokens: -1, total_tokens: -2 }
-    return withUpstream(
+    return withModelServer(
       (response, { body }) => {
         if (!JSON.parse(body).stream) {
           return sendJson(response, { usage, choices: [{ message: { content: 'Hi' } }] })
@@ -245,13 +245,13 @@ describe('metrics', () => {
             const { text } = await call('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })
             expect(text).to.include('event: done').and.not.to.include('event: error')
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     )
   })
 
   it('include clients that left, their requests to the model server, and requests in flight', () =>
-    withUpstream(
+    withModelServer(
       (response) => {
         startEvents(response)
         sendDelta(response, 'half')
@@ -269,9 +269,9 @@ describe('metrics', () => {
             await expectMeasure(service, `chatctl_http_requests_total{${aborted}}`, 1)
             await expectMeasure(service, 'chatctl_http_requests_in_flight', 0)
             const labels = 'operation="stream",outcome="cancelled"'
-            await expectMeasure(service, `chatctl_upstream_request_duration_seconds_count{${labels}}`, 1)
+            await expectMeasure(service, `chatctl_model_server_request_duration_seconds_count{${labels}}`, 1)
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 

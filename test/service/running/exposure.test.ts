@@ -14,8 +14,8 @@ import { startChatctl } from '../../support/run-chatctl.ts'
 import { makeKey } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { until } from '../../support/until.ts'
+import { sendJson, withModelServer } from '../replies/scripted-model-server.ts'
 import { equip, withDirectory } from '../temporary-service.ts'
-import { sendJson, withUpstream } from '../upstream/scripted-upstream.ts'
 
 /** Writes a certificate for 127.0.0.1 and its key to files. */
 function writeCertificate(directory: string, name = 'own') {
@@ -125,15 +125,15 @@ describe('TLS', () => {
     }))
 
   it('uses a renewed certificate and a new key for the model server after SIGHUP, and no invalid ones', () =>
-    withUpstream(
+    withModelServer(
       (response) => sendJson(response, { data: [] }),
-      async (upstream) => {
+      async (modelServer) => {
         const sandbox = createSandbox()
         const { certFile, keyFile, cert } = writeCertificate(sandbox.home)
-        const upstreamKey = join(sandbox.home, 'upstream.key')
-        writeFileSync(upstreamKey, 'first', { mode: 0o600 })
+        const modelServerKey = join(sandbox.home, 'model-server.key')
+        writeFileSync(modelServerKey, 'first', { mode: 0o600 })
         const tls = ['--tls-cert', certFile, '--tls-key', keyFile]
-        const model = ['--upstream', upstream.url, '--upstream-key-file', upstreamKey]
+        const model = ['--model-server', modelServer.url, '--model-server-key-file', modelServerKey]
         const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--json', ...tls, ...model])
         const [ready] = await once(running.stdout, 'data')
         const { url } = JSON.parse(String(ready))
@@ -146,7 +146,7 @@ describe('TLS', () => {
             () => 'untrusted',
           )
           await dispatcher.close()
-          return [status, upstream.requests.at(-1)?.headers.authorization]
+          return [status, modelServer.requests.at(-1)?.headers.authorization]
         }
         const reload = async (message: string) => {
           running.interrupt('SIGHUP')
@@ -154,10 +154,10 @@ describe('TLS', () => {
         }
         expect(await accepts(cert)).to.deep.equal([200, 'Bearer first'])
         const renewed = writeCertificate(sandbox.home)
-        writeFileSync(upstreamKey, 'two keys')
+        writeFileSync(modelServerKey, 'two keys')
         await reload('must contain exactly one key')
         expect(await accepts(cert)).to.deep.equal([200, 'Bearer first'])
-        writeFileSync(upstreamKey, 'second')
+        writeFileSync(modelServerKey, 'second')
         await reload('"reloaded"')
         expect(await accepts(renewed.cert)).to.deep.equal([200, 'Bearer second'])
         expect((await accepts(cert))[0]).to.equal('untrusted')

@@ -129,12 +129,12 @@ describe('hostile requests', function () {
     )
     const templates: Record<string, object> = {
       'POST /v1/chat/completions': {
-        model: 'offline',
+        model: 'test-program',
         messages: [{ role: 'user', content: 'x' }],
         temperature: 1,
         max_tokens: 5,
       },
-      'POST /api/chat/send': { message: 'x', context_id: 'ctx_1', model: 'offline', stream: false },
+      'POST /api/chat/send': { message: 'x', context_id: 'ctx_1', model: 'test-program', stream: false },
       'PUT /api/user/settings': { theme: 'dark', language: 'en', notifications: { email: true } },
       'PATCH /v1/settings': {
         app_name: 'x',

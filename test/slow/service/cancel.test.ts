@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
+import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import type { RunningService } from '../../../src/service/start-service.ts'
-import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
 import {
   chunk,
   delta,
   events,
   head,
-  type RawUpstream,
+  type RawModelServer,
   whole,
-  withRawUpstream,
-} from '../../service/relay/raw-upstream.ts'
+  withRawModelServer,
+} from '../../service/relay/raw-model-server.ts'
 import { withService } from '../../service/temporary-service.ts'
 import { until } from '../../support/until.ts'
 
@@ -61,11 +61,11 @@ function ask({ url, key }: RunningService & { key: string }, kind: keyof typeof 
   return socket
 }
 
-async function leave(upstream: RawUpstream, act: () => unknown): Promise<number> {
+async function leave(modelServer: RawModelServer, act: () => unknown): Promise<number> {
   const leftAt = performance.now()
   act()
-  await until(() => upstream.open() === 0)
-  return (upstream.closedAt() ?? Number.NaN) - leftAt
+  await until(() => modelServer.open() === 0)
+  return (modelServer.closedAt() ?? Number.NaN) - leftAt
 }
 
 describe('a client that leaves', () => {
@@ -73,23 +73,23 @@ describe('a client that leaves', () => {
     for (const [kind, answer] of Object.entries(kinds)) {
       for (const [how, go] of Object.entries(ways)) {
         it(`ends the model's work on a ${kind} within 50 ms when it ${how} ${when}`, () =>
-          withRawUpstream(answer, (upstream) =>
+          withRawModelServer(answer, (modelServer) =>
             withService(
               async (service) => {
                 const took: number[] = []
                 for (let round = 0; round < 3; round++) {
                   const socket = ask(service, kind as keyof typeof asked)
                   if (kind === 'stream' && when === 'in the middle') await once(socket, 'data')
-                  else await until(() => upstream.requests.length > round)
+                  else await until(() => modelServer.requests.length > round)
                   await new Promise((resolve) => setTimeout(resolve, 20))
-                  took.push(await leave(upstream, () => go(socket)))
+                  took.push(await leave(modelServer, () => go(socket)))
                   socket.destroy()
                 }
                 // The best of three, so that a busy machine does not matter.
                 expect(Math.min(...took)).to.be.below(bound)
-                expect(upstream.requests.length).to.equal(3)
+                expect(modelServer.requests.length).to.equal(3)
               },
-              { upstream: { url: upstream.url } },
+              { modelServer: { url: modelServer.url } },
             ),
           ))
       }
@@ -106,15 +106,15 @@ describe('a client that leaves', () => {
       socket.on('data', () => received++)
     })
     const { port } = server.address() as AddressInfo
-    const upstream = await createOpenAiCompatible({ url: `https://127.0.0.1:${port}/v1`, key: 'sk-1' })
+    const modelServer = await createOpenAiCompatible({ url: `https://127.0.0.1:${port}/v1`, key: 'sk-1' })
     const client = new AbortController()
-    const answer = upstream.complete({ model: 'm1', messages: [] }, client.signal).catch((error) => error)
+    const answer = modelServer.complete({ model: 'm1', messages: [] }, client.signal).catch((error) => error)
     await until(() => received === 1)
     const leftAt = performance.now()
     client.abort(new Error('gone'))
     expect((await answer).message).to.equal('gone')
     expect(performance.now() - leftAt).to.be.below(bound)
-    await upstream.close()
+    await modelServer.close()
     server.close()
     expect(received).to.equal(1)
   })

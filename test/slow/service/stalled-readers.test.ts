@@ -1,17 +1,17 @@
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { createOffline } from '../../../src/service/upstream/offline.ts'
-import type { Upstream } from '../../../src/service/upstream/upstream.ts'
+import type { ReplySource } from '../../../src/service/replies/reply-source.ts'
+import { createTestProgram } from '../../../src/service/replies/test-program.ts'
 import { withServer } from '../../service/start-server.ts'
 import type { Answer } from '../../service/temporary-service.ts'
 
 /**
  * A model that never stops. It counts the pieces that were taken from it, and records whether it was ended.
  */
-function createEndless(): Upstream & { taken: number; ended: boolean } {
+function createEndless(): ReplySource & { taken: number; ended: boolean } {
   const endless = {
-    ...createOffline(),
+    ...createTestProgram(),
     taken: 0,
     ended: false,
     async *stream() {
@@ -39,8 +39,8 @@ const send = (key: string, body: object) => {
 
 describe('a client that stops reading', () => {
   it('pauses the model, is disconnected later, and leaves an incomplete reply', () => {
-    const upstream = createEndless()
-    return withServer({ upstream, stallTimeout: 3_000 }, async ({ url, key, call }) => {
+    const replySource = createEndless()
+    return withServer({ replySource, stallTimeout: 3_000 }, async ({ url, key, call }) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
       socket.on('error', () => {})
       socket.write(send(key, { message: 'x', model: 'm', stream: true }))
@@ -48,13 +48,13 @@ describe('a client that stops reading', () => {
       socket.pause()
       // The system buffers some data at both ends, and the service a piece or two.
       let taken = -1
-      while (upstream.taken !== taken) {
-        taken = upstream.taken
+      while (replySource.taken !== taken) {
+        taken = replySource.taken
         await pause(500)
       }
-      expect(upstream.ended).to.equal(false)
-      for (let tries = 0; tries < 300 && !upstream.ended; tries++) await pause(50)
-      expect(upstream.ended).to.equal(true)
+      expect(replySource.ended).to.equal(false)
+      for (let tries = 0; tries < 300 && !replySource.ended; tries++) await pause(50)
+      expect(replySource.ended).to.equal(true)
       let history: Answer | undefined
       for (let tries = 0; tries < 50 && !history?.body.messages.length; tries++) {
         history = await call('GET', '/api/chat/history')
@@ -63,14 +63,14 @@ describe('a client that stops reading', () => {
       // If a reply is as long as a page may be, its message is on the page before.
       const answer = history?.body.messages.at(-1)
       expect(answer.incomplete).to.equal(true)
-      expect(answer.content.length).to.be.within(8_192, upstream.taken * 8_192)
+      expect(answer.content.length).to.be.within(8_192, replySource.taken * 8_192)
       socket.destroy()
     })
   })
 
   it('is not confused with a client that reads slowly', () => {
-    const upstream = createEndless()
-    return withServer({ upstream, stallTimeout: 400 }, async ({ url, key }) => {
+    const replySource = createEndless()
+    return withServer({ replySource, stallTimeout: 400 }, async ({ url, key }) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
       let closed = false
       socket.on('close', () => {
@@ -90,8 +90,8 @@ describe('a client that stops reading', () => {
       }
       expect(closed).to.equal(false)
       socket.destroy()
-      for (let tries = 0; tries < 100 && !upstream.ended; tries++) await pause(20)
-      expect(upstream.ended).to.equal(true)
+      for (let tries = 0; tries < 100 && !replySource.ended; tries++) await pause(20)
+      expect(replySource.ended).to.equal(true)
     })
   })
 })

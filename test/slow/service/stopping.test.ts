@@ -9,8 +9,8 @@ import {
   sendDone,
   sendJson,
   startEvents,
-  withUpstream,
-} from '../../service/upstream/scripted-upstream.ts'
+  withModelServer,
+} from '../../service/replies/scripted-model-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
@@ -67,14 +67,14 @@ describe('a service that is stopped', function () {
   })
 
   it('finishes its requests under load, accepts no new connection, and exits with code 0', () =>
-    withUpstream(
+    withModelServer(
       async (response) => {
         await pause(600)
         sendJson(response, { choices: [{ message: { content: 'Done' } }] })
       },
-      async (upstream) => {
+      async (modelServer) => {
         const key = await createKey()
-        const url = await start('--upstream', upstream.url)
+        const url = await start('--model-server', modelServer.url)
         const dispatcher = new Agent({ connections: 40 })
         const ask = () =>
           fetch(`${url}/api/chat/send`, {
@@ -91,7 +91,7 @@ describe('a service that is stopped', function () {
         idle.on('error', () => {})
         idle.resume()
         const asked = Array.from({ length: 40 }, ask)
-        while (upstream.requests.length < 40) await pause(20)
+        while (modelServer.requests.length < 40) await pause(20)
         const exit = once(child, 'exit')
         const before = Date.now()
         child.kill('SIGTERM')
@@ -110,7 +110,7 @@ describe('a service that is stopped', function () {
     ))
 
   it('lets a reply of several seconds end whole', () =>
-    withUpstream(
+    withModelServer(
       async (response) => {
         startEvents(response)
         sendDelta(response, 'The beginning')
@@ -118,9 +118,9 @@ describe('a service that is stopped', function () {
         sendDelta(response, ' and the end', 'stop')
         sendDone(response)
       },
-      async (upstream) => {
+      async (modelServer) => {
         const key = await createKey()
-        const url = await start('--upstream', upstream.url)
+        const url = await start('--model-server', modelServer.url)
         const response = await fetch(`${url}/api/chat/send`, {
           method: 'POST',
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -135,17 +135,17 @@ describe('a service that is stopped', function () {
     ))
 
   it('is ended at once by a second signal', () =>
-    withUpstream(
+    withModelServer(
       (response) => startEvents(response),
-      async (upstream) => {
+      async (modelServer) => {
         const key = await createKey()
-        const url = await start('--upstream', upstream.url)
+        const url = await start('--model-server', modelServer.url)
         const asked = fetch(`${url}/api/chat/send`, {
           method: 'POST',
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
           body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
         }).catch(() => undefined)
-        while (upstream.requests.length === 0) await pause(20)
+        while (modelServer.requests.length === 0) await pause(20)
         const exit = once(child, 'exit')
         child.kill('SIGTERM')
         await pause(300)

@@ -5,8 +5,13 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Browser } from '../../service/oauth/browser.ts'
 import { createPerson, getTokens } from '../../service/oauth/flow.ts'
+import {
+  sendDelta,
+  sendDone,
+  startEvents,
+  withModelServer,
+} from '../../service/replies/scripted-model-server.ts'
 import { caller } from '../../service/temporary-service.ts'
-import { sendDelta, sendDone, startEvents, withUpstream } from '../../service/upstream/scripted-upstream.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { makeKey, runService } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -18,17 +23,17 @@ describe('a service whose package is updated', () => {
   const sandbox = perTest(createSandbox)
 
   it('needs no file of the package after its start', () =>
-    withUpstream(
+    withModelServer(
       (response) => {
         startEvents(response)
         sendDelta(response, 'Hi', 'stop')
         sendDone(response)
       },
-      async (upstream) => {
+      async (modelServer) => {
         const copy = join(sandbox.home, 'package')
         for (const path of shipped) cpSync(join(root, path), join(copy, path), { recursive: true })
         const program = [process.execPath, join(copy, 'bin/run.js')] as const
-        const service = await runService(sandbox, ['--upstream', upstream.url], { program })
+        const service = await runService(sandbox, ['--model-server', modelServer.url], { program })
         // In the middle of an update, no file exists.
         rmSync(copy, { recursive: true })
         const { url } = service

@@ -1,8 +1,8 @@
 import type { CompletionRequest, Message } from '../../../contract/resources/completion.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
+import type { ReplyPart, ReplySource, TokenCounts } from '../../replies/reply-source.ts'
 import type { Database } from '../../store/tables.ts'
 import { withStored } from '../../to-api-error.ts'
-import type { ReplyPart, TokenCounts, Upstream } from '../../upstream/upstream.ts'
 import { createId } from '../identifiers.ts'
 import type { EffectiveSettings } from '../settings.ts'
 import {
@@ -40,7 +40,7 @@ export type ChatEvent =
  */
 export async function* streamMessage(
   db: Database,
-  upstream: Upstream,
+  replySource: ReplySource,
   settings: EffectiveSettings,
   userId: string,
   sent: MessageRequest,
@@ -53,8 +53,8 @@ export async function* streamMessage(
   const keep = () => record?.store().catch(() => {})
   signal.addEventListener('abort', keep)
   try {
-    const { exchange, modelRequest } = await prepareExchange(db, upstream, settings, userId, sent, context)
-    for await (const piece of upstream.stream(modelRequest, signal)) {
+    const { exchange, modelRequest } = await prepareExchange(db, replySource, settings, userId, sent, context)
+    for await (const piece of replySource.stream(modelRequest, signal)) {
       record ??= new StoredReply(db, exchange, clock)
       const delta = await record.take(piece)
       if (piece.kind === 'finish') usage = piece.usage
@@ -75,15 +75,15 @@ export async function* streamMessage(
 
 /** One stateless completion as it arrives. Nothing is stored. @throws ApiError as `complete` */
 export async function* streamCompletion(
-  upstream: Upstream,
+  replySource: ReplySource,
   settings: EffectiveSettings,
   request: CompletionRequest & { messages: Message[] },
   { signal, clock }: Pick<RequestContext, 'signal' | 'clock'>,
 ): AsyncGenerator<ChatEvent> {
-  const modelRequest = await prepareCompletion(upstream, settings, request, signal)
+  const modelRequest = await prepareCompletion(replySource, settings, request, signal)
   const about = { id: createId('chatcmpl'), created_at: isoNow(clock) }
   let reply = ''
-  for await (const piece of upstream.stream(modelRequest, signal)) {
+  for await (const piece of replySource.stream(modelRequest, signal)) {
     const head = { ...about, model: piece.model }
     if (piece.kind === 'finish') yield doneEvent(head, { reply, finishReason: piece.reason }, piece.usage)
     else if (piece.kind === 'reasoning')

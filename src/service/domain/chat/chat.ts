@@ -2,9 +2,9 @@ import type { Completion, CompletionRequest, Message, Model } from '../../../con
 import type { SendRequest, SendResponse } from '../../../contract/resources/conversation.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
+import type { ModelRequest, ReplySource } from '../../replies/reply-source.ts'
 import type { Database } from '../../store/tables.ts'
 import { withStored } from '../../to-api-error.ts'
-import type { ModelRequest, Upstream } from '../../upstream/upstream.ts'
 import { createId } from '../identifiers.ts'
 import type { EffectiveSettings } from '../settings.ts'
 import { type Exchange, readConversation, storeExchange } from './contexts.ts'
@@ -32,7 +32,7 @@ export interface PreparedExchange {
  */
 export async function prepareExchange(
   db: Database,
-  upstream: Upstream,
+  replySource: ReplySource,
   settings: EffectiveSettings,
   userId: string,
   { message, context_id, model }: MessageRequest,
@@ -42,7 +42,7 @@ export async function prepareExchange(
   const sentAt = isoNow(clock)
   const earlier =
     context_id === undefined ? [] : await readConversation(db, userId, context_id, Buffer.byteLength(message))
-  const chosen = model ?? (await upstream.defaultModel(signal))
+  const chosen = model ?? (await replySource.defaultModel(signal))
   return {
     exchange: {
       userId,
@@ -65,16 +65,16 @@ export async function prepareExchange(
 /** Sends a message and waits for the whole reply. If it fails, nothing is stored. */
 export async function sendMessage(
   db: Database,
-  upstream: Upstream,
+  replySource: ReplySource,
   settings: EffectiveSettings,
   userId: string,
   sent: MessageRequest,
   context: RequestContext,
 ): Promise<SendResponse> {
   const nothingStored = (error: unknown) => Promise.reject(withStored(error, false))
-  const preparing = prepareExchange(db, upstream, settings, userId, sent, context)
+  const preparing = prepareExchange(db, replySource, settings, userId, sent, context)
   const { exchange, modelRequest } = await preparing.catch(nothingStored)
-  const { choices, model } = await upstream.complete(modelRequest, context.signal).catch(nothingStored)
+  const { choices, model } = await replySource.complete(modelRequest, context.signal).catch(nothingStored)
   const response = storableText(choices[0]?.message.content ?? '')
   const finishReason = choices[0]?.finish_reason ?? 'stop'
   const createdAt = isoNow(context.clock)
@@ -108,7 +108,7 @@ const capTokens = ({ limits }: EffectiveSettings, wanted: number | undefined): n
 
 /** The request to the model for a completion. @throws ApiError `feature_disabled` */
 export async function prepareCompletion(
-  upstream: Upstream,
+  replySource: ReplySource,
   settings: EffectiveSettings,
   request: CompletionRequest & { messages: Message[] },
   signal: AbortSignal,
@@ -116,24 +116,24 @@ export async function prepareCompletion(
   requireChat(settings)
   const { messages, temperature } = request
   const max_tokens = capTokens(settings, request.max_tokens)
-  const model = request.model ?? (await upstream.defaultModel(signal))
+  const model = request.model ?? (await replySource.defaultModel(signal))
   return { model, messages, temperature, max_tokens }
 }
 
 /** One stateless completion. Nothing is stored. @throws ApiError as `prepareCompletion` */
 export async function complete(
-  upstream: Upstream,
+  replySource: ReplySource,
   settings: EffectiveSettings,
   request: CompletionRequest & { messages: Message[] },
   signal: AbortSignal,
 ): Promise<Completion> {
-  const modelRequest = await prepareCompletion(upstream, settings, request, signal)
-  const result = await upstream.complete(modelRequest, signal)
+  const modelRequest = await prepareCompletion(replySource, settings, request, signal)
+  const result = await replySource.complete(modelRequest, signal)
   return { id: createId('chatcmpl'), object: 'chat.completion', ...result }
 }
 
-export async function listModels(upstream: Upstream, signal: AbortSignal): Promise<{ data: Model[] }> {
-  return { data: await upstream.listModels(signal) }
+export async function listModels(replySource: ReplySource, signal: AbortSignal): Promise<{ data: Model[] }> {
+  return { data: await replySource.listModels(signal) }
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { Message, Model } from '../../contract/resources/completion.ts'
 
 /** The source of replies: a model server or the built-in model. An aborted signal ends its work at once. */
-export interface Upstream {
+export interface ReplySource {
   /**
-   * @throws ApiError `upstream_overloaded`, `upstream_error`, `upstream_unreachable`,
-   * `upstream_timeout`; the signal's reason
+   * @throws ApiError `model_server_overloaded`, `model_server_error`, `model_server_unreachable`,
+   * `model_server_timeout`; the signal's reason
    */
   listModels(signal: AbortSignal): Promise<Model[]>
   /**

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
 import { onEachTransport, type TemporaryService } from '../temporary-service.ts'
-import { halfAnAnswer, sendDelta, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
+import { halfAnAnswer, sendDelta, sendJson, startEvents, withModelServer } from './scripted-model-server.ts'
 
 const messages = [
   { role: 'system', content: 'Be brief' },
@@ -15,7 +15,7 @@ const complete = ({ open }: TemporaryService, signal?: AbortSignal) =>
 onEachTransport('a completion requested as a stream', (withService) => {
   it('arrives in the events of a message, without a context, and is not stored', () => {
     const { serve, finish } = halfAnAnswer()
-    return withUpstream(serve, ({ url, requests }) =>
+    return withModelServer(serve, ({ url, requests }) =>
       withService(
         async (service) => {
           const response = await complete(service)
@@ -39,7 +39,7 @@ onEachTransport('a completion requested as a stream', (withService) => {
           })
           expect((await service.call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
         },
-        { upstream: { url } },
+        { modelServer: { url } },
       ),
     )
   })
@@ -57,7 +57,7 @@ onEachTransport('a completion requested as a stream', (withService) => {
 
   it('fails with a status before its first part, and with an event after it', () => {
     let asked = 0
-    return withUpstream(
+    return withModelServer(
       (response) => {
         if (asked++ === 0) return sendJson(response, { error: { message: 'out of memory' } }, 500)
         startEvents(response)
@@ -70,16 +70,16 @@ onEachTransport('a completion requested as a stream', (withService) => {
             expect((await complete(service)).status).to.equal(502)
             const events = await allEvents(await complete(service))
             expect(events.map(({ event }) => event)).to.deep.equal(['delta', 'error'])
-            expect(events[1]?.data.error.code).to.equal('upstream_error')
+            expect(events[1]?.data.error.code).to.equal('model_server_error')
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     )
   })
 
   it('is canceled if the client leaves', () => {
     let wasCanceled = false
-    return withUpstream(
+    return withModelServer(
       (response) => {
         startEvents(response)
         sendDelta(response, 'half')
@@ -95,7 +95,7 @@ onEachTransport('a completion requested as a stream', (withService) => {
             stop.abort()
             await until(() => wasCanceled)
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     )
   })

@@ -2,8 +2,8 @@ import * as z from 'zod/mini'
 import type { Model } from '../../contract/resources/completion.ts'
 import { reasoningIn } from '../../contract/resources/stream-event.ts'
 import type { ModelServer } from './model-server.ts'
-import type { CompletionResult, TokenCounts } from './upstream.ts'
-import { invalidResponse, messageInBody } from './upstream-error.ts'
+import { invalidResponse, messageInBody } from './model-server-error.ts'
+import type { CompletionResult, TokenCounts } from './reply-source.ts'
 
 /**
  * The fields of a model server's response that this service needs. Other fields that are missing or
@@ -41,7 +41,7 @@ const completion = z.looseObject({
 
 /**
  * @param secrets see `ModelServer`
- * @throws ApiError `upstream_error` for a body that is not a list of models
+ * @throws ApiError `model_server_error` for a body that is not a list of models
  */
 export function parseModels(body: unknown, secrets: readonly string[]): Model[] {
   return parse(modelList, body, secrets).data.map(({ id, created, owned_by }) => ({
@@ -54,7 +54,7 @@ export function parseModels(body: unknown, secrets: readonly string[]): Model[] 
 
 /**
  * @param asked the requested model, for a server that does not name the model in its response
- * @throws ApiError `upstream_error` for a body that is not a completion
+ * @throws ApiError `model_server_error` for a body that is not a completion
  */
 export function parseCompletion(
   body: unknown,

@@ -1,7 +1,7 @@
-import { testProgramModel } from '../../contract/upstream-address.ts'
+import { testProgramModel } from '../../contract/model-server-address.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
-import type { CompletionResult, ModelRequest, TokenCounts, Upstream } from './upstream.ts'
+import type { CompletionResult, ModelRequest, ReplySource, TokenCounts } from './reply-source.ts'
 
 /** 2025-01-01. Constant, because the model never changes. */
 const created = 1_735_689_600
@@ -11,7 +11,7 @@ const created = 1_735_689_600
  * be tried. Each reply says what it is. Its tokens are words.
  * @param notice the end of each reply: how to use a real model
  */
-export function createOffline(notice = '', clock: Clock = systemClock): Upstream {
+export function createTestProgram(notice = '', clock: Clock = systemClock): ReplySource {
   return {
     listModels: async () => [{ id: testProgramModel, created, object: 'model', owned_by: 'chatctl' }],
     defaultModel: async () => testProgramModel,

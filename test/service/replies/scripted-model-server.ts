@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { type RecordedRequest, startFaultServer } from '../../support/fault-server.ts'
 
-export interface ScriptedUpstream {
+export interface ScriptedModelServer {
   /** Includes `/v1`. */
   url: string
   /** Every request so far, oldest first. */
@@ -9,9 +9,9 @@ export interface ScriptedUpstream {
 }
 
 /** Runs a model server on loopback that responds to completions as the script says, and lists `m1`. */
-export async function withUpstream<T>(
+export async function withModelServer<T>(
   complete: (response: ServerResponse, request: RecordedRequest) => unknown,
-  use: (upstream: ScriptedUpstream) => Promise<T>,
+  use: (modelServer: ScriptedModelServer) => Promise<T>,
 ): Promise<T> {
   const server = await startFaultServer(async (request, response) => {
     if (request.path === '/v1/models') {

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 
-export interface RawUpstream {
+export interface RawModelServer {
   /** Includes `/v1`. */
   url: string
   /** The bytes of each complete request, oldest first. */
@@ -13,9 +13,9 @@ export interface RawUpstream {
 }
 
 /** Runs a server on loopback that sends exactly the bytes of the script after each complete request. */
-export async function withRawUpstream<T>(
+export async function withRawModelServer<T>(
   answer: (socket: Socket, request: string) => unknown,
-  use: (upstream: RawUpstream) => Promise<T>,
+  use: (modelServer: RawModelServer) => Promise<T>,
 ): Promise<T> {
   const sockets = new Set<Socket>()
   const requests: string[] = []

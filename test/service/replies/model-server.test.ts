@@ -3,22 +3,22 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Failure } from '../../../src/contract/failure.ts'
-import { readUpstream } from '../../../src/contract/upstream-address.ts'
+import { readModelServer } from '../../../src/contract/model-server-address.ts'
+import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
+import type { ReplyPart, ReplySource } from '../../../src/service/replies/reply-source.ts'
 import { startService } from '../../../src/service/start-service.ts'
-import { createOpenAiCompatible } from '../../../src/service/upstream/openai-compatible.ts'
-import type { ReplyPart, Upstream } from '../../../src/service/upstream/upstream.ts'
 import { startFaultServer } from '../../support/fault-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 import { withDirectory, withService } from '../temporary-service.ts'
-import { sendDelta, sendJson, startEvents, withUpstream } from './scripted-upstream.ts'
+import { sendDelta, sendJson, startEvents, withModelServer } from './scripted-model-server.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello' }]
 const never = new AbortController().signal
 
-async function pieces(upstream: Upstream): Promise<ReplyPart[]> {
+async function pieces(modelServer: ReplySource): Promise<ReplyPart[]> {
   const all: ReplyPart[] = []
-  for await (const piece of upstream.stream({ model: 'm1', messages }, never)) all.push(piece)
+  for await (const piece of modelServer.stream({ model: 'm1', messages }, never)) all.push(piece)
   return all
 }
 
@@ -26,8 +26,8 @@ describe('a model server behind the embedded service', () => {
   it('receives the documented fields, its own key, and nothing of the caller', () =>
     withDirectory(async (directory) => {
       const keyFile = join(directory, 'key')
-      writeFileSync(keyFile, 'sk-upstream\n', { mode: 0o600 })
-      await withUpstream(
+      writeFileSync(keyFile, 'sk-model\n', { mode: 0o600 })
+      await withModelServer(
         (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
         ({ url, requests }) =>
           withService(
@@ -37,17 +37,17 @@ describe('a model server behind the embedded service', () => {
               expect(status).to.equal(200)
               const [request] = requests
               expect(request?.path).to.equal('/v1/chat/completions')
-              expect(request?.headers.authorization).to.equal('Bearer sk-upstream')
+              expect(request?.headers.authorization).to.equal('Bearer sk-model')
               expect(JSON.parse(request?.body ?? '')).to.deep.equal({ ...asked, stream: false })
               expect(JSON.stringify(request)).not.to.include(key).and.not.to.include('mine')
             },
-            { upstream: { url, keyFile } },
+            { modelServer: { url, keyFile } },
           ),
       )
     }))
 
   it('may omit fields, which are filled in, and return several choices, which are passed on', () =>
-    withUpstream(
+    withModelServer(
       (response) =>
         sendJson(response, {
           id: 'theirs',
@@ -70,12 +70,12 @@ describe('a model server behind the embedded service', () => {
             ])
             expect(body).not.to.have.property('secret')
           },
-          { upstream: { url }, clock: new SteppedClock() },
+          { modelServer: { url }, clock: new SteppedClock() },
         ),
     ))
 
   it('may send unusual values outside the reply itself', () =>
-    withUpstream(
+    withModelServer(
       (response) =>
         sendJson(response, {
           created: 1_700_000_000.75,
@@ -83,20 +83,20 @@ describe('a model server behind the embedded service', () => {
           choices: [{ index: '0', finish_reason: 5, message: { role: null, content: 'a' } }],
         }),
       async ({ url }) => {
-        const upstream = await createOpenAiCompatible({ url })
-        const { created, choices } = await upstream.complete({ model: 'm1', messages }, never)
+        const modelServer = await createOpenAiCompatible({ url })
+        const { created, choices } = await modelServer.complete({ model: 'm1', messages }, never)
         expect(created).to.equal(1_700_000_000)
         expect(choices[0]).to.deep.equal({
           index: 0,
           message: { role: 'assistant', content: 'a' },
           finish_reason: 'stop',
         })
-        await upstream.close()
+        await modelServer.close()
       },
     ))
 
   it('lists its models, and its first one is the default', () =>
-    withUpstream(
+    withModelServer(
       (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
       ({ url, requests }) =>
         withService(
@@ -106,7 +106,7 @@ describe('a model server behind the embedded service', () => {
             await call('POST', '/v1/chat/completions', { messages })
             expect(JSON.parse(requests.at(-1)?.body ?? '').model).to.equal('m1')
           },
-          { upstream: { url } },
+          { modelServer: { url } },
         ),
     ))
 
@@ -114,14 +114,14 @@ describe('a model server behind the embedded service', () => {
     ['does not know the model', { status: 404, body: '{"error":"model not found"}' }, 404, 'model_not_found'],
     ['refuses the request', { status: 400, body: '{"error":{"message":"no"}}' }, 400, 'invalid_request'],
     ['cannot process the request', { status: 422, body: '{"detail":"no"}' }, 400, 'invalid_request'],
-    ['is overloaded', { status: 429, body: '' }, 503, 'upstream_overloaded'],
-    ['sends a page of HTML', { status: 200, body: '<html>' }, 502, 'upstream_error'],
-    ['sends JSON of another type', { status: 200, body: '{"choices":"x"}' }, 502, 'upstream_error'],
-    ['sends no choices', { status: 200, body: '{"choices":[]}' }, 502, 'upstream_error'],
-    ['redirects', { status: 302, body: '' }, 502, 'upstream_error'],
+    ['is overloaded', { status: 429, body: '' }, 503, 'model_server_overloaded'],
+    ['sends a page of HTML', { status: 200, body: '<html>' }, 502, 'model_server_error'],
+    ['sends JSON of another type', { status: 200, body: '{"choices":"x"}' }, 502, 'model_server_error'],
+    ['sends no choices', { status: 200, body: '{"choices":[]}' }, 502, 'model_server_error'],
+    ['redirects', { status: 302, body: '' }, 502, 'model_server_error'],
   ] as const) {
     it(`that ${what} results in ${status} ${code}`, () =>
-      withUpstream(
+      withModelServer(
         (response) => response.writeHead(answer.status, { location: 'http://127.0.0.1:1/' }).end(answer.body),
         ({ url }) =>
           withService(
@@ -137,7 +137,7 @@ describe('a model server behind the embedded service', () => {
               }
               expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
             },
-            { upstream: { url } },
+            { modelServer: { url } },
           ),
       ))
   }
@@ -154,11 +154,14 @@ describe('a model server behind the embedded service', () => {
             await call('POST', '/api/chat/send', { message: 'x' }),
           ]) {
             expect(reply.status).to.equal(502)
-            expect(reply.body.error).to.deep.include({ code: 'upstream_error' })
-            expect(reply.body.error.details).to.include({ upstream_status: 400, upstream_message: 'no' })
+            expect(reply.body.error).to.deep.include({ code: 'model_server_error' })
+            expect(reply.body.error.details).to.include({
+              model_server_status: 400,
+              model_server_message: 'no',
+            })
           }
         },
-        { upstream: { url: `${server.url}/v1` } },
+        { modelServer: { url: `${server.url}/v1` } },
       )
     } finally {
       await server.close()
@@ -170,76 +173,79 @@ describe('a model server behind the embedded service', () => {
       async ({ call }) => {
         const { status, body } = await call('POST', '/v1/chat/completions', { messages })
         expect(status).to.equal(502)
-        expect(body.error.code).to.equal('upstream_unreachable')
+        expect(body.error.code).to.equal('model_server_unreachable')
         expect(body.error.message).to.include('connection refused').and.not.include('127.0.0.1')
       },
-      { upstream: { url: 'http://127.0.0.1:9/v1' } },
+      { modelServer: { url: 'http://127.0.0.1:9/v1' } },
     ))
 
   it('that is silent results in a timeout, before its first byte and in the middle', async () => {
     const timeouts = { connect: 500, silence: 100 }
-    await withUpstream(
+    await withModelServer(
       () => {},
       async ({ url }) => {
-        const upstream = await createOpenAiCompatible({ url }, timeouts)
+        const modelServer = await createOpenAiCompatible({ url }, timeouts)
         const refusals = await Promise.all([
-          upstream.complete({ model: 'm1', messages }, never).catch((error) => error),
-          pieces(upstream).catch((error) => error),
+          modelServer.complete({ model: 'm1', messages }, never).catch((error) => error),
+          pieces(modelServer).catch((error) => error),
         ])
-        expect(refusals.map(({ code }) => code)).to.deep.equal(['upstream_timeout', 'upstream_timeout'])
-        await upstream.close()
+        expect(refusals.map(({ code }) => code)).to.deep.equal([
+          'model_server_timeout',
+          'model_server_timeout',
+        ])
+        await modelServer.close()
       },
     )
-    await withUpstream(
+    await withModelServer(
       (response) => {
         startEvents(response)
         sendDelta(response, 'half')
       },
       async ({ url }) => {
-        const upstream = await createOpenAiCompatible({ url }, timeouts)
-        const refusal = await pieces(upstream).catch((error) => error)
-        expect(refusal.code).to.equal('upstream_timeout')
-        await upstream.close()
+        const modelServer = await createOpenAiCompatible({ url }, timeouts)
+        const refusal = await pieces(modelServer).catch((error) => error)
+        expect(refusal.code).to.equal('model_server_timeout')
+        await modelServer.close()
       },
     )
   })
 
   it('that never ends its error response is not waited for', () =>
-    withUpstream(
+    withModelServer(
       (response) => {
         response.writeHead(500)
         response.write('{')
       },
       async ({ url }) => {
-        const upstream = await createOpenAiCompatible({ url })
-        const refusal = await upstream.complete({ model: 'm1', messages }, never).catch((error) => error)
-        expect(refusal.details).to.deep.equal({ upstream_status: 500 })
-        await upstream.close()
+        const modelServer = await createOpenAiCompatible({ url })
+        const refusal = await modelServer.complete({ model: 'm1', messages }, never).catch((error) => error)
+        expect(refusal.details).to.deep.equal({ model_server_status: 500 })
+        await modelServer.close()
       },
     )).timeout(5_000)
 
-  it('that does not speak HTTP results in upstream_error', async () => {
+  it('that does not speak HTTP results in model_server_error', async () => {
     const server = createServer((socket) => socket.end('invalid\r\n\r\n'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as import('node:net').AddressInfo
-    const upstream = await createOpenAiCompatible({ url: `http://127.0.0.1:${port}` })
-    const refusal = await upstream.listModels(never).catch((error) => error)
-    expect(refusal.code).to.equal('upstream_error')
-    await upstream.close()
+    const modelServer = await createOpenAiCompatible({ url: `http://127.0.0.1:${port}` })
+    const refusal = await modelServer.listModels(never).catch((error) => error)
+    expect(refusal.code).to.equal('model_server_error')
+    await modelServer.close()
     server.close()
   })
 
   it('may send a stream at once, omit [DONE], and split characters between packets', async () => {
     const { choices } = { choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }] }
-    await withUpstream(
+    await withModelServer(
       (response) => sendJson(response, { choices }),
       async ({ url }) => {
-        const upstream = await createOpenAiCompatible({ url })
-        expect((await pieces(upstream)).map(({ kind }) => kind)).to.deep.equal(['delta', 'finish'])
-        await upstream.close()
+        const modelServer = await createOpenAiCompatible({ url })
+        expect((await pieces(modelServer)).map(({ kind }) => kind)).to.deep.equal(['delta', 'finish'])
+        await modelServer.close()
       },
     )
-    await withUpstream(
+    await withModelServer(
       async (response) => {
         startEvents(response)
         const bytes = Buffer.from(
@@ -253,19 +259,19 @@ describe('a model server behind the embedded service', () => {
         response.end()
       },
       async ({ url }) => {
-        const upstream = await createOpenAiCompatible({ url })
-        expect(await pieces(upstream)).to.deep.equal([
+        const modelServer = await createOpenAiCompatible({ url })
+        expect(await pieces(modelServer)).to.deep.equal([
           { kind: 'delta', text: 'ü漢👍', model: 'm1' },
           { kind: 'finish', reason: 'length', model: 'm1-7b', usage: undefined },
         ])
-        await upstream.close()
+        await modelServer.close()
       },
     )
   })
 
   it('is disconnected if a stream is left early', async () => {
     let left = false
-    await withUpstream(
+    await withModelServer(
       (response) => {
         startEvents(response)
         sendDelta(response, 'one')
@@ -274,13 +280,13 @@ describe('a model server behind the embedded service', () => {
         })
       },
       async ({ url }) => {
-        const upstream = await createOpenAiCompatible({ url })
-        for await (const piece of upstream.stream({ model: 'm1', messages }, never)) {
+        const modelServer = await createOpenAiCompatible({ url })
+        for await (const piece of modelServer.stream({ model: 'm1', messages }, never)) {
           expect(piece.kind).to.equal('delta')
           break
         }
         await until(() => left)
-        await upstream.close()
+        await modelServer.close()
       },
     )
   })
@@ -289,7 +295,7 @@ describe('a model server behind the embedded service', () => {
     withDirectory(async (directory) => {
       const keyFile = join(directory, 'key')
       writeFileSync(keyFile, 'two\nlines', { mode: 0o600 })
-      for (const [upstream, kind] of [
+      for (const [modelServer, kind] of [
         [{ url: 'not a url' }, 'config'],
         [{ url: 'ftp://127.0.0.1/v1' }, 'config'],
         [{ url: 'http://user:secret@127.0.0.1/v1' }, 'config'],
@@ -297,28 +303,28 @@ describe('a model server behind the embedded service', () => {
         [{ url: 'http://127.0.0.1/v1', keyFile }, 'config'],
         [{ url: 'http://models.example.com/v1', key: 'sk-1' }, 'refused'],
       ] as const) {
-        const failure = await startService({ dataDir: directory, upstream }).catch((error) => error)
-        expect(failure, upstream.url).to.be.instanceOf(Failure)
+        const failure = await startService({ dataDir: directory, modelServer }).catch((error) => error)
+        expect(failure, modelServer.url).to.be.instanceOf(Failure)
         expect(failure.kind).to.equal(kind)
         expect(failure.message).not.to.include('secret')
       }
     }))
 
   it('can be named by a preset', () => {
-    expect(readUpstream('ollama').href).to.equal('http://127.0.0.1:11434/v1')
-    expect(readUpstream('https://models.example.com/v1').href).to.equal('https://models.example.com/v1')
-    expect(() => readUpstream('toString')).to.throw('must be an http:// or https:// URL')
+    expect(readModelServer('ollama').href).to.equal('http://127.0.0.1:11434/v1')
+    expect(readModelServer('https://models.example.com/v1').href).to.equal('https://models.example.com/v1')
+    expect(() => readModelServer('toString')).to.throw('must be an http:// or https:// URL')
   })
 
   it('can be named by a preset when the service starts', () =>
-    withService(({ url }) => expect(url).to.be.a('string'), { upstream: { url: 'lm-studio' } }))
+    withService(({ url }) => expect(url).to.be.a('string'), { modelServer: { url: 'lm-studio' } }))
 })
 
 describe('the built-in model', () => {
   it('says that it is not an AI, counts words as tokens, and respects max_tokens', () =>
     withService(async ({ call }) => {
       const { body } = await call('POST', '/v1/chat/completions', {
-        model: 'offline',
+        model: 'test-program',
         messages: [
           { role: 'system', content: 'be brief' },
           { role: 'user', content: 'hello' },
@@ -336,7 +342,7 @@ describe('the built-in model', () => {
   it('is the only model without a model server', () =>
     withService(async ({ call }) => {
       const { body } = await call('GET', '/v1/chat/models')
-      expect(body.data.map(({ id }: { id: string }) => id)).to.deep.equal(['offline'])
+      expect(body.data.map(({ id }: { id: string }) => id)).to.deep.equal(['test-program'])
       for (const [path, request] of [
         ['/v1/chat/completions', { messages, model: 'gpt-4' }],
         ['/api/chat/send', { message: 'x', model: 'gpt-4' }],

@@ -1,4 +1,4 @@
-import type { LocalModelServer } from '../../contract/upstream-address.ts'
+import type { LocalModelServer } from '../../contract/model-server-address.ts'
 import { getText } from '../../system/get-text.ts'
 
 export interface DetectedModelServer extends LocalModelServer {

@@ -9,12 +9,12 @@ import {
   connectModelServer,
   defaultTimeouts,
   type ModelServer,
-  type UpstreamOptions,
-  type UpstreamTimeouts,
+  type ModelServerOptions,
+  type ModelServerTimeouts,
 } from './model-server.ts'
+import { invalidResponse, invalidText, modelServerError } from './model-server-error.ts'
 import { parseCompletion, parseModels } from './parse-response.ts'
-import type { ModelRequest, ReplyPart, Upstream } from './upstream.ts'
-import { invalidResponse, invalidText, upstreamError } from './upstream-error.ts'
+import type { ModelRequest, ReplyPart, ReplySource } from './reply-source.ts'
 
 /** How long, in ms, the first model of a list is reused: each request without a model needs it. */
 const maxAge = 10_000
@@ -24,10 +24,10 @@ const maxAge = 10_000
  * @throws Failure `config` or `refused` for a URL or a key that cannot be used
  */
 export async function createOpenAiCompatible(
-  options: UpstreamOptions,
-  timeouts: UpstreamTimeouts = defaultTimeouts,
+  options: ModelServerOptions,
+  timeouts: ModelServerTimeouts = defaultTimeouts,
   clock: Clock = systemClock,
-): Promise<Upstream> {
+): Promise<ReplySource> {
   const server = await connectModelServer(options, timeouts, clock)
   let first: { id: string; until: number } | undefined
 
@@ -80,7 +80,7 @@ async function* stream(
     if (content !== '') yield { kind: 'delta', text: content, model }
     yield { kind: 'finish', reason: choice?.finish_reason ?? 'stop', model, usage }
   } catch (error) {
-    throw upstreamError(error, signal)
+    throw modelServerError(error, signal)
   }
 }
 
@@ -93,14 +93,14 @@ async function readJson(response: Dispatcher.ResponseData, signal: AbortSignal):
   try {
     return await readJsonBody(response.body)
   } catch (error) {
-    throw upstreamError(error, signal)
+    throw modelServerError(error, signal)
   }
 }
 
 /** Maximum size of a response: a faulty server must not exhaust the memory. */
 const maxResponseBytes = 4 * 1024 * 1024
 
-/** @throws ApiError `upstream_error` for a body that is too large, not UTF-8, or not JSON; errors of the body */
+/** @throws ApiError `model_server_error` for a body that is too large, not UTF-8, or not JSON; errors of the body */
 async function readJsonBody(body: Readable): Promise<unknown> {
   const bytes = await readAll(body)
   if (!isUtf8(bytes)) throw invalidText()
@@ -132,10 +132,10 @@ function readAll(body: Readable): Promise<Buffer> {
 /**
  * The number of models of a model server, without a service.
  *
- * @throws Failure `unreachable` if it does not list them; as `findUpstream`; the signal's reason
+ * @throws Failure `unreachable` if it does not list them; as `findModelServer`; the signal's reason
  */
 export async function countModels(
-  options: UpstreamOptions,
+  options: ModelServerOptions,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<number> {

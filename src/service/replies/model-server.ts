@@ -1,8 +1,8 @@
 import type { Dispatcher, Pool } from 'undici'
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
+import { readModelServer } from '../../contract/model-server-address.ts'
 import { withoutTrailing } from '../../contract/notation/text.ts'
-import { readUpstream } from '../../contract/upstream-address.ts'
 import type { Clock } from '../../system/clock.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { trustedConnect } from '../../system/trusted-connect.ts'
@@ -11,13 +11,13 @@ import { unlessAborted } from '../../system/unless-aborted.ts'
 import {
   type FailedResponse,
   invalidResponse,
+  modelServerError,
   modelTimeout,
   readFailedResponse,
   statusError,
-  upstreamError,
-} from './upstream-error.ts'
+} from './model-server-error.ts'
 
-export interface UpstreamOptions {
+export interface ModelServerOptions {
   /** The base URL, with `/v1` if the server has it, or the name of a known server. */
   url: string
   /** The key for the model server. The key of a client is never sent to it. */
@@ -33,7 +33,7 @@ export interface UpstreamOptions {
  */
 export const defaultTimeouts = { connect: 10_000, silence: modelTimeout }
 
-export type UpstreamTimeouts = typeof defaultTimeouts
+export type ModelServerTimeouts = typeof defaultTimeouts
 
 /** The body of a completion request. */
 interface CompletionBody {
@@ -43,11 +43,11 @@ interface CompletionBody {
 
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
 export async function connectModelServer(
-  options: UpstreamOptions,
-  timeouts: UpstreamTimeouts,
+  options: ModelServerOptions,
+  timeouts: ModelServerTimeouts,
   clock: Clock,
 ): Promise<ModelServer> {
-  const base = readUpstream(options.url)
+  const base = readModelServer(options.url)
   const key = readKey(options, base)
   const { buildConnector, openPool } = await loadUndici()
   const connect = buildConnector({ allowH2: false, timeout: timeouts.connect, ...trustedConnect })
@@ -67,12 +67,12 @@ export class ModelServer {
   readonly secrets: string[]
   readonly clock: Clock
   readonly #base: URL
-  readonly #options: UpstreamOptions
+  readonly #options: ModelServerOptions
   readonly #pool: Pool
   #key: string | undefined
   #takesUsageRequest = true
 
-  constructor(base: URL, key: string | undefined, options: UpstreamOptions, pool: Pool, clock: Clock) {
+  constructor(base: URL, key: string | undefined, options: ModelServerOptions, pool: Pool, clock: Clock) {
     this.#base = base
     this.#key = key
     this.#options = options
@@ -81,14 +81,14 @@ export class ModelServer {
     this.secrets = [key, base.host, base.hostname].filter((text) => text !== undefined)
   }
 
-  /** As `Upstream`. */
+  /** As `ReplySource`. */
   reload(): void {
     this.#key = readKey(this.#options, this.#base)
     // The old key is still a secret: errors of requests in progress may quote it.
     if (this.#key !== undefined) this.secrets.push(this.#key)
   }
 
-  /** @throws ApiError as `Upstream`; the signal's reason */
+  /** @throws ApiError as `ReplySource`; the signal's reason */
   async get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const response = await this.#send(path, { method: 'GET', headers: this.#headers() }, signal)
     if ('statusCode' in response) return response
@@ -152,7 +152,7 @@ export class ModelServer {
       response.body.on('error', () => {}).destroy()
       throw invalidResponse(`sent a compressed response (${coding}), which was not requested`)
     } catch (error) {
-      throw upstreamError(error, signal)
+      throw modelServerError(error, signal)
     }
   }
 }
@@ -170,12 +170,12 @@ const refusesUsageRequest = (response: Dispatcher.ResponseData | FailedResponse)
 
 /** @throws Failure `config` or `refused` */
 function readKey(
-  { key: given, keyFile }: UpstreamOptions,
+  { key: given, keyFile }: ModelServerOptions,
   { protocol, hostname, host }: URL,
 ): string | undefined {
   const key = given ?? (keyFile === undefined ? undefined : readKeyFile(keyFile))
   if (key !== undefined && protocol === 'http:' && !isLoopback(hostname)) {
-    throw new Failure('refused', `The upstream key would be sent unencrypted to ${host}`, {
+    throw new Failure('refused', `The key of the model server would be sent unencrypted to ${host}`, {
       hint: 'Use an https:// URL for a model server on another machine',
     })
   }
@@ -183,7 +183,7 @@ function readKey(
 }
 
 function readKeyFile(file: string): string {
-  const name = `The upstream key file ${file}`
+  const name = `The key file of the model server, ${file}`
   const bytes = readNamedFile(file, { name, maxBytes: maxSecretBytes, isSecret: true, kind: 'config' })
   const key = bytes.toString('utf8').trim()
   // RFC 6750 section 2.1: the characters of a bearer token.

@@ -11,17 +11,17 @@ import { createSandbox } from '../support/sandbox.ts'
 describe('a model server that cannot be reached', () => {
   const sandbox = perSuite(createSandbox)
 
-  it('causes 502 upstream_unreachable in the built program', async () => {
+  it('causes 502 model_server_unreachable in the built program', async () => {
     const create = ['service', 'keys', 'create', '--name', 'ci', '--data', 'data', '--json']
     const { key } = JSON.parse((await runProgram(sandbox, create)).stdout)
     // Nothing listens on port 9 (discard).
-    const args = ['--data', 'data', '--port', '0', '--upstream', 'http://127.0.0.1:9/v1']
+    const args = ['--data', 'data', '--port', '0', '--model-server', 'http://127.0.0.1:9/v1']
     const service = startBuilt(sandbox, ['service', 'run', '--json', '--log-level', 'silent', ...args])
     try {
       const { url } = JSON.parse(await firstLine(service.stdout as Readable))
       const response = await fetch(`${url}/v1/chat/models`, { headers: { authorization: `Bearer ${key}` } })
       expect(response.status).to.equal(502)
-      expect(errorBody.parse(await response.json()).error.code).to.equal('upstream_unreachable')
+      expect(errorBody.parse(await response.json()).error.code).to.equal('model_server_unreachable')
     } finally {
       service.kill()
     }

@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
 import { CheckingDecoder } from '../../contract/notation/text.ts'
 import { reasoningIn } from '../../contract/resources/stream-event.ts'
+import { invalidResponse, invalidText, messageInBody, messageInText } from './model-server-error.ts'
 import { parseUsage } from './parse-response.ts'
-import type { ReplyPart, TextPart, TokenCounts } from './upstream.ts'
-import { invalidResponse, invalidText, messageInBody, messageInText } from './upstream-error.ts'
+import type { ReplyPart, TextPart, TokenCounts } from './reply-source.ts'
 
 /** Maximum text of one stream, reasoning included, in characters. */
 const maxText = 4 * 1024 * 1024
@@ -25,7 +25,7 @@ interface Chunk {
  * The parts of an OpenAI stream. The reply is complete after a `finish_reason` or `[DONE]`: later errors are
  * ignored, and the end is not waited for. If the caller stops early, the body is destroyed.
  * @param secrets see `ModelServer`
- * @throws ApiError `upstream_error` if the stream is truncated or contains an error; errors of the body
+ * @throws ApiError `model_server_error` if the stream is truncated or contains an error; errors of the body
  */
 export async function* readReply(
   body: Readable,
@@ -80,7 +80,7 @@ class StreamedReply {
     this.#secrets = secrets
   }
 
-  /** The parts in events. @throws ApiError `upstream_error` for an event that is an error or cannot be read */
+  /** The parts in events. @throws ApiError `model_server_error` for an event that is an error or cannot be read */
   *take(events: readonly EventSourceMessage[]): Generator<TextPart> {
     for (const event of events) {
       if (event.data === '[DONE]') {
@@ -149,7 +149,7 @@ class EventReader {
     })
   }
 
-  /** Returns the events that these bytes complete. @throws ApiError `upstream_error` for one that is too long */
+  /** Returns the events that these bytes complete. @throws ApiError `model_server_error` for one that is too long */
   read(bytes: Uint8Array): EventSourceMessage[] {
     return this.#feed(this.decoder.decode(bytes))
   }

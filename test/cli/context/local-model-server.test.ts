@@ -18,11 +18,11 @@ import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
-describe('the upstream of the embedded service', () => {
+describe('the model server of the embedded service', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(() => startModelServer())
   const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => runChatctl(sandbox, args, { env })
-  const use = () => run(['config', 'set', 'upstream', server.url])
+  const use = () => run(['config', 'set', 'model_server', server.url])
 
   it('replies to chat send, chat complete, and chat models', async () => {
     await use()
@@ -37,7 +37,7 @@ describe('the upstream of the embedded service', () => {
     mock.onMessage('hello there', { content: 'General Kenobi! 漢字' })
     await mock.start()
     try {
-      const env = { CHATCTL_UPSTREAM: `${mock.url}/v1` }
+      const env = { CHATCTL_MODEL_SERVER: `${mock.url}/v1` }
       const { stdout } = await run(['chat', 'send', 'hello there', '--model', 'gpt-4o'], env)
       expect(stdout).to.equal('General Kenobi! 漢字\n')
     } finally {
@@ -45,21 +45,21 @@ describe('the upstream of the embedded service', () => {
     }
   })
 
-  it('gets its key, which no upstream of the environment gets', async () => {
+  it('gets its key, which no model server of the environment gets', async () => {
     writeFileSync(join(sandbox.home, 'up.key'), 'sk-canary\n', { mode: 0o600 })
     await use()
-    await run(['config', 'set', 'upstream_key_file', 'up.key'])
+    await run(['config', 'set', 'model_server_key_file', 'up.key'])
     await run(['chat', 'models'])
     expect(server.requests.at(-1)?.headers.authorization).to.equal('Bearer sk-canary')
     const other = await startModelServer()
-    await run(['chat', 'send', 'hi'], { CHATCTL_UPSTREAM: other.url })
+    await run(['chat', 'send', 'hi'], { CHATCTL_MODEL_SERVER: other.url })
     expect(other.requests.map(({ headers }) => headers.authorization)).to.deep.equal([undefined, undefined])
     await other.close()
   })
 
   it('is named with the exact command in the reply of the test program', async () => {
     const { stdout } = await run(['chat', 'send', 'hi'])
-    expect(stdout).to.include('run: chatctl config set upstream=ollama\n')
+    expect(stdout).to.include('run: chatctl config set model_server=ollama\n')
   })
 
   it('replies to a completion that continues a conversation with the test program', async () => {
@@ -82,11 +82,11 @@ describe('the upstream of the embedded service', () => {
       const failed = await run(args)
       expectFailure(failed, 69, `Cannot reach the model server ${server.url}: connection refused`)
       expect(failed.stderr).to.include(
-        'Start the model server, or stop using it with: chatctl config unset upstream',
+        'Start the model server, or stop using it with: chatctl config unset model_server',
       )
     }
-    const failed = await run(['chat', 'send', 'hi'], { CHATCTL_UPSTREAM: server.url })
-    expectFailure(failed, 69, 'Start the model server, or unset CHATCTL_UPSTREAM')
+    const failed = await run(['chat', 'send', 'hi'], { CHATCTL_MODEL_SERVER: server.url })
+    expectFailure(failed, 69, 'Start the model server, or unset CHATCTL_MODEL_SERVER')
     expect((await run(['settings', 'get'])).exitCode).to.equal(0)
   })
 
@@ -105,7 +105,7 @@ describe('the upstream of the embedded service', () => {
       )
       try {
         for (const flags of [[], ['--stream'], ['--no-stream']]) {
-          const env = { CHATCTL_UPSTREAM: faulty.url }
+          const env = { CHATCTL_MODEL_SERVER: faulty.url }
           const failed = await run(['chat', 'send', 'hi', ...flags], env)
           expectFailure(failed, 69, words)
           expect(failed.stderr).to.not.match(/may have taken effect|UND_ERR|ECONNRESET/)
@@ -125,13 +125,13 @@ describe('the upstream of the embedded service', () => {
   })
 
   it('without its /v1 is an error that says so', async () => {
-    await run(['config', 'set', 'upstream', server.url.replace('/v1', '')])
+    await run(['config', 'set', 'model_server', server.url.replace('/v1', '')])
     expectFailure(await run(['chat', 'send', 'hi']), 69, 'returned 404', 'need /v1 at the end')
   })
 
   it('with a key file that does not exist is an error that names the file', async () => {
     await use()
-    await run(['config', 'set', 'upstream_key_file', 'gone.key'])
+    await run(['config', 'set', 'model_server_key_file', 'gone.key'])
     expectFailure(await run(['chat', 'send', 'hi']), 2, join(sandbox.home, 'gone.key'))
   })
 })

@@ -19,22 +19,22 @@ const connectionErrors = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHO
  * The error response for a failure between the service and its model server, or the signal's reason if
  * it was aborted. The address of the server is only in the cause, for the log.
  */
-export function upstreamError(error: unknown, signal: AbortSignal): unknown {
+export function modelServerError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof ApiError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   const late = code && timeoutErrors[code]
-  if (late) return new ApiError('upstream_timeout', `The model server ${late}`, { cause: error })
+  if (late) return new ApiError('model_server_timeout', `The model server ${late}`, { cause: error })
   const why = code ? `: ${networkErrors[code] ?? (error as Error).message}` : ''
-  const options = { cause: error, ...(code && { details: { upstream_cause: code } }) }
+  const options = { cause: error, ...(code && { details: { model_server_cause: code } }) }
   if (code && connectionErrors.has(code)) {
-    return new ApiError('upstream_unreachable', `Cannot reach the model server${why}`, options)
+    return new ApiError('model_server_unreachable', `Cannot reach the model server${why}`, options)
   }
-  return new ApiError('upstream_error', `The model server interrupted the response${why}`, options)
+  return new ApiError('model_server_error', `The model server interrupted the response${why}`, options)
 }
 
 export const invalidResponse = (what: string, cause?: unknown): ApiError =>
-  new ApiError('upstream_error', `The model server ${what}`, { cause })
+  new ApiError('model_server_error', `The model server ${what}`, { cause })
 
 export const invalidText = () => invalidResponse('sent a response that is not valid UTF-8')
 
@@ -88,15 +88,18 @@ export function statusError(
   if (status === 401 || status === 403) {
     // Servers quote the key that they refuse, so their message is not passed on.
     return new ApiError(
-      'upstream_error',
+      'model_server_error',
       `The model server rejects the credentials of this service (${status})`,
       {
-        details: { upstream_status: status },
+        details: { model_server_status: status },
       },
     )
   }
   const message = messageInText(text, secrets)
-  const details = { upstream_status: status, ...(message !== undefined && { upstream_message: message }) }
+  const details = {
+    model_server_status: status,
+    ...(message !== undefined && { model_server_message: message }),
+  }
   if (isTooLong(status, text)) {
     return new ApiError(
       'context_too_long',
@@ -110,12 +113,12 @@ export function statusError(
     return new ApiError('invalid_request', `The model server refused the request${why}`, { details })
   }
   if (status === 429 || status === 503) {
-    return new ApiError('upstream_overloaded', 'The model server is overloaded; try again later', {
+    return new ApiError('model_server_overloaded', 'The model server is overloaded; try again later', {
       details,
       retryAfter,
     })
   }
-  return new ApiError('upstream_error', `The model server returned ${status}`, { details })
+  return new ApiError('model_server_error', `The model server returned ${status}`, { details })
 }
 
 /**

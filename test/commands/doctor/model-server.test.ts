@@ -9,17 +9,17 @@ import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { diagnose } from './checks.ts'
 
-describe('doctor on the upstream', () => {
+describe('doctor on the model server', () => {
   const sandbox = perTest(createSandbox)
-  const use = (upstream: string) => runChatctl(sandbox, ['config', 'set', 'upstream', upstream])
+  const use = (modelServer: string) => runChatctl(sandbox, ['config', 'set', 'model_server', modelServer])
 
   it('says that the test program replies, and how to change that', async () => {
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
-    expect(found('upstream')).to.deep.include({
+    expect(found('model server')).to.deep.include({
       status: 'ok',
       message: 'none is set; the built-in test program replies',
-      hint: 'Get replies from a model with: chatctl config set upstream=ollama',
+      hint: 'Get replies from a model with: chatctl config set model_server=ollama',
     })
   })
 
@@ -28,7 +28,7 @@ describe('doctor on the upstream', () => {
     await use(server.url)
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
-    expect(found('upstream').message).to.equal(`${server.url}, from the configuration file, has 3 models`)
+    expect(found('model server').message).to.equal(`${server.url}, from the configuration file, has 3 models`)
     expect(found('models').message).to.equal('no data yet')
     await server.close()
   })
@@ -38,8 +38,8 @@ describe('doctor on the upstream', () => {
     await use(server.url)
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
-    expect(found('upstream')).to.include({ status: 'warning' })
-    expect(found('upstream').message).to.include('has no models')
+    expect(found('model server')).to.include({ status: 'warning' })
+    expect(found('model server').message).to.include('has no models')
     await server.close()
   })
 
@@ -49,26 +49,26 @@ describe('doctor on the upstream', () => {
     await server.close()
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(69)
-    expect(found('upstream')).to.include({
+    expect(found('model server')).to.include({
       status: 'failed',
-      hint: 'Start the model server, or stop using it with: chatctl config unset upstream',
+      hint: 'Start the model server, or stop using it with: chatctl config unset model_server',
     })
-    expect(found('upstream').message).to.include(`Cannot reach the model server ${server.url}`)
+    expect(found('model server').message).to.include(`Cannot reach the model server ${server.url}`)
   })
 
   it('says what to do if it responds with an error', async () => {
     const server = await startFaultServer(failing(401, 'invalid_api_key', 'No'))
     const key = join(sandbox.home, 'up.key')
     writeFileSync(key, 'sk-canary', { mode: 0o600 })
-    const set = (file: string) => runChatctl(sandbox, ['config', 'set', 'upstream_key_file', file])
+    const set = (file: string) => runChatctl(sandbox, ['config', 'set', 'model_server_key_file', file])
     const hint = async () => {
       const { exitCode, found } = await diagnose(sandbox)
       expect(exitCode).to.equal(69)
       expect(found('configuration').status).to.equal('ok')
-      return found('upstream').hint
+      return found('model server').hint
     }
     await use(`${server.url}/v1`)
-    expect(await hint()).to.include('run: chatctl config set upstream_key_file=FILE')
+    expect(await hint()).to.include('run: chatctl config set model_server_key_file=FILE')
     await set(key)
     expect(await hint()).to.equal(`Check the key of the model server in ${key}`)
     const sent = await runChatctl(sandbox, ['chat', 'send', 'hi'])
@@ -82,6 +82,6 @@ describe('doctor on the upstream', () => {
 
   it('is skipped for another service', async () => {
     const { found } = await diagnose(sandbox, ['--base-url', 'http://127.0.0.1:1', '--retries', '0'])
-    expect(found('upstream').status).to.equal('skipped')
+    expect(found('model server').status).to.equal('skipped')
   })
 })
