@@ -71,30 +71,50 @@ export async function measureDiff(rounds: number): Promise<DiffFigures> {
   }
 }
 
-/** Peak memory in bytes of a small and of a large comparison. */
+/** A minimal script that compares the users of the two files, with both in memory. */
+const bareComparison = `
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+const hashOf = (value) => hash('sha256', JSON.stringify(value), 'base64url').slice(0, 11)
+const { users } = JSON.parse(await readFile(process.env.BENCH_STATE, 'utf8'))
+const known = new Map(users.map((user) => [user.email, user.hashes]))
+const [head, ...rows] = (await readFile(process.env.BENCH_USERS, 'utf8')).trim().split('\\n')
+const [, ...fields] = head.split(',')
+for (const row of rows) {
+  const [email, ...values] = row.split(',')
+  const hashes = known.get(email)
+  if (fields.some((field, at) => hashes?.[field] !== hashOf(values[at]))) throw new Error(email + ' differs')
+}`
+
+/** Peak memory in bytes. */
 export interface DiffMemoryFigures {
-  few: { users: number; peak: number }
-  many: { users: number; peak: number }
-  ratio: number
+  users: number
+  chatctl: number
+  bare: number
 }
 
-/** Peak memory of `users diff --no-refresh` without a difference. */
+/** Peak memory of `users diff --no-refresh` without a difference, and of a bare script with the same files. */
 export async function measureDiffMemory(): Promise<DiffMemoryFigures> {
   const sandbox = createSandbox()
   const url = 'http://127.0.0.1:9/'
-  const env = { ...sandbox.env, CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'bench-key' }
-  const peakOf = async (count: number): Promise<{ users: number; peak: number }> => {
-    const { file } = await writeFiles(sandbox, url, count)
-    const args = [binary, 'users', 'diff', file, '--no-refresh', '--exit-code']
-    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'ignore'] })
+  const { file, state } = await writeFiles(sandbox, url, 100_000)
+  const env = {
+    ...sandbox.env,
+    CHATCTL_BASE_URL: url,
+    CHATCTL_API_KEY: 'bench-key',
+    BENCH_USERS: file,
+    BENCH_STATE: state,
+  }
+  const peakOf = async (args: readonly string[]): Promise<number> => {
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
     const { exitCode, peak } = await watchPeakMemory(child)
-    if (exitCode !== 0) throw new Error(`users diff of ${count} users ended with ${exitCode}`)
-    return { users: count, peak }
+    if (exitCode !== 0) throw new Error(`node ${args.join(' ').slice(0, 80)} ended with ${exitCode}`)
+    return peak
   }
   try {
-    const few = await peakOf(10_000)
-    const many = await peakOf(100_000)
-    return { few, many, ratio: many.peak / few.peak }
+    const chatctl = await peakOf([binary, 'users', 'diff', file, '--no-refresh', '--exit-code'])
+    const bare = await peakOf(['--input-type=module', '-e', bareComparison])
+    return { users: 100_000, chatctl, bare }
   } finally {
     sandbox.remove()
   }
