@@ -32,23 +32,14 @@ const conversation: readonly [question: string, answer: string][] = [
 CREATE INDEX orders_open ON orders (created_at)
   WHERE shipped_at IS NULL;
 \`\`\`
-
-| index   |   size | lookup |
-|---------|-------:|-------:|
-| full    | 214 MB | 0.9 ms |
-| partial |   3 MB | 0.2 ms |
 `,
-  ],
-  [
-    'Will new orders slow it down?',
-    'Hardly: an order is added once, and **leaves the index when it ships**.\n',
   ],
 ]
 
 const settings = 'theme:\n  mode: dark\nlimits:\n  max_tokens: 8192\n'
 
 const label =
-  'A terminal: chatctl settings diff shows two changes, then chatctl chat answers a question about a slow query with SQL and a table, and another one with a sentence.'
+  'A terminal: chatctl settings diff shows two changes, then chatctl chat answers a question about a slow query with SQL.'
 
 async function playSession(): Promise<Screen> {
   const sandbox = createSandbox()
@@ -88,7 +79,7 @@ async function playSession(): Promise<Screen> {
 async function playTerminal(sandbox: ReturnType<typeof createSandbox>): Promise<Screen> {
   const path = [join(sandbox.home, 'bin'), sandbox.env['PATH']].join(delimiter)
   const env = { PATH: path, PS1: '\u001b[32m$\u001b[39m ' }
-  const terminal = await Tmux.run(sandbox, ['sh', '-i'], { columns, rows: 40, env })
+  const terminal = await Tmux.run(sandbox, ['sh', '-i'], { columns, rows: 30, env })
   try {
     await terminal.waitFor(/^\$$/m)
     await terminal.say('chatctl settings diff settings.yaml')

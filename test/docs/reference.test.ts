@@ -7,16 +7,31 @@ import { differenceExitCode, exitCodeOf } from '../../src/cli/errors/exit-codes.
 import { configurationKeys } from '../../src/config/configuration-keys.ts'
 import type { FailureKind } from '../../src/contract/failure.ts'
 import { apiConfigurationKeys, settingsKeys } from '../../src/contract/resources/settings-file.ts'
+import { killedMoments, killedRows } from '../slow/users/import/import-trial.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const sources = globSync(['src/**/*.ts', 'scripts/release/install.sh'], { cwd: root }).map(read).join('\n')
 const readme = read('README.md')
+const failureKinds = [...read('src/cli/errors/exit-codes.ts').matchAll(/^ {2}(\w+): \d+,$/gm)].map(
+  ([, kind = '']) => kind as FailureKind,
+)
 
 describe('the README', () => {
   it('has at most 150 lines', () => {
     expect(readme.split('\n').length).to.be.at.most(151)
+  })
+
+  it('states the figures of the program and of its tests', () => {
+    const codes = failureKinds.map(exitCodeOf)
+    const shown = commands.filter(({ hidden }) => !hidden)
+    for (const { flags } of shown) expect(flags).to.have.property('json')
+    expect(readme).to.contain(`All ${shown.length} commands print JSON`)
+    expect(readme).to.contain(`${new Set(codes).size} exit codes`)
+    expect(readme).to.contain(
+      `Killed at ${killedMoments} different moments, an import of ${killedRows} users`,
+    )
   })
 })
 
@@ -48,11 +63,8 @@ describe('the documents', () => {
         [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => [name, Number(code)] as const),
       ),
     )
-    const kinds = [...read('src/cli/errors/exit-codes.ts').matchAll(/^ {2}(\w+): \d+,$/gm)].map(
-      ([, kind = '']) => kind,
-    )
-    expect(kinds.length).to.be.above(15)
-    for (const kind of kinds) expect(codes.get(kind), kind).to.equal(exitCodeOf(kind as FailureKind))
+    expect(failureKinds.length).to.be.above(15)
+    for (const kind of failureKinds) expect(codes.get(kind), kind).to.equal(exitCodeOf(kind))
     expect(rows.map(([, code]) => code)).to.include(`${differenceExitCode}`)
   })
 

@@ -3,9 +3,7 @@ import { createRandom } from '../../../support/random.ts'
 import { takeSample } from '../../../support/take-sample.ts'
 import type { UsersServerOptions } from '../../../support/users-server.ts'
 import { expectExactlyOnce, expectSettled } from './expect-settled.ts'
-import { ImportTrial, type Moment } from './import-trial.ts'
-
-const rows = 300
+import { ImportTrial, killedMoments, killedRows, type Moment } from './import-trial.ts'
 
 /** What the server does to some of the requests. */
 const hardships: UsersServerOptions = {
@@ -29,7 +27,7 @@ describe('a killed import', function () {
   let whole: { ms: number; requests: number }
 
   before(async () => {
-    const trial = await ImportTrial.begin({ ...hardships, rows, seed: 0 })
+    const trial = await ImportTrial.begin({ ...hardships, rows: killedRows, seed: 0 })
     try {
       const started = Date.now()
       const run = await trial.run()
@@ -41,13 +39,18 @@ describe('a killed import', function () {
     }
   })
 
-  const moments = Array.from({ length: 200 }, (_, index) => index)
+  const moments = Array.from({ length: killedMoments }, (_, index) => index)
   const { sample, words } = takeSample(moments, 6)
   for (const moment of sample) {
     it(`completes each row once and reports unknown outcomes (moment ${moment}; ${words})`, async () => {
       const random = createRandom(moment)
       const quota = storms[moment % storms.length]
-      const trial = await ImportTrial.begin({ ...hardships, rows, seed: moment, ...(quota && { quota }) })
+      const trial = await ImportTrial.begin({
+        ...hardships,
+        rows: killedRows,
+        seed: moment,
+        ...(quota && { quota }),
+      })
       // The first kills of all the tests are spread evenly over the run. Later kills are random.
       const momentAt = (share: number): Moment => {
         const request = Math.floor(share * whole.requests)

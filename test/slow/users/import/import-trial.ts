@@ -38,6 +38,10 @@ interface TrialOptions extends UsersServerOptions {
 
 export const concurrency = 8
 
+/** The README states both. */
+export const killedMoments = 200
+export const killedRows = 300
+
 /** One import of a file into one service, with any number of runs. */
 export class ImportTrial {
   readonly sandbox: Sandbox
