@@ -25,10 +25,21 @@ export interface SignOutRow {
  * @throws Failure `usage` if none is meant, or one that has nothing to sign out of
  */
 export function chooseSignOuts(
-  { configuration, options, credentials: { stores } }: Context,
+  { configuration: { profiles = {} }, options, credentials: { stores } }: Context,
   all: boolean,
 ): CredentialPlace[] {
-  if (all) return Object.keys(configuration.profiles ?? {}).flatMap((name) => stores.placesOf(name))
+  const standard = (profile: string, baseUrl: string) => ({
+    profile,
+    baseUrl,
+    storage: stores.ofProfile(profile).storage,
+  })
+  // A login that was killed may have stored a credential of which the profile does not know yet.
+  if (all) {
+    return Object.entries(profiles).flatMap(([name, { base_url: baseUrl }]) => {
+      const places = stores.placesOf(name)
+      return places.length > 0 || baseUrl === undefined ? places : [standard(name, baseUrl)]
+    })
+  }
   const profile = options.profile.value
   if (profile === localProfile) throw new Failure('usage', 'The embedded service has no sign-in')
   if (profile === undefined) {
@@ -43,7 +54,7 @@ export function chooseSignOuts(
     .filter((place) => named === undefined || isSamePlace(place, { ...place, baseUrl: named }))
   if (places.length > 0) return places
   if (baseUrl === undefined) throw new Failure('usage', `Profile "${profile}" has no base URL`)
-  return [{ profile, baseUrl, storage: stores.ofProfile(profile).storage }]
+  return [standard(profile, baseUrl)]
 }
 
 /**

@@ -22,4 +22,8 @@ describe('property tests with random seeds', () => {
     expect(sample).to.have.length.above(0)
   })
 })
+// 2,000 runs of a property take up to two minutes on an idle machine.
+beforeEach(function () {
+  this.currentTest?.timeout(600_000)
+})
 for (const file of sample) await import(join(tests, file))

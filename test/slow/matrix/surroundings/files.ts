@@ -38,8 +38,7 @@ function replaceByFile(path: string): void {
 const badConfiguration: Surrounding['ends'] = (call) => (needsConfiguration(call) ? [2] : 'fine')
 
 /** How each call ends if the credential is unusable. */
-const badCredential: Surrounding['ends'] = (call) =>
-  needsCredential(call) || call.name.startsWith('auth:rename') ? [4] : 'fine'
+const badCredential: Surrounding['ends'] = (call) => (needsCredential(call) ? [4] : 'fine')
 
 /** How each call ends if the database is unusable. */
 const badData: Surrounding['ends'] = (call) =>
@@ -92,7 +91,7 @@ export const files: readonly Surrounding[] = [
     name: 'the credential is readable by other users',
     make: (world) => chmodSync(credentialFile(world), 0o644),
     // Signing in does not replace it either, because another user may have read the old one.
-    ends: (call) => (needsCredential(call) || /^auth:(login|rename)/.test(call.name) ? [4] : 'fine'),
+    ends: (call) => (needsCredential(call) || /^auth:login/.test(call.name) ? [4] : 'fine'),
   },
   {
     name: 'the credential does not exist',
@@ -132,7 +131,11 @@ export const files: readonly Surrounding[] = [
       mkdirSync(join(home, '.local', 'state'), { recursive: true })
       replaceByFile(join(home, '.local', 'state', 'chatctl'))
     },
-    ends: (call) => (needsState(call) || /^auth:(login|logout|remove|rename)/.test(call.name) ? [1] : 'fine'),
+    ends: (call) => {
+      // Nothing was ever recorded there.
+      if (call.name.startsWith('settings:api:get')) return [6]
+      return needsState(call) || /^auth:log(in|out)/.test(call.name) ? [1] : 'fine'
+    },
   },
   {
     name: 'the cache directory is a file',

@@ -50,12 +50,10 @@ export function needsOptions({ name }: Call): boolean {
   return name !== 'complete' && name !== 'autocomplete'
 }
 
-/** Whether the call cannot continue without a record in the state directory. */
+/** Whether the call cannot continue if it cannot write to the state directory. */
 export function needsState({ name, args }: Call): boolean {
   return (
-    /^(activity|history:export|settings:api:get|users:import|users:list(?! of)|users:state:forget|users:apply(?! without| with valid --(file|state))|users:diff with valid --quota)/.test(
-      name,
-    ) || args.includes('roles.csv')
+    /^(history:export|users:import|users:diff with valid --quota)/.test(name) || args.includes('roles.csv')
   )
 }
 
