@@ -107,7 +107,7 @@ describe('a reply in a session', () => {
 
   it('that fails shows the message of the model server, also in the transcript', async () => {
     world.server.failNext(json(502, { error }))
-    await run.say('Hello', words)
+    await run.say('Hello', /CUDA out\s+of\s+memory/)
     expect(world.transcript().turns[0]).to.include({ status: 'failed' })
     expect(world.transcript().turns[0]?.reason).to.contain(words)
   })
