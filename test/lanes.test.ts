@@ -51,6 +51,11 @@ describe('the tests of npm test', () => {
     expect(files).to.have.length.above(150).and.include('e2e/program.test.ts')
   })
 
+  it('are named only in the script of npm, so that `npx mocha FILE` runs one file, in one process', () => {
+    const options = JSON.parse(readFileSync(join(import.meta.dirname, '../.mocharc.json'), 'utf8'))
+    expect(options).not.to.have.any.keys('spec', 'ignore', 'parallel')
+  })
+
   it('use no random values', () => {
     expect(offenders((line) => /Math\.random\(|takeSample|takeCells/.test(line))).to.deep.equal([])
   })

@@ -1,4 +1,4 @@
-import { globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { helpTopics } from '../../src/cli/help/page.ts'
@@ -6,14 +6,13 @@ import { renderPage } from '../../src/cli/help/render-page.ts'
 import { findPage } from '../../src/cli/help/show-help.ts'
 import { exitCodeMeanings } from '../../src/cli/help/topic-pages.ts'
 import { profileKeys } from '../../src/config/configuration-file.ts'
+import { expectGolden, howToUpdate, updatesGoldenFiles } from '../support/golden.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, topics, wordsOf } from '../support/manifest.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-/** CHATCTL_UPDATE_GOLDEN=1 rewrites the golden files. Review them before you commit them. */
 const golden = join(import.meta.dirname, 'help')
-const updates = process.env['CHATCTL_UPDATE_GOLDEN'] === '1'
 const root = resolve(import.meta.dirname, '../..')
 const readJson = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'))
 
@@ -56,15 +55,6 @@ function layOut(page: string, width: number): string {
   return found ? renderPage(found, { width, bold: (text) => text }) : ''
 }
 
-function expectGolden(name: string, text: string): void {
-  const path = join(golden, name)
-  if (updates) {
-    mkdirSync(golden, { recursive: true })
-    writeFileSync(path, text)
-  }
-  expect(text).to.equal(readFileSync(path, 'utf8'))
-}
-
 describe('help', () => {
   const sandbox = perSuite(createSandbox)
   const run = (args: readonly string[]): Promise<Run> =>
@@ -73,13 +63,15 @@ describe('help', () => {
   for (const page of pages) {
     it(`matches the golden file: chatctl ${page}`, () => {
       const text = readPage(page)
-      expectGolden(fileOf(page), text)
+      expectGolden(join(golden, fileOf(page)), text)
       for (const line of text.split('\n')) expect(line.length, line).to.be.at.most(80)
     })
   }
 
   it('has a page for every golden file', () => {
-    expect(readdirSync(golden).sort()).to.deep.equal(pages.map(fileOf).sort())
+    const extra = readdirSync(golden).filter((name) => !pages.map(fileOf).includes(name))
+    if (updatesGoldenFiles) for (const name of extra) rmSync(join(golden, name))
+    else expect(extra, howToUpdate).to.deep.equal([])
   })
 
   it('fits in a terminal of 40 lines, except for the longest pages', () => {

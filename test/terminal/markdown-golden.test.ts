@@ -1,15 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { loadHighlight } from '../../src/terminal/markdown/code-block.ts'
 import { plainStyle } from '../../src/terminal/markdown/text-style.ts'
+import { expectGolden } from '../support/golden.ts'
 import { readable } from './markdown-samples.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
-/**
- * Markdown at 40 columns, with styles written as tags, and without styles. After an intended change,
- * CHATCTL_UPDATE_GOLDEN=1 rewrites the golden files.
- */
+/** Markdown at 40 columns, with styles written as tags, and without styles. */
 describe('rendered Markdown', () => {
   const directory = join(import.meta.dirname, 'golden')
 
@@ -21,9 +19,7 @@ describe('rendered Markdown', () => {
         renderMarkdown(text, { columns: 40, style: readable, highlight }),
         renderMarkdown(text, { columns: 40, style: plainStyle }),
       ].join(`${'='.repeat(40)}\n`)
-      const golden = join(directory, `${name}.txt`)
-      if (process.env['CHATCTL_UPDATE_GOLDEN']) writeFileSync(golden, shown)
-      expect(shown).to.equal(readFileSync(golden, 'utf8'))
+      expectGolden(join(directory, `${name}.txt`), shown)
     })
   }
 

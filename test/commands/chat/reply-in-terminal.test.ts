@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
 import { ScreenTerminal } from '../../chat/session/screen-terminal.ts'
 import { ChatServer } from '../../support/chat-server.ts'
+import { expectGolden } from '../../support/golden.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, type Running, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -62,7 +62,7 @@ describe('a reply in a terminal', () => {
     return screen.text()
   }
 
-  it('is rendered, with and without color', async () => {
+  it('matches the golden file, with and without color', async () => {
     const shown: string[] = []
     for (const [args, env] of [
       [['chat', 'send', 'Hi'], {}],
@@ -75,8 +75,7 @@ describe('a reply in a terminal', () => {
       shown.push(`${args.join(' ')}\n${stdout.replaceAll(sequence, '<$1>')}`)
     }
     const text = shown.join(`${'='.repeat(40)}\n`)
-    if (process.env['CHATCTL_UPDATE_GOLDEN']) writeFileSync(golden, text)
-    expect(text).to.equal(readFileSync(golden, 'utf8'))
+    expectGolden(golden, text)
     expect(text.split('='.repeat(40)).slice(1).join('')).not.to.match(/<3\d>/)
   })
 

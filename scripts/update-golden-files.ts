@@ -1,0 +1,17 @@
+import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/** `npm run test:update` rewrites the golden files of the tests. Review the differences before you commit them. */
+
+const root = resolve(import.meta.dirname, '..')
+const tests = globSync('test/**/*.test.ts', { cwd: root }).filter((path) =>
+  readFileSync(join(root, path), 'utf8').includes("/golden.ts'"),
+)
+const mocha = join(root, 'node_modules/mocha/bin/mocha.js')
+const { status } = spawnSync(process.execPath, [mocha, '--grep', 'golden file', ...tests], {
+  cwd: root,
+  stdio: 'inherit',
+  env: { ...process.env, CHATCTL_UPDATE_GOLDEN: '1' },
+})
+process.exitCode = status ?? 1
