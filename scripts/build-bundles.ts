@@ -7,6 +7,7 @@ import { lazyBundles } from './bundles.ts'
 import { buildClientLibrary } from './client-library.ts'
 import { findCommands, textFiles } from './command-table.ts'
 import { leanDependencies } from './lean-dependencies.ts'
+import { replaceMapped, type SourceMap } from './source-map.ts'
 
 /** What bundled code reads beside its file at run time: the place below dist, compressed, and where it comes from. */
 const carriedFiles: Record<string, string> = {
@@ -27,11 +28,15 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
   const hashes: Record<string, string> = {}
   const metafiles: Record<string, Metafile> = {}
   const write = async (name: string, options: BuildOptions): Promise<void> => {
-    const { code, metafile } = await bundle(root, name, options)
+    const { code, map, metafile } = await bundle(root, name, options)
     metafiles[name] = metafile
     const hash = createHash('sha256').update(code).digest('hex').slice(0, 16)
     hashes[name] = hash
-    writeFileSync(join(dist, `${name}.cjs`), name === 'start' ? withHash(code, hash) : code, 'latin1')
+    const isStart = name === 'start'
+    writeFileSync(join(dist, `${name}.cjs`), isStart ? withHash(code, hash) : code, 'latin1')
+    // That line has no source.
+    const mappings = isStart ? `;${map.mappings}` : map.mappings
+    writeFileSync(join(dist, `${name}.cjs.map`), JSON.stringify({ ...map, mappings }))
   }
   for (const [name, { files = [], package: own, exports, keepNames = false }] of Object.entries(
     lazyBundles,
@@ -83,7 +88,7 @@ async function bundle(
   root: string,
   name: string,
   options: BuildOptions,
-): Promise<{ code: string; metafile: Metafile }> {
+): Promise<{ code: string; map: SourceMap; metafile: Metafile }> {
   const { outputFiles = [], metafile = { inputs: {}, outputs: {} } } = await build({
     absWorkingDir: root,
     bundle: true,
@@ -97,6 +102,9 @@ async function bundle(
     supported: { 'dynamic-import': false, 'regexp-unicode-property-escapes': true },
     external: [...findRunTimePackages(root), './build/jq.wasm.zst'],
     metafile: true,
+    // For debuggers, and for scripts/trace.ts. The package does not contain the maps.
+    sourcemap: 'linked',
+    sourcesContent: false,
     loader: textFiles,
     // Its main file calls `require` under another name, which esbuild does not follow. `visit` is in this one.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/impl/parser.js' },
@@ -110,14 +118,20 @@ async function bundle(
     logLevel: 'warning',
     ...options,
   })
-  const code = (outputFiles[0]?.text ?? '')
-    // esbuild passes each module as the only method of an object, named after its file. V8 would create a
-    // hidden class for each name, in a list that it sorts again for every entry.
-    .replaceAll(/\b(__esm|__commonJS)\(\{"[^"]+"\(/g, '$1({load(')
-    // It is read as Latin-1, the only encoding that V8 takes without looking at every character.
-    // esbuild escapes what is not in it everywhere but in regular expressions.
-    .replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  return { code, metafile }
+  const textOf = (extension: string) => outputFiles.find(({ path }) => path.endsWith(extension))?.text ?? ''
+  // esbuild passes each module as the only method of an object, named after its file. V8 would create a
+  // hidden class for each name, in a list that it sorts again for every entry.
+  const named = /\b(?:__esm|__commonJS)\(\{"[^"]+"\(/
+  // It is read as Latin-1, the only encoding that V8 takes without looking at every character.
+  // esbuild escapes what is not in it everywhere but in regular expressions.
+  const unreadable = /[^\0-\xff]/
+  const either = new RegExp(`${named.source}|${unreadable.source}`, 'g')
+  const { code, map } = replaceMapped(textOf('.cjs'), JSON.parse(textOf('.map')), either, (found) =>
+    found.length === 1
+      ? `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`
+      : found.replace(/"[^"]+"/, 'load'),
+  )
+  return { code, map, metafile }
 }
 
 /** An installation brings these, because they are native. Everything else is bundled. */

@@ -57,15 +57,32 @@ export function packArchive(
       // Without a directory around them, because winget and Scoop name the executable by its path in the archive.
       const options = { cwd: staged, env: { PATH: process.env['PATH'], TZ: 'UTC' } }
       execFileSync('zip', ['-q', '-9', '-X', '-D', archive, ...[...files.keys()].sort()], options)
-    } else {
-      const owner = ['--owner=0', '--group=0', '--numeric-owner', '--format=ustar']
-      const order = ['--sort=name', '--mode=u=rwX,go=rX', `--mtime=@${time}`]
-      execFileSync('tar', ['-C', parent, ...order, ...owner, '-I', 'gzip -n', '-cf', archive, name])
-    }
+    } else packTar(parent, [name], archive, time)
     return archive
   } finally {
     rmSync(parent, { recursive: true, force: true })
   }
+}
+
+/**
+ * Packs the source maps of the bundles, for `npm run trace`.
+ *
+ * @returns the name of the archive
+ */
+export function packSourceMaps(directory: string, version: string, time: number): string {
+  const dist = join(root, 'dist')
+  const maps = globSync('*.map', { cwd: dist })
+  if (maps.length === 0) throw new Error('The source maps are missing. Write them with: npm run build')
+  const name = `chatctl-${version}-source-maps.tar.gz`
+  packTar(dist, maps, join(directory, name), time)
+  return name
+}
+
+function packTar(directory: string, names: readonly string[], archive: string, time: number): void {
+  const owner = ['--owner=0', '--group=0', '--numeric-owner', '--format=ustar']
+  const order = ['--sort=name', '--mode=u=rwX,go=rX', `--mtime=@${time}`]
+  const files = [...names].sort()
+  execFileSync('tar', ['-C', directory, ...order, ...owner, '-I', 'gzip -n', '-cf', archive, ...files])
 }
 
 function findManPages(): [string, string][] {

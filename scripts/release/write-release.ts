@@ -5,7 +5,7 @@ import { executableName, targets } from '../executable/targets.ts'
 import { describeRelease, hashFile, isWindows, parseProject } from './describe-release.ts'
 import { writeHomebrewFormula } from './homebrew-formula.ts'
 import { writeInstallScript } from './install-script.ts'
-import { packArchive } from './pack-archive.ts'
+import { packArchive, packSourceMaps } from './pack-archive.ts'
 import { writeScoopManifest } from './scoop-manifest.ts'
 import { sourceDate } from './source-date.ts'
 import { writeWingetManifests } from './winget-manifests.ts'
@@ -41,6 +41,7 @@ export function writeRelease({ directory, url, time, included = Object.keys(targ
   if (missing.length > 0)
     throw new Error(`Executables are missing. Build them with: npm run executable -- ${missing.join(' ')}`)
   for (const { target, path } of executables) packArchive(target, path, directory, version, time)
+  const sourceMaps = packSourceMaps(directory, version, time)
 
   const date = new Date(time * 1000).toISOString().slice(0, 10)
   const release = describeRelease(packageFile, directory, project, date, included)
@@ -56,7 +57,7 @@ export function writeRelease({ directory, url, time, included = Object.keys(targ
     cwd: directory,
   })
   const archives = Object.values(release.archives).map(({ file }) => file)
-  const files = [...archives, ...written.keys(), ...others].sort()
+  const files = [...archives, sourceMaps, ...written.keys(), ...others].sort()
   const sums = files.map((file) => `${hashFile(join(directory, file))}  ${file}\n`)
   writeFileSync(join(directory, 'SHASUMS256.txt'), sums.join(''))
   return [...files, 'SHASUMS256.txt']

@@ -36,7 +36,7 @@ describe('the files of a release', () => {
       return files
     })
     expect(contents[0]).to.deep.equal(contents[1])
-    expect(contents[0]).to.have.length(12)
+    expect(contents[0]).to.have.length(13)
   })
 
   it('are all listed in SHASUMS256.txt, in the notation of sha256sum', () => {
@@ -55,7 +55,7 @@ describe('the files of a release', () => {
     for (const name of [...extra, 'chatctl_0.0.1_amd64.deb', 'chatctl-0.0.1.tgz'])
       writeFileSync(join(directory, name), name)
     const files = writeStandInRelease(directory, url)
-    expect(files).to.include.members(extra).and.have.length(15)
+    expect(files).to.include.members(extra).and.have.length(16)
     rmSync(directory, { recursive: true })
   })
 
@@ -172,6 +172,7 @@ describe('the files of a release', () => {
     const files = writeRelease({ ...options, included: [ownTarget] })
     expect(files).to.deep.equal([
       archiveName(version, ownTarget),
+      `chatctl-${version}-source-maps.tar.gz`,
       'chatctl.rb',
       'install.sh',
       'SHASUMS256.txt',
