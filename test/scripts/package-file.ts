@@ -7,6 +7,7 @@ export const root = resolve(import.meta.dirname, '../..')
 export interface PackageFile {
   version: string
   description: string
+  bugs: { url: string }
   engines: { node: string }
   scripts: Record<string, string>
   dependencies: Record<string, string>

@@ -62,7 +62,7 @@ async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorSty
   else await sayInWords(rendered, style)
 }
 
-function render(error: unknown, { connection, debug }: ErrorStyle): Rendered {
+function render(error: unknown, { connection, debug, streams }: ErrorStyle): Rendered {
   if (error instanceof Failure) {
     const { message, hint } = describeFailure(error, connection)
     return {
@@ -75,11 +75,12 @@ function render(error: unknown, { connection, debug }: ErrorStyle): Rendered {
       request: error.request,
     }
   }
+  const { bugs } = JSON.parse(String(streams.host.installation.readFile('package.json')))
   return {
     exitCode: bugExitCode,
     code: 'internal_error',
     message: `This is a bug in chatctl: ${error instanceof Error ? error.message : String(error)}`,
-    hint: debug ? 'Report this output.' : 'Run the command again with --debug, and report the output.',
+    hint: `${debug ? 'Report this output' : 'Run the command again with --debug, and report the output'} at ${bugs.url}`,
   }
 }
 
@@ -111,9 +112,10 @@ async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyl
   streams.sayStyled(lines.join('\n'))
 }
 
-/** Where an error comes from: its causes, and the stack of each that is a bug. */
+/** Where an error comes from: its causes, and the stack of each that is a bug, without the functions of Node. */
 function originOf(error: unknown): string[] {
-  const lines = error instanceof Failure ? [] : stackOf(error)
+  const stack = error instanceof Error && !(error instanceof Failure) ? (error.stack ?? '') : ''
+  const lines = stack.split('\n').filter((line) => /^ +at (?!.*\(?node:)/.test(line))
   const cause = error instanceof Error ? error.cause : undefined
   if (cause === undefined) return lines
   // The message repeats it.
@@ -123,12 +125,6 @@ function originOf(error: unknown): string[] {
     `Caused by: ${cause instanceof Error ? cause.message : String(cause)}`,
     ...originOf(cause),
   ]
-}
-
-/** The functions of a stack, without those of Node. */
-function stackOf(error: unknown): string[] {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
-  return stack.split('\n').filter((line) => /^ +at (?!.*\(?node:)/.test(line))
 }
 
 /** Whether errors are JSON, judged from the words of a command line that oclif could not read. */

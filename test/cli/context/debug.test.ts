@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
+import { packageFile } from '../../scripts/package-file.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
 import { deadUrl, failing, json, type Script, sse } from '../../support/fault-server.ts'
 import { perSuite } from '../../support/lifetime.ts'
@@ -86,7 +87,7 @@ describe('--debug', () => {
     expect(stderr.slice(stderr.indexOf('Error: '))).to.equal(
       [
         'Error: This is a bug in chatctl: boom',
-        'Hint:  Report this output.',
+        `Hint:  Report this output at ${packageFile.bugs.url}`,
         '    at #deliver (file:///opt/chatctl/dist/main.cjs:174:18918)',
         '    at async Client.send (/opt/chatctl/dist/main.cjs:1:15924)',
         '    at run (file:///home/me/chatctl/src/boot/run.ts:10:3)',
@@ -94,6 +95,8 @@ describe('--debug', () => {
       ].join('\n'),
     )
     const { stderr: short } = await broken()
-    expect(short).to.contain('with --debug').and.not.contain('    at ')
+    expect(short)
+      .to.contain(`with --debug, and report the output at ${packageFile.bugs.url}`)
+      .and.not.contain('    at ')
   })
 })
