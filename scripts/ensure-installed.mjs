@@ -25,16 +25,16 @@ function isInstalled() {
   )
 }
 
-function run(command, args) {
-  const { status } = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
+function run(command, args, env = process.env) {
+  const { status } = spawnSync(command, args, { cwd: root, stdio: 'inherit', env })
   if (status !== 0) process.exit(status ?? 1)
 }
 
 if (!isInstalled()) {
   const npm = process.env.npm_execpath
   const [command, ...start] = npm ? [process.execPath, npm] : ['npm']
-  // The installed Node runs the program, so that warnings about the parent's version would mislead.
-  run(command, [...start, 'ci', '--loglevel=error'])
+  // The installed Node runs the program, so that a warning about the parent's version would mislead.
+  run(command, [...start, 'ci'], { ...process.env, CHATCTL_NPM_START: '1' })
 }
 const script = process.argv.slice(2)
 if (script.length > 0) {
