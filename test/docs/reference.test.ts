@@ -5,6 +5,7 @@ import { parse } from 'yaml'
 import { slashCommands } from '../../src/chat/slash/run-slash-command.ts'
 import { differenceExitCode, exitCodeOf } from '../../src/cli/errors/exit-codes.ts'
 import { configurationKeys } from '../../src/config/configuration-keys.ts'
+import { endpoints } from '../../src/contract/endpoints.ts'
 import type { FailureKind } from '../../src/contract/failure.ts'
 import { apiConfigurationKeys, settingsKeys } from '../../src/contract/resources/settings-file.ts'
 import { killedMoments, killedRows } from '../slow/users/import/import-trial.ts'
@@ -64,31 +65,54 @@ describe('the documents', () => {
       ),
     )
     expect(failureKinds.length).to.be.above(15)
-    for (const kind of failureKinds) expect(codes.get(kind), kind).to.equal(exitCodeOf(kind))
+    for (const kind of failureKinds)
+      expect(codes.get(kind), `Add ${kind} to docs/exit-codes.md`).to.equal(exitCodeOf(kind))
     expect(rows.map(([, code]) => code)).to.include(`${differenceExitCode}`)
   })
 
   it('list every key in its order in docs/reference/configuration.md', () => {
     const rows = [...read('docs/reference/configuration.md').matchAll(/^\| `(\w+)` \|/gm)]
-    expect(rows.map(([, key]) => key)).to.deep.equal(configurationKeys)
+    const keys = rows.map(([, key]) => key)
+    expect(keys, 'Change the table in docs/reference/configuration.md').to.deep.equal(configurationKeys)
   })
 
   it('list every key with its type in its order in docs/reference/settings.md', () => {
     const rows = [...read('docs/reference/settings.md').matchAll(/^\| `([\w.]+)` \| (\w+) \|/gm)]
     const keys = [...settingsKeys, ...apiConfigurationKeys]
-    expect(rows.map(([, path, type]) => ({ path, type }))).to.deep.equal(
-      keys.map(({ path, type }) => ({ path, type })),
-    )
+    expect(
+      rows.map(([, path, type]) => ({ path, type })),
+      'Change the table in docs/reference/settings.md',
+    ).to.deep.equal(keys.map(({ path, type }) => ({ path, type })))
   })
 
-  it('describe the output of each command in docs/reference/output.md', () => {
-    const output = read('docs/reference/output.md')
+  it('describe the output of each command in docs/reference/output.md, with each column in its order', () => {
+    const page = 'docs/reference/output.md'
+    const rows = [...read(page).matchAll(/^\| (`.*?) \| (.*) \|$/gm)]
     // The interactive session prints nothing for a script.
-    const silent = ['chat']
-    for (const { id, hidden } of commands) {
-      const words = wordsOf(id).join(' ')
-      if (!hidden && !silent.includes(words)) expect(output).to.match(new RegExp(`\`${words}[\` ]`))
+    const printing = commands.filter(({ id, hidden }) => !hidden && id !== 'chat')
+    for (const { id, view } of printing) {
+      const words = `\`${wordsOf(id).join(' ')}\``
+      expect(read(page), `Describe ${words} in ${page}`).to.match(new RegExp(words.replace(/`$/, '[` ]')))
+      if (view === undefined) continue
+      const row = rows.find(([, names]) => names?.includes(words))?.[2] ?? ''
+      const paths = view.layout === 'pairs' ? ['key', 'value'] : view.columns.map(({ path }) => path)
+      const places = paths.map((path) => row.search(new RegExp(`(?<![\\w.])${path}(?!\\.?\\w)`)))
+      const missing = paths.filter((_, index) => places[index] === -1)
+      expect(missing, `Add these columns to the row of ${words} in ${page}, "Columns of TSV"`).to.deep.equal(
+        [],
+      )
+      const order = [...places].sort((one, other) => one - other)
+      expect(places, `The columns of ${words} have another order in ${page}`).to.deep.equal(order)
     }
+  })
+
+  it('list every endpoint of the contract in docs/interface.md', () => {
+    const rows = [...read('docs/interface.md').matchAll(/^\| ([A-Z]+) \| (\/\S+) \|/gm)]
+    const inContract = Object.values(endpoints).map(({ method, path }) => `${method} ${path}`)
+    expect(
+      rows.map(([, method, path]) => `${method} ${path}`),
+      'Change src/contract/endpoints.ts and docs/interface.md, "Endpoints", together',
+    ).to.have.members(inContract)
   })
 
   it('list every session command with its help text in docs/guides/chat.md', () => {
@@ -97,7 +121,7 @@ describe('the documents', () => {
       const typed = `/${name} ${argument}`.trim().replaceAll('|', '\\|')
       return `| \`${typed}\` | ${summary} |`
     })
-    expect(rows).to.deep.equal(expected)
+    expect(rows, 'Change the table in docs/guides/chat.md').to.deep.equal(expected)
   })
 
   for (const document of ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root })]) {

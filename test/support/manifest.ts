@@ -24,7 +24,7 @@ export interface CommandEntry {
   examples?: Example[]
   flags: Record<string, FlagEntry>
   requests?: { calls: EndpointName[]; note?: string }
-  view?: { columns: { path: string }[] }
+  view?: { layout: 'pairs' | 'records'; columns: { path: string }[] }
   documentFormats?: string[]
   offersMarkdown?: boolean
 }
