@@ -118,6 +118,9 @@ const usesChanceFor: Record<string, string> = {
   'service/store/sqlite/sqlite-counters.ts': 'waits for a database that another process has locked',
 }
 
+/** A view, with the comment before it. */
+const declaredView = /((?:^(?:\/\*\*| \*).*\n)*)^export (?:const|function) (\w+View)\b/gm
+
 /** The first word of the command in a file. */
 const topicOf = (file: string): string => basename(file.split('/')[1] ?? '', '.ts')
 
@@ -239,6 +242,29 @@ describe('the architecture', () => {
       .filter((file) => !edge.includes(layerOf(file)))
       .filter((file) => stringsOf(texts.get(file) ?? '').some((text) => names.test(text)))
     expect(found).to.have.members(exempt)
+  })
+
+  it('names the commands that share a view where the view is declared', () => {
+    const commands = files.filter(
+      (file) => file.startsWith('commands/') && texts.get(file)?.includes('static override summary'),
+    )
+    const unnamed = files
+      .filter((file) => file.startsWith('view/'))
+      .flatMap((file) =>
+        [...(texts.get(file) ?? '').matchAll(declaredView)].map((found) => ({ file, found })),
+      )
+      .flatMap(({ file, found: [, comment = '', view = ''] }) => {
+        const users = commands.filter((command) => new RegExp(`\\b${view}\\b`).test(codeOf(command)))
+        const names = users.map(
+          (command) => `\`${command.slice('commands/'.length, -3).replaceAll('/', ' ')}\``,
+        )
+        return names.length < 2
+          ? []
+          : names
+              .filter((name) => !comment.includes(name))
+              .map((name) => `src/${file}: add ${name} to the comment of ${view}`)
+      })
+    expect(unnamed).to.deep.equal([])
   })
 
   it('keeps no state in a module', () => {

@@ -75,6 +75,7 @@ export const streamEventView: View = {
   ],
 }
 
+/** Used by `chat complete` and `chat send`. */
 export const completionView: View = {
   layout: 'records',
   columns: [
@@ -107,7 +108,7 @@ export const historyView: View = {
   rows: (body) => oldestFirst(listAt('messages')(body) as readonly HistoryMessage[]),
 }
 
-/** A session of this machine. */
+/** A session of this machine. Used by `chat delete`, `chat rename`, and `chat sessions`. */
 export const chatSessionsView: View = {
   layout: 'records',
   columns: [

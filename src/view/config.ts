@@ -1,5 +1,6 @@
 import { type View, valueAt } from './format/view.ts'
 
+/** Used by `config set` and `config unset`. */
 export const configValueView: View = {
   layout: 'records',
   columns: [{ path: 'profile' }, { path: 'key' }, { path: 'value' }],

@@ -6,11 +6,11 @@ export const serviceStatusView: View = {
     ...plain('data', 'database', 'schema_version', 'users', 'contexts', 'messages', 'keys', 'running.url'),
     ...plain('running.pid', 'running.health', 'running.admin_url', 'running.version'),
     { path: 'running.started_at', time: true },
-    { path: 'running.uptime_seconds' },
-    { path: 'also_running' },
+    ...plain('running.uptime_seconds', 'also_running'),
   ],
 }
 
+/** Used by `service keys list`, `service keys revoke`, and `service keys update`. */
 export const keyView: View = {
   layout: 'records',
   emptyText: 'No API keys. Create one with: chatctl service keys create --name NAME',
@@ -21,8 +21,7 @@ export const keyView: View = {
     { path: 'last_used_at', time: true },
     { path: 'revoked_at', time: true },
     { path: 'user_id', secondary: true },
-    { path: 'user_email' },
-    { path: 'permissions' },
+    ...plain('user_email', 'permissions'),
     { path: 'expires_at', time: true },
   ],
 }
@@ -35,8 +34,7 @@ export const newKeyView: View = {
     ...plain('name', 'tier', 'limit'),
     { path: 'key', whole: true },
     { path: 'user_id', secondary: true },
-    { path: 'user_email' },
-    { path: 'permissions' },
+    ...plain('user_email', 'permissions'),
     { path: 'expires_at', time: true },
   ],
 }
@@ -53,7 +51,7 @@ export const rotatedKeyView: View = {
   ],
 }
 
-/** Trusts in issuers of identity tokens. */
+/** Trusts in issuers. Used by `service trust create`, `service trust list`, and `service trust revoke`. */
 export const trustView: View = {
   layout: 'records',
   emptyText: 'No trusts. Create one with: chatctl service trust create NAME',
@@ -68,6 +66,7 @@ export const trustView: View = {
   ],
 }
 
+/** Used by `service admin create`, `service users list`, and `service users reset`. */
 export const userListView: View = {
   layout: 'records',
   emptyText: 'No users.',
@@ -88,7 +87,7 @@ export const restoredView: View = {
   columns: [{ path: 'data' }, { path: 'restored_from' }, { path: 'kept' }, { path: 'schema_version' }],
 }
 
-/** Sign-ins through the browser. */
+/** Sign-ins through the browser. Used by `service sessions list` and `service sessions revoke`. */
 export const signInSessionsView: View = {
   layout: 'records',
   emptyText: 'No browser sign-ins.',
@@ -98,12 +97,11 @@ export const signInSessionsView: View = {
     { path: 'created_at', time: true },
     { path: 'last_used_at', time: true },
     { path: 'expires_at', time: true },
-    { path: 'address' },
-    { path: 'agent' },
+    ...plain('address', 'agent'),
   ],
 }
 
-/** The address of a service that is ready. */
+/** The address of a service that is ready. Used by `service run` and `service status`. */
 export const serviceUrlView: View = {
   layout: 'records',
   columns: [{ path: 'url' }, { path: 'public_url' }, { path: 'pid' }, { path: 'admin_url' }],
@@ -116,8 +114,7 @@ export const auditView: View = {
   emptyText: 'No matching entries.',
   columns: [
     { path: 'at', time: true },
-    { path: 'actor' },
-    { path: 'action' },
+    ...plain('actor', 'action'),
     { path: 'target', whole: true },
     { path: 'change' },
     { path: 'key_id', secondary: true },

@@ -11,7 +11,7 @@ import { visibleJson } from '../terminal/strip-controls.ts'
 import type { View } from './format/view.ts'
 import { settingsView } from './settings.ts'
 
-/** The settings as a YAML file for people, with a comment above each key. */
+/** The settings as a YAML file with comments. Used by `settings edit` and `settings export`. */
 export const settingsFileView: View = { ...settingsView, text: renderSettingsFile }
 
 type Fields = Record<string, unknown>

@@ -67,7 +67,7 @@ export function differenceView(comparison: Comparison): View {
   }
 }
 
-/** The changes that were applied. */
+/** The changes that were applied. Used by `settings apply`, `settings diff`, and `settings edit`. */
 export const appliedView: View = { ...base, text: (body) => describeApplied(changesIn(body)) }
 
 /** The changes to the API configuration only, with a heading. */
@@ -179,6 +179,7 @@ function describeApplied(changes: Change[]): Span[] {
   ]
 }
 
+/** Used by `settings get` and `settings set`. */
 export const settingsView: View = {
   layout: 'pairs',
   columns: [
@@ -195,6 +196,7 @@ export const preferencesView: View = {
   ],
 }
 
+/** Used by `settings api get` and `settings api set`. */
 export const apiConfigurationView: View = {
   layout: 'pairs',
   columns: [

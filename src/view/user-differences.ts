@@ -49,6 +49,7 @@ export interface PrintedDifferences {
   counts: UserCounts
 }
 
+/** Used by `users apply` and `users diff`. */
 export const userDifferenceView: View = {
   layout: 'records',
   columns: [

@@ -1,12 +1,12 @@
 import { countOf, groupDigits } from './format/quantities.ts'
 import { plain, type Span, type View } from './format/view.ts'
 
+/** Used by `users create`, `users get`, and `users update`. */
 export const userView: View = {
   layout: 'records',
   columns: [
     { path: 'id', whole: true },
-    { path: 'email' },
-    { path: 'name' },
+    ...plain('email', 'name'),
     { path: 'created_at', time: true },
     { path: 'metadata', open: true },
     { path: 'settings', open: true },
@@ -52,8 +52,7 @@ export const profileView: View = {
   layout: 'pairs',
   columns: [
     { path: 'id', whole: true },
-    { path: 'email' },
-    { path: 'name' },
+    ...plain('email', 'name'),
     { path: 'created_at', time: true },
     { path: 'preferences', open: true },
   ],
@@ -103,7 +102,7 @@ function describeApplied({ created, changed, adopted, sent, left }: AppliedCount
   ]
 }
 
-/** The result of an import: numbers of rows by status. */
+/** The result of an import: numbers of rows by status. Used by `users import` and `users permissions assign`. */
 export const importView: View = {
   layout: 'pairs',
   columns: [
@@ -118,7 +117,7 @@ export const importForecastView: View = {
   columns: plain('rows', 'already_done', 'creates', 'updates', 'assignments', 'requests'),
 }
 
-/** Imports that were closed, and their progress. */
+/** Imports that were closed, and their progress. Used by `users import` and `users permissions assign`. */
 export const closedView: View = {
   layout: 'records',
   columns: [{ path: 'file' }, { path: 'service' }, { path: 'rows' }, { path: 'sent' }, { path: 'unknown' }],

@@ -136,7 +136,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** One value: as text, or as JSON. */
+/** One value: as text, or as JSON. Used by `config get` and `settings get`. */
 export const valueView: View = {
   layout: 'records',
   columns: [{ path: 'value' }],
@@ -144,7 +144,7 @@ export const valueView: View = {
   text: (value) => textOf(value),
 }
 
-/** Any JSON document. The default output is JSON. */
+/** Any JSON document. The default output is JSON. Used by `api` and `settings schema`. */
 export const documentView: View = {
   layout: 'pairs',
   columns: [],
