@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
+
+/** `node scripts/run-checks.ts NAME…` runs checks, and says how to mend what each finds. */
+
+interface Check {
+  command: string
+  /** What to do if it fails. */
+  mend: string
+}
+
+const checks: Readonly<Record<string, Check>> = {
+  format: {
+    command: 'biome ci .',
+    mend: 'Run: npm run format\nIt applies the safe fixes. Then mend what it still reports.',
+  },
+  spelling: {
+    command: 'cspell --quiet',
+    mend: 'Correct the words. Add correct ones to cspell-words.txt, and fragments in tests to test/fragments.txt.',
+  },
+  terms: {
+    command: 'node scripts/check-terms.ts',
+    mend: 'Write what it names after "use". If the word is correct there, add the phrase to the table in docs/style.md.',
+  },
+  workflows: { command: 'node scripts/check-workflows.ts', mend: 'Correct these lines.' },
+  regexes: {
+    command: 'node scripts/check-regexes.ts',
+    mend: 'Rewrite them, or add what bounds their input to scripts/check-regexes.ts.',
+  },
+  types: {
+    command: 'tsc --project .',
+    mend: 'Correct these lines.',
+  },
+  unused: {
+    command: 'knip',
+    mend: 'Delete what is unused. Add to knip.json a file that something other than an import loads, and a program of the system.',
+  },
+}
+
+for (const name of process.argv.slice(2)) {
+  const check = checks[name]
+  if (check === undefined) throw new Error(`The checks are ${Object.keys(checks).join(', ')}`)
+  const { status } = spawnSync(check.command, {
+    cwd: resolve(import.meta.dirname, '..'),
+    // npm adds the programs of the packages to PATH.
+    shell: true,
+    stdio: 'inherit',
+  })
+  if (status === 0) continue
+  process.stderr.write(`\nThe check "${name}" failed. ${check.mend}\n`)
+  process.exit(1)
+}
