@@ -121,6 +121,9 @@ const usesChanceFor: Record<string, string> = {
 /** A view, with the comment before it. */
 const declaredView = /((?:^(?:\/\*\*| \*).*\n)*)^export (?:const|function) (\w+View)\b/gm
 
+const rule = 'Follow the title of this test; docs/architecture.md explains the rules'
+const exception = 'Move this code, or add the file with its reason to the list in this test'
+
 /** The first word of the command in a file. */
 const topicOf = (file: string): string => basename(file.split('/')[1] ?? '', '.ts')
 
@@ -153,18 +156,19 @@ describe('the architecture', () => {
         (typeOnly || (from.startsWith(wiring) && dynamic))
       )
     })
-    expect(wrong).to.deep.equal([])
+    expect(wrong, rule).to.deep.equal([])
   })
 
   it('has a rule for every layer', () => {
-    expect([...new Set(files.map(layerOf))].filter((layer) => !(layer in allowed))).to.deep.equal([])
+    const ruleless = [...new Set(files.map(layerOf))].filter((layer) => !(layer in allowed))
+    expect(ruleless, 'Add these to `allowed` in this test, and to docs/architecture.md').to.deep.equal([])
   })
 
   it('loads the service in one directory', () => {
     const entrances = imports.filter(
       ({ from, to }) => layerOf(to) === 'service' && layerOf(from) !== 'service' && !from.startsWith(wiring),
     )
-    expect(entrances).to.deep.equal([])
+    expect(entrances, rule).to.deep.equal([])
   })
 
   it('has no circle of imports, types included', () => {
@@ -177,20 +181,23 @@ describe('the architecture', () => {
       for (const { from, to } of imports) if (from === file) follow(to, [...path, file])
     }
     for (const file of files) follow(file, [])
-    expect(circles).to.deep.equal([])
+    expect(circles, rule).to.deep.equal([])
   })
 
   it('has at most 20 files directly in a directory', () => {
     const counts = new Map<string, number>()
     for (const file of files) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
-    expect([...counts].filter(([, count]) => count > 20)).to.deep.equal([])
+    expect(
+      [...counts].filter(([, count]) => count > 20),
+      'Move files that belong together to a new directory',
+    ).to.deep.equal([])
   })
 
   it('keeps the network out of views and the command line', () => {
     const wrong = files
       .filter((file) => /^(view|cli|contract|config)\//.test(file))
       .filter((file) => /from '(undici|node:https?|node:net|node:tls|node:dns)/.test(texts.get(file) ?? ''))
-    expect(wrong).to.deep.equal([])
+    expect(wrong, rule).to.deep.equal([])
   })
 
   it('has the paths of the interface only in contract, client, and service', () => {
@@ -200,13 +207,13 @@ describe('the architecture', () => {
       .filter((file) =>
         /['"`]\/(v1|api)\//.test(texts.get(file)?.replace(/examples = \[[\s\S]*?\n {2}\]/, '') ?? ''),
       )
-    expect(wrong).to.deep.equal([])
+    expect(wrong, rule).to.deep.equal([])
   })
 
   it('reads the process only in boot', () => {
     const uses = /process\.(stdin|stdout|stderr|env|argv|exit|exitCode|cwd)\b|\b(homedir|tmpdir)\(/
     const wrong = outsideBoot.filter((file) => uses.test(codeOf(file)))
-    expect(wrong).to.deep.equal([])
+    expect(wrong, rule).to.deep.equal([])
   })
 
   it('changes, signals, and listens to the process only in boot', () => {
@@ -214,13 +221,13 @@ describe('the architecture', () => {
     const uses =
       /process\.(on|once|off|\w+Listeners?|emit|emitWarning|abort|chdir|umask|kill)\b(?!\(pid, 0\))/
     const wrong = outsideBoot.filter((file) => uses.test(codeOf(file)) && !(file in changesProcessFor))
-    expect(wrong).to.deep.equal([])
+    expect(wrong, exception).to.deep.equal([])
     for (const file of Object.keys(changesProcessFor)) expect(codeOf(file), file).to.match(uses)
   })
 
   it('takes time and randomness from the clock of the host', () => {
     const wrong = outsideBoot.filter((file) => usesChance.test(codeOf(file)) && !(file in usesChanceFor))
-    expect(wrong).to.deep.equal([])
+    expect(wrong, exception).to.deep.equal([])
     for (const file of Object.keys(usesChanceFor)) expect(codeOf(file), file).to.match(usesChance)
   })
 
@@ -241,7 +248,7 @@ describe('the architecture', () => {
     const found = files
       .filter((file) => !edge.includes(layerOf(file)))
       .filter((file) => stringsOf(texts.get(file) ?? '').some((text) => names.test(text)))
-    expect(found).to.have.members(exempt)
+    expect(found, exception).to.have.members(exempt)
   })
 
   it('names the commands that share a view where the view is declared', () => {
@@ -269,20 +276,20 @@ describe('the architecture', () => {
 
   it('keeps no state in a module', () => {
     const wrong = outsideBoot.filter((file) => stateful.test(codeOf(file)) && !(file in statefulFor))
-    expect(wrong).to.deep.equal([])
+    expect(wrong, exception).to.deep.equal([])
     for (const file of Object.keys(statefulFor)) expect(codeOf(file), file).to.match(stateful)
   })
 
   it('never writes to the console', () => {
     const wrong = files.filter((file) => /\bconsole\.(?!error)/.test(codeOf(file)))
-    expect(wrong).to.deep.equal([])
+    expect(wrong, rule).to.deep.equal([])
   })
 
   it('writes HTML documents, escapes, and policies in one place', () => {
     const wrong = files
       .filter((file) => !file.startsWith('pages/'))
       .filter((file) => /<!doctype html>\n|<\/head>|&lt;|default-src/.test(texts.get(file) ?? ''))
-    expect(wrong).to.deep.equal([])
+    expect(wrong, rule).to.deep.equal([])
   })
 
   it('names files in kebab case, without catch-all names such as utils', () => {
@@ -293,18 +300,18 @@ describe('the architecture', () => {
         /\b(utils?|helpers?|common|manager|misc|shared)\.ts$/.test(name)
       )
     })
-    expect(wrong).to.deep.equal([])
+    expect(wrong, rule).to.deep.equal([])
   })
 
   it('limits every source file to 300 lines', () => {
     const wrong = files.filter((file) => (texts.get(file) ?? '').split('\n').length > 300)
-    expect(wrong).to.deep.equal([])
+    expect(wrong, rule).to.deep.equal([])
   })
 
   it('exports from each file only what that file defines', () => {
     const wrong = files.filter((file) =>
       /^export\s+(type\s+)?(\*|\{[^}]*\}\s*from)/m.test(texts.get(file) ?? ''),
     )
-    expect(wrong).to.deep.equal([])
+    expect(wrong, rule).to.deep.equal([])
   })
 })

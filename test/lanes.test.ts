@@ -95,6 +95,7 @@ describe('the tests of npm test', () => {
     const passed = new RegExp(`[(,=:]\\s*(${names})\\b`)
     const start = (line: string) => called.test(line) || (passed.test(line) && !line.startsWith('import '))
     const starting = offenders(start, inProcess).map((found) => found.split(': ')[0])
-    expect([...new Set(starting)]).to.have.members(Object.keys(startsProcesses))
+    const place = 'Use runChatctl, or move the test to test/e2e. Remove former files from `startsProcesses`'
+    expect([...new Set(starting)], place).to.have.members(Object.keys(startsProcesses))
   })
 })

@@ -76,7 +76,7 @@ describe('help', () => {
 
   it('fits in a terminal of 40 lines, except for the longest pages', () => {
     const long = pages.filter((page) => readPage(page).split('\n').length - 1 > 39)
-    expect(long.sort()).to.deep.equal(longPages)
+    expect(long.sort(), 'Shorten the page, or add it to `longPages` in this file').to.deep.equal(longPages)
     for (const page of long) expect(readPage(page).split('\n').length, page).to.be.below(80)
   })
 
@@ -95,7 +95,7 @@ describe('help', () => {
       const section = helpTopics.some(({ name }) => name === page) ? 7 : 1
       return `man/${['chatctl', ...page.split(' ').filter(Boolean)].join('-')}.${section}`
     })
-    expect(readJson('package.json').man).to.deep.equal(named.sort())
+    expect(readJson('package.json').man, 'Run: npm run docs').to.deep.equal(named.sort())
   })
 
   it('lists every command and group at the top, and every help topic', () => {
@@ -114,7 +114,11 @@ describe('help', () => {
             !/^[A-Z].*[^.]$/.test(description) || !/(^|[ |("<])chatctl /.test(command),
         ),
     )
-    expect(wrong.map(({ id }) => id)).to.deep.equal([])
+    const rule = 'These commands need two examples, each with a capital letter and without a period'
+    expect(
+      wrong.map(({ id }) => id),
+      rule,
+    ).to.deep.equal([])
     for (const { id } of visible)
       expect(readPage(wordsOf(id).join(' ')), id).to.match(/^USAGE\n( {2}.*\n)+\nEXAMPLES\n/m)
   })
@@ -143,8 +147,11 @@ describe('help', () => {
       [...layOut('environment', 200).matchAll(/\b[A-Z][A-Z_]{2,}\b/g)].map(([name]) => name),
     )
     const own = (name: string) => name.startsWith('CHATCTL_')
-    expect([...read].filter((name) => !listed.has(name) && !unlisted.has(name))).to.deep.equal([])
-    expect([...listed].filter((name) => own(name) && !read.has(name))).to.deep.equal([])
+    const missing = [...read].filter((name) => !listed.has(name) && !unlisted.has(name))
+    const place = 'src/cli/help/environment-variables.ts'
+    expect(missing, `Add these to ${place}, or to \`unlisted\` in this file`).to.deep.equal([])
+    const extra = [...listed].filter((name) => own(name) && !read.has(name))
+    expect(extra, `Remove these from ${place}`).to.deep.equal([])
     for (const { flags } of commands)
       for (const { env } of Object.values(flags)) if (env) expect(listed).to.include(env)
   })
@@ -154,7 +161,9 @@ describe('help', () => {
     const table = /^\| exit \|.*\n(?:\|.*\n)+/m.exec(page)?.[0] ?? ''
     const documented = [...table.matchAll(/^\| ([\d, ]+) \|/gm)]
     const codes = new Set(documented.flatMap(([, numbers = '']) => numbers.split(', ')))
-    expect([...codes].sort()).to.deep.equal(exitCodeMeanings.map(([code]) => code).sort())
+    const meanings = exitCodeMeanings.map(([code]) => code)
+    const place = 'Change docs/exit-codes.md and src/cli/help/topic-pages.ts together'
+    expect([...codes].sort(), place).to.deep.equal(meanings.sort())
     const kinds = readFileSync(join(root, 'src/cli/errors/exit-codes.ts'), 'utf8').matchAll(
       /^ {2}\w+: (\d+),$/gm,
     )

@@ -12,16 +12,18 @@ const readJson = (path: string) => JSON.parse(read(path))
 const manifest = readJson('oclif.manifest.json')
 const visible = commands.filter(({ hidden }) => !hidden)
 
+const mend = 'Run: npm run docs'
+
 describe('docs/commands', () => {
   const pages = writeCommandPages(manifest, readJson('package.json').oclif.topics)
 
   it('has a page for each topic, and no other page', () => {
-    expect(readdirSync(join(root, 'docs/commands')).sort()).to.deep.equal([...pages.keys()].sort())
+    expect(readdirSync(join(root, 'docs/commands')).sort(), mend).to.deep.equal([...pages.keys()].sort())
   })
 
   for (const [name, text] of pages) {
-    it(`matches the commands: ${name} (otherwise, run npm run docs)`, () => {
-      expect(read(`docs/commands/${name}`)).to.equal(text)
+    it(`matches the commands: ${name}`, () => {
+      expect(read(`docs/commands/${name}`), mend).to.equal(text)
     })
   }
 
@@ -47,12 +49,13 @@ describe('docs/commands', () => {
     }
   })
 
-  it('matches the help topic: docs/reference/environment.md (otherwise, run npm run docs)', () => {
-    expect(read('docs/reference/environment.md')).to.equal(writeEnvironmentPage(manifest))
+  it('matches the help topic: docs/reference/environment.md', () => {
+    expect(read('docs/reference/environment.md'), mend).to.equal(writeEnvironmentPage(manifest))
   })
 
   it('names the requests that the commands make', () => {
-    expect(visible.filter(({ requests }) => requests === undefined).map(({ id }) => id)).to.deep.equal([])
+    const silent = visible.filter(({ requests }) => requests === undefined).map(({ id }) => id)
+    expect(silent, 'Declare the requests of these commands: static override requests').to.deep.equal([])
     for (const { name, endpoint, readsBack } of serviceCalls) {
       const id = commandOf(name)
       if (id === 'api') continue

@@ -38,7 +38,9 @@ async function findAsked(): Promise<Map<string, Set<string>>> {
 
 /** The code without its wrapper, which has `require` as a parameter and so hides it from a bundler. */
 function unwrap(text: string): string {
-  return text.replace(/^(\/\/.*\n)?\(function \(exports, require.*\n/, '').replace(/\n\}\)\n(\/\/# sourceMappingURL=.*\n)?$/, '')
+  return text
+    .replace(/^(\/\/.*\n)?\(function \(exports, require.*\n/, '')
+    .replace(/\n\}\)\n(\/\/# sourceMappingURL=.*\n)?$/, '')
 }
 
 describe('the dependencies of an installation', () => {

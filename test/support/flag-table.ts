@@ -1,3 +1,5 @@
+import { commands } from './manifest.ts'
+
 type Codes = readonly number[]
 
 /** A flag with valid and invalid values, its effect on the request, and the exit codes of its command. */
@@ -32,6 +34,23 @@ export interface Addition {
   headers?: Record<string, string>
 }
 
+/** By the placeholder of the flag in the help, such as `--wait DURATION`. A new flag with one of these needs no row. */
+const byPlaceholder: Record<string, FlagRow> = {
+  CODE: { valid: 'en' },
+  DIRECTORY: { valid: 'new-data' },
+  DURATION: { valid: '30s', invalid: 'soon' },
+  ID: { valid: 'u1' },
+  'KEY=TEXT': { valid: 'a=b', invalid: 'nothing' },
+  'KEY=VALUE': { valid: 'a=b', invalid: 'nothing' },
+  'KEY=on|off': { valid: 'email=on', invalid: 'nothing' },
+  N: { valid: '5', invalid: 'many' },
+  NAME: { valid: 'dark' },
+  SIZE: { valid: '2m', invalid: 'many' },
+  TEXT: { valid: 'Ada' },
+  TIME: { valid: '7d', invalid: 'long ago' },
+  'on|off': { valid: 'on', invalid: 'perhaps' },
+}
+
 /** By the name of the flag. */
 const byName: Record<string, FlagRow> = {
   action: { valid: 'key.create' },
@@ -44,32 +63,16 @@ const byName: Record<string, FlagRow> = {
   before: { valid: 'm1' },
   'client-id': { valid: 'chatctl' },
   concurrency: { valid: '2', invalid: '0' },
-  context: { valid: 'c1' },
-  data: { valid: 'new-data' },
   database: { valid: 'postgres://me@127.0.0.1:9/none', invalid: 'mysql://me@127.0.0.1/none', ends: [69] },
-  drain: { valid: '10s', invalid: 'soon' },
   email: { valid: 'ada@example.com' },
-  expires: { valid: '30d', invalid: 'soon' },
-  field: { valid: 'a=b', invalid: 'nothing' },
   fields: { valid: 'id', refused: [1, 2] },
   header: { valid: 'x-one: 1', invalid: 'no colon' },
   host: { valid: '127.0.0.1', invalid: 'not a host' },
-  id: { valid: 'u1' },
   jq: { valid: '.', invalid: '.[', refused: [2] },
-  language: { valid: 'en' },
   'limit-reads': { valid: '1', invalid: '0' },
-  limit: { valid: '5', invalid: 'many' },
   line: { valid: '1', invalid: '0' },
-  'max-file-size': { valid: '2m', invalid: 'many' },
-  'max-tokens': { valid: '5', invalid: 'many' },
   'max-wait': { valid: '1s', invalid: '-1s' },
   messages: { valid: 'messages.jsonl', invalid: 'none.jsonl' },
-  metadata: { valid: 'a=b', invalid: 'nothing' },
-  model: { valid: 'small' },
-  name: { valid: 'Ada' },
-  notification: { valid: 'email=on', invalid: 'nothing' },
-  notifications: { valid: 'on', invalid: 'perhaps' },
-  overlap: { valid: '24h', invalid: 'soon' },
   output: { valid: 'json', invalid: 'xml' },
   'password-file': { valid: 'password.txt', invalid: 'none.txt' },
   permission: { valid: 'read:chat', invalid: 'everything' },
@@ -78,7 +81,6 @@ const byName: Record<string, FlagRow> = {
   prompt: { valid: 'review', invalid: 'none', invalidEnds: [6] },
   'public-url': { valid: 'https://chat.example', invalid: 'not an address' },
   quota: { valid: '100/h', invalid: 'some' },
-  'rate-limiting': { valid: 'on', invalid: 'perhaps' },
   'redirect-host': { valid: '127.0.0.1', invalid: 'chat.example' },
   'redirect-path': { valid: '/callback', invalid: 'no slash' },
   'redirect-port': { valid: '0', invalid: '65536' },
@@ -91,17 +93,12 @@ const byName: Record<string, FlagRow> = {
   save: { valid: 'plan.json', invalid: 'no/such/directory/plan.json', invalidEnds: [1] },
   scope: { valid: 'openid' },
   state: { valid: 'team.state.json' },
-  since: { valid: '7d', invalid: 'long ago' },
-  system: { valid: 'Be brief' },
   target: { valid: 'KEY' },
   temperature: { valid: '0.5', invalid: 'warm' },
-  theme: { valid: 'dark' },
-  timeout: { valid: '30s', invalid: 'soon' },
   'tls-cert': { valid: 'tls.crt', invalid: 'none.crt' },
   'tls-key': { valid: 'tls.key', invalid: 'none.key' },
   to: { valid: 'new.db' },
   'token-url': { valid: 'URL', invalid: 'not an address' },
-  until: { valid: '1h', invalid: 'long ago' },
   'model-server': { valid: 'http://127.0.0.1:9/v1', invalid: 'not an address' },
   'model-server-key-file': { valid: 'key.txt', invalid: 'none.txt' },
   user: { valid: 'usr_admin', invalid: 'nobody@example.com', invalidEnds: [6] },
@@ -468,9 +465,10 @@ function rowOf(command: string, flag: string): FlagRow {
   return row
 }
 
-/** The row of a flag of a command, with defaults from the row of the name. */
+/** The row of a flag of a command, with defaults from the row of the name, and from that of the placeholder. */
 export function findFlag(command: string, flag: string): FlagRow {
-  return { ...byName[flag], ...byCommand[`${command} ${flag}`] }
+  const placeholder = commands.find(({ id }) => id === command)?.flags[flag]?.helpValue ?? ''
+  return { ...byPlaceholder[placeholder], ...byName[flag], ...byCommand[`${command} ${flag}`] }
 }
 
 /** All additions to requests, named by command and flag. */

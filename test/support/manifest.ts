@@ -13,6 +13,8 @@ interface FlagEntry {
   /** The allowed values, if they are limited. */
   options?: string[]
   helpGroup?: string
+  /** The placeholder of its value in the help. */
+  helpValue?: string
 }
 
 /** A command as the built manifest describes it. */

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { json } from '../../support/fault-server.ts'
 import { additions } from '../../support/flag-table.ts'
 import { commands } from '../../support/manifest.ts'
 import { FlagRuns } from './flag-runs.ts'
@@ -12,9 +11,6 @@ import { FlagRuns } from './flag-runs.ts'
 
 const flags = new FlagRuns()
 const { run, runHere, file } = flags
-
-const _profile = json(200, { id: 'u1', email: 'a@b' })
-const _create = ['users', 'create', '--generate-password']
 
 /** Flags with an effect other than on the request, each with its check. */
 const others: Record<string, () => Promise<void>> = {
@@ -70,9 +66,11 @@ describe('command flags', function () {
     const isSame = (one: (typeof declared)[number]) => (other: typeof one) =>
       other.name === one.name && other.summary === one.summary
     const untried = declared.filter((flag) => !isTried(flag) && !declared.filter(isSame(flag)).some(isTried))
-    expect(untried).to.deep.equal([])
+    const places = 'Use these flags in a test of their command, or add them to test/support/flag-table.ts'
+    expect(untried, places).to.deep.equal([])
     const all = declared.map(({ id, name }) => `${id} ${name}`)
-    expect([...tried].filter((flag) => !all.includes(flag))).to.deep.equal([])
+    const former = [...tried].filter((flag) => !all.includes(flag))
+    expect(former, 'Remove these from test/support/flag-table.ts and this file').to.deep.equal([])
   })
 
   for (const { name, to, words, files = {}, stdin = '', ...adds } of additions) {

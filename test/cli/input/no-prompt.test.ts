@@ -89,7 +89,8 @@ describe('a non-interactive run', function () {
 
   it('tests every command, or has an example that can be run', () => {
     const called = new Set(['service:run', ...calls.map(({ name }) => commandOf(name))])
-    expect(commands.map(({ id }) => id).filter((id) => !called.has(id))).to.deep.equal([])
+    const missing = commands.map(({ id }) => id).filter((id) => !called.has(id))
+    expect(missing, 'Add a call of each to test/support/command-lines.ts').to.deep.equal([])
   })
 
   const everyWay = ways.flatMap(([way, more, flags]) => calls.map((call) => ({ way, more, flags, call })))
@@ -138,7 +139,8 @@ function forCall({ name }: Call, flags: readonly string[]): readonly string[] {
 }
 
 /** Expects that the run ended by itself, and wrote no prompt and no escape sequence to stderr. */
-function expectQuiet(name: string, { exitCode, stderr }: Run): void {
+function expectQuiet(call: string, { exitCode, stderr }: Run): void {
+  const name = `${call} (if its first example is not suitable, add a call to test/support/command-lines.ts)`
   expect(exitCode, `${name} did not end`).not.to.equal(null)
   expect(stderr, name).not.to.contain('\u001b')
   expect(stderr, name).not.to.match(/\? *$|\(y\/n\)/i)

@@ -30,7 +30,7 @@ describe('the matrix of flags', function () {
   testCells(cells, 30, meet)
 
   it('has a valid value for each flag that takes one', () => {
-    expect(unvalued).to.deep.equal([])
+    expect(unvalued, 'Add a valid value to test/support/flag-table.ts').to.deep.equal([])
     expect(new Set(cells.map(({ title }) => title)).size).to.equal(cells.length)
   })
 })
@@ -41,7 +41,8 @@ async function meet({ call, form }: Cell, home: PreparedHome): Promise<void> {
     const before = new Set(filesOf(world))
     const run = await runIn(world, home.fill(wordsFor(call, form)), form, call)
     const ran: Ran = { call, form, world, run }
-    expect(expectedCodes(call, form), `exit code; ${run.stdout}\n${run.stderr}`).to.include(run.exitCode)
+    const codes = 'exit code; the codes of a flag are in test/support/flag-table.ts'
+    expect(expectedCodes(call, form), `${codes}\n${run.stdout}\n${run.stderr}`).to.include(run.exitCode)
     expectGoodManners(ran)
     await expectNothingLeft(ran, before)
   } finally {

@@ -60,7 +60,7 @@ describe('the matrix of machine faults', function () {
   testCells(cells, 45, meet)
 
   it('has a call of every command', () => {
-    expect(uncalled).to.deep.equal([])
+    expect(uncalled, 'Add a call to test/slow/matrix/calls.ts').to.deep.equal([])
     expect(new Set(cells.map(({ title }) => title)).size).to.equal(cells.length)
   })
 })
