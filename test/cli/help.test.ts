@@ -167,7 +167,7 @@ describe('help', () => {
     const kinds = readFileSync(join(root, 'src/cli/errors/exit-codes.ts'), 'utf8').matchAll(
       /^ {2}\w+: (\d+),$/gm,
     )
-    for (const [, code] of kinds) expect([...codes]).to.include(code)
+    for (const [, code] of kinds) expect([...codes], place).to.include(code)
   })
 
   it('is shown for no arguments, for a topic, and with -h, --help, and help', async () => {

@@ -43,7 +43,7 @@ describe('the embedded service, compared with the contract', () => {
           const parsed = shape.safeParse(answer.body)
           expect(parsed.error?.issues ?? []).to.deep.equal([])
           // The contract accepts fewer fields. This service sends every documented field.
-          expect(missing(shape, answer.body)).to.deep.equal([])
+          expect(missing(shape, answer.body), 'Add these to what src/service/domain sends').to.deep.equal([])
         }
       }))
   }

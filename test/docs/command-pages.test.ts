@@ -42,7 +42,7 @@ describe('docs/commands', () => {
 
   it('shows the usage that the help shows', () => {
     for (const { id } of visible) {
-      const help = read(`test/cli/help/${wordsOf(id).join('-')}.txt`)
+      const help = read(`dist/help/${['chatctl', ...wordsOf(id)].join('.')}.txt`)
       const usage = (/^USAGE\n((?: {2}.*\n)+)/m.exec(help)?.[1] ?? '').replaceAll(/\n {6}/g, ' ')
       const lines = usage.split('\n').flatMap((line) => (line.startsWith('  $ ') ? line.slice(4) : []))
       expect(pages.get(`${wordsOf(id)[0]}.md`)).to.contain(['```sh', ...lines, '```'].join('\n'))

@@ -3,6 +3,7 @@ import { type CompletionTree, suggest } from '../../../src/cli/completion/sugges
 import type { LiveValues } from '../../../src/cli/completion/suggestions.ts'
 import { permissions, roles, themeModes } from '../../../src/cli/completion/values.ts'
 import { defaultFormats } from '../../../src/config/output-formats.ts'
+import { settingsKeys } from '../../../src/contract/resources/settings-file.ts'
 import { effectivePermissions, listPermissions } from '../../../src/service/domain/access/permissions.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
@@ -11,6 +12,7 @@ import { commands, topics, wordsOf } from '../../support/manifest.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
+const themeKeys = settingsKeys.flatMap(({ path }) => (path.startsWith('theme.') ? path : [])).sort()
 const program = {
   commands,
   topics: topics.map((topic) => ({ name: topic.replaceAll(' ', ':'), description: `About ${topic}` })),
@@ -87,9 +89,9 @@ describe('tab completion', () => {
     ['config get base_url ', []],
     ['chat show s2026112', ['s20261121-1', 's20261122-2']],
     ['chat --context ', ['ctx_1']],
-    ['settings get theme', ['theme.mode', 'theme.primary_color']],
-    ['settings set theme', ['theme.mode=', 'theme.primary_color=']],
-    ['settings set theme.mode=dark theme', ['theme.primary_color=']],
+    ['settings get theme', themeKeys],
+    ['settings set theme', themeKeys.map((key) => `${key}=`)],
+    ['settings set theme.mode=dark theme', themeKeys.slice(1).map((key) => `${key}=`)],
     ['settings set theme.mode=', ['theme.mode=dark', 'theme.mode=light', 'theme.mode=system']],
     ['settings set features.chat=', ['features.chat=false', 'features.chat=true']],
     ['settings set app_name=', []],

@@ -20,7 +20,8 @@ describe('the table of permissions in docs/reference/service.md', () => {
     const needed = names.map(
       (name) => `${endpoints[name].method} ${endpoints[name].path} ${requiredPermissions[name]}`,
     )
-    expect(documented.sort()).to.deep.equal(needed.sort())
+    const place = 'Change the table in docs/reference/service.md'
+    expect(documented.sort(), place).to.deep.equal(needed.sort())
   })
 
   it('states which role has which permission', () => {
