@@ -121,7 +121,7 @@ describe('--dry-run', function () {
         ...entry,
         examples: examples.filter((example) => !needsMore.has(example.command)),
       })
-      expect(lines).not.to.deep.equal([])
+      expect(lines, 'Add an example that can run without a preparation').not.to.deep.equal([])
       const before = fingerprint(sandbox.home)
       for (const line of lines) {
         const words = line
@@ -132,7 +132,8 @@ describe('--dry-run', function () {
           readsSecret(words) ? password : '',
           editing,
         )
-        expect(exitCode, `${line.join(' ')}: ${stderr}`).to.equal(0)
+        const needs = 'Prepare what the example needs in this file, or list it in `needsMore`'
+        expect(exitCode, `${line.join(' ')}: ${stderr}${needs}`).to.equal(0)
         expect(stdout).to.match(/\S/)
         expect(stdout + stderr).not.to.contain(password)
         expect(server.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])

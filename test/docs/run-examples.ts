@@ -34,7 +34,9 @@ export function runExamples(
         for (const { text } of runnable) {
           it(`exits ${promisedCodes[text] ?? 0}: ${text}`, async () => {
             const { exitCode, stdout, stderr, typed } = await world.run(text, preparations[text])
-            expect(exitCode, `${typed}\n${stdout}${stderr}`).to.equal(promisedCodes[text] ?? 0)
+            const tables =
+              'test/docs/example-tables.ts lists what an example needs, and examples that cannot run'
+            expect(exitCode, `${tables}\n${typed}\n${stdout}${stderr}`).to.equal(promisedCodes[text] ?? 0)
           })
         }
       })
