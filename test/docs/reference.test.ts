@@ -106,7 +106,7 @@ describe('the documents', () => {
     }
   })
 
-  it('list every endpoint of the contract in docs/interface.md', () => {
+  it('list every endpoint of the contract in docs/interface.md, "Endpoints"', () => {
     const rows = [...read('docs/interface.md').matchAll(/^\| ([A-Z]+) \| (\/\S+) \|/gm)]
     const inContract = Object.values(endpoints).map(({ method, path }) => `${method} ${path}`)
     expect(

@@ -83,6 +83,11 @@ describe('the files of a release', () => {
     ])
   })
 
+  it('include the source maps of the bundles, for npm run trace', () => {
+    const archive = join(release.directory, `chatctl-${version}-source-maps.tar.gz`)
+    expect(unpack('-t', '-f', archive).split('\n')).to.include.members(['main.cjs.map', 'start.cjs.map'])
+  })
+
   it('install with the Homebrew formula on each system, from the archive of that system', async () => {
     const choices: [string, string, string][] = [
       ['macos', 'arm', 'darwin-arm64'],
