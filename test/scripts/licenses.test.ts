@@ -51,14 +51,15 @@ describe('dist/licenses.txt', () => {
 
   it('contains the license text and the copyright of each package', () => {
     for (const { name, text } of sections) {
-      expect(text, name).to.have.length.above(400)
-      expect(text, name).to.match(/copyright|\(c\)|©/i)
+      const place = `${name}: add its license to scripts/compose-licenses.ts`
+      expect(text, place).to.have.length.above(400)
+      expect(text, place).to.match(/copyright|\(c\)|©/i)
     }
   })
 
   it('names the license of each package, all of which are permitted', () => {
     const others = sections.filter(({ license }) => !permitted.includes(license))
-    expect(others).to.deep.equal([])
+    expect(others, 'Use other packages, or add the license to `permitted` in this file').to.deep.equal([])
   })
 
   it('names the components of jq.wasm', () => {

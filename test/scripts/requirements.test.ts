@@ -45,7 +45,9 @@ function unwrap(text: string): string {
 
 describe('the dependencies of an installation', () => {
   it('are exactly the packages that dist requires', async () => {
-    expect([...(await findAsked()).keys()].sort()).to.deep.equal(Object.keys(packageFile.dependencies).sort())
+    const asked = [...(await findAsked()).keys()].sort()
+    const place = 'Only native packages are `dependencies`; the build bundles `devDependencies`'
+    expect(asked, place).to.deep.equal(Object.keys(packageFile.dependencies).sort())
   })
 
   it('run no scripts when they are installed, and neither does this package', () => {

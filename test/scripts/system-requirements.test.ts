@@ -15,6 +15,8 @@ function findNewest(versions: readonly string[]): string | undefined {
   return versions.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1)
 }
 
+const place = 'Change scripts/release/system-requirements.ts'
+
 describe('the requirements of the executables for Linux', () => {
   let node: string
 
@@ -24,11 +26,11 @@ describe('the requirements of the executables for Linux', () => {
   })
 
   it('name the glibc that Node needs', () => {
-    expect(findNewest(findVersions(node, 'GLIBC'))).to.equal(systemRequirements.glibc)
+    expect(findNewest(findVersions(node, 'GLIBC')), place).to.equal(systemRequirements.glibc)
   })
 
   it('name the libstdc++ that Node needs', () => {
-    expect(findNewest(findVersions(node, 'CXXABI'))).to.equal(systemRequirements.cxxAbi)
+    expect(findNewest(findVersions(node, 'CXXABI')), place).to.equal(systemRequirements.cxxAbi)
   })
 
   it('are enough for the native add-on', () => {
@@ -36,6 +38,6 @@ describe('the requirements of the executables for Linux', () => {
     const addOn = readFileSync(join(keyring, `keyring.linux-${process.arch}-gnu.node`), 'latin1')
     const versions = findVersions(addOn, 'GLIBC')
     expect(versions).not.to.have.length(0)
-    expect(findNewest([...versions, systemRequirements.glibc])).to.equal(systemRequirements.glibc)
+    expect(findNewest([...versions, systemRequirements.glibc]), place).to.equal(systemRequirements.glibc)
   })
 })

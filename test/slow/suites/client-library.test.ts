@@ -191,6 +191,7 @@ describe('chatctl/client', function () {
     expect(names).to.include.members(['baseUrl', 'credential'])
     const page = readFileSync(join(root, 'docs/guides/library.md'), 'utf8')
     const documented = [...page.matchAll(/^\| `(\w+)` \|[^|]*\|[^|]+\|$/gm)].map(([, name]) => name)
-    expect(documented).to.include.members(names.filter((name) => name !== 'clock'))
+    const place = 'Add the option to docs/guides/library.md'
+    expect(documented, place).to.include.members(names.filter((name) => name !== 'clock'))
   })
 })
