@@ -23,7 +23,8 @@ export function traceToSources(report: string, directory: string): string {
     maps.set(bundle, map)
     return map
   }
-  return report.replaceAll(place, (found, bundle, line, column) => {
+  // For an error that nothing has caught, Node.js also prints the line of the bundle.
+  return report.replaceAll(/^.{1000,}$/gm, '…').replaceAll(place, (found, bundle, line, column) => {
     const origin = mapOf(bundle).findOrigin(Number(line), Number(column))
     if (!('fileName' in origin)) return found
     return `${origin.fileName.replace(/^(\.\.\/)+/, '')}:${origin.lineNumber}:${origin.columnNumber}`

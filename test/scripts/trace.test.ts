@@ -36,7 +36,7 @@ describe('npm run trace', () => {
     expect(trace(`    at C:\\Programs\\chatctl\\dist\\main.cjs:${place}`)).to.match(source)
     expect(trace(`    at /usr/bin/chatctl/dist/main.cjs:${place}`)).to.match(source)
     const other = 'Hint: x\n    at emit (node:events:519:28)\n'
-    expect(trace(other)).to.equal(other)
+    expect(trace(`${'a'.repeat(2000)}\n${other}`)).to.equal(`…\n${other}`)
   })
 
   it('names the command that writes missing maps', () => {
