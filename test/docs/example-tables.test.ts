@@ -67,6 +67,7 @@ describe('commands in the text of documents', () => {
     'README.md',
     'CONTRIBUTING.md',
     'CHANGELOG.md',
+    'SECURITY.md',
     ...globSync('docs/{*,guides/*,reference/*,decisions/*}.md', { cwd: root }),
   ]
   const ids = commands.map(({ id }) => wordsOf(id).join(' '))

@@ -48,7 +48,7 @@ describe('the package', () => {
 
   it('contains the files named in package.json, and no others', () => {
     const named = [
-      /^(CHANGELOG\.md|CONTRIBUTING\.md|LICENSE|README\.md|oclif\.manifest\.json|package\.json)$/,
+      /^(CHANGELOG\.md|CONTRIBUTING\.md|LICENSE|README\.md|SECURITY\.md|oclif\.manifest\.json|package\.json)$/,
       /^docs\/([\w-]+\/)*[\w-]+\.(md|svg|cfg|conf)$/,
       /^man\/chatctl[\w-]*\.[17]$/,
       /^bin\/(run\.js|package\.json)$/,

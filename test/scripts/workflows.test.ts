@@ -52,6 +52,21 @@ describe('the workflows', () => {
     expect(commands).to.have.length.above(10)
   })
 
+  it('are updated by Dependabot, like the local actions and the packages', () => {
+    interface Updates {
+      updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[]
+    }
+    const { updates } = read<Updates>('.github/dependabot.yml')
+    const updated = updates.map(({ directory, directories = directory, ...rest }) => [
+      rest['package-ecosystem'],
+      directories,
+    ])
+    expect(updated).to.deep.equal([
+      ['npm', '/'],
+      ['github-actions', ['/', '/.github/actions/*']],
+    ])
+  })
+
   it('run only scripts and files that exist', () => {
     const text = commands.join('\n')
     const scripts = [...text.matchAll(/npm run (\S+)|npm (test)\b/g)].map(
