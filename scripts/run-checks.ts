@@ -23,6 +23,10 @@ const checks: Readonly<Record<string, Check>> = {
     mend: 'Write what it names after "use". If the word is correct there, add the phrase to the table in docs/style.md.',
   },
   workflows: { command: 'node scripts/check-workflows.ts', mend: 'Correct these lines.' },
+  commits: {
+    command: 'node scripts/check-commits.ts',
+    mend: 'Reword the last commit with git commit --amend, and earlier ones with git rebase --interactive.',
+  },
   regexes: {
     command: 'node scripts/check-regexes.ts',
     mend: 'Rewrite them, or add what bounds their input to scripts/check-regexes.ts.',
