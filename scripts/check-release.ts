@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { readSigners } from './release/signature.ts'
 
 /**
  * `node scripts/check-release.ts v1.2.3 [chatctl-1.2.3.tgz]` fails if the tag does not match the version or the
- * changelog, or if the package lacks a code cache.
+ * changelog, if there is no public key for the signature, or if the package lacks a code cache.
  */
 
 /** Node 22, 24, and 26. */
@@ -12,9 +13,15 @@ const nodeLines = 3
 
 /**
  * @param tag name of the git tag, such as `v1.2.3`
+ * @param signers content of scripts/release/allowed_signers (default: that of the repository)
  * @returns a sentence for each fault
  */
-export function findReleaseFaults(tag: string, version: string, changelog: string): string[] {
+export function findReleaseFaults(
+  tag: string,
+  version: string,
+  changelog: string,
+  signers?: string,
+): string[] {
   const faults: string[] = []
   if (tag !== `v${version}`) faults.push(`The tag ${tag} is not v${version}, the version in package.json.`)
   const sections = changelog.split(/^## /m).slice(1)
@@ -26,6 +33,11 @@ export function findReleaseFaults(tag: string, version: string, changelog: strin
     if (!/ - \d{4}-\d\d-\d\d$/.test(title)) faults.push(`CHANGELOG.md has no date for ${version}.`)
     if (!lines.some((line) => line.startsWith('- ')))
       faults.push(`CHANGELOG.md lists no change for ${version}.`)
+  }
+  try {
+    readSigners(signers)
+  } catch (error) {
+    faults.push((error as Error).message)
   }
   return faults
 }

@@ -8,6 +8,13 @@ downloads=${CHATCTL_DOWNLOADS:-@DOWNLOADS@}
 glibc=2.28
 macos=13.5
 
+# The public keys of the project (scripts/release/allowed_signers).
+signers() {
+  cat <<'END'
+@SIGNERS@
+END
+}
+
 usage() {
   cat <<'END'
 Install chatctl, or update it.
@@ -159,6 +166,26 @@ download() {
   esac
 }
 
+# Verifies that a key of the project has signed SHASUMS256.txt.
+verify_signature() {
+  limits='The checksum detects damage, but not tampering.'
+  if ! signers | grep '^chatctl-release ' >"$tmp/signers"; then
+    printf 'Warning: The signature is not verified: This script contains no public key.\n%s\n' "$limits" >&2
+    return
+  fi
+  # Without arguments, ssh-keygen reports a missing one, and before OpenSSH 8.1 the unknown option.
+  if ! has ssh-keygen || ssh-keygen -Y verify 2>&1 </dev/null | grep -q 'option -- Y'; then
+    printf 'Warning: The signature is not verified: OpenSSH 8.1 or newer is not installed.\n%s\n' "$limits" >&2
+    return
+  fi
+  download "$downloads/v$version/SHASUMS256.txt.sig" "$tmp/SHASUMS256.txt.sig" --silent
+  if ! ssh-keygen -Y verify -f "$tmp/signers" -I chatctl-release -n chatctl-release \
+    -s "$tmp/SHASUMS256.txt.sig" <"$tmp/SHASUMS256.txt" >"$tmp/ssh-keygen.log" 2>&1; then
+    fail "The signature of SHASUMS256.txt of version $version is not valid. Nothing was installed." \
+      "Do not use the files of this version, and report this to the project."
+  fi
+}
+
 verify() {
   # The file is from another system if there is a carriage return.
   wanted=$(tr -d '\r' <"$tmp/SHASUMS256.txt" | awk -v name="$archive" '$2 == name { print $1 }')
@@ -288,6 +315,7 @@ main() {
   archive=$name.tar.gz
   printf 'Downloading chatctl %s for %s\n' "$version" "$target"
   download "$downloads/v$version/SHASUMS256.txt" "$tmp/SHASUMS256.txt" --silent
+  verify_signature
   if [ -t 2 ]; then progress=--progress-bar; else progress=--silent; fi
   download "$downloads/v$version/$archive" "$tmp/$archive" "$progress"
   verify

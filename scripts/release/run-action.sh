@@ -22,7 +22,10 @@ dir=$RUNNER_TEMP/chatctl-$version
 CHATCTL_DOWNLOADS=$GITHUB_SERVER_URL/${ACTION_REPOSITORY:-$GITHUB_REPOSITORY}/releases/download
 PATH=$dir:$PATH
 export CHATCTL_DOWNLOADS PATH
-sh "$root/scripts/release/install.sh" --version "$version" --dir "$dir"
+installer=$RUNNER_TEMP/install-chatctl.sh
+sed -e "/^@SIGNERS@\$/{r $root/scripts/release/allowed_signers" -e d -e '}' \
+  "$root/scripts/release/install.sh" >"$installer"
+sh "$installer" --version "$version" --dir "$dir"
 printf '%s\n' "$dir" >>"$GITHUB_PATH"
 printf 'version=%s\n' "$version" >>"$GITHUB_OUTPUT"
 

@@ -7,6 +7,7 @@ import { writeHomebrewFormula } from './homebrew-formula.ts'
 import { writeInstallScript } from './install-script.ts'
 import { packArchive, packSourceMaps } from './pack-archive.ts'
 import { writeScoopManifest } from './scoop-manifest.ts'
+import { readSigners } from './signature.ts'
 import { sourceDate } from './source-date.ts'
 import { writeWingetManifests } from './winget-manifests.ts'
 
@@ -26,10 +27,18 @@ interface Options {
   time: number
   /** The targets (default: all). */
   included?: readonly string[]
+  /** Lines with the public keys that may sign the release (default: those of the repository). */
+  signers?: string
 }
 
 /** @returns the names of the files to publish */
-export function writeRelease({ directory, url, time, included = Object.keys(targets) }: Options): string[] {
+export function writeRelease({
+  directory,
+  url,
+  time,
+  included = Object.keys(targets),
+  signers = readSigners(),
+}: Options): string[] {
   const project = parseProject(url)
   const packageFile = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const { version } = packageFile
@@ -45,7 +54,7 @@ export function writeRelease({ directory, url, time, included = Object.keys(targ
 
   const date = new Date(time * 1000).toISOString().slice(0, 10)
   const release = describeRelease(packageFile, directory, project, date, included)
-  const written = new Map([['install.sh', writeInstallScript(release)]])
+  const written = new Map([['install.sh', writeInstallScript(release, signers)]])
   if (included.some((target) => !isWindows(target))) written.set('chatctl.rb', writeHomebrewFormula(release))
   if (included.includes('win-x64')) {
     written.set('chatctl.json', writeScoopManifest(release))

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
@@ -10,7 +10,7 @@ import type { Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { SettingsService } from '../support/settings-service.ts'
-import { ownTarget, serveRelease } from './served-release.ts'
+import { ownTarget, releaseKey, serveRelease } from './served-release.ts'
 
 interface Action {
   inputs: Record<string, { default: string }>
@@ -38,6 +38,15 @@ describe('the GitHub Action', () => {
   })
   afterEach(() => release.otherwise.clear())
 
+  /** What the action uses of this repository, with the public key of the release. */
+  function checkout(): string {
+    const path = join(sandbox.home, 'action')
+    for (const name of ['package.json', 'scripts/release/run-action.sh', 'scripts/release/install.sh'])
+      cpSync(join(root, name), join(path, name))
+    writeFileSync(join(path, 'scripts/release/allowed_signers'), `# Comment\n${releaseKey().signers}\n`)
+    return path
+  }
+
   /** Runs the step as the runner does: expressions are evaluated in `env` only. */
   function run(inputs: Record<string, string> = {}, env: NodeJS.ProcessEnv = {}): Promise<Run> {
     const [step] = action.runs.steps
@@ -56,7 +65,7 @@ describe('the GitHub Action', () => {
     return runProgram(sandbox, [script], {
       program: ['sh', '-e'],
       env: {
-        GITHUB_ACTION_PATH: root,
+        GITHUB_ACTION_PATH: checkout(),
         GITHUB_SERVER_URL: new URL(release.url).origin,
         GITHUB_REPOSITORY: 'acme/app',
         GITHUB_PATH: join(runner(), 'path'),
@@ -148,11 +157,17 @@ describe('the GitHub Action', () => {
     expect(readdirSync(sandbox.home)).not.to.include('ran')
   })
 
-  it('puts nothing on the PATH if the download was altered', async () => {
-    release.otherwise.set(archiveName(release.version, ownTarget), answer(200, {}, 'altered'))
-    const { exitCode, stderr } = await run({ files: 'settings.yaml' })
-    expect(stderr).to.contain('checksum')
-    expect(exitCode).to.equal(1)
-    expect(written('path')).to.equal('')
+  it('puts nothing on the PATH if the download or its signature is not valid', async () => {
+    for (const [name, message] of [
+      [archiveName(release.version, ownTarget), 'checksum'],
+      ['SHASUMS256.txt', 'The signature of SHASUMS256.txt'],
+    ] as const) {
+      release.otherwise.clear()
+      release.otherwise.set(name, answer(200, {}, 'altered'))
+      const { exitCode, stderr } = await run({ files: 'settings.yaml' })
+      expect(stderr).to.contain(message)
+      expect(exitCode).to.equal(1)
+      expect(written('path')).to.equal('')
+    }
   })
 })

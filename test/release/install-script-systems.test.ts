@@ -1,12 +1,15 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { expect } from 'chai'
+import { archiveName } from '../../scripts/release/describe-release.ts'
 import { systemRequirements } from '../../scripts/release/system-requirements.ts'
 import { makeCertificate } from '../support/certificate.ts'
+import { answer } from '../support/fault-server.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
+import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { makeToolPath, runInstallScript } from './run-install-script.ts'
 import { ownTarget, serveRelease } from './served-release.ts'
@@ -89,6 +92,30 @@ describe('install.sh, on different systems,', () => {
     const none = await install([], { PATH: makeToolPath(sandbox, ['sha256sum', 'shasum', 'openssl']) })
     expect(none.stderr).to.contain('cannot be verified')
     expectNothingInstalled()
+  })
+
+  it('verifies only the checksum, and says so, without an OpenSSH that verifies signatures', async () => {
+    const old = { 'ssh-keygen': 'echo "unknown option -- Y" >&2; exit 1' }
+    for (const PATH of [makeToolPath(sandbox, ['ssh-keygen']), makeToolPath(sandbox, [], old)]) {
+      const { exitCode, stderr } = await install([], { PATH })
+      expect(stderr).to.match(/^Warning: .*not verified: OpenSSH 8\.1 .*\n.*damage.*tampering\.\n$/)
+      expect(exitCode).to.equal(0)
+      rmSync(program())
+    }
+    release.otherwise.set(archiveName(release.version, ownTarget), answer(200, {}, 'altered'))
+    expect((await install([], { PATH: makeToolPath(sandbox, ['ssh-keygen']) })).stderr).to.contain('checksum')
+    release.otherwise.clear()
+    expectNothingInstalled()
+  })
+
+  it('verifies only the checksum, and says so, if the script contains no public key', async () => {
+    const text = readFileSync(join(release.directory, 'install.sh'), 'utf8').replace(
+      /^chatctl-release .*$/m,
+      '# None',
+    )
+    const { stderr, stdout } = await runProgram(sandbox, [], { program: ['sh', '-s'], stdin: text })
+    expect(stderr).to.contain('This script contains no public key').and.contain('tampering')
+    expect(stdout).to.contain('Installed chatctl')
   })
 
   describe('refuses a system on which the program cannot run, and names the npm package', () => {

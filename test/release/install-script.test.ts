@@ -12,6 +12,7 @@ import {
 import { delimiter, join } from 'node:path'
 import { expect } from 'chai'
 import { archiveName } from '../../scripts/release/describe-release.ts'
+import { signRelease } from '../../scripts/release/signature.ts'
 import { stranger } from '../programs/disk/run-as.ts'
 import { mountSmallDisk } from '../programs/disk/small-disk.ts'
 import { root } from '../scripts/package-file.ts'
@@ -20,7 +21,7 @@ import { perSuite, perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { runInstallScript } from './run-install-script.ts'
-import { ownTarget, serveRelease } from './served-release.ts'
+import { createSigningKey, ownTarget, releaseKey, serveRelease } from './served-release.ts'
 
 const shells = [['/bin/dash'], ['/bin/bash'], ['/bin/busybox', 'sh']]
 
@@ -103,36 +104,58 @@ describe('install.sh', () => {
       copy[copy.length >> 1] = (copy[copy.length >> 1] ?? 0) ^ 1
       return copy
     }
-    const sums = (change: (text: string) => string): Behavior =>
-      answer(200, {}, change(served('SHASUMS256.txt').toString()))
-    const cases: [string, () => [string, Behavior], RegExp][] = [
+    const [sums, signature] = ['SHASUMS256.txt', 'SHASUMS256.txt.sig'] as const
+    const alteredSums = (change: (text: string) => string): [string, Behavior] => [
+      sums,
+      answer(200, {}, change(served(sums).toString())),
+    ]
+    /** The signature of the sums that are served for the fault. */
+    const signedSums = (change: (text: string) => string, { key, signers } = releaseKey()): Faults => {
+      writeFileSync(join(sandbox.home, sums), change(served(sums).toString()))
+      signRelease(sandbox.home, key, signers)
+      return [alteredSums(change), [signature, answer(200, {}, readFileSync(join(sandbox.home, signature)))]]
+    }
+    type Faults = [string, Behavior][]
+    const invalidSignature = /signature of SHASUMS256.txt .*is not valid.*\nHint: {2}Do not/
+    const cases: [string, () => Faults, RegExp][] = [
       [
         'the archive was altered',
-        () => [archive(), answer(200, {}, altered(served(archive())))],
+        () => [[archive(), answer(200, {}, altered(served(archive())))]],
         /checksum of chatctl-\S+ is wrong.*\nHint:/,
       ],
       [
         'the archive is truncated',
-        () => [archive(), answer(200, {}, served(archive()).subarray(0, 1000))],
+        () => [[archive(), answer(200, {}, served(archive()).subarray(0, 1000))]],
         /checksum of chatctl-\S+ is wrong.*\nHint:/,
       ],
-      ['the archive is missing', () => [archive(), answer(404)], /does not send http:\S+tar\.gz\nHint:/],
+      ['the archive is missing', () => [[archive(), answer(404)]], /does not send http:\S+tar\.gz\nHint:/],
       [
         'the checksums do not list the archive',
-        () => ['SHASUMS256.txt', sums((text) => text.replaceAll('linux', 'plan9'))],
+        () => signedSums((text) => text.replaceAll('linux', 'plan9')),
         /does not list chatctl-/,
       ],
       [
         'the checksums are not checksums',
-        () => ['SHASUMS256.txt', sums((text) => text.replaceAll(/^\w+/gm, '$(reboot)'))],
+        () => signedSums((text) => text.replaceAll(/^\w+/gm, '$(reboot)')),
         /SHASUMS256.txt of version \S+ is not valid/,
       ],
+      [
+        'the checksums were altered',
+        () => [alteredSums((text) => text.replaceAll(/^\w/gm, '0'))],
+        invalidSignature,
+      ],
+      [
+        'another key has signed the checksums',
+        () => signedSums((text) => text, createSigningKey()),
+        invalidSignature,
+      ],
+      ['the signature is missing', () => [[signature, answer(404)]], /does not send http:\S+\.sig\nHint:/],
     ]
     for (const [title, fault, message] of cases) {
       it(`if ${title}`, async () => {
         mkdirSync(ownDirectory(), { recursive: true })
         writeFileSync(program(), old, { mode: 0o755 })
-        release.otherwise.set(...fault())
+        for (const [name, behavior] of fault()) release.otherwise.set(name, behavior)
         const { exitCode, stderr } = await install()
         expect(stderr).to.match(message)
         expect(exitCode).to.equal(1)

@@ -5,11 +5,19 @@ import { expect } from 'chai'
 import { parse } from 'yaml'
 import { targets } from '../../scripts/executable/targets.ts'
 import { archiveName, hashFile } from '../../scripts/release/describe-release.ts'
+import { readSigners, signRelease } from '../../scripts/release/signature.ts'
 import { writeRelease } from '../../scripts/release/write-release.ts'
 import { packageFile } from '../scripts/package-file.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { createReleaseDirectory, ownTarget, serveRelease, writeStandInRelease } from './served-release.ts'
+import {
+  createReleaseDirectory,
+  createSigningKey,
+  ownTarget,
+  releaseKey,
+  serveRelease,
+  writeStandInRelease,
+} from './served-release.ts'
 
 const url = 'https://github.com/acme/chatctl'
 
@@ -45,7 +53,7 @@ describe('the files of a release', () => {
       encoding: 'utf8',
     })
     const listed = printed.split('\n').flatMap((line) => line.split(': ')[0] || [])
-    expect([...listed, 'SHASUMS256.txt']).to.deep.equal(release.files)
+    expect([...listed, 'SHASUMS256.txt', 'SHASUMS256.txt.sig']).to.deep.equal(release.files)
     for (const target of Object.keys(targets)) expect(listed).to.include(archiveName(version, target))
   })
 
@@ -172,7 +180,7 @@ describe('the files of a release', () => {
   it('are not written if an executable is missing, and the error names the command that builds it', () => {
     const directory = createReleaseDirectory()
     rmSync(join(directory, 'chatctl-win-x64.exe'))
-    const options = { directory, url, time: 0 }
+    const options = { directory, url, time: 0, signers: releaseKey().signers }
     expect(() => writeRelease(options)).to.throw('npm run executable -- win-x64')
     const files = writeRelease({ ...options, included: [ownTarget] })
     expect(files).to.deep.equal([
@@ -185,7 +193,19 @@ describe('the files of a release', () => {
     rmSync(directory, { recursive: true })
   })
 
+  it('are signed only with a key whose public key is in the repository', () => {
+    const [own, other] = [releaseKey(), createSigningKey()]
+    expect(() => signRelease(release.directory, other.key, own.signers)).to.throw(
+      /Cannot sign with a key of .*allowed_signers: .*Could not verify/s,
+    )
+    expect(readSigners(`# Comment\n${own.signers}\n${other.signers}\n`)).to.equal(
+      `${own.signers}\n${other.signers}`,
+    )
+    expect(() => readSigners(`# ${own.signers}\n`)).to.throw('allowed_signers contains no key')
+  })
+
   it('are not written for an address that is not that of a repository', () => {
+    const options = { directory: release.directory, time: 0, signers: releaseKey().signers }
     for (const address of [
       'http://github.com/acme/chatctl',
       'https://github.com/acme',
@@ -194,7 +214,7 @@ describe('the files of a release', () => {
       'file:///acme/chatctl',
       'http://127.0.0.1.example/acme/chatctl',
     ])
-      expect(() => writeRelease({ directory: release.directory, url: address, time: 0 }), address).to.throw(
+      expect(() => writeRelease({ ...options, url: address }), address).to.throw(
         'is not the address of a repository',
       )
   })

@@ -7,7 +7,7 @@ import type { ServedRelease } from './served-release.ts'
 
 /** All programs that install.sh may run. */
 const tools =
-  'awk cat curl getconf grep gzip ldd mkdir mktemp mv openssl rm rmdir sed sh sha256sum shasum tar tr uname wget'
+  'awk cat curl getconf grep gzip ldd mkdir mktemp mv openssl rm rmdir sed sh sha256sum shasum ssh-keygen tar tr uname wget'
 
 /** @param shell the program and its arguments */
 export function runInstallScript(

@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { executableName, licensesName, targets } from '../../scripts/executable/targets.ts'
+import { signRelease } from '../../scripts/release/signature.ts'
 import { writeRelease } from '../../scripts/release/write-release.ts'
 import { packageFile, root } from '../scripts/package-file.ts'
 import { answer, type Behavior, startFaultServer } from '../support/fault-server.ts'
@@ -11,6 +13,30 @@ export const ownTarget = process.arch === 'arm64' ? 'linux-arm64' : 'linux-x64'
 const path = '/acme/chatctl'
 /** 2026-01-31. */
 const time = 1_769_817_600
+
+interface SigningKey {
+  /** Private key. */
+  key: string
+  /** The line with the public key. */
+  signers: string
+}
+
+export function createSigningKey(): SigningKey {
+  const directory = mkdtempSync(join(tmpdir(), 'chatctl-key-'))
+  const file = join(directory, 'key')
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', file])
+  const [key = '', publicKey = ''] = [file, `${file}.pub`].map((path) => readFileSync(path, 'utf8'))
+  rmSync(directory, { recursive: true })
+  return { key, signers: `chatctl-release namespaces="chatctl-release" ${publicKey.trim()}` }
+}
+
+let signingKey: SigningKey | undefined
+
+/** The key that signs the releases of this process. */
+export function releaseKey(): SigningKey {
+  signingKey ??= createSigningKey()
+  return signingKey
+}
 
 /** A release on loopback. Its executables are small stand-ins, and that of this machine runs the build. */
 export interface ServedRelease {
@@ -44,7 +70,10 @@ export function createReleaseDirectory(): string {
 }
 
 export function writeStandInRelease(directory: string, url: string): string[] {
-  return writeRelease({ directory, url, time })
+  const { key, signers } = releaseKey()
+  const files = writeRelease({ directory, url, time, signers })
+  signRelease(directory, key, signers)
+  return [...files, 'SHASUMS256.txt.sig']
 }
 
 /** @param executable the program of this machine (default: a stand-in) */

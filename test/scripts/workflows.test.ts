@@ -123,12 +123,20 @@ describe('the workflows', () => {
     ])
   })
 
-  it('publish with provenance, without a secret, and only after the check and the trial', () => {
+  it('publish with provenance, and only after the check, the trial, and the signature', () => {
     const publishing = jobs.filter((job) => job.steps.some(({ run }) => run?.includes('npm publish')))
     expect(publishing).to.have.length(1)
-    expect(publishing[0]?.needs).to.have.members(['check', 'try', 'collect'])
+    expect(publishing[0]?.needs).to.equal('sign')
     expect(publishing[0]?.steps.at(-1)?.run).to.contain('--provenance').and.contain('--ignore-scripts')
-    for (const path of paths) expect(readFileSync(join(root, path), 'utf8')).not.to.contain('secrets.')
+  })
+
+  it('show their only secret, the key of the signature, to one step of a job without packages', () => {
+    const lines = paths.flatMap((path) => readFileSync(join(root, path), 'utf8').split('\n'))
+    expect(lines.filter((line) => line.includes('secrets.'))).to.have.length(1)
+    const [signing, ...others] = jobs.filter((job) => JSON.stringify(job).includes('secrets.'))
+    expect(others).to.deep.equal([])
+    expect(signing?.needs).to.have.members(['check', 'try', 'collect'])
+    expect(signing?.steps.flatMap(({ run = [] }) => run)).to.deep.equal(['npm run sign-release -- published'])
   })
 
   it('have timeouts, and depend only on jobs that exist', () => {
