@@ -1,3 +1,5 @@
+import { packageFile } from '../scripts/package-file.ts'
+
 /** The values that exist in the world of the examples, for their placeholders. */
 export interface Names {
   url: string
@@ -112,7 +114,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/release/package.test.ts',
   },
   {
-    text: 'npm install ./chatctl-0.1.0.tgz',
+    text: `npm install ./chatctl-${packageFile.version}.tgz`,
     why: 'installs',
     test: 'test/slow/suites/client-library.test.ts',
   },

@@ -8,6 +8,7 @@ import { configurationKeys } from '../../src/config/configuration-keys.ts'
 import { endpoints } from '../../src/contract/endpoints.ts'
 import type { FailureKind } from '../../src/contract/failure.ts'
 import { apiConfigurationKeys, settingsKeys } from '../../src/contract/resources/settings-file.ts'
+import { packageFile } from '../scripts/package-file.ts'
 import { killedMoments, killedRows } from '../slow/users/import/import-trial.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 
@@ -41,7 +42,7 @@ describe('the workflows', () => {
 
   for (const page of pages) {
     it(`use the action of this version: ${page}`, () => {
-      expect(read(page)).to.contain(`- uses: OWNER/chatctl@v${JSON.parse(read('package.json')).version}\n`)
+      expect(read(page)).to.contain(`- uses: OWNER/chatctl@v${packageFile.version}\n`)
     })
   }
 
@@ -52,7 +53,7 @@ describe('the workflows', () => {
     const { steps, env } = jobs.settings
     expect(Object.keys(env)).to.deep.equal(['CHATCTL_BASE_URL', 'CHATCTL_API_KEY'])
     const used = steps.flatMap(({ uses }: { uses?: string }) => uses ?? [])
-    expect(used).to.deep.equal(['actions/checkout@v5', 'OWNER/chatctl@v0.1.0'])
+    expect(used).to.deep.equal(['actions/checkout@v5', `OWNER/chatctl@v${packageFile.version}`])
   })
 })
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { composePlanFile } from '../../../src/settings/plan-file.ts'
+import { packageFile } from '../../scripts/package-file.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'
 
@@ -26,8 +27,8 @@ describe('settings diff with a saved plan', () => {
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     const [record = '', ...rest] = stdout.split('\n\n')
     expect(record).to.match(/^Saved plan of \d{4}-\d\d-\d\dT[\d:.]+Z \(\d+ m?s ago\) for http:\/\/127/)
-    expect(record).to.match(
-      /made by chatctl 0\.1\.0\. The service was not contacted, so its current settings may differ\.$/,
+    expect(record).to.contain(
+      `made by chatctl ${packageFile.version}. The service was not contacted, so its current settings may differ.`,
     )
     expect(rest.join('\n\n')).to.equal(
       '  theme.mode  "light" → "dark"\n\n1 of the 2 keys in the plan differed when the plan was saved.\n',
@@ -49,7 +50,11 @@ describe('settings diff with a saved plan', () => {
     expect(stderr).to.equal('')
     const { created_at, ...plan } = JSON.parse(stdout).plan
     expect(new Date(created_at).toISOString()).to.equal(created_at)
-    expect(plan).to.deep.equal({ service: `${run.server.url}/`, made_by: '0.1.0', refused: false })
+    expect(plan).to.deep.equal({
+      service: `${run.server.url}/`,
+      made_by: packageFile.version,
+      refused: false,
+    })
     expect(JSON.parse(stdout).changes).to.deep.equal([change])
     const rows = await diff('settings.plan', '-o', 'csv')
     expect(rows.stdout).to.equal('path,from,to\ntheme.mode,light,dark\n')
