@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { expect } from 'chai'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -84,6 +84,20 @@ describe('documents', () => {
     )
     expect(terms.length).to.be.above(30)
     expect(terms).to.deep.equal([...terms].sort((a = '', b = '') => a.localeCompare(b, 'en')))
+  })
+
+  it('list every decision in docs/decisions/README.md, with its title, status, and date', () => {
+    const rows = read('docs/decisions/README.md').match(/^\| \d.*$/gm)
+    const files = globSync('docs/decisions/[0-9]*.md', { cwd: root }).sort()
+    const expected = files.map((file) => {
+      const [, number, title, status, date] =
+        /^# (\d+)\. (.+)\n\nStatus: (accepted|superseded by decision \d+), (\d{4}-\d\d-\d\d)\n\n/.exec(
+          read(file),
+        ) ?? []
+      return `| ${number} | [${title}](${basename(file)}) | ${status} | ${date} |`
+    })
+    expect(files).to.have.length.above(15)
+    expect(rows).to.deep.equal(expected)
   })
 
   it('separate each command from the paragraph above it', () => {
