@@ -1,7 +1,7 @@
 import { BaseCommand } from '../cli/base-command.ts'
 import { calls } from '../cli/documented-requests.ts'
 import type { ClientEvent } from '../client/client-event.ts'
-import { checksView } from '../view/config.ts'
+import { checksView } from '../view/checks.ts'
 
 /** Default timeout of one check, in ms. */
 const defaultBound = 10_000

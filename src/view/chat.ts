@@ -1,7 +1,5 @@
-import type { HistoryMessage } from '../contract/resources/conversation.ts'
-import { oldestFirst } from '../contract/resources/history-order.ts'
 import type { StreamEvent } from '../contract/resources/stream-event.ts'
-import { plain, textOf, type View, valueAt } from './format/view.ts'
+import { listAt, plain, textOf, type View, valueAt } from './format/view.ts'
 
 /**
  * The JSON of an event, version 1, without the failure. Events from the service and from a transcript
@@ -30,13 +28,6 @@ export function describeStreamEvent(event: StreamEvent): Record<string, unknown>
       }
   }
 }
-
-const listAt =
-  (path: string) =>
-  (body: unknown): readonly unknown[] => {
-    const list = valueAt(body, path)
-    return Array.isArray(list) ? list : []
-  }
 
 export const modelsView: View = {
   layout: 'records',
@@ -93,19 +84,6 @@ export const completionView: View = {
     const texts = listAt('choices')(body).map((choice) => valueAt(choice, 'message.content'))
     return String(texts.find((text) => typeof text === 'string') ?? '')
   },
-}
-
-/** In a table, oldest first, whatever the order of the page. */
-export const historyView: View = {
-  layout: 'records',
-  emptyText: 'No messages.',
-  columns: [
-    { path: 'id', whole: true, secondary: true },
-    { path: 'created_at', time: true },
-    { path: 'role' },
-    { path: 'content' },
-  ],
-  rows: (body) => oldestFirst(listAt('messages')(body) as readonly HistoryMessage[]),
 }
 
 /** A session of this machine. Used by `chat delete`, `chat rename`, and `chat sessions`. */

@@ -1,6 +1,6 @@
 import { stripControls } from '../terminal/strip-controls.ts'
 import { countOf } from './format/quantities.ts'
-import type { Span } from './format/view.ts'
+import type { Span, View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 
 /** The result of a check of `doctor`. */
@@ -9,6 +9,11 @@ interface Check {
   status: 'ok' | 'warning' | 'failed' | 'skipped'
   message: string
   hint: string | null
+}
+
+export const checksView: View = {
+  layout: 'records',
+  columns: [{ path: 'check' }, { path: 'status' }, { path: 'message' }, { path: 'hint' }],
 }
 
 export interface ChecksStyle {

@@ -23,8 +23,3 @@ export const pathView: View = {
   columns: [{ path: 'path' }],
   text: (body) => String(valueAt(body, 'path')),
 }
-
-export const checksView: View = {
-  layout: 'records',
-  columns: [{ path: 'check' }, { path: 'status' }, { path: 'message' }, { path: 'hint' }],
-}

@@ -1,7 +1,22 @@
 import { isRecord } from '../contract/notation/exact-json.ts'
+import type { HistoryMessage } from '../contract/resources/conversation.ts'
+import { oldestFirst } from '../contract/resources/history-order.ts'
 import { countOf, localTime } from './format/quantities.ts'
-import { plain, rowsOf, type Span, textOf, type View, valueAt } from './format/view.ts'
+import { listAt, plain, rowsOf, type Span, textOf, type View, valueAt } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
+
+/** In a table, oldest first, whatever the order of the page. */
+export const historyView: View = {
+  layout: 'records',
+  emptyText: 'No messages.',
+  columns: [
+    { path: 'id', whole: true, secondary: true },
+    { path: 'created_at', time: true },
+    { path: 'role' },
+    { path: 'content' },
+  ],
+  rows: (body) => oldestFirst(listAt('messages')(body) as readonly HistoryMessage[]),
+}
 
 /** The messages that a search found, the newest first. */
 export const foundMessagesView: View = {

@@ -4,7 +4,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import type { HistoryMessage } from '../../contract/resources/conversation.ts'
 import { cursorOf, oldestFirst } from '../../contract/resources/history-order.ts'
-import { historyView } from '../../view/chat.ts'
+import { historyView } from '../../view/history.ts'
 
 export default class HistoryList extends BaseCommand {
   static override summary = 'List past messages, one page at a time'

@@ -7,8 +7,8 @@ import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Fault } from '../../contract/faults.ts'
 import type { HistoryMessage, HistoryQuery } from '../../contract/resources/conversation.ts'
-import { historyView } from '../../view/chat.ts'
 import { documentView, type View } from '../../view/format/view.ts'
+import { historyView } from '../../view/history.ts'
 
 /** The warning about an ambiguous order. */
 export const ambiguousTimes =

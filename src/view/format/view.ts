@@ -66,6 +66,14 @@ export function valueAt(value: unknown, path: string): unknown {
   return here
 }
 
+/** The rows of a list in a body; none if it is not a list. */
+export const listAt =
+  (path: string) =>
+  (body: unknown): readonly unknown[] => {
+    const list = valueAt(body, path)
+    return Array.isArray(list) ? list : []
+  }
+
 /** The rows of any body, also of one with an unexpected type. */
 export function rowsOf(view: View, body: unknown): readonly unknown[] {
   if (body === undefined) return []
