@@ -21,10 +21,9 @@ type Gated = ((outcome: RequestOutcome) => void) | undefined | void
 export interface ClientOptions {
   /**
    * The address of the service (docs/interface.md, "Endpoints"): `https://chat.example`, or `http://`
-   * on loopback. A function is called just before each request
-   * is sent, and before each retry, which goes to the address that it then returns.
+   * on loopback.
    */
-  baseUrl: string | (() => Promise<string>)
+  baseUrl: string
   /** API key or access token, sent as `Authorization: Bearer` (docs/interface.md, "Authentication"). */
   credential?: string | CredentialSource | undefined
   /** The `User-Agent` header (default: `chatctl`). */
@@ -52,20 +51,18 @@ export interface ClientOptions {
   /** Aborts every request and every wait of the client. */
   signal?: AbortSignal | undefined
   /**
-   * Called with each request before it is sent and before the base URL is known. If it throws, the
-   * request is not sent, and the call rejects with what it threw. It may return a function, which is called
+   * Called with each request before it is sent. If it throws, the request is not sent, and the call rejects with what it threw. It may return a function, which is called
    * once with the outcome of the request; of a stream, when it begins.
    */
   gate?: ((request: OutgoingRequest) => Gated | Promise<Gated>) | undefined
   /** Called with what the client does, as it does it: for logs and progress. */
   observe?: ((event: ClientEvent) => void) | undefined
   /**
-   * Called after `baseUrl`. If it returns a handler, the requests go to that handler in this process, and
-   * not to the network.
+   * Called before each request, which goes to its handler in this process, and not to the network.
    *
    * @internal
    */
-  handler?: (() => RequestHandler | undefined) | undefined
+  openHandler?: (() => Promise<RequestHandler>) | undefined
   /**
    * Called before each request. What it resolves with receives everything that crosses the network,
    * without secrets.

@@ -7,6 +7,7 @@ import { requestDefaults } from '../contract/request-defaults.ts'
 import type { SendResponse } from '../contract/resources/conversation.ts'
 import type { StreamFormat } from '../contract/resources/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
+import { once } from '../system/once.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
 import { deliver, type FinalResponse, type Reading } from './deliver.ts'
@@ -48,15 +49,14 @@ export class Client {
   readonly users: Users
   readonly #options: ClientOptions
   readonly #clock: Clock
-  /** By origin. */
-  readonly #networks = new Map<string, Promise<Network>>()
-  /** A base URL that does not change, once it is read. */
-  #fixedBase: URL | undefined
+  readonly #base: () => URL
+  #network: Promise<Network> | undefined
 
   /** Opens no connection; the first request does. */
   constructor(options: ClientOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
+    this.#base = once(() => readBaseUrl(options.baseUrl))
     this.chat = new Chat(this)
     this.history = new History(this)
     this.settings = new Settings(this)
@@ -145,9 +145,9 @@ export class Client {
 
   /** Aborts the requests in progress and closes every connection. Call it when you are done. */
   async close(): Promise<void> {
-    const networks = [...this.#networks.values()]
-    this.#networks.clear()
-    for (const network of networks) await (await network.catch(() => undefined))?.dispatcher.destroy(closed())
+    const network = this.#network?.catch(() => undefined)
+    this.#network = undefined
+    await (await network)?.dispatcher.destroy(closed())
   }
 
   /** Sends a request, and reports its outcome to the function of the gate. `read` returns the JSON body, too. */
@@ -163,18 +163,12 @@ export class Client {
     request.headers['user-agent'] ??= options.userAgent ?? 'chatctl'
     // RFC 9110 section 12.5.3: without this header, the service may use any coding. The client decodes none.
     request.headers['accept-encoding'] ??= 'identity'
-    // Check everything that does not need the base URL first, because it may start the embedded service.
-    const known =
-      typeof options.baseUrl === 'string'
-        ? resolvePath(await this.#baseUrl(), request.path, request.query)
-        : undefined
+    const url = resolvePath(this.#base(), request.path, request.query)
     if (typeof options.credential === 'string') bearer(options.credential)
     const onOutcome = (await options.gate?.(request)) || undefined
     const tracker = onOutcome && new OutcomeTracker(request, onOutcome)
     try {
-      let delivered: Delivered | undefined
-      while (!delivered) delivered = await this.#sendToBase(request, known, { signal, own }, reading, tracker)
-      const { finalResponse, redact } = delivered
+      const { finalResponse, redact } = await this.#deliver(request, url, { signal, own }, reading, tracker)
       const { result, body } = await withoutSecret(redact, () => read({ finalResponse, redact }))
       tracker?.answered(finalResponse, body, redact)
       return result
@@ -184,14 +178,13 @@ export class Client {
     }
   }
 
-  /** @returns undefined if a retry must go to another base URL */
-  async #sendToBase(
+  async #deliver(
     request: OutgoingRequest,
-    known: URL | undefined,
+    url: URL,
     { signal, own }: { signal: AbortSignal | undefined; own: AbortSignal | undefined },
     reading: Reading,
     tracker: OutcomeTracker | undefined,
-  ): Promise<Delivered | undefined> {
+  ): Promise<Delivered> {
     const options = this.#options
     const observe: ClientOptions['observe'] = tracker
       ? (event) => {
@@ -199,13 +192,11 @@ export class Client {
           options.observe?.(event)
         }
       : options.observe
-    const base = await this.#baseUrl()
-    const url = known ?? resolvePath(base, request.path, request.query)
     const timeout = options.timeout ?? defaultTimeoutOf(request)
     // The credential may come from another process, so fetch it while the network modules load.
     const pending = obtainCredential(options, own)
     pending.catch(() => {})
-    const transport = await this.#transportTo(base, timeout)
+    const transport = await this.#transport(timeout)
     const body = encode(request.body)
 
     const send = async (credential: string | undefined) => {
@@ -232,38 +223,28 @@ export class Client {
             redact,
             observe,
             openTrace: options.trace,
-            isCurrent: async () => known !== undefined || (await this.#baseUrl()).href === base.href,
           },
         ),
       )
-      return finalResponse && { finalResponse, redact }
+      return { finalResponse, redact }
     }
 
     const credential = await pending
     const first = await send(credential)
-    if (first?.finalResponse.status !== 401 || credential === undefined) return first
+    if (first.finalResponse.status !== 401 || credential === undefined) return first
     const another = await obtainCredential(options, own, credential)
     if (another === undefined || another === credential) return first
     return send(another)
   }
 
-  async #transportTo(base: URL, timeout: number): Promise<Transport> {
-    const { handler, connectTimeout = 10_000, env = {} } = this.#options
-    const handle = handler?.()
-    if (handle) return processTransport(handle)
+  async #transport(timeout: number): Promise<Transport> {
+    const { openHandler, connectTimeout = 10_000, env = {} } = this.#options
+    if (openHandler) return processTransport(await openHandler())
     const connecting = Math.min(connectTimeout, timeout)
     const open = async () =>
-      networkOf(await (await import('./network/pool.ts')).openPool(base, connecting, env))
-    const network = this.#networks.get(base.origin) ?? open()
-    this.#networks.set(base.origin, network)
-    return (await network).transport
-  }
-
-  async #baseUrl(): Promise<URL> {
-    const { baseUrl } = this.#options
-    if (typeof baseUrl === 'function') return readBaseUrl(await baseUrl())
-    this.#fixedBase ??= readBaseUrl(baseUrl)
-    return this.#fixedBase
+      networkOf(await (await import('./network/pool.ts')).openPool(this.#base(), connecting, env))
+    this.#network ??= open()
+    return (await this.#network).transport
   }
 
   #assertSuccess(finalResponse: FinalResponse): void {

@@ -32,8 +32,6 @@ interface Delivery extends Reading {
   redact: Redact
   observe: ((event: ClientEvent) => void) | undefined
   openTrace: (() => Promise<Trace>) | undefined
-  /** Whether a retry still goes to the same base URL. */
-  isCurrent(): Promise<boolean>
 }
 
 /** The final response, after redirects and retries. */
@@ -50,10 +48,9 @@ type News<E = ClientEvent> = E extends ClientEvent ? Omit<E, 'method' | 'url' | 
 /**
  * Sends a request, follows its redirects, and retries it if that is safe (see `judge`).
  *
- * @returns undefined if a retry must go to another base URL
  * @throws Failure of the network or a redirect; the reason of the signal
  */
-export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse | undefined> {
+export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse> {
   const { transport, policy, clock, signal, redact, observe } = delivery
   const trace = delivery.openTrace && (await delivery.openTrace())
   let redirects = 0
@@ -99,7 +96,6 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
     trace?.retry(reason, after)
     report(verdict.limited ? { type: 'wait', after, status } : { type: 'retry', after, reason })
     await clock.sleep(after, signal)
-    if (!(await delivery.isCurrent())) return undefined
   }
 }
 

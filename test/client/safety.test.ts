@@ -5,7 +5,6 @@ import type { ClientOptions } from '../../src/client/client-options.ts'
 import type { OutgoingRequest } from '../../src/client/outgoing-request.ts'
 import {
   answer,
-  deadUrl,
   type FaultServer,
   json,
   redirect,
@@ -192,22 +191,17 @@ describe('the safety of requests', () => {
   })
 
   describe('a request before it is sent', () => {
-    it('passes the gate, without the credential and before the base URL is known', async () => {
+    it('passes the gate, without the credential', async () => {
       const seen: OutgoingRequest[] = []
       const held = new Error('held back')
-      let asked = 0
       const client = connect({
-        baseUrl: async () => {
-          asked++
-          return 'https://unused.invalid'
-        },
+        baseUrl: 'https://unused.invalid',
         gate: (request) => {
           seen.push(request)
           throw held
         },
       })
       expect(await reasonOf(client.users.update('a b', { name: 'n' }))).to.equal(held)
-      expect(asked).to.equal(0)
       expect(seen[0]).to.deep.include({ method: 'PATCH', path: '/v1/users/a%20b', body: { name: 'n' } })
       expect(everythingIn(seen)).not.to.match(/canary|authorization/i)
     })
@@ -218,30 +212,6 @@ describe('the safety of requests', () => {
       await connect({ baseUrl: server.url, gate: () => void calls++ }).settings.get()
       expect(calls).to.equal(1)
       expect(server.requests).to.have.lengthOf(3)
-    })
-
-    it('resolves the base URL before it is sent, so that the next one may go to another server', async () => {
-      const servers = [await serve(json(200, {})), await serve(json(200, {}))]
-      let asked = 0
-      const client = connect({ baseUrl: async () => servers[asked++]?.url ?? '' })
-      await client.settings.get()
-      await client.settings.get()
-      expect(servers.map(({ requests }) => requests.length)).to.deep.equal([1, 1])
-      await client.close()
-    })
-
-    it('resolves the base URL again before a retry, so that no other program gets it', async () => {
-      const next = await serve(json(200, { id: 'm' }))
-      const addresses = [await deadUrl(), next.url]
-      let calls = 0
-      const client = connect({
-        baseUrl: async () => (addresses.length > 1 ? addresses.shift() : addresses[0]) ?? '',
-        gate: () => void calls++,
-      })
-      await client.users.create({ email: 'a@b.example' })
-      expect(calls).to.equal(1)
-      expect(next.requests.map(({ method }) => method)).to.deep.equal(['POST'])
-      await client.close()
     })
 
     it('is refused with every fault if it does not match the interface', async () => {

@@ -12,14 +12,13 @@ import type { BaseContext } from './base-context.ts'
 import type { LocalService } from './connection.ts'
 
 /** The base URL of the service in this process, which does not listen. */
-export const ownUrl = 'http://localhost'
+export const embeddedUrl = 'http://localhost'
 
 /** The embedded service in this process, as the service that a run sends requests to. */
 export class EmbeddedService {
   readonly #base: BaseContext
   /** The model server that the user has chosen in this run. */
   #chosen: string | undefined
-  #opened: LocalService | undefined
   /** Opens the service until the command ends. */
   readonly open = once(() => this.#open())
 
@@ -49,11 +48,6 @@ export class EmbeddedService {
     )
   }
 
-  /** The service, if it has been opened. */
-  get opened(): LocalService | undefined {
-    return this.#opened
-  }
-
   async #open(): Promise<LocalService> {
     const { host, directories, output, onClose } = this.#base
     const choice = this.modelServer()
@@ -69,8 +63,7 @@ export class EmbeddedService {
     onClose(() => service.close())
     if (service.created) output.notice(`Using the embedded service. Its data is in ${service.dataDir}`)
     const { key, request: handle } = service
-    this.#opened = { key, handle, modelServer: choice.server?.url ?? null, modelServerFrom: choice }
-    return this.#opened
+    return { key, handle, modelServer: choice.server?.url ?? null, modelServerFrom: choice }
   }
 
   /** The known model servers that run on this machine. */

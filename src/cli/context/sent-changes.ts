@@ -19,7 +19,7 @@ interface SentChange {
   method: string
   path: string
   /** Of the service that received it. */
-  baseUrl: () => string
+  baseUrl: string
   /** As the client reports it; undefined before. */
   outcome: RequestOutcome['outcome'] | undefined
 }
@@ -47,7 +47,7 @@ export class SentChanges {
   /** Resolves when the change is recorded. @returns records its outcome */
   async begin(
     request: OutgoingRequest,
-    baseUrl: () => string,
+    baseUrl: string,
   ): Promise<((outcome: RequestOutcome) => void) | undefined> {
     if (!isChange(request)) return undefined
     this.#recorder = this.#openRecorder()
@@ -110,7 +110,7 @@ function hasUnknownOutcome({ outcome = 'unknown' }: SentChange): boolean {
 }
 
 function requestOf({ method, path, baseUrl }: SentChange): FailedRequest {
-  return { method, url: withoutTrailing(baseUrl(), '/') + path }
+  return { method, url: withoutTrailing(baseUrl, '/') + path }
 }
 
 function inWords({ method, url }: FailedRequest): string {

@@ -21,7 +21,7 @@ import type { Output } from '../output/output.ts'
 import type { BaseContext, Invocation } from './base-context.ts'
 import { type Connection, describeReplies } from './connection.ts'
 import { Credentials } from './credentials.ts'
-import { type EmbeddedService, ownUrl } from './embedded-service.ts'
+import { type EmbeddedService, embeddedUrl } from './embedded-service.ts'
 import { HeldRequest } from './held-request.ts'
 import { SentChanges } from './sent-changes.ts'
 import { changesService, chooseTarget, demandNamedService, type Target } from './target.ts'
@@ -116,9 +116,9 @@ export class ServiceConnection {
       to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn(), held()) }
         : {
-            baseUrl: () => this.#openLocal(),
+            baseUrl: embeddedUrl,
             credential: async () => (await embedded.open()).key,
-            handler: () => embedded.opened?.handle,
+            openHandler: this.#openHandler,
           }
     return this.#open({
       ...overrides,
@@ -135,21 +135,19 @@ export class ServiceConnection {
     const isHeld = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
     if (isHeld) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
     if (to.kind === 'local' && changesService(request)) await this.#demandOwnDatabase()
-    const baseUrl = () => (to.kind === 'remote' ? to.baseUrl : ownUrl)
-    return this.sentChanges.begin(request, baseUrl)
+    return this.sentChanges.begin(request, to.kind === 'remote' ? to.baseUrl : embeddedUrl)
   }
 
-  async #openLocal(): Promise<string> {
+  readonly #openHandler = once(async () => {
     const { embedded, invocation, base } = this.#parts
-    const isFirst = embedded.opened === undefined
     const service = await embedded.open()
     if (this.#connection) this.#connection.localService = service
-    if (isFirst && invocation.debug) {
+    if (invocation.debug) {
       const replies = describeReplies(service.modelServer)
       base.streams.say(`* The embedded service runs in this process, with ${replies}`)
     }
-    return ownUrl
-  }
+    return service.handle
+  })
 
   async #open(options: ClientOptions): Promise<Client> {
     const { Client } = await import('../../client/client.ts')
