@@ -27,17 +27,18 @@ const storageErrors: Record<
 /** The error response for anything that was thrown while a request was handled. It reveals nothing about a bug. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
+  const reported = error instanceof Error && 'code' in error ? error.code : undefined
   // Fastify reports this if the client disconnects before the first byte of a stream.
-  if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
-    return clientDisconnected()
+  if (reported === 'ERR_STREAM_PREMATURE_CLOSE') return clientDisconnected()
+  // Fastify checks the syntax of this header before it calls the OAuth server. The pipeline does so itself.
+  if (reported === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return new ApiError('unsupported_media_type', 'The Content-Type of the request is not valid')
   const fault = faultOf(error)
   if (fault !== undefined && fault !== 'duplicate') {
     const [code, message, options] = storageErrors[fault]
     return new ApiError(code, message, { ...options, cause: error })
   }
-  return (
-    fromFastify(error) ?? new ApiError('internal_error', 'Internal error of the service', { cause: error })
-  )
+  return new ApiError('internal_error', 'Internal error of the service', { cause: error })
 }
 
 /** The error response with whether the service has stored something, unless its status already means that it has not. */
@@ -50,21 +51,3 @@ export function withStored(error: unknown, stored: boolean): ApiError {
 
 /** The reason of an abort signal after the client has disconnected. No client receives it. */
 export const clientDisconnected = (): ApiError => new ApiError('request_timeout', 'The client disconnected')
-
-/** Fastify's errors about a request that did not reach a handler. */
-function fromFastify(error: unknown): ApiError | undefined {
-  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return undefined
-  switch (error.statusCode) {
-    case 413:
-      return new ApiError('payload_too_large', 'The request body is larger than 4 MiB')
-    case 415:
-      return new ApiError(
-        'unsupported_media_type',
-        'The request body must be JSON, with Content-Type: application/json',
-      )
-    case 400:
-      return new ApiError('invalid_request', error.message)
-    default:
-      return undefined
-  }
-}
