@@ -197,7 +197,7 @@ async function askGithub(
   const url = new URL(readEndpoint(env[urlVariable], urlVariable))
   url.searchParams.append('audience', audience)
   // The trace would show the token, because the name of its field does not say that it is a secret.
-  const transport = createTransport({ ...options, credential: env[tokenVariable], trace: undefined })
+  const transport = createTransport({ ...options, credential: env[tokenVariable], openTrace: undefined })
   const response = await transport(url.href, { method: 'GET', headers: { accept: 'application/json' } })
   const { status } = response
   if (status >= 500) throw new Failure('server_error', `${url.origin} responded ${status}`, { status })

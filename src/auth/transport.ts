@@ -1,13 +1,14 @@
 import { Client } from '../client/client.ts'
-import type { ClientOptions } from '../client/client-options.ts'
+import type { ClientOptions, InternalOptions } from '../client/client-options.ts'
 import { Failure } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
 
 /** Client options that also apply to requests to an authorization server. */
 export type TransportOptions = Pick<
   ClientOptions,
-  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe' | 'trace' | 'env' | 'credential'
-> & { clock: Clock }
+  'userAgent' | 'timeout' | 'retries' | 'maxWait' | 'signal' | 'observe' | 'env' | 'credential'
+> &
+  Pick<InternalOptions, 'openTrace'> & { clock: Clock }
 
 /** The options with which oauth4webapi calls `fetch`. */
 interface FetchInit {
@@ -25,12 +26,13 @@ const maxBodyMiB = 1
  * Adapts the client to `fetch`, so that the same rules apply for proxies, timeouts, retries, and plain HTTP.
  * Redirects are not followed, so that no code or token is sent to an address that is not configured.
  */
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport({ clock, openTrace, ...options }: TransportOptions): Transport {
+  const internal = { clock, openTrace }
   return async (url, { method, headers: given, body }) => {
     // Replaces the user agent of the library.
     const { 'user-agent': _, ...headers } = given
     const { origin, pathname, search } = new URL(url)
-    const client = new Client({ ...options, baseUrl: origin, followRedirects: false, maxBodyMiB })
+    const client = new Client({ ...options, internal, baseUrl: origin, followRedirects: false, maxBodyMiB })
     try {
       const sent = body ? { body: String(body) } : {}
       const received = await client.send({ method, path: pathname + search, headers, ...sent })

@@ -51,27 +51,29 @@ export interface ClientOptions {
   /** Aborts every request and every wait of the client. */
   signal?: AbortSignal | undefined
   /**
-   * Called with each request before it is sent. If it throws, the request is not sent, and the call rejects with what it threw. It may return a function, which is called
-   * once with the outcome of the request; of a stream, when it begins.
+   * Called with each request before it is sent. If it throws, the request is not sent, and the call
+   * rejects with what it threw. It may return a function, which is called once with the outcome of the request;
+   * of a stream, when it begins.
    */
   gate?: ((request: OutgoingRequest) => Gated | Promise<Gated>) | undefined
   /** Called with what the client does, as it does it: for logs and progress. */
   observe?: ((event: ClientEvent) => void) | undefined
-  /**
-   * Called before each request, which goes to its handler in this process, and not to the network.
-   *
-   * @internal
-   */
-  openHandler?: (() => Promise<RequestHandler>) | undefined
-  /**
-   * Called before each request. What it resolves with receives everything that crosses the network,
-   * without secrets.
-   *
-   * @internal
-   */
-  trace?: (() => Promise<Trace>) | undefined
-  /** Time and randomness, for tests (default: the system's). */
-  clock?: Clock | undefined
   /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` (default: none). */
   env?: Readonly<Record<string, string | undefined>> | undefined
+  /** @internal */
+  internal?: InternalOptions
+}
+
+/**
+ * Options that only chatctl uses.
+ *
+ * @internal
+ */
+export interface InternalOptions {
+  /** Called before each request, which goes to its handler in this process, and not to the network. */
+  openHandler?: (() => Promise<RequestHandler>) | undefined
+  /** Called before each request. Its trace receives everything that crosses the network, without secrets. */
+  openTrace?: (() => Promise<Trace>) | undefined
+  /** Time and randomness (default: the system's). */
+  clock?: Clock
 }

@@ -55,7 +55,7 @@ export class Client {
   /** Opens no connection; the first request does. */
   constructor(options: ClientOptions) {
     this.#options = options
-    this.#clock = options.clock ?? systemClock
+    this.#clock = options.internal?.clock ?? systemClock
     this.#base = once(() => readBaseUrl(options.baseUrl))
     this.chat = new Chat(this)
     this.history = new History(this)
@@ -222,7 +222,7 @@ export class Client {
             signal,
             redact,
             observe,
-            openTrace: options.trace,
+            openTrace: options.internal?.openTrace,
           },
         ),
       )
@@ -238,8 +238,8 @@ export class Client {
   }
 
   async #transport(timeout: number): Promise<Transport> {
-    const { openHandler, connectTimeout = 10_000, env = {} } = this.#options
-    if (openHandler) return processTransport(await openHandler())
+    const { internal, connectTimeout = 10_000, env = {} } = this.#options
+    if (internal?.openHandler) return processTransport(await internal.openHandler())
     const connecting = Math.min(connectTimeout, timeout)
     const open = async () =>
       networkOf(await (await import('./network/pool.ts')).openPool(this.#base(), connecting, env))

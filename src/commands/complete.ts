@@ -47,7 +47,7 @@ export default class Complete extends BaseCommand {
       retries: 0,
       maxWait: 0,
       env,
-      clock,
+      internal: { clock },
       signal: AbortSignal.timeout(patience),
     })
     const { text } = await client.request({ method: 'GET', path })

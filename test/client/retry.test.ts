@@ -28,7 +28,7 @@ describe('a failed request', () => {
   let { server, client, start } = scriptedClient(() => {
     clock = hurriedClock()
     events = []
-    return { timeout: 1000, clock, observe: (event) => events.push(event) }
+    return { timeout: 1000, internal: { clock }, observe: (event) => events.push(event) }
   })
 
   const faults: [string, Behavior, string][] = [
@@ -106,7 +106,7 @@ describe('a failed request', () => {
 
   it('is sent again for every method if no connection was made, since nothing was sent', async () => {
     await start(silent)
-    const dead = new Client({ baseUrl: await deadUrl(), clock })
+    const dead = new Client({ baseUrl: await deadUrl(), internal: { clock } })
     const failure = await failureOf(dead.users.create({ email: 'a@example.com' }))
     expect(failure.kind).to.equal('unreachable')
     expect(failure.message).to.match(/^Cannot reach http:\/\/127\.0\.0\.1:\d+: connection refused$/)
@@ -117,7 +117,7 @@ describe('a failed request', () => {
 
   it('is not sent again if the host name is unknown', async () => {
     await start(silent)
-    const lost = new Client({ baseUrl: 'https://no-such-host.invalid', clock })
+    const lost = new Client({ baseUrl: 'https://no-such-host.invalid', internal: { clock } })
     const failure = await failureOf(lost.settings.get())
     // A resolver that is unreachable itself fails with EAI_AGAIN, which may be temporary.
     if (/no such host/.test(failure.message)) expect(clock.waits).to.deep.equal([])

@@ -29,7 +29,12 @@ describe('the safety of requests', () => {
 
   function connect(options: ClientOptions): Client {
     const observe = (event: ClientEvent) => events.push(event)
-    const client = new Client({ credential: canary, clock: hurriedClock(), observe, ...options })
+    const client = new Client({
+      credential: canary,
+      internal: { clock: hurriedClock() },
+      observe,
+      ...options,
+    })
     clients.push(client)
     return client
   }

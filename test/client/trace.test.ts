@@ -16,7 +16,7 @@ describe('a trace', () => {
   const { client, start } = scriptedClient(() => {
     events = []
     trace = new Trace((event) => events.push(event))
-    return { credential: canary, clock: hurriedClock(), trace: async () => trace }
+    return { credential: canary, internal: { clock: hurriedClock(), openTrace: async () => trace } }
   })
   const send = (body?: string, headers = {}) =>
     client.send({ method: body === undefined ? 'GET' : 'POST', path: '/x', headers, ...(body && { body }) })
@@ -195,7 +195,7 @@ describe('a trace', () => {
 })
 
 describe('an event of the client', () => {
-  const { client, start } = scriptedClient(() => ({ clock: hurriedClock() }))
+  const { client, start } = scriptedClient(() => ({ internal: { clock: hurriedClock() } }))
 
   it('has the URL of its request, and the headers about limits', async () => {
     const events: ClientEvent[] = []

@@ -52,7 +52,7 @@ class BothSides {
     const clock = new SteppedClock()
     const overHttp = await startService({ dataDir: one, clock, modelServer })
     const inProcess = await openEmbeddedService({ dataDir: other, clock, modelServer })
-    const address = { baseUrl: 'http://localhost', openHandler: async () => inProcess.request }
+    const address = { baseUrl: 'http://localhost', internal: { openHandler: async () => inProcess.request } }
     this.#sides = [
       sideOf(overHttp, overHttp.createProcessKey(), await plantKeys(one), { baseUrl: overHttp.url }),
       sideOf(inProcess, inProcess.key, await plantKeys(other), address),
@@ -77,7 +77,7 @@ function sideOf(
   service: Pick<RunningService, 'close'>,
   key: string,
   planted: PlantedKeys,
-  address: Pick<ConstructorParameters<typeof Client>[0], 'baseUrl' | 'openHandler'>,
+  address: Pick<ConstructorParameters<typeof Client>[0], 'baseUrl' | 'internal'>,
 ): Side {
   const keys = { ...planted, admin: key, unknown: 'ck_unknown' }
   const clientWith = (credential: string | undefined) =>

@@ -63,7 +63,7 @@ describe('applying a settings plan', () => {
     told = { warnings: [], taken: false, pauses: [] }
     client = new Client({
       baseUrl: server.url,
-      clock: hurriedClock(),
+      internal: { clock: hurriedClock() },
       timeout: 2_000,
       signal: abort.signal,
       ...options,

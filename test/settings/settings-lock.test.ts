@@ -26,7 +26,7 @@ describe('two concurrent changes of the settings of one service', () => {
   beforeEach(async () => {
     service = Object.assign(new SettingsService(), { settings: someSettings })
     server = await startFaultServer(service.script)
-    client = new Client({ baseUrl: server.url, clock: hurriedClock() })
+    client = new Client({ baseUrl: server.url, internal: { clock: hurriedClock() } })
     told = []
   })
   afterEach(async () => {

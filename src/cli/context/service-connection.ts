@@ -1,7 +1,7 @@
 import type { TransportOptions } from '../../auth/transport.ts'
 import type { Client } from '../../client/client.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
-import type { ClientOptions } from '../../client/client-options.ts'
+import type { ClientOptions, InternalOptions } from '../../client/client-options.ts'
 import type { OutgoingRequest } from '../../client/outgoing-request.ts'
 import { profileId } from '../../config/configuration-file.ts'
 import type { ContextOwner } from '../../config/last-context.ts'
@@ -118,14 +118,11 @@ export class ServiceConnection {
         : {
             baseUrl: embeddedUrl,
             credential: async () => (await embedded.open()).key,
-            openHandler: this.#openHandler,
           }
-    return this.#open({
-      ...overrides,
-      ...service,
-      observe: expiry.follow(overrides.observe ?? this.transport.observe),
-      gate: (request) => this.#begin(request, to),
-    })
+    const observe = expiry.follow(overrides.observe ?? this.transport.observe)
+    const gate = (request: OutgoingRequest) => this.#begin(request, to)
+    const openHandler = to.kind === 'local' ? this.#openHandler : undefined
+    return this.#open({ ...overrides, ...service, observe, gate }, openHandler)
   }
 
   /** Holds a request back under `--dry-run`, or begins to follow a change. */
@@ -149,9 +146,10 @@ export class ServiceConnection {
     return service.handle
   })
 
-  async #open(options: ClientOptions): Promise<Client> {
+  async #open(options: ClientOptions, openHandler?: InternalOptions['openHandler']): Promise<Client> {
     const { Client } = await import('../../client/client.ts')
-    const client = new Client({ ...this.transport, ...options })
+    const { clock, openTrace, ...transport } = this.transport
+    const client = new Client({ ...transport, ...options, internal: { clock, openTrace, openHandler } })
     this.#parts.base.onClose(() => client.close())
     return client
   }
@@ -185,7 +183,7 @@ function transportOf(base: BaseContext, { userAgent, debug }: Invocation): Servi
     clock: host.clock,
     // A trace shows waits and retries itself.
     observe: debug ? undefined : showWaits(output),
-    trace: debug
+    openTrace: debug
       ? once(async () => {
           const { Trace } = await import('../../client/trace.ts')
           const { describeTrace } = await import('../errors/describe-trace.ts')

@@ -87,7 +87,11 @@ describe('a connection with TLS or a proxy', () => {
 
   it('to a service with an untrusted certificate is a TLS failure and is not retried', async () => {
     const clock = hurriedClock()
-    const client = new Client({ baseUrl: `https://127.0.0.1:${portOf(service)}`, credential: canary, clock })
+    const client = new Client({
+      baseUrl: `https://127.0.0.1:${portOf(service)}`,
+      credential: canary,
+      internal: { clock },
+    })
     const failure = await failureOf(client.settings.get())
     expect(failure.kind).to.equal('tls')
     expect(failure.hint).to.match(/NODE_EXTRA_CA_CERTS/)
@@ -98,7 +102,7 @@ describe('a connection with TLS or a proxy', () => {
 
   it('with https:// to a server of plain HTTP is a TLS failure', async () => {
     const address = `127.0.0.1:${portOf(proxy)}`
-    const client = new Client({ baseUrl: `https://${address}`, clock: hurriedClock() })
+    const client = new Client({ baseUrl: `https://${address}`, internal: { clock: hurriedClock() } })
     const failure = await failureOf(client.settings.get())
     expect(failure).to.include({
       kind: 'tls',

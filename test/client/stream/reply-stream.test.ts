@@ -20,7 +20,7 @@ import { scriptedClient } from '../scripted-client.ts'
 const deltas = [{ context_id: 'c1', delta: 'Hel' }, { delta: 'lo' }]
 
 describe('a reply stream', () => {
-  const { server, client, start } = scriptedClient(() => ({ clock: hurriedClock() }))
+  const { server, client, start } = scriptedClient(() => ({ internal: { clock: hurriedClock() } }))
 
   async function collect(answer: ReplyStream): Promise<StreamEvent[]> {
     const events: StreamEvent[] = []
