@@ -35,9 +35,9 @@ export function outcomeLine(id: string, known: RequestOutcome): OutcomeLine {
   return {
     id,
     outcome,
-    ...(status === undefined ? {} : { status }),
-    ...(requestId === undefined ? {} : { request_id: requestId.slice(0, 200) }),
-    ...(createdId === undefined ? {} : { created_id: createdId.slice(0, 200) }),
-    ...(error === undefined ? {} : { error }),
+    status,
+    request_id: requestId?.slice(0, 200),
+    created_id: createdId?.slice(0, 200),
+    error,
   }
 }

@@ -34,8 +34,8 @@ export function createTransport({ clock, openTrace, ...options }: TransportOptio
     const { origin, pathname, search } = new URL(url)
     const client = new Client({ ...options, internal, baseUrl: origin, followRedirects: false, maxBodyMiB })
     try {
-      const sent = body ? { body: String(body) } : {}
-      const received = await client.send({ method, path: pathname + search, headers, ...sent })
+      const sent = body ? String(body) : undefined
+      const received = await client.send({ method, path: pathname + search, headers, body: sent })
       const { status, bytes } = received
       if (status < 200 || status > 599) {
         throw new Failure('invalid_response', `${origin} responded with the invalid status ${status}`, {

@@ -102,8 +102,8 @@ export class Session implements KeyboardHost {
       },
       style: this.style,
       isWhole,
-      ...(link && { link }),
-      ...(this.highlight && { highlight: this.highlight }),
+      link,
+      highlight: this.highlight,
     })
   }
 

@@ -100,5 +100,5 @@ export async function completeInput(session: Session, before: string): Promise<C
   const isWanted = (one: string): boolean =>
     one.startsWith(argument) || about?.get(one)?.toLowerCase().includes(argument.toLowerCase()) === true
   const candidates = ('get' in found ? [...found.keys()] : found).filter(isWanted)
-  return { start, candidates, ...(about && { about }) }
+  return { start, candidates, about }
 }

@@ -34,7 +34,7 @@ export async function collectReply(
   kept.add(finalResponse.bytes)
   const stream = openReplyStream({
     ...source,
-    finalResponse: { ...finalResponse, ...(rest && { rest: keeping(kept, rest) }) },
+    finalResponse: { ...finalResponse, rest: rest && keeping(kept, rest) },
   })
   let end: StreamEnd | undefined
   for await (const event of stream) {
@@ -55,8 +55,7 @@ export async function collectReply(
     }
   }
   if (end.failure) throw asUnknownOutcome(end.failure)
-  const requestId = requestIdOf(headers)
-  return { body: bodyOf(end), status, headers, faults: [], ...(requestId !== undefined && { requestId }) }
+  return { body: bodyOf(end), status, headers, faults: [], requestId: requestIdOf(headers) }
 }
 
 function keeping(kept: ResponseBytes, response: OpenResponse): OpenResponse {

@@ -219,8 +219,8 @@ async function loadReplyWriter(output: Output, isRaw: boolean, isWhole = false):
     },
     style,
     isWhole,
-    ...(link && { link }),
-    ...(highlight && { highlight }),
+    link,
+    highlight,
   })
 }
 

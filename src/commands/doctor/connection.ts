@@ -107,8 +107,6 @@ export async function examineModelServer({ context }: Doctor): Promise<Examined[
     if (!(error instanceof Failure) || error.kind !== 'unreachable') throw error
     const service = { modelServer: server.url, modelServerFrom: choice }
     const hint = hintOfModelServer(error, service)
-    throw new Failure('unreachable', `${nameModelServer(error.message, server.url)}, from ${from}`, {
-      ...(hint !== undefined && { hint }),
-    })
+    throw new Failure('unreachable', `${nameModelServer(error.message, server.url)}, from ${from}`, { hint })
   }
 }

@@ -116,6 +116,6 @@ export function setCookie(
     signed: true,
     path,
     overwrite: true,
-    ...(life !== undefined && { maxAge: life * 1000 }),
+    maxAge: life && life * 1000,
   })
 }

@@ -71,13 +71,10 @@ async function submitPassword(
   email: string,
   password: string,
 ): Promise<void> {
-  const { db, provider } = server
+  const { db, provider, clock } = server
   server.removeExpired()
-  const attempt = await beginAttempt(
-    db,
-    passwordSubjects(attemptOf(server, visit, email)),
-    server.clock.now(),
-  )
+  const subjects = passwordSubjects(attemptOf(server, visit, email))
+  const attempt = await beginAttempt(db, subjects, clock.now())
   if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), email)
   const user = await attempt.judge(checkPassword(db, email, password))
   if (!user) {
@@ -86,7 +83,7 @@ async function submitPassword(
   }
   await attempt.succeed()
   if (!(await hasSecondFactor(db, user.id))) return complete(server, visit, interaction, user, ['pwd'])
-  const pending = { pending: { user: user.id, at: server.clock.now() } }
+  const pending = { pending: { user: user.id, at: clock.now() } }
   const { request, response } = visit
   await provider.interactionResult(request, response, pending, { mergeWithLastSubmission: false })
   redirect(response, visit.url.pathname)
@@ -126,12 +123,9 @@ async function submitCode(
   user: UserRow,
   code: string,
 ): Promise<void> {
-  const { db, cipher } = server
-  const attempt = await beginAttempt(
-    db,
-    codeSubjects(attemptOf(server, visit, user.email)),
-    server.clock.now(),
-  )
+  const { db, cipher, clock } = server
+  const subjects = codeSubjects(attemptOf(server, visit, user.email))
+  const attempt = await beginAttempt(db, subjects, clock.now())
   if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), '')
   const by = requestContextOf(server, visit, user)
   if (await attempt.judge(consumeCode(db, cipher, user.id, code, by))) {
