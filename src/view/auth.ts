@@ -69,11 +69,15 @@ export const removedProfileView: View = {
   ],
 }
 
-interface SignedOut {
+/** What became of one profile at one address. */
+export interface SignedOut {
   profile: string
   origin: string
+  /** Whether a credential was stored. */
   signed_out: boolean
+  /** Whether the server has ended the token. */
   revoked: boolean
+  /** Removed from the profile. Its credential was not stored. */
   credential_command?: string
 }
 

@@ -3,11 +3,12 @@ import { countOf } from './format/quantities.ts'
 import type { Span, View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 
-/** The result of a check of `doctor`. */
-interface Check {
+/** What a check of `doctor` has found. */
+export interface Finding {
   check: string
   status: 'ok' | 'warning' | 'failed' | 'skipped'
   message: string
+  /** What to do about it. */
   hint: string | null
 }
 
@@ -27,7 +28,7 @@ const styles = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' }
 const statusWidth = Math.max(...Object.keys(styles).map((status) => status.length))
 
 /** A line for each check with its status, name, and message; below it the hint; at the end the number of problems. */
-export function describeChecks(checks: readonly Check[], { width, unicode }: ChecksStyle): Span[] {
+export function describeChecks(checks: readonly Finding[], { width, unicode }: ChecksStyle): Span[] {
   const nameWidth = Math.max(0, ...checks.map(({ check }) => check.length))
   const indent = statusWidth + 2 + nameWidth + 2
   const arrow = unicode ? '→ ' : '> '
@@ -50,8 +51,8 @@ export function describeChecks(checks: readonly Check[], { width, unicode }: Che
 }
 
 /** The number of problems. */
-export function summarizeChecks(checks: readonly Check[]): string {
-  const count = (wanted: Check['status']) => checks.filter(({ status }) => status === wanted).length
+export function summarizeChecks(checks: readonly Finding[]): string {
+  const count = (wanted: Finding['status']) => checks.filter(({ status }) => status === wanted).length
   const [failures, warnings] = [count('failed'), count('warning')]
   if (failures + warnings === 0) return 'No problems found.'
   const parts = [

@@ -10,6 +10,12 @@ export const serviceStatusView: View = {
   ],
 }
 
+const keyRights: View['columns'] = [
+  { path: 'user_id', secondary: true },
+  ...plain('user_email', 'permissions'),
+  { path: 'expires_at', time: true },
+]
+
 /** Used by `service keys list`, `service keys revoke`, and `service keys update`. */
 export const keyView: View = {
   layout: 'records',
@@ -20,9 +26,7 @@ export const keyView: View = {
     { path: 'created_at', time: true, secondary: true },
     { path: 'last_used_at', time: true },
     { path: 'revoked_at', time: true },
-    { path: 'user_id', secondary: true },
-    ...plain('user_email', 'permissions'),
-    { path: 'expires_at', time: true },
+    ...keyRights,
   ],
 }
 
@@ -33,9 +37,7 @@ export const newKeyView: View = {
     { path: 'id', whole: true },
     ...plain('name', 'tier', 'limit'),
     { path: 'key', whole: true },
-    { path: 'user_id', secondary: true },
-    ...plain('user_email', 'permissions'),
-    { path: 'expires_at', time: true },
+    ...keyRights,
   ],
 }
 

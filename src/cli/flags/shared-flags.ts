@@ -101,3 +101,11 @@ export const yesFlag = Flags.boolean({
   env: 'CHATCTL_YES',
   summary: 'Skip the confirmation prompt (required when stdin is not a terminal)',
 })
+
+/** The metadata of a user. */
+export const metadataFlag = textFlag({
+  helpValue: 'KEY=TEXT',
+  multiple: true,
+  multipleNonGreedy: true,
+  summary: 'Metadata as text; KEY:=JSON for a number or other JSON',
+})

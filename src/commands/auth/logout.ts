@@ -4,8 +4,8 @@ import { noticeCredentialPrecedence } from '../../cli/credential/credential-in-u
 import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
-import { logoutView } from '../../view/auth.ts'
-import { chooseSignOuts, type SignOutRow, signOutProfile } from './sign-out-profile.ts'
+import { logoutView, type SignedOut } from '../../view/auth.ts'
+import { chooseSignOuts, signOutProfile } from './sign-out-profile.ts'
 
 export default class AuthLogout extends BaseCommand {
   static override summary = 'Sign out and delete the credential'
@@ -43,7 +43,7 @@ export default class AuthLogout extends BaseCommand {
       const names = new Set(places.map(({ profile, baseUrl }) => `${profile} (${baseUrl})`))
       await context.prompter.confirm(`Sign out of ${[...names].join(', ')}?`)
     }
-    const rows: SignOutRow[] = []
+    const rows: SignedOut[] = []
     let failure: Failure | undefined
     for (const place of places) {
       try {

@@ -4,8 +4,8 @@ import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { changeConfiguration } from '../../config/configuration-file.ts'
 import { withoutProfile } from '../../config/configuration-keys.ts'
-import { removedProfileView } from '../../view/auth.ts'
-import { type SignOutRow, signOutProfile } from './sign-out-profile.ts'
+import { removedProfileView, type SignedOut } from '../../view/auth.ts'
+import { signOutProfile } from './sign-out-profile.ts'
 
 export default class AuthRemove extends BaseCommand {
   static override summary = 'Remove a profile and its credentials'
@@ -47,7 +47,7 @@ export default class AuthRemove extends BaseCommand {
       return this.showLocalChange({ remove: profile, sign_out: [...addresses], ...about })
     }
     if (!flags.yes) await context.prompter.confirm(`Remove the profile "${profile}" and its credentials?`)
-    const signOuts: SignOutRow[] = []
+    const signOuts: SignedOut[] = []
     for (const place of places) {
       // Throws if the credential cannot be deleted. The profile, which knows it, then remains.
       const row = await signOutProfile(context, place)

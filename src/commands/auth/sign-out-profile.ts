@@ -5,19 +5,8 @@ import { type CredentialPlace, isSamePlace, readToReplace } from '../../cli/cred
 import { changeConfiguration, withProfile } from '../../config/configuration-file.ts'
 import { forOrigin, localProfile } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { SignedOut } from '../../view/auth.ts'
 import { revokeOrWarn } from './end-dropped-sign-in.ts'
-
-/** What became of one profile at one address. */
-export interface SignOutRow {
-  profile: string
-  origin: string
-  /** Whether a credential was stored. */
-  signed_out: boolean
-  /** Whether the server has ended the token. */
-  revoked: boolean
-  /** Removed from the profile. Its credential was not stored. */
-  credential_command?: string
-}
 
 /**
  * What to sign out of: of a profile, or of all. With an address that was named for this run, at that one alone.
@@ -63,7 +52,7 @@ export function chooseSignOuts(
  *
  * @throws Failure where it could not be deleted from its place, or from its profile
  */
-export async function signOutProfile(context: Context, place: CredentialPlace): Promise<SignOutRow> {
+export async function signOutProfile(context: Context, place: CredentialPlace): Promise<SignedOut> {
   const { profile, baseUrl, storage } = place
   const { configuration, directories, credentials, output, signal } = context
   const { stores } = credentials

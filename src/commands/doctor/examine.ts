@@ -1,6 +1,7 @@
 import { exitCodeOf } from '../../cli/errors/exit-codes.ts'
 import { Failure } from '../../contract/failure.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
+import type { Finding } from '../../view/checks.ts'
 import { examineConfiguration } from './configuration.ts'
 import {
   examineAddress,
@@ -9,7 +10,7 @@ import {
   examineModelServer,
   examineNetwork,
 } from './connection.ts'
-import { type Doctor, type Examined, type Finding, failed, ok, skipped } from './finding.ts'
+import { type Doctor, type Examined, failed, ok, skipped } from './finding.ts'
 import { examineDirectories, examineEnvironment, examineImports } from './machine.ts'
 import { examineData, examineService, serviceChecks } from './service.ts'
 

@@ -4,6 +4,7 @@ import { describeFailure } from '../../cli/errors/describe-failure.ts'
 import type { Client } from '../../client/client.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import { Failure, type FailureKind } from '../../contract/failure.ts'
+import type { Finding } from '../../view/checks.ts'
 
 /** What the checks need. */
 export interface Doctor {
@@ -16,16 +17,7 @@ export interface Doctor {
   connect(observe: (event: ClientEvent) => void): Promise<Client>
 }
 
-/** What a check has found, as it is shown. */
-export interface Finding {
-  check: string
-  status: 'ok' | 'warning' | 'failed' | 'skipped'
-  message: string
-  /** What to do about it. */
-  hint: string | null
-}
-
-/** The same with what its exit code comes from, where it failed. */
+/** What a check has found, with what its exit code comes from, where it failed. */
 export interface Examined {
   finding: Finding
   kind?: FailureKind

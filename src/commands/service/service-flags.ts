@@ -48,6 +48,14 @@ export const planned = (created: object): Record<string, unknown> =>
 
 export const tiers = ['free', 'pro', 'enterprise'] as const
 
+/** The tier of a new key or trust. */
+export const tierFlag = Flags.option({
+  helpValue: 'TIER',
+  options: tiers,
+  default: 'free',
+  summary: 'Tier, which sets the hourly limit: free, pro, or enterprise',
+})()
+
 /**
  * What `--permission` means: null for every permission of the user of the key, undefined without the flag.
  * @throws Failure `usage` if `all` is combined with other permissions

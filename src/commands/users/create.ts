@@ -3,7 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
+import { dryRunFlag, metadataFlag } from '../../cli/flags/shared-flags.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { PasswordFile } from '../../cli/input/private-files.ts'
 import { generatePassword, readPassword } from '../../cli/input/read-password.ts'
@@ -37,12 +37,7 @@ export default class UsersCreate extends BaseCommand {
   static override flags = {
     email: textFlag({ helpValue: 'ADDRESS', summary: 'Email address' }),
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
-    metadata: textFlag({
-      helpValue: 'KEY=TEXT',
-      multiple: true,
-      multipleNonGreedy: true,
-      summary: 'Metadata as text; KEY:=JSON for a number or other JSON',
-    }),
+    metadata: metadataFlag,
     'password-stdin': Flags.boolean({
       summary: 'Read the password from stdin',
       exclusive: ['password-file', 'generate-password', 'no-password'],

@@ -1,7 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { requiredArgument, switchFlag, textFlag } from '../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
+import { dryRunFlag, metadataFlag } from '../../cli/flags/shared-flags.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-response.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -29,12 +29,7 @@ export default class UsersUpdate extends BaseCommand {
   }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
-    metadata: textFlag({
-      helpValue: 'KEY=TEXT',
-      multiple: true,
-      multipleNonGreedy: true,
-      summary: 'Metadata as text; KEY:=JSON for a number or other JSON',
-    }),
+    metadata: metadataFlag,
     theme: textFlag({ helpValue: 'NAME', summary: 'Theme of the user' }),
     notifications: switchFlag({ summary: 'Notifications of the user' }),
     'dry-run': dryRunFlag,

@@ -1,19 +1,11 @@
+import type { DeviceCode } from '../../../auth/device-sign-in.ts'
 import type { Context } from '../../../cli/context/context.ts'
 import { wantsColor } from '../../../cli/output/colors.ts'
 import { roundDuration } from '../../../config/units.ts'
 import { Failure } from '../../../contract/failure.ts'
 
 /** What the person needs. The addresses are as the URL parser writes them. */
-interface ShownCode {
-  userCode: string
-  verificationUri: string
-  /** The same with the user code. */
-  verificationUriComplete: string | undefined
-  /** Seconds; undefined if unknown. */
-  expiresIn: number | undefined
-  /** Seconds between two polls. */
-  interval: number
-}
+type ShownCode = Omit<DeviceCode, 'deviceCode'>
 
 /** @throws Failure `usage` if stderr is no terminal, so that nobody could scan a QR code there */
 export function demandTerminalForQrCode({ streams, output }: Context): void {

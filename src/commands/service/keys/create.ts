@@ -1,10 +1,9 @@
-import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newKeyView } from '../../../view/service.ts'
-import { dataFlags, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
+import { dataFlags, keyFlags, keyPermissions, planned, tierFlag } from '../service-flags.ts'
 
 export default class ServiceKeysCreate extends BaseCommand {
   static override summary = 'Create an API key for the embedded service'
@@ -32,12 +31,7 @@ export default class ServiceKeysCreate extends BaseCommand {
   ]
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', required: true, summary: 'Name of the key' }),
-    tier: Flags.option({
-      helpValue: 'TIER',
-      options: tiers,
-      default: 'free',
-      summary: 'Tier, which sets the hourly limit: free, pro, or enterprise',
-    })(),
+    tier: tierFlag,
     ...keyFlags,
     user: textFlag({
       helpValue: 'USER',

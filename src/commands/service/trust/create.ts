@@ -1,10 +1,9 @@
-import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { durationFlag, requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { trustView } from '../../../view/service.ts'
-import { dataFlags, keyFlags, planned, tiers } from '../service-flags.ts'
+import { dataFlags, keyFlags, planned, tierFlag } from '../service-flags.ts'
 
 export default class ServiceTrustCreate extends BaseCommand {
   static override summary = 'Trust the identity tokens of CI jobs'
@@ -54,12 +53,7 @@ export default class ServiceTrustCreate extends BaseCommand {
       helpValue: 'DURATION',
       summary: 'Lifetime of access tokens, 1m to 1h (default: 15m)',
     }),
-    tier: Flags.option({
-      helpValue: 'TIER',
-      options: tiers,
-      default: 'free',
-      summary: 'Tier, which sets the hourly limit: free, pro, or enterprise',
-    })(),
+    tier: tierFlag,
     limit: keyFlags.limit,
     user: textFlag({
       helpValue: 'USER',

@@ -1,29 +1,18 @@
 import { isoNow } from '../../../system/clock.ts'
-import type { Database, Store, Tier, TrustRow } from '../../store/tables.ts'
+import type { Database, Store, TrustRow } from '../../store/tables.ts'
 import { type AuditContext, recordChange } from '../audit.ts'
 import { createId } from '../identifiers.ts'
 import { generateKey, hashKey } from './keys.ts'
 
 /** A trust: identity tokens of an issuer for an audience and a subject are exchanged for access tokens. */
-export interface TrustRecord {
-  id: string
-  name: string
-  issuer: string
-  audience: string
-  /** A pattern: see `matchesSubject`. */
-  subject: string
+export interface TrustRecord extends Omit<TrustRow, 'permissions' | 'hourly_limit' | 'token_lifetime'> {
   /** The permissions of its access tokens, within those of its user. */
   permissions: string[]
-  user_id: string
   user_email: string
-  tier: Tier
   /** Requests per hour; null for no limit. */
   limit: number | null
   /** Seconds until an access token expires. */
   expires_in: number
-  created_at: string
-  /** When an identity token was last exchanged. */
-  last_used_at: string | null
 }
 
 /** The attributes of a trust that is created. */
