@@ -7,24 +7,14 @@ import { mirrorsDirectory } from '../../src/history/mirror.ts'
 import { tryProcessLock } from '../../src/system/files/process-lock.ts'
 import { failing, type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
 import {
-  type HistoryReading,
   historyService,
   plainReading,
+  readings,
   type StoredMessage,
   storedAt,
 } from '../support/history-service.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { asStored, createMirrors, messagesIn, syncFrom } from './temporary-mirrors.ts'
-
-const readings: fc.Arbitrary<HistoryReading> = fc.record({
-  order: fc.constantFrom('oldest', 'newest'),
-  cursor: fc.constantFrom('id', 'created_at'),
-  before: fc.constantFrom('row', 'row itself', 'time', 'time itself'),
-  unknown: fc.constantFrom<HistoryReading['unknown']>('same', 'empty', 'nothing', 400, 422),
-  hasMore: fc.constantFrom('exact', 'when full', 'missing'),
-  largest: fc.integer({ min: 4, max: 8 }),
-  limit: fc.constantFrom('taken', 'ignored', 'refused'),
-})
 
 /** What happens, one after the other: so many messages arrive, and a sync fails after so many requests. */
 const events = fc.array(

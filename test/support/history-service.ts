@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { type Behavior, failing, json, type RecordedRequest } from './fault-server.ts'
 
 export interface StoredMessage {
@@ -97,3 +98,14 @@ export function storedAt(minutes: readonly number[]): StoredMessage[] {
     created_at: new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString(),
   }))
 }
+
+/** All ways in which a service may read the parameters. */
+export const readings: fc.Arbitrary<HistoryReading> = fc.record({
+  order: fc.constantFrom('oldest', 'newest'),
+  cursor: fc.constantFrom('id', 'created_at'),
+  before: fc.constantFrom('row', 'row itself', 'time', 'time itself'),
+  unknown: fc.constantFrom<HistoryReading['unknown']>('same', 'empty', 'nothing', 400, 422),
+  hasMore: fc.constantFrom('exact', 'when full', 'missing'),
+  largest: fc.integer({ min: 4, max: 8 }),
+  limit: fc.constantFrom('taken', 'ignored', 'refused'),
+})

@@ -3,7 +3,14 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type HostOptions, type ProcessOptions, type Run, startBuilt, startChatctl } from './run-chatctl.ts'
+import {
+  collectOutput,
+  type HostOptions,
+  type ProcessOptions,
+  type Run,
+  startBuilt,
+  startChatctl,
+} from './run-chatctl.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** A sign-in in progress. */
@@ -37,15 +44,9 @@ export function startBuiltLogin(
   options: ProcessOptions = {},
 ): BuiltLogin {
   const child = startBuilt(sandbox, ['auth', 'login', ...args], options)
-  const run: Run = { exitCode: null, stdout: '', stderr: '' }
+  const run = collectOutput(child)
   child.stdin?.on('error', () => {})
   if (options.stdin !== undefined) child.stdin?.end(options.stdin)
-  child.stdout?.on('data', (chunk) => {
-    run.stdout += chunk
-  })
-  child.stderr?.on('data', (chunk) => {
-    run.stderr += chunk
-  })
   const timer = setTimeout(() => child.kill('SIGKILL'), options.timeout ?? 20_000)
   const ended = new Promise<Run>((resolve) => {
     child.once('close', (exitCode) => {

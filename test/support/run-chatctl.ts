@@ -212,6 +212,18 @@ export function startBuilt(
   })
 }
 
+/** The output of a process while it arrives, without the exit code. */
+export function collectOutput(child: ChildProcess): Run {
+  const run: Run = { exitCode: null, stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk) => {
+    run.stdout += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    run.stderr += chunk
+  })
+  return run
+}
+
 function collect(stream: NodeJS.ReadableStream | null): () => string {
   const chunks: Buffer[] = []
   stream?.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -6,6 +6,7 @@ import {
   type HistoryReading,
   historyService,
   plainReading,
+  readings,
   type StoredMessage,
   storedAt,
 } from '../../support/history-service.ts'
@@ -16,16 +17,6 @@ const minutes = (group: number): fc.Arbitrary<number[]> =>
   fc
     .array(fc.integer({ min: 1, max: group }), { maxLength: 15 })
     .map((sizes) => sizes.flatMap((size, minute) => Array<number>(size).fill(minute)))
-
-const readings: fc.Arbitrary<HistoryReading> = fc.record({
-  order: fc.constantFrom('oldest', 'newest'),
-  cursor: fc.constantFrom('id', 'created_at'),
-  before: fc.constantFrom('row', 'row itself', 'time', 'time itself'),
-  unknown: fc.constantFrom<HistoryReading['unknown']>('same', 'empty', 'nothing', 400, 422),
-  hasMore: fc.constantFrom('exact', 'when full', 'missing'),
-  largest: fc.integer({ min: 4, max: 8 }),
-  limit: fc.constantFrom('taken', 'ignored', 'refused'),
-})
 
 describe('reading back the history of a service of any kind', function () {
   this.timeout(120_000)

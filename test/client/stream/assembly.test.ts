@@ -1,29 +1,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Assembly } from '../../../src/client/stream/assembly.ts'
-import type { StreamEnd, StreamEvent, StreamFormat } from '../../../src/contract/resources/stream-event.ts'
-
-const request = { method: 'POST', url: 'https://x.example/api/chat/send' }
-
-function run(contentType: string, chunks: Uint8Array[], cut?: string): StreamEvent[] {
-  const assembly = new Assembly({ contentType, status: 200, request })
-  const events: StreamEvent[] = []
-  for (const chunk of chunks) {
-    if (assembly.ended === 'now') break
-    events.push(...assembly.push(chunk))
-  }
-  events.push(...assembly.end(cut === undefined ? undefined : { reason: cut }))
-  return events
-}
+import type { StreamEvent, StreamFormat } from '../../../src/contract/resources/stream-event.ts'
+import { endOf, request, run } from './assemble.ts'
 
 function runText(contentType: string, text: string, cut?: string): StreamEvent[] {
   return run(contentType, [new TextEncoder().encode(text)], cut)
-}
-
-function endOf(events: StreamEvent[]): StreamEnd {
-  const end = events.at(-1)
-  if (end?.type !== 'end') throw new Error('the last event is not the end')
-  return end
 }
 
 const sse = 'text/event-stream'

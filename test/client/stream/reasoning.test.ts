@@ -1,33 +1,15 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Assembly } from '../../../src/client/stream/assembly.ts'
 import type { StreamEvent } from '../../../src/contract/resources/stream-event.ts'
+import { endOf, run } from './assemble.ts'
 
-const request = { method: 'POST', url: 'https://x.example/api/chat/send' }
 const sse = 'text/event-stream'
 const ndjson = 'application/x-ndjson'
 const encoder = new TextEncoder()
 
-function run(contentType: string, chunks: Uint8Array[], cut?: string): StreamEvent[] {
-  const assembly = new Assembly({ contentType, status: 200, request })
-  const events: StreamEvent[] = []
-  for (const chunk of chunks) {
-    if (assembly.ended === 'now') break
-    events.push(...assembly.push(chunk))
-  }
-  events.push(...assembly.end(cut === undefined ? undefined : { reason: cut }))
-  return events
-}
-
 const read = (type: string, body: string, cut?: string) => run(type, [encoder.encode(body)], cut)
 const textOf = (events: StreamEvent[], kind: 'delta' | 'reasoning') =>
   events.map((event) => (event.type === kind ? event.text : '')).join('')
-const endOf = (events: StreamEvent[]) => {
-  const end = events.at(-1)
-  if (end?.type !== 'end') throw new Error('the last event is not the end')
-  return end
-}
-
 const thought = ['Grü', 'ße: "world"?\n', 'I’ll say', ' 世界 👋']
 const parts = ['Hello', ', ', '世界! 👋']
 const [thinking, answer] = [thought.join(''), parts.join('')]

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { programForAnyUser } from '../../support/any-user.ts'
-import { binary, type Run } from '../../support/run-chatctl.ts'
+import { binary, collectOutput, type Run } from '../../support/run-chatctl.ts'
 
 /** The ID of a user that owns nothing and has no account. */
 export const stranger = 54_321
@@ -23,13 +23,7 @@ export async function runOnto(
     env,
     stdio: ['ignore', target.stdout ?? 'pipe', target.stderr ?? 'pipe'],
   })
-  const run = { exitCode: null as number | null, stdout: '', stderr: '' }
-  child.stdout?.on('data', (chunk) => {
-    run.stdout += chunk
-  })
-  child.stderr?.on('data', (chunk) => {
-    run.stderr += chunk
-  })
+  const run = collectOutput(child)
   run.exitCode = await new Promise((resolve) => child.once('close', resolve))
   return run
 }

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { files } from '../../docs/example-tables.ts'
 import type { Typist } from '../../docs/example-world.ts'
-import { binary, type Run } from '../../support/run-chatctl.ts'
+import { binary, collectOutput } from '../../support/run-chatctl.ts'
 import { runService } from '../../support/run-service.ts'
 
 const browser = join(import.meta.dirname, 'browser-program.ts')
@@ -36,14 +36,8 @@ export const typeInShell: Typist = {
       cwd: home,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const run: Run = { exitCode: null, stdout: '', stderr: '' }
-    child.stdout.on('data', (chunk) => {
-      run.stdout += chunk
-      if (isServer) child.kill('SIGTERM')
-    })
-    child.stderr.on('data', (chunk) => {
-      run.stderr += chunk
-    })
+    const run = collectOutput(child)
+    if (isServer) child.stdout.on('data', () => child.kill('SIGTERM'))
     const timer = setTimeout(() => child.kill('SIGKILL'), 40_000)
     return new Promise((done) => {
       child.once('close', (exitCode) => {

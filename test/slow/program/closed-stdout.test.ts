@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { expect } from 'chai'
 import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
-import { binary, type Run } from '../../support/run-chatctl.ts'
+import { binary, collectOutput, type Run } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 describe('stdout', () => {
@@ -29,13 +29,7 @@ describe('stdout', () => {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const run: Run = { exitCode: null, stdout: '', stderr: '' }
-    child.stdout.on('data', (chunk) => {
-      run.stdout += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      run.stderr += chunk
-    })
+    const run = collectOutput(child)
     return new Promise((resolve) => child.once('close', (exitCode) => resolve({ ...run, exitCode })))
   }
 

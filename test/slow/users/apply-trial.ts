@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import { UsersState } from '../../../src/users/state/users-state.ts'
-import { type Run, startBuilt } from '../../support/run-chatctl.ts'
+import { collectOutput, type Run, startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { type StoredUser, UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
 
@@ -72,13 +72,7 @@ export class ApplyTrial {
     const child = startBuilt(this.sandbox, command, {
       env: { CHATCTL_BASE_URL: this.server.url, CHATCTL_API_KEY: 'some-api-key' },
     })
-    const run: Run = { exitCode: null, stdout: '', stderr: '' }
-    child.stdout?.on('data', (chunk) => {
-      run.stdout += chunk
-    })
-    child.stderr?.on('data', (chunk) => {
-      run.stderr += chunk
-    })
+    const run = collectOutput(child)
     child.stdin?.end()
     const kill = () => void child.kill('SIGKILL')
     const closed = new Promise<number | null>((resolve) => child.once('close', resolve))

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
-import { type Run, startBuilt } from '../../../support/run-chatctl.ts'
+import { collectOutput, type Run, startBuilt } from '../../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../../support/sandbox.ts'
 import { type StoredUser, UsersServer, type UsersServerOptions } from '../../../support/users-server.ts'
 import { composeCsv, makeRows, type TestRow } from '../../../users/import/import-rows.ts'
@@ -81,13 +81,7 @@ export class ImportTrial {
       ],
       { env: { CHATCTL_BASE_URL: this.server.url, CHATCTL_API_KEY: 'canary-api-key' } },
     )
-    const run: Run = { exitCode: null, stdout: '', stderr: '' }
-    child.stdout?.on('data', (chunk) => {
-      run.stdout += chunk
-    })
-    child.stderr?.on('data', (chunk) => {
-      run.stderr += chunk
-    })
+    const run = collectOutput(child)
     child.stdin?.end()
     const kill = (signal: NodeJS.Signals) => void child.kill(signal)
     const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
