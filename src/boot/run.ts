@@ -76,7 +76,7 @@ async function runWithoutCommand(
   const { installation } = streams.host
   const { path, leading, rest, isHelp } = line
   const { commands, topics, version } = createStaticPlugin(installation, loadCommand)
-  if (rest[0] === '--version' && path.length === 0) {
+  if (/^(--version|-v)$/i.test(rest[0] ?? '') && path.length === 0) {
     await streams.writeData(`chatctl ${version}\n`)
     return 0
   }

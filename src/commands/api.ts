@@ -8,6 +8,7 @@ import { dryRunFlag } from '../cli/flags/shared-flags.ts'
 import { parseNestedFields } from '../cli/input/key-values.ts'
 import { readStdin, readTextFile } from '../cli/input/read-input.ts'
 import type { RawResponse } from '../client/response/response.ts'
+import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import { parseJson, tryParse } from '../contract/notation/exact-json.ts'
 import { faultOfUtf8 } from '../contract/notation/text.ts'
@@ -152,10 +153,15 @@ function readTarget({ method, path }: { method?: string | undefined; path?: stri
 } {
   if (method !== undefined && path !== undefined) return { method, path }
   if (method?.startsWith('/')) return { method: 'GET', path: method }
-  const slip = method?.includes('/')
-    ? `Did you mean: ${commandLine('api', 'GET', `/${method}`)}`
-    : 'See: chatctl api --help'
-  throw new Failure('usage', 'Missing argument PATH', { hint: slip })
+  if (method === undefined || /^(get|head|options|post|put|patch|delete)$/i.test(method)) {
+    throw new Failure('usage', 'Missing argument PATH', { hint: 'See: chatctl api --help' })
+  }
+  const known = Object.values(endpoints).find(
+    (one) => one.method === 'GET' && one.path.endsWith(`/${method}`),
+  )
+  throw new Failure('usage', `"${method}" is not a path. A path begins with /`, {
+    hint: `Did you mean: ${commandLine('api', 'GET', known?.path ?? `/${method}`)}`,
+  })
 }
 
 function parseHeaders(lines: readonly string[]): Record<string, string> {

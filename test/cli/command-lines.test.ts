@@ -14,7 +14,6 @@ const cases: Record<string, Case[]> = {
     ['snd', 'Unknown command: chatctl snd'],
     ['login', 'Did you mean: chatctl auth login'],
     ['version', 'Did you mean: chatctl --version'],
-    ['-V', 'Did you mean --version?'],
     ['whoami', 'Did you mean: chatctl auth status'],
     ['auth switch work', 'Did you mean: chatctl auth use'],
     ['chat list', 'Did you mean: chatctl chat sessions'],
@@ -37,6 +36,10 @@ const cases: Record<string, Case[]> = {
     ['config reset', /Hint: {2}(?!Did you mean: chatctl config set)/],
     ['users search ada', 'The API of the service cannot search or list users'],
     ['users delete', 'The API of the service cannot delete users'],
+    ['users set u1 name=x', 'Did you mean: chatctl users update u1 --name x'],
+    [['users', 'set', 'u1', 'metadata.a=b c'], 'chatctl users update u1 --metadata "a=b c"'],
+    ['users set u1 color=red', /Did you mean: chatctl users update$/m],
+    ['service logs', 'The log goes to stderr', 'chatctl service run 2>> FILE'],
     ['chta', 'Did you mean: chatctl chat'],
     ['settings api ste', 'Did you mean: chatctl settings api set'],
     ['help nope', 'Unknown command: chatctl nope'],
@@ -49,7 +52,10 @@ const cases: Record<string, Case[]> = {
     ['settings set', 'Missing argument KEY=VALUE'],
     ['api', 'Missing argument PATH'],
     ['api GET', 'Missing argument PATH'],
-    ['api v1/settings', 'Did you mean: chatctl api GET /v1/settings'],
+    ['api v1/settings', '"v1/settings" is not a path', 'Did you mean: chatctl api GET /v1/settings'],
+    ['api settings', 'A path begins with /', 'Did you mean: chatctl api GET /v1/settings'],
+    ['api get', 'Missing argument PATH'],
+    ['users apply -p local', 'No file of users was given', 'For example: chatctl users apply users.yaml'],
     ['api /v1/users --field a=b', 'A request body requires a method', 'chatctl api POST /v1/users'],
     ['config get', 'Missing argument KEY'],
     ['config set model', 'Missing value for model', 'chatctl config unset model'],
@@ -83,6 +89,7 @@ const cases: Record<string, Case[]> = {
     ['history list --api-key', 'as an argument', 'CHATCTL_API_KEY', 'chatctl auth login --with-api-key'],
     ['auth login --token', 'as an argument', 'chatctl auth login --with-api-key'],
     ['users create --password', 'as an argument', '--password-stdin', '--generate-password'],
+    ['users import f.csv -n', 'Unknown flag -n', 'Did you mean --dry-run?'],
     ['config list --xyzzy', 'Unknown flag --xyzzy', 'chatctl config list --help'],
   ],
   'with a flag that lacks its value': [
@@ -235,6 +242,11 @@ describe('an unusual but valid command line', () => {
       expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `User "${id}" not found`)
     })
   }
+
+  it('prints the version for -v and -V', async () => {
+    for (const word of ['-v', '-V'])
+      expect((await runChatctl(sandbox, [word])).stdout).to.match(/^chatctl \d+\.\d+\.\d+\n$/)
+  })
 
   it('leaves limits that the interface does not define to the service', async () => {
     expectFailure(

@@ -60,6 +60,7 @@ export const aliases: Readonly<Record<string, string>> = {
 
   'get users': 'users get',
   'create users': 'users create',
+  'users set': 'users update',
   'users delete': 'The API of the service cannot delete users. Change a user with: chatctl users update ID',
   'users search': noUserSearch,
   'users export': noUserSearch,
@@ -71,9 +72,11 @@ export const aliases: Readonly<Record<string, string>> = {
   'service start': 'service run',
   'service stop':
     'Stop the embedded service with Ctrl-C or SIGTERM. Show its status with: chatctl service status',
+  'service logs':
+    'The log goes to stderr. To append it to a file, run: chatctl service run 2>> FILE. Show the audit log with: chatctl service audit',
   'service keys delete': 'service keys revoke',
 
-  '-v': '--version',
+  '-n': '--dry-run',
   '--format': '--output',
   '--verbose': '--debug',
   '--upstream': '--model-server',

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import { looksSecret, quoteWord, secretAdvice } from '../command-line.ts'
+import { commandLine, looksSecret, quoteWord, secretAdvice } from '../command-line.ts'
 import { type CommandLine, wordsBeforeFlags } from '../line/read-line.ts'
 import { findAlias, isSentence } from './aliases.ts'
 
@@ -50,13 +50,25 @@ function guess(
     const names = [...path, meant, ...others.map((other) => findAlias(`* ${other}`) ?? other)]
     for (let length = Math.min(3, names.length); length > path.length; length--) {
       const alias = findAlias(names.slice(0, length).join(' '))
-      if (alias !== undefined) return isSentence(alias) ? alias : `Did you mean: chatctl ${alias}`
+      if (alias === undefined) continue
+      if (isSentence(alias)) return alias
+      const words = alias === 'users update' ? updateWords(others) : []
+      return `Did you mean: ${commandLine(...alias.split(' '), ...words)}`
     }
     if (known.includes(meant)) return `Did you mean: chatctl ${[...path, meant].join(' ')}`
   }
   // One letter of two makes another word: `cp` is not `up`.
   const near = word.length < 3 ? undefined : nearest(word, known)
   return near === undefined ? undefined : `Did you mean: chatctl ${[...path, near].join(' ')}`
+}
+
+/** The words of `users set ID KEY=VALUE` for `users update`; none if that has no such flag. */
+function updateWords(words: readonly string[]): string[] {
+  const flags = words.map((word) =>
+    word.replace(/^metadata\./, '--metadata\0').replace(/^(name|theme|notifications)=/, '--$1\0'),
+  )
+  const isKnown = flags.every((word) => word.includes('\0') || !word.includes('='))
+  return isKnown ? flags.flatMap((word) => word.split('\0')) : []
 }
 
 /** Words in quotes, or after `chatctl chat`, were probably meant as a message. */

@@ -92,7 +92,7 @@ export default class UsersApply extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersApply)
-    const names = userFileNames(args.file, flags.file)
+    const names = userFileNames(args.file, flags.file, this)
     context.demandNamedService()
     const [{ UserFiles }, { stateNameFor, UsersState }] = await Promise.all([
       import('../../users/user-files.ts'),

@@ -73,7 +73,7 @@ export default class UsersDiff extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersDiff)
-    const names = userFileNames(args.file, flags.file)
+    const names = userFileNames(args.file, flags.file, this)
     const { UserFiles } = await import('../../users/user-files.ts')
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     const plan = files.findPlan()

@@ -1,5 +1,5 @@
 import * as Flags from '@oclif/core/flags'
-import { quoteWord } from '../../cli/command-line.ts'
+import { commandLine, quoteWord } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { argument, quotaFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { resolvePath } from '../../cli/host.ts'
@@ -41,11 +41,15 @@ export const userFilesFlags = () => ({
 })
 
 /** @throws Failure `usage` for none */
-export function userFileNames(argument: string | undefined, others: readonly string[] | undefined): string[] {
+export function userFileNames(
+  argument: string | undefined,
+  others: readonly string[] | undefined,
+  { id = '' }: { id?: string | undefined },
+): string[] {
   const names = [argument, ...(others ?? [])].filter((name) => name !== undefined)
   if (names.length > 0) return names
   throw new Failure('usage', 'No file of users was given', {
-    hint: 'For example: chatctl users diff users.yaml',
+    hint: `For example: ${commandLine(...id.split(':'), 'users.yaml')}`,
   })
 }
 
