@@ -225,6 +225,7 @@ const byCommand: Record<string, FlagRow> = {
   'history:list before': { adds: { to: 'history list', words: ['--before', 'm1'], query: 'before=m1' } },
   'history:list context': { adds: { to: 'history list', words: ['-c', 'c 1'], query: 'context_id=c+1' } },
   'history:list limit': { adds: { to: 'history list', words: ['-n', '5'], query: 'limit=5' } },
+  'settings:export to': { valid: 'settings.json', invalid: 'settings.pdf', invalidEnds: [0, 2] },
   'service:admin:create password-file': { base: 'service admin create ada@example.com' },
   'service:admin:create password-stdin': {
     base: 'service admin create ada@example.com',

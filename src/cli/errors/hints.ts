@@ -138,7 +138,7 @@ const hints: Hints = {
     'If the service has a key that the interface does not document, pass --allow-unknown-keys.',
   other_part: ({ part }) => `Use --only ${part}, or omit --only.`,
   other_plan_file: 'Choose another file with --save, or delete this one.',
-  export_settings: 'Create a file to start from with: chatctl settings export > settings.yaml',
+  export_settings: 'Create a file to start from with: chatctl settings export settings.yaml',
   expand_references: 'To expand references to environment variables, use --expand-env.',
   check_settings: ({ command }) => `Check the current settings with: ${command}`,
 

@@ -17,7 +17,7 @@ export async function readSources(
   const given = names.filter((name) => name !== undefined)
   if (given.length === 0) {
     throw new Failure('usage', 'No settings file was given', {
-      hint: 'Create one with: chatctl settings export > settings.yaml',
+      hint: 'Create one with: chatctl settings export settings.yaml',
     })
   }
   demandOneStdin(given)

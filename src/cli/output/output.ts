@@ -127,6 +127,16 @@ export class Output {
     }
   }
 
+  /**
+   * Writes the result to a file, which it replaces.
+   *
+   * @param format (default: as for a pipe)
+   */
+  async save(path: string, view: View, body: unknown, format?: OutputFormat | 'text'): Promise<void> {
+    const { replaceDocument } = await import('../../system/files/document-file.ts')
+    await replaceDocument(path, await this.#render(view, body, false, format))
+  }
+
   /** Writes rows as they arrive; undefined for a format that is written as a whole. */
   rowWriter(view: View): RowWriter | undefined {
     const format = this.#formatFor(view)
@@ -191,8 +201,12 @@ export class Output {
     })
   }
 
-  async #render(view: View, body: unknown): Promise<string> {
-    const format = this.#formatFor(view)
+  async #render(
+    view: View,
+    body: unknown,
+    isShown = this.streams.isShown,
+    format = this.#formatFor(view, isShown),
+  ): Promise<string> {
     const { jq, noColor } = this.#options
     const { stdout, env } = this.streams.host
     return renderResult(view, body, {
@@ -201,16 +215,16 @@ export class Output {
       jq,
       loadColors: () => loadColors(wantsColor(stdout, env, noColor)),
       width: stdout.columns || 80,
-      forTerminal: this.streams.isShown,
+      forTerminal: isShown,
     })
   }
 
-  #formatFor(view: View): OutputFormat | 'text' {
+  #formatFor(view: View, isShown = this.streams.isShown): OutputFormat | 'text' {
     const { format, jq } = this.#options
     if (format !== undefined) return format
     if (jq !== undefined) return 'json'
     if (this.showsText(view)) return 'text'
-    return this.streams.isShown ? 'table' : 'tsv'
+    return isShown ? 'table' : 'tsv'
   }
 
   /**

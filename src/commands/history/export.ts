@@ -4,13 +4,12 @@ import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { sharedFlags } from '../../cli/flags/shared-flags.ts'
-import { formatOfExtension } from '../../config/output-formats.ts'
-import { Failure } from '../../contract/failure.ts'
+import { formatOfFile } from '../../config/output-formats.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { pastFlag } from '../service/service-flags.ts'
 import { ambiguousTimes, reportFetch } from './page-through-history.ts'
 
-const formats = ['jsonl', 'json', 'markdown', 'html'] as const
+const formats = { jsonl: 'jsonl', json: 'json', md: 'markdown', markdown: 'markdown', html: 'html' } as const
 
 export default class HistoryExport extends BaseCommand {
   static override summary = 'Export past messages, oldest first'
@@ -43,7 +42,7 @@ export default class HistoryExport extends BaseCommand {
       summary: 'Output format: jsonl, json, markdown, or html (default: from the file extension, or jsonl)',
     },
   }
-  static override documentFormats = formats
+  static override documentFormats = ['jsonl', 'json', 'markdown', 'html'] as const
 
   async run(): Promise<void> {
     const { flags, raw, context } = await this.start(HistoryExport)
@@ -52,12 +51,7 @@ export default class HistoryExport extends BaseCommand {
     const since = flags.since === undefined ? undefined : Date.parse(flags.since)
     // A later run with the same relative time resumes the export.
     const typed = raw.find((token) => token.type === 'flag' && token.flag === 'since')
-    const asked = formats.find((format) => format === options.output.value)
-    const [extension = ''] = /(?<=\.)[^.]*$/.exec(flags.to?.toLowerCase() ?? '') ?? []
-    const named = formatOfExtension(extension, formats)
-    if (asked === undefined && named === undefined) refuseUnknownExtension(flags.to)
-    const format = (options.output.source === 'flag' ? asked : (named ?? asked)) ?? 'jsonl'
-
+    const format = formatOfFile(flags.to ?? '', formats, options.output) ?? 'jsonl'
     const to = flags.to === undefined || flags.to === '-' ? undefined : context.resolvePath(flags.to)
     const client = await context.connect()
     const { exportHistory } = await import('../../history/export-history.ts')
@@ -124,13 +118,4 @@ function identify(context: Context): { service: string | undefined; owner: strin
   const target = context.target()
   const key = target.kind === 'remote' ? target.fromEnvironment?.secret : undefined
   return { service: baseUrl, owner: [profile ?? '', key ?? ''] }
-}
-
-/** @throws Failure `usage` for an unknown file extension. A name without one, such as `messages`, is valid. */
-function refuseUnknownExtension(file: string | undefined): void {
-  const [extension] = /(?<=[^/\\])\.[a-z]\w*$/i.exec(file ?? '') ?? []
-  if (extension === undefined) return
-  throw new Failure('usage', `--to ${file}: unknown format ${extension}`, {
-    hint: 'Use .jsonl, .json, .md, or .html, or choose the format with --output.',
-  })
 }

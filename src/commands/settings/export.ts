@@ -1,35 +1,54 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
+import { argument, textFlag } from '../../cli/flags/flag-types.ts'
+import { warnOfResponse } from '../../cli/output/warn-of-response.ts'
+import { formatOfFile } from '../../config/output-formats.ts'
+import { Failure } from '../../contract/failure.ts'
 import { settingsDocument, settingsKeys } from '../../contract/resources/settings-file.ts'
+import { countOf } from '../../view/format/quantities.ts'
 import { valueAt } from '../../view/format/view.ts'
 import { settingsFileView } from '../../view/settings-file-view.ts'
 
+const formats = { yaml: 'text', yml: 'text', json: 'json' } as const
+
 export default class SettingsExport extends BaseCommand {
-  static override summary = 'Print the settings as a settings file'
+  static override summary = 'Export the settings as a settings file'
   static override description =
     'The file is YAML with a comment for each setting. Settings that the interface does not document, and values that chatctl cannot set, are comments, or under $unmanaged with --json. To apply an undocumented setting, remove its # and pass --allow-unknown-keys.'
   static override requests = calls('getSettings')
   static override view = settingsFileView
   static override examples = [
-    { description: 'Save the settings to a file', command: 'chatctl settings export > settings.yaml' },
-    { description: 'Save them as JSON', command: 'chatctl settings export --json > settings.json' },
+    { description: 'Save the settings to a file', command: 'chatctl settings export settings.yaml' },
+    { description: 'Print them as JSON', command: 'chatctl settings export --json' },
     {
       description: 'Export the settings of another profile',
-      command: 'chatctl settings export --profile work > work.yaml',
+      command: 'chatctl settings export --profile work --to work.yaml',
     },
   ]
+  static override args = { file: argument('Same as --to') }
+  static override flags = {
+    to: textFlag({ helpValue: 'FILE', summary: 'File to write, .yaml or .json; - is stdout (default: -)' }),
+  }
 
   async run(): Promise<void> {
-    const { context } = await this.start(SettingsExport)
+    const { args, flags, context } = await this.start(SettingsExport)
+    const { output, options } = context
+    if (flags.to !== undefined && args.file !== undefined)
+      throw new Failure('usage', '--to and an argument cannot be used together')
+    const file = flags.to ?? args.file ?? '-'
+    const format = file === '-' || output.isFiltered ? undefined : formatOfFile(file, formats, options.output)
     const client = await context.connect()
     const answer = await client.settings.get()
     const body = settingsDocument(answer.body ?? {})
-    await context.show(settingsFileView, { ...answer, body })
-    const invalid = settingsKeys
-      .map(({ path }) => path)
-      .filter((path) => valueAt(body.$unmanaged, path) != null)
+    await warnOfResponse(answer, output)
+    if (file === '-') await output.show(settingsFileView, body)
+    else await output.save(context.resolvePath(file), settingsFileView, body, format)
+    const paths = settingsKeys.map(({ path }) => path)
+    const saved = paths.filter((path) => valueAt(body, path) !== undefined)
+    if (file !== '-') output.progress(`${countOf(saved.length, 'setting')} in ${file}`)
+    const invalid = paths.filter((path) => valueAt(body.$unmanaged, path) != null)
     if (invalid.length > 0) {
-      context.output.notice(`chatctl cannot set these values of the service: ${invalid.join(', ')}`)
+      output.notice(`chatctl cannot set these values of the service: ${invalid.join(', ')}`)
     }
   }
 }

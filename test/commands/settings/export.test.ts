@@ -4,6 +4,7 @@ import { isUndocumentedKey, settingsDocument } from '../../../src/contract/resou
 import { readSettingsFiles } from '../../../src/settings/file/read-settings-files.ts'
 import { leavesOf } from '../../../src/settings/plan.ts'
 import { settingsFileView } from '../../../src/view/settings-file-view.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'
 
@@ -36,6 +37,24 @@ describe('settings export', () => {
         stdout: 'None of the 8 keys in the file differs.\n',
       })
     }
+  })
+
+  it('writes the file of --to or of the argument, in the format of its extension', async () => {
+    const env = { CHATCTL_OUTPUT: 'json' }
+    for (const args of [['settings.yaml'], ['--to', 'settings.yaml'], ['--to', 'settings.json']]) {
+      const { exitCode, stdout, stderr } = await run.settings(['export', ...args], { env })
+      expect({ exitCode, stdout, stderr }).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
+    }
+    expect(run.read('settings.yaml')).to.equal((await run.settings(['export'])).stdout)
+    expect(run.read('settings.json')).to.equal((await run.settings(['export', '--json'])).stdout)
+    expect((await run.settings(['export', 'settings.yaml'])).stderr).to.equal('8 settings in settings.yaml\n')
+    expect((await run.settings(['export', '--to', '-'])).stdout).to.match(/^# yaml/)
+    for (const [args, words] of [
+      [['--to', 'settings.toml'], 'unknown format .toml'],
+      [['a.yaml', '--to', 'b.yaml'], '--to and an argument'],
+    ] as const)
+      expectFailure(await run.settings(['export', ...args]), 2, words)
+    expectFailure(await run.settings(['export', 'no/settings.yaml']), 1, 'Cannot write')
   })
 
   it('includes other keys and values as comments, or below $unmanaged', async () => {

@@ -138,5 +138,7 @@ export function wordsFor({ name, args }: Call, form: Form): string[] {
 
 /** Whether the call writes JSON if the form is JSON. */
 export function answersInJson({ name, args }: Call): boolean {
-  return !textAlone.has(commandOf(name)) && !(name.startsWith('history:export') && args.includes('--to'))
+  return (
+    !textAlone.has(commandOf(name)) && !(/^(history|settings):export/.test(name) && args.includes('--to'))
+  )
 }
