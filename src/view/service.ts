@@ -19,7 +19,7 @@ const keyRights: View['columns'] = [
 /** Used by `service keys list`, `service keys revoke`, and `service keys update`. */
 export const keyView: View = {
   layout: 'records',
-  emptyText: 'No API keys. Create one with: chatctl service keys create --name NAME',
+  emptyText: 'No API keys. Create one with: chatctl service keys create NAME',
   columns: [
     { path: 'id', whole: true },
     ...plain('name', 'tier', 'limit'),

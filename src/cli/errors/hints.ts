@@ -110,7 +110,7 @@ const hints: Hints = {
     `Make the user an admin with: ${commandLine('users', 'permissions', 'assign', userId, '--role', 'admin')}`,
   list_users: 'List the users with: chatctl service users list',
   list_keys: 'List the keys with: chatctl service keys list',
-  create_key: 'Create another key with: chatctl service keys create --name NAME',
+  create_key: 'Create another key with: chatctl service keys create NAME',
   list_sign_ins: 'List the sessions with: chatctl service sessions list',
   list_trusts: 'List the trusts with: chatctl service trust list',
   revoke_trust: ({ name }) =>

@@ -3,6 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { readTimeout } from '../../config/option-values.ts'
 import { type ConfiguredQuota, parseQuota } from '../../config/quota.ts'
 import { parseFileSize } from '../../config/units.ts'
+import { Failure } from '../../contract/failure.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
 import { streamFormats } from '../../contract/resources/stream-event.ts'
 import { maxTextBytes } from '../../system/files/read-named-file.ts'
@@ -17,6 +18,20 @@ export const requiredArgument = (description: string) =>
   Args.string({ description, required: true, ignoreStdin: true })
 export const requiredArguments = (description: string) =>
   Args.string({ description, required: true, multiple: true, ignoreStdin: true })
+
+/**
+ * A value that may be given as an argument or with a flag.
+ *
+ * @throws Failure `usage` if both are given
+ */
+export function argumentOrFlag<N extends string>(
+  given: string | undefined,
+  flags: Readonly<Record<N, string | undefined>>,
+  name: N,
+): string | undefined {
+  if (given === undefined || flags[name] === undefined) return given ?? flags[name]
+  throw new Failure('usage', `--${name} and an argument cannot be used together`)
+}
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({

@@ -27,7 +27,7 @@ export default class AuthToken extends BaseCommand {
     const target = context.target()
     if (target.kind === 'local') {
       throw new Failure('usage', 'The API key of the embedded service is valid only while a command runs', {
-        hint: 'Create a permanent key with: chatctl service keys create --name NAME',
+        hint: 'Create a permanent key with: chatctl service keys create NAME',
       })
     }
     const { fromEnvironment } = target

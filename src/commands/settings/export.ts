@@ -1,9 +1,8 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { argument, textFlag } from '../../cli/flags/flag-types.ts'
+import { argument, argumentOrFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { warnOfResponse } from '../../cli/output/warn-of-response.ts'
 import { formatOfFile } from '../../config/output-formats.ts'
-import { Failure } from '../../contract/failure.ts'
 import { settingsDocument, settingsKeys } from '../../contract/resources/settings-file.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { valueAt } from '../../view/format/view.ts'
@@ -33,9 +32,7 @@ export default class SettingsExport extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsExport)
     const { output, options } = context
-    if (flags.to !== undefined && args.file !== undefined)
-      throw new Failure('usage', '--to and an argument cannot be used together')
-    const file = flags.to ?? args.file ?? '-'
+    const file = argumentOrFlag(args.file, flags, 'to') ?? '-'
     const format = file === '-' || output.isFiltered ? undefined : formatOfFile(file, formats, options.output)
     const client = await context.connect()
     const answer = await client.settings.get()

@@ -22,7 +22,7 @@ const { runHere, file } = flags
 /** The flags of `service`, each with a check of its effect. */
 const effects: Record<string, () => Promise<void>> = {
   'service:keys:create user': async () => {
-    const args = ['service', 'keys', 'create', '--name', 'one', '--jq', '.user_id', '--user']
+    const args = ['service', 'keys', 'create', 'one', '--jq', '.user_id', '--user']
     expect((await runHere([...args, 'Admin@localhost'])).stdout).to.equal('usr_admin\n')
     expect((await runHere([...args, 'nobody@localhost'])).exitCode).to.equal(6)
   },

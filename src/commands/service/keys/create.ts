@@ -1,7 +1,8 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { argument, argumentOrFlag, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
+import { Failure } from '../../../contract/failure.ts'
 import { newKeyView } from '../../../view/service.ts'
 import { dataFlags, keyFlags, keyPermissions, planned, tierFlag } from '../service-flags.ts'
 
@@ -14,23 +15,20 @@ export default class ServiceKeysCreate extends BaseCommand {
   static override examples = [
     {
       description: 'Create a key for CI',
-      command: 'chatctl service keys create --name ci --tier pro --expires 90d',
+      command: 'chatctl service keys create ci --tier pro --expires 90d',
     },
     {
       description: 'Create a key for a user',
-      command: 'chatctl service keys create --name bot --user ada@example.com',
+      command: 'chatctl service keys create bot --user ada@example.com',
     },
     {
       description: 'Print only the key',
-      command: 'chatctl service keys create --name reader --permission read:users --jq .key',
-    },
-    {
-      description: 'Set an hourly limit',
-      command: 'chatctl service keys create --name big --tier enterprise --limit 50000',
+      command: 'chatctl service keys create reader --permission read:users --jq .key',
     },
   ]
+  static override args = { name: argument('Name of the key') }
   static override flags = {
-    name: textFlag({ helpValue: 'TEXT', required: true, summary: 'Name of the key' }),
+    name: textFlag({ helpValue: 'TEXT', summary: 'Same as NAME' }),
     tier: tierFlag,
     ...keyFlags,
     user: textFlag({
@@ -42,8 +40,13 @@ export default class ServiceKeysCreate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceKeysCreate)
-    const { name, tier, limit, user, expires } = flags
+    const { args, flags, context } = await this.start(ServiceKeysCreate)
+    const name = argumentOrFlag(args.name, flags, 'name')
+    if (!name?.trim())
+      throw new Failure('usage', 'Missing argument NAME', {
+        hint: 'For example: chatctl service keys create ci',
+      })
+    const { tier, limit, user, expires } = flags
     const request = {
       name,
       tier,
