@@ -62,10 +62,10 @@ export const exitCodeMeanings: readonly Row[] = [
   ['6', 'Not found (404)'],
   [
     '7',
-    'Conflict (409), an outdated or already sent plan, an import file that was edited, or a change that did not take effect',
+    'Conflict (409), a port that is in use, an outdated or already sent plan, an import file that was edited, or a change that did not take effect',
   ],
   ['9', 'Some of the rows or users failed, were skipped, or have an unknown outcome'],
-  ['10', 'Differences found (settings diff --exit-code)'],
+  ['10', 'Differences found (settings diff or users diff, with --exit-code)'],
   ['69', 'Service unreachable, timeout, 5xx, truncated response, or a change whose outcome is unknown'],
   ['75', 'Rate limited for longer than --max-wait'],
   ['129', 'Ended by SIGHUP'],

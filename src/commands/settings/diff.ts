@@ -82,12 +82,13 @@ export default class SettingsDiff extends BaseCommand {
         composePlanFile(made, this.config.version, context.host.clock),
         settingsPlan,
       )
-      context.output.notice(
-        `The plan is in ${flags.save}. Apply it with: ${applyCommand(flags.save, undocumentedIn(made).length > 0, context)}`,
-      )
     }
     const result = resultOf(made)
     await context.output.show(differenceView({ ...coverageOf(made), files: sources.length, ignored }), result)
+    if (flags.save !== undefined) {
+      const command = applyCommand(flags.save, undocumentedIn(made).length > 0, context)
+      context.output.notice(`The plan is in ${flags.save}. Apply it with: ${command}`)
+    }
     if (flags['exit-code'] && result.changes.length > 0) this.exitCode = differenceExitCode
   }
 }
