@@ -6,6 +6,10 @@ import { Failure } from './failure.ts'
  * @throws Failure `refused` for a credential that a header cannot contain; the message never quotes it
  */
 export function bearer(credential: string): string {
+  const [prefix] =
+    /^(bearer +|authorization: *|(export +|set +)?[A-Z_][A-Z0-9_]*=(?=[^=]))/i.exec(credential) ?? []
+  if (prefix !== undefined) throw unusable(`begins with ${JSON.stringify(prefix)}. Omit this prefix`)
+  if (/^(["'`]).*\1$/.test(credential)) throw unusable('is in quotes. Omit the quotes')
   if (/^[\x20-\x7e\xa0-\xff]+$/.test(credential)) return `Bearer ${credential}`
   if (credential === '') throw unusable('is empty')
   if (/\p{Cc}/u.test(credential)) throw unusable('contains a line break or another control character')
