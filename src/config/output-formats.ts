@@ -25,31 +25,6 @@ function fullName(text: string): string {
   return text === 'md' ? 'markdown' : text
 }
 
-/**
- * The format of the file that `--to` names: from the flag `--output`, the file extension, or the default of the user.
- *
- * @param formats by file extension
- * @returns undefined if none of them names one of `formats`
- * @throws Failure `usage` for an unknown file extension. A name without one, such as `messages`, is valid.
- */
-export function formatOfFile<F>(
-  file: string,
-  formats: Readonly<Record<string, F>>,
-  { value, source }: { value: unknown; source: string },
-): F | undefined {
-  const asked = Object.values(formats).find((one) => one === value)
-  if (source === 'flag') return asked
-  const [, extension] = /[^/\\]\.([a-z]\w*)$/i.exec(file) ?? []
-  const [, named] = Object.entries(formats).find(([one]) => one === extension?.toLowerCase()) ?? []
-  if (extension !== undefined && (named ?? asked) === undefined) {
-    const known = Object.keys(formats).map((one) => `.${one}`)
-    throw new Failure('usage', `--to ${file}: unknown format .${extension}`, {
-      hint: `Use ${known.slice(0, -1).join(', ')}, or ${known.at(-1)}, or choose the format with --output.`,
-    })
-  }
-  return named ?? asked
-}
-
 /** @param formats of the command */
 export function readOutputFormat<F extends OutputFormat | DocumentFormat>(
   text: string,
