@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
@@ -11,6 +12,7 @@ import { showChanged } from '../../cli/output/show-response.ts'
 import { type ApiResponse, idOfCreated } from '../../client/response/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { CreateUserRequest } from '../../contract/resources/user.ts'
+import { ownerOf } from '../../users/apply/user-outcome.ts'
 import { newUserView, userView } from '../../view/users.ts'
 
 export default class UsersCreate extends BaseCommand {
@@ -60,18 +62,16 @@ export default class UsersCreate extends BaseCommand {
     const metadata = flags.metadata === undefined ? undefined : parseKeyValues(flags.metadata, '--metadata')
     // Before the password prompt, so that a missing credential fails first.
     const client = await context.connect()
-    const email = flags.email ?? (await askEmail(context))
+    const isSaid =
+      flags['password-stdin'] || flags['password-file'] || flags['generate-password'] || flags['no-password']
+    const email = flags.email ?? (await askEmail(context, Boolean(isSaid)))
     const generated = flags['generate-password'] ? generatePassword() : undefined
     const password =
       generated ?? (flags['no-password'] ? undefined : await readPassword(sourceOf(flags), context))
     const shown = { email, name: flags.name, metadata }
     const user = { ...shown, password }
-    if (password === undefined) {
-      return this.#show(await this.change(client.users.create(user).catch(namePasswordFlags)), shown, context)
-    }
-    if (generated === undefined || context.dryRun) {
-      return this.#show(await this.change(client.users.create(user)), shown, context)
-    }
+    const create = () => this.change(client.users.create(user).catch((error) => advise(error, user, context)))
+    if (generated === undefined || context.dryRun) return this.#show(await create(), shown, context)
     context.demandNamedService()
     const file = new PasswordFile(context, generated, {
       email,
@@ -79,7 +79,7 @@ export default class UsersCreate extends BaseCommand {
     })
     let response: ApiResponse<unknown>
     try {
-      response = await this.change(client.users.create(user))
+      response = await create()
     } catch (error) {
       throw file.settle(error, context)
     }
@@ -109,25 +109,35 @@ export default class UsersCreate extends BaseCommand {
   }
 }
 
+const instead = '--password-stdin, --password-file, --generate-password, or --no-password'
+
 function sourceOf(flags: { 'password-stdin': boolean; 'password-file': string | undefined }) {
   return {
     stdin: flags['password-stdin'],
     file: flags['password-file'],
-    instead: '--password-stdin, --password-file, --generate-password, or --no-password',
+    instead,
     ifEmpty: 'To create a user without a password, use --no-password.',
   }
 }
 
 /** A service that requires a password may not say so in words. */
-function namePasswordFlags(error: unknown): never {
-  const isInvalid = error instanceof Failure && (error.status === 400 || error.status === 422)
-  if (!isInvalid) throw error
+function advise(error: unknown, { name, password }: CreateUserRequest, context: Context): never {
+  if (!(error instanceof Failure)) throw error
+  if (error.status === 409) {
+    const words = ['users', 'update', ownerOf(error) ?? 'ID', ...(name === undefined ? [] : ['--name', name])]
+    const hint = `To change the user who has this email, run: ${commandFor(context, ...words)}`
+    throw error.reworded(error.message, { hint })
+  }
+  if (password !== undefined || (error.status !== 400 && error.status !== 422)) throw error
   const hint =
     'If the service requires a password, use --generate-password, --password-stdin, or --password-file.'
   throw error.reworded(error.message, { hint })
 }
 
-/** Optional, because not every service requires an email address. */
-async function askEmail({ prompter }: Context): Promise<string | undefined> {
-  return prompter.canAsk ? prompter.askOptional('Email address (if the service requires one):') : undefined
+/** Optional if it can be, because not every service requires an email address. */
+async function askEmail({ prompter }: Context, hasPassword: boolean): Promise<string | undefined> {
+  if (prompter.canAsk) return prompter.askOptional('Email address (if the service requires one):')
+  return hasPassword
+    ? undefined
+    : prompter.askText('Email address:', `--email ADDRESS, and the password with ${instead}`)
 }

@@ -86,10 +86,16 @@ export function findNotApplied(fields: Fields, user: User): Mismatch[] {
 
 /** The failure of a create with an email that belongs to another user. A service may name that user. */
 export function emailTaken(failure: Failure, email: string): Failure {
+  return failure.reworded(failure.message, {
+    advice: [{ code: 'adopt_existing', email, id: ownerOf(failure) }],
+  })
+}
+
+/** The ID of the user who has the email, if the service named it. */
+export function ownerOf(failure: Failure): string | undefined {
   const details = isRecord(failure.details) ? failure.details : {}
   const given = details['id'] ?? details['user_id']
-  const id = typeof given === 'string' || isNumber(given) ? String(given) : undefined
-  return failure.reworded(failure.message, { advice: [{ code: 'adopt_existing', email, id }] })
+  return typeof given === 'string' || isNumber(given) ? String(given) : undefined
 }
 
 /** @param words what has changed, such as `no longer exists` */
