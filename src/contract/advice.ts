@@ -33,7 +33,7 @@ interface ClientAdvice {
   /** Other users can write to a file that must be the user's alone. */
   only_owner_writes: { path: string }
   /** No service answers at the base URL. */
-  check_address: NoData
+  check_address: { origin: string }
 }
 
 interface ConfigurationAdvice {

@@ -27,7 +27,12 @@ const hints: Hints = {
   bypass_proxy: ({ variable, host }) =>
     `Check ${variable}, or bypass the proxy with: ${assignment('NO_PROXY', host)}`,
   only_owner_writes: ({ path }) => `chmod go-w ${quoteWord(path)}`,
-  check_address: (_, connection) => checkAddress(connection),
+  check_address: ({ origin }, connection) => {
+    const { hostname, port } = new URL(origin)
+    const start = ['service', 'run', ...(port === '8787' ? [] : ['--port', port || '80'])]
+    const local = `If it is the service of chatctl, start it with: ${commandLine(...start)}`
+    return sentences([checkAddress(connection), ...(isLoopback(hostname) ? [local] : [])])
+  },
   other_scheme: ({ url }, connection) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
     return isUsable

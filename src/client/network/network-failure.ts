@@ -75,7 +75,7 @@ export function networkFailure(
   if (stage === 'connect') {
     const reached = proxied && !isProxyRefusal(interrupted) ? `${proxied.name} for ${origin}` : origin
     const kind = isConnectTimeout(code) ? 'timeout' : 'unreachable'
-    const address: Advice[] = addressCodes.has(code) ? [{ code: 'check_address' }] : []
+    const address: Advice[] = addressCodes.has(code) ? [{ code: 'check_address', origin }] : []
     const advice = proxied ? [proxied.advice] : address
     return new Failure(kind, `Cannot reach ${reached}: ${what}`, { cause, request, advice })
   }

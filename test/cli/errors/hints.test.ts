@@ -54,6 +54,7 @@ describe('the hint of a failure', () => {
     longer_wait: { ms: 1, until: '2026-01-31T08:00:00Z' },
     other_scheme: { url: 'https://chat.example' },
     bypass_proxy: { variable: 'HTTPS_PROXY', host: 'a b' },
+    check_address: { origin: 'http://127.0.0.1:8787' },
     only_owner_writes: { path: 'a b' },
     output_format: { format: 'json' },
     set_base_url: { profile: 'a b' },

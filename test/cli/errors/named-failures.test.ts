@@ -10,6 +10,9 @@ import {
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
+const startOf = (url: string) =>
+  `If it is the service of chatctl, start it with: chatctl service run --port ${new URL(url).port}`
+
 describe('an error about a request', () => {
   let sandbox: Sandbox
   let server: FaultServer | undefined
@@ -83,7 +86,7 @@ describe('an error about a request', () => {
     await createProfile('work', url)
     const { stderr, exitCode } = await run(['chat', 'models', '--retries', '0', '--profile', 'work'])
     expect({ stderr, exitCode }).to.deep.equal({
-      stderr: `Error: Cannot reach ${url}: connection refused (profile "work")\nHint:  Check the address with: chatctl config get base_url --profile work\n`,
+      stderr: `Error: Cannot reach ${url}: connection refused (profile "work")\nHint:  Check the address with: chatctl config get base_url --profile work. ${startOf(url)}\n`,
       exitCode: 69,
     })
   })
@@ -93,7 +96,7 @@ describe('an error about a request', () => {
     await server?.close()
     const { stderr } = await run(['chat', 'models', '--retries', '0', '--base-url', url])
     expect(stderr).to.equal(
-      `Error: Cannot reach ${url}: connection refused\nHint:  Check the address with: chatctl doctor --base-url ${url}\n`,
+      `Error: Cannot reach ${url}: connection refused\nHint:  Check the address with: chatctl doctor --base-url ${url}. ${startOf(url)}\n`,
     )
   })
 
