@@ -178,7 +178,7 @@ describe('activity', () => {
 describe('users list', () => {
   const sandbox = perTest(createSandbox)
   const server = scriptedServer()
-  const note = 'The API of the service cannot list users'
+  const note = 'The interface of the service cannot list users'
   const run = (url: string, ...args: string[]) =>
     runChatctl(sandbox, args, {
       env: { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key', CHATCTL_RETRIES: '0' },

@@ -1,7 +1,7 @@
 const noPermissionRead =
-  'The API of the service cannot read permissions. Assign permissions with: chatctl users permissions assign ID'
+  'The interface of the service cannot read permissions. Assign permissions with: chatctl users permissions assign ID'
 const noUserSearch =
-  'The API of the service cannot search or list users. Show one user with: chatctl users get ID. List the users that were created from this machine with: chatctl users list. List the users of the embedded service on this machine with: chatctl service users list'
+  'The interface of the service cannot search or list users. Show one user with: chatctl users get ID. List the users that were created from this machine with: chatctl users list. List the users of the embedded service on this machine with: chatctl service users list'
 
 /**
  * What other tools call a command, a word, or a flag, and what chatctl calls it: at most 80. A value that begins with
@@ -54,14 +54,14 @@ export const aliases: Readonly<Record<string, string>> = {
   'settings list': 'settings get',
   'settings update': 'settings set',
   'settings delete':
-    'The API of the service cannot delete settings. Change a value with: chatctl settings set KEY=VALUE',
+    'The interface of the service cannot delete settings. Change a value with: chatctl settings set KEY=VALUE',
   'settings reset':
-    'The API of the service cannot reset settings. Change a value with: chatctl settings set KEY=VALUE. Apply a saved file with: chatctl settings apply FILE',
+    'The interface of the service cannot reset settings. Change a value with: chatctl settings set KEY=VALUE. Apply a saved file with: chatctl settings apply FILE',
 
   'get users': 'users get',
   'create users': 'users create',
   'users set': 'users update',
-  'users delete': 'The API of the service cannot delete users. Change a user with: chatctl users update ID',
+  'users delete': 'The interface of the service cannot delete users. Change a user with: chatctl users update ID',
   'users search': noUserSearch,
   'users export': noUserSearch,
   'users permissions get': noPermissionRead,
@@ -86,9 +86,9 @@ export const aliases: Readonly<Record<string, string>> = {
   '--force': '--yes',
   '--yes': 'This command has no confirmation prompt.',
   'users get --email':
-    'The API of the service cannot find a user by email address. Show a user by ID with: chatctl users get ID.',
+    'The interface of the service cannot find a user by email address. Show a user by ID with: chatctl users get ID.',
   'users update --password':
-    'The API of the service cannot change a password. For the embedded service, set one with: chatctl service users reset EMAIL.',
+    'The interface of the service cannot change a password. For the embedded service, set one with: chatctl service users reset EMAIL.',
   'api --method': 'The method is an argument: chatctl api METHOD PATH.',
 }
 

@@ -12,7 +12,7 @@ const checks: readonly [request: RegExp, words: string, ...command: string[]][] 
   ],
   [
     /^POST .*\/v1\/users$/,
-    'The user may exist, but the API of the service cannot search for users. If emails are unique, a second attempt exits with code 7 (409).',
+    'The user may exist, but the interface of the service cannot search for users. If emails are unique, a second attempt exits with code 7 (409).',
   ],
   [/^PATCH .*\/v1\/users\/([^/]+)$/, 'Check the user with', 'users', 'get'],
   [

@@ -19,5 +19,5 @@ export function describeFaults(faults: readonly Fault[]): string {
   const distinct = [...new Set(words)]
   const shown = distinct.slice(0, 5).join('; ')
   const more = distinct.length > 5 ? `; and ${distinct.length - 5} more` : ''
-  return `The response does not match the documented API: ${shown}${more}`
+  return `The response does not match the documented interface: ${shown}${more}`
 }

@@ -10,7 +10,7 @@ import { countOf } from '../../view/format/quantities.ts'
 export default class ChatDelete extends BaseCommand {
   static override summary = 'Delete chat sessions from this machine'
   static override description =
-    'Deletes the transcripts, after confirmation. The service keeps its history, because its API cannot delete messages, and so does the mirror that history sync made.'
+    'Deletes the transcripts, after confirmation. The service keeps its history, because its interface cannot delete messages, and so does the mirror that history sync made.'
   static override requests = localWork
   static override view = chatSessionsView
   static override completes = { session: 'session' } as const

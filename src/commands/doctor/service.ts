@@ -51,7 +51,7 @@ export async function examineService(doctor: Doctor): Promise<Examined[]> {
 function describeProfile({ faults }: ApiResponse<unknown>, words: string): Examined {
   if (faults.length === 0) return ok('service', words)
   const odd = faults.map(({ path, message }) => `${path} ${message}`).join('; ')
-  return warning('service', `${words}. Its response does not match the documented API: ${odd}`)
+  return warning('service', `${words}. Its response does not match the documented interface: ${odd}`)
 }
 
 function examineQuota({ context }: Doctor, headers: Record<string, string> | undefined): Examined {

@@ -11,7 +11,7 @@ import { planServiceOf } from '../settings-change.ts'
 export default class SettingsApiGet extends BaseCommand {
   static override summary = 'Show the API configuration that chatctl last sent'
   static override description =
-    'The API of the service cannot read the API configuration, so --last-sent is required. It shows what chatctl last sent to this service for your user on this machine. The service may have another configuration, if it was changed elsewhere. Exits with code 6 if nothing was sent, or if the outcome of the last request is unknown.'
+    'The interface of the service cannot read the API configuration, so --last-sent is required. It shows what chatctl last sent to this service for your user on this machine. The service may have another configuration, if it was changed elsewhere. Exits with code 6 if nothing was sent, or if the outcome of the last request is unknown.'
   static override requests = localWork
   static override view = apiConfigurationView
   static override examples = [
@@ -28,7 +28,7 @@ export default class SettingsApiGet extends BaseCommand {
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsApiGet)
     if (!flags['last-sent']) {
-      throw new Failure('usage', 'The API of the service cannot read the API configuration', {
+      throw new Failure('usage', 'The interface of the service cannot read the API configuration', {
         hint: `Show what was last sent from this machine with: ${commandFor(context, 'settings', 'api', 'get', '--last-sent')}`,
       })
     }

@@ -41,7 +41,7 @@ export function renderStatusPage({ version, url, isReady }: StatusPageContent): 
 <h2>Chat</h2>
 <pre><code>chatctl chat --profile team
 chatctl chat send --profile team "Hello"</code></pre>
-<h2>Use the API</h2>
+<h2>Send requests</h2>
 <p>Requests are JSON, with the key in a header:</p>
 <pre><code>curl ${url}/v1/chat/models \\
   -H "Authorization: Bearer $CHATCTL_API_KEY"</code></pre>`
