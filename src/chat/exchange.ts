@@ -35,7 +35,7 @@ interface OpenOptions {
 }
 
 /**
- * Opens a conversation for one message. Requests nothing, except the messages of a context that continues
+ * Opens a conversation for one message. Requests nothing, except the messages of a conversation that continues
  * with parameters.
  *
  * @throws Failure if the conversation cannot be read; never because the exchange cannot be recorded
@@ -141,7 +141,7 @@ export class Exchange {
     this.#options = options
   }
 
-  /** The context of the service in which a reply has begun. */
+  /** The conversation of the service in which a reply has begun. */
   get contextId(): string | undefined {
     return this.#turn?.hasBegun && !this.isCompletion ? this.#options.conversation.contextId : undefined
   }

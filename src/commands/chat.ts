@@ -39,7 +39,7 @@ export default class Chat extends BaseCommand {
     context: textFlag({
       char: 'c',
       helpValue: 'ID',
-      summary: 'Conversation to continue',
+      summary: 'Conversation to continue (its context_id)',
       exclusive: ['continue', 'resume'],
     }),
     continue: Flags.boolean({

@@ -204,7 +204,7 @@ export class MessageDatabase {
   }
 }
 
-/** Words that stand for a role and a context, so that the index alone can select them. */
+/** Words that represent a role and a conversation, so that the index alone can select them. */
 function tagsOf({
   role,
   contextId,

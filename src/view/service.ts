@@ -3,7 +3,16 @@ import { leavesOf, plain, textOf, type View, valueAt } from './format/view.ts'
 export const serviceStatusView: View = {
   layout: 'pairs',
   columns: [
-    ...plain('data', 'database', 'schema_version', 'users', 'contexts', 'messages', 'keys', 'running.url'),
+    ...plain(
+      'data',
+      'database',
+      'schema_version',
+      'users',
+      'conversations',
+      'messages',
+      'keys',
+      'running.url',
+    ),
     ...plain('running.pid', 'running.health', 'running.admin_url', 'running.version'),
     { path: 'running.started_at', time: true },
     ...plain('running.uptime_seconds', 'also_running'),

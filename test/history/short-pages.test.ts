@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { storeExchange } from '../../src/service/domain/chat/contexts.ts'
+import { storeExchange } from '../../src/service/domain/chat/conversations.ts'
 import { createId } from '../../src/service/domain/identifiers.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { openStore } from '../../src/service/store/open-store.ts'

@@ -97,7 +97,7 @@ describe('the index of transcripts', () => {
     )
   })
 
-  it('contains prompts and replies with their contexts and the IDs of the replies', async () => {
+  it('contains prompts and replies with their conversations and the IDs of the replies', async () => {
     const sessions = join(mirrors.home, 'sessions')
     mkdirSync(sessions)
     const lines = linesOf([{ pieces: ['the ', 'word'], ends: true, recovered: false }])

@@ -43,7 +43,7 @@ export class ChatServer {
     return this.#server.requests
   }
 
-  /** The messages sent to a context so far. */
+  /** The messages sent to a conversation so far. */
   get sends(): SendRequest[] {
     return this.#bodies('/api/chat/send')
   }
@@ -82,7 +82,7 @@ export class ChatServer {
       .map(({ contextId: _, ...message }) => message)
   }
 
-  /** IDs of the contexts, oldest first. */
+  /** IDs of the conversations, oldest first. */
   get contexts(): string[] {
     return [...new Set(this.#state.messages.map(({ contextId }) => contextId))]
   }
@@ -211,7 +211,7 @@ class State {
     const contextId = query.get('context_id')
     const all = this.messages.filter((message) => contextId === null || message.contextId === contextId)
     if (contextId !== null && all.length === 0) {
-      return failing(404, 'context_not_found', 'There is no such context')
+      return failing(404, 'context_not_found', 'There is no such conversation')
     }
     const before = query.get('before')
     const end = before === null ? all.length : all.findIndex(({ id }) => id === before)

@@ -28,7 +28,7 @@ export interface ConversationHost {
 }
 
 /**
- * Switches to completions. From now on, this machine stores the conversation; the context on the
+ * Switches to completions. From now on, this machine stores the conversation; the one on the
  * service stays unchanged.
  *
  * @param why shown to the person
@@ -44,7 +44,7 @@ export async function switchToCompletions(session: ConversationHost, why: string
   conversation.mode = 'completions'
   recorder.options(conversation)
   recorder.conversation(conversation)
-  const left = contextId === undefined ? '' : ` Context ${contextId} is unchanged.`
+  const left = contextId === undefined ? '' : ` Conversation ${contextId} of the service is unchanged.`
   session.output.note(
     `[from now on, this machine stores the conversation and sends all of it with each message: ${why}.${left}]`,
   )

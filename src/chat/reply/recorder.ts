@@ -132,7 +132,7 @@ export interface TurnOutcome {
   /** Why no reply arrived. */
   failure: Failure | undefined
   usage: Usage | undefined
-  /** The context of the conversation, if this reply is the first one that names it. */
+  /** The ID of the conversation, if this reply is the first one that names it. */
   newContextId: string | undefined
   /** How long reasoning arrived before the reply. */
   thoughtMs: number | undefined
@@ -142,7 +142,7 @@ export interface TurnOutcome {
 
 /**
  * The line after a reply: model, token count if the service sent one, time of the reasoning, time to the
- * first and the last token, and where the conversation is stored, but a context only once.
+ * first and the last token, and where the conversation is stored, but its ID only once.
  */
 export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
   const { usage, thoughtMs = 0, firstMs, totalMs, end } = outcome
@@ -162,7 +162,7 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
 
 function whereaboutsOf({ mode }: Conversation, { newContextId, end }: TurnOutcome): string | undefined {
   if (mode === 'completions') return `stored on this machine${end?.isWholeBody ? ', not streamed' : ''}`
-  return newContextId === undefined ? undefined : `context ${newContextId}`
+  return newContextId === undefined ? undefined : `conversation ${newContextId}`
 }
 
 /** The token count of the service, as far as it sent one. */

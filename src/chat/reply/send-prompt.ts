@@ -150,7 +150,7 @@ async function afterReply(session: PromptHost, { outcome }: Turn): Promise<void>
     if (isNews) output.note(notStreamed)
   }
   if (conversation.mode === 'context' && conversation.contextId === undefined) {
-    await switchToCompletions(session, 'the service returned no context ID')
+    await switchToCompletions(session, 'the service returned no conversation ID')
   }
 }
 
@@ -233,7 +233,11 @@ export async function sendReplacement(session: PromptHost, prompt: string): Prom
   const before = { ...conversation, messages: [...conversation.messages] }
   try {
     if (conversation.hasOnePrompt && !conversation.hasParameters) beginAnew(session)
-    else await switchToCompletions(session, 'the context would still contain the replaced message')
+    else
+      await switchToCompletions(
+        session,
+        'the conversation on the service would still contain the replaced message',
+      )
   } catch (error) {
     session.returnPrompt(prompt)
     throw error
@@ -255,12 +259,12 @@ export async function sendReplacement(session: PromptHost, prompt: string): Prom
   await rememberContext(session)
 }
 
-/** If the replaced prompt is the first one, a new context suffices. */
+/** If the replaced prompt is the first one, a new conversation suffices. */
 function beginAnew({ conversation, recorder, output }: PromptHost): void {
   const { contextId } = conversation
   conversation.mode = 'context'
   conversation.contextId = undefined
   recorder.options(conversation)
-  const left = contextId === undefined ? '' : `; context ${contextId} is unchanged`
+  const left = contextId === undefined ? '' : `; conversation ${contextId} is unchanged`
   output.note(`[sent in a new conversation${left}]`)
 }

@@ -31,7 +31,7 @@ export const conversationCommands: readonly SlashCommand[] = [
   },
   {
     name: 'resume',
-    argument: '[SESSION|CONTEXT]',
+    argument: '[SESSION|CONVERSATION]',
     summary: 'Resume an earlier session, or list the sessions',
     candidates: (session, typed) => {
       const own = listOwn(session)
@@ -47,9 +47,9 @@ export const conversationCommands: readonly SlashCommand[] = [
     },
   },
   {
-    name: 'contexts',
-    summary: 'List the contexts known to this machine',
-    run: listContexts,
+    name: 'conversations',
+    summary: 'List the conversations known to this machine',
+    run: listConversations,
   },
   {
     name: 'history',
@@ -87,8 +87,8 @@ function describe({ updatedAt, turns, name, firstMessage }: TranscriptSummary): 
   return [localTime(updatedAt), countOf(turns, 'turn'), name ?? firstMessage].filter(Boolean).join('  ')
 }
 
-/** The contexts that sessions and `chat send` recorded on this machine. The interface cannot list contexts. */
-function listContexts(session: Session): void {
+/** The conversations that sessions and `chat send` recorded on this machine. The interface cannot list them. */
+function listConversations(session: Session): void {
   const known = new Map<string, string>()
   const last = readLastContext(session.options.directories, session.options.owner)
   if (last !== undefined) known.set(last, 'last used')
@@ -105,7 +105,7 @@ function listContexts(session: Session): void {
     ),
   )
   session.output.show(
-    lines.length === 0 ? 'No contexts known for this service and profile.' : lines.join('\n'),
+    lines.length === 0 ? 'No conversations known for this service and profile.' : lines.join('\n'),
   )
 }
 
@@ -140,7 +140,7 @@ async function showHistory(session: Session, argument: string): Promise<void> {
       if (found.length >= length) break
     }
     session.status.clear()
-    showMessages(session, found.slice(-length), `context ${contextId}`)
+    showMessages(session, found.slice(-length), `conversation ${contextId}`)
   })
 }
 

@@ -103,7 +103,7 @@ function showInfo(session: Session): void {
     ['session', recorder.id],
     ['turns', countTurns(recorder)],
     ['conversation', conversation.mode === 'context' ? 'stored by the service' : storedHere],
-    ['context', conversation.contextId],
+    ['conversation ID', conversation.contextId],
     ['model', conversation.model ?? conversation.replyModel ?? models.standard ?? 'default of the service'],
     ['system', system],
     ['temperature', temperature],

@@ -66,7 +66,7 @@ function lastUsedFirst(directory: string): string[] {
   return files.map(({ path }) => path)
 }
 
-/** The session in which this machine last used a context of the service. */
+/** The session in which this machine last used a conversation of the service. */
 export function findTranscriptOfContext(
   directory: string,
   owner: ContextOwner,

@@ -105,7 +105,7 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine>): Tr
   // The lines of replies may be missing.
   const hasReply = transcript.turns.some(({ reply, firstMs }) => reply !== '' || firstMs !== undefined)
   if (transcript.contextId === undefined && hasReply) {
-    // The service has named no context, so only this machine can continue the conversation.
+    // The service has named no conversation, so only this machine can continue the conversation.
     transcript.mode = 'completions'
     transcript.isOnService = false
   }
@@ -121,7 +121,7 @@ function begin(transcript: Transcript, { v, id, at, profile, base_url }: LineOf<
   Object.assign(transcript, { id, at, profile, baseUrl: base_url })
 }
 
-/** Whether the options name another context, which does not contain the messages so far. */
+/** Whether the options name another conversation, which does not contain the messages so far. */
 function startsNewContext({ contextId }: Transcript, { mode, context_id }: LineOf<'options'>): boolean {
   return mode === 'context' && contextId !== undefined && context_id !== contextId
 }
@@ -129,7 +129,7 @@ function startsNewContext({ contextId }: Transcript, { mode, context_id }: LineO
 function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
   if (line.mode === 'context') transcript.isOnService = true
   else if (transcript.mode === 'context') {
-    // If the context differs from the last one, the reply in the new context failed.
+    // If the conversation differs from the last one, the reply in the new one failed.
     const isSameContext = transcript.contextId !== undefined && transcript.contextId === line.context_id
     transcript.isOnService = isSameContext || transcript.turns.length === 0
   }

@@ -90,7 +90,7 @@ export function* messagesOf({ turns }: Transcript, hasReasoning: boolean): Gener
 export function titleOf({ id, name, profile, contextId }: Transcript, nameOf: ProfileNameOf): string {
   const parts = [name === undefined ? `Session ${id}` : `${name}, session ${id}`]
   if (profile !== null) parts.push(describeProfile(profile, nameOf))
-  if (contextId !== undefined) parts.push(`context ${contextId}`)
+  if (contextId !== undefined) parts.push(`conversation ${contextId}`)
   return parts.join(', ')
 }
 

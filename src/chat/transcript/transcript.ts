@@ -24,7 +24,7 @@ export interface Turn {
   /** When the service first replied, ISO 8601. */
   repliedAt?: string
   status: TurnStatus
-  /** The context that the reply names, and the one in which the prompt was sent. */
+  /** The conversation that the reply names, and the one in which the prompt was sent. */
   contextId?: string
   sentIn?: string
   id?: string
@@ -73,7 +73,7 @@ export interface Transcript {
    * without a reply are omitted.
    */
   conversation: Message[]
-  /** Whether the service's context contains all of it, also if replies come from completions. */
+  /** Whether the service's conversation contains all of it, also if replies come from completions. */
   isOnService: boolean
   /** Whether only the service has earlier messages. */
   lacksBeginning: boolean

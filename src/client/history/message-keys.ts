@@ -10,7 +10,7 @@ export type SeenMessages = Map<number, number>
 /**
  * The keys of the messages of a page, in its order: 53 bits of hash. Among 100,000 messages, the probability that any
  * two collide is about 1 in 10^6. An ID may be unique only within its conversation, so the key includes the time and
- * the context. Equal messages without an ID get different keys: two people may say "ok" in the same second.
+ * the conversation. Equal messages without an ID get different keys: two people may say "ok" in the same second.
  */
 export function keysOf(messages: readonly HistoryMessage[]): number[] {
   const counts = new Map<string, number>()

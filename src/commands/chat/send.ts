@@ -28,7 +28,7 @@ export default class ChatSend extends BaseCommand {
       command: 'chatctl chat send --continue "In one sentence?"',
     },
     {
-      description: 'Review a change, with a file as context',
+      description: 'Review a change, with a file attached',
       command: 'git diff | chatctl chat send "Review this change" -f CONTRIBUTING.md',
     },
   ]
@@ -42,7 +42,7 @@ export default class ChatSend extends BaseCommand {
     context: textFlag({
       char: 'c',
       helpValue: 'ID',
-      summary: 'Conversation to continue',
+      summary: 'Conversation to continue (its context_id)',
       exclusive: ['continue'],
     }),
     continue: Flags.boolean({ summary: 'Continue the last conversation of this profile' }),

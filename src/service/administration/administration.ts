@@ -27,7 +27,7 @@ interface ServiceStatus {
   /** 0 if there is no data yet. */
   schema_version: number
   users: number
-  contexts: number
+  conversations: number
   messages: number
   /** Keys that are not revoked. */
   keys: number
@@ -153,7 +153,7 @@ async function describeRun(record: RunRecord, clock: Clock): Promise<RunningStat
   return { ...record, health: await fetchHealth(admin_url ?? url), uptime_seconds: uptime }
 }
 
-const noCounts: Counts = { schema_version: 0, users: 0, contexts: 0, messages: 0, keys: 0 }
+const noCounts: Counts = { schema_version: 0, users: 0, conversations: 0, messages: 0, keys: 0 }
 
 /** One query of Kysely's builder, which reads while another process writes. */
 async function count(db: Database): Promise<Counts> {
@@ -163,7 +163,7 @@ async function count(db: Database): Promise<Counts> {
         .select((eb) => eb.fn.max('number').as('newest'))
         .as('schema_version'),
       selectFrom('users').select(fn.countAll<number>().as('n')).as('users'),
-      selectFrom('contexts').select(fn.countAll<number>().as('n')).as('contexts'),
+      selectFrom('contexts').select(fn.countAll<number>().as('n')).as('conversations'),
       selectFrom('messages').select(fn.countAll<number>().as('n')).as('messages'),
       selectFrom('api_keys')
         .select(fn.countAll<number>().as('n'))

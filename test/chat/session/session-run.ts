@@ -27,7 +27,7 @@ export class SessionWorld {
   readonly server: ChatServer
   readonly #sandbox: Sandbox
   readonly #runs: SessionRun[] = []
-  /** The contexts that were remembered for `--continue`. */
+  /** The conversations that were remembered for `--continue`. */
   readonly remembered: string[] = []
 
   private constructor(sandbox: Sandbox, server: ChatServer) {

@@ -76,14 +76,16 @@ describe('a session that sends the whole conversation', () => {
   })
 
   for (const command of ['/retry', '/edit']) {
-    it(`streams the reply to the only message after ${command}, in a new context`, async () => {
+    it(`streams the reply to the only message after ${command}, in a new conversation`, async () => {
       await converse('one')
       world.server.answerNext({ text: ['A better ', 'answer.'] })
       if (command === '/edit') {
         await run.say('/edit', 'to replace the last message')
         await run.say(' again', 'A better answer.')
       } else await run.say('/retry', 'A better answer.')
-      await run.terminal.waitFor(/sent in a new conversation; context ctx_1 is unchanged[\s\S]*context ctx_2/)
+      await run.terminal.waitFor(
+        /sent in a new conversation; conversation ctx_1 is unchanged[\s\S]*conversation ctx_2/,
+      )
       await converse('two')
       expect(world.server.completions).to.deep.equal([])
       expect(world.server.sends.at(-1)).to.include({ message: 'two', context_id: 'ctx_2' })
@@ -98,7 +100,7 @@ describe('a session that sends the whole conversation', () => {
     })
   }
 
-  it('keeps its context if another reply to the only message fails', async () => {
+  it('keeps its conversation if another reply to the only message fails', async () => {
     await converse('one')
     world.server.failNext(failing(500, 'broken', 'Out of order'))
     await run.say('/retry', /Out of order[\s\S]*^> one$/m)
@@ -114,7 +116,7 @@ describe('a session that sends the whole conversation', () => {
     ])
   })
 
-  it('keeps its context for --continue if a new context fails', async () => {
+  it('keeps its conversation for --continue if a new one fails', async () => {
     await converse('one')
     const error = { code: 'broken', message: 'Out of order' }
     world.server.failNext(sse([{ context_id: 'ctx_failed', delta: '' }, { error }], { done: false }))

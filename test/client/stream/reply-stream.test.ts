@@ -143,7 +143,7 @@ describe('a reply stream', () => {
 
   it('fails or is retried before its first byte like any other request', async () => {
     await start([
-      failing(404, 'no_context', 'No such context'),
+      failing(404, 'no_context', 'No such conversation'),
       reset,
       limited({ 'retry-after': '3' }),
       sse(deltas),

@@ -244,7 +244,7 @@ describe('chat send records its exchange', () => {
       expect(only().filter(({ type }) => type === 'user')).to.have.lengthOf(3)
     })
 
-    it('is also requested by --continue after a reply that names no context', async () => {
+    it('is also requested by --continue after a reply that names no conversation', async () => {
       const unnamed = sse([{ id: 'm1', delta: 'Hello' }], { done: true })
       const env = await serve([unnamed, completion])
       await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
@@ -265,7 +265,7 @@ describe('chat send records its exchange', () => {
       expect(bodies().at(-1)).to.include({ message: 'more', context_id: 'c1' })
     })
 
-    it('sends the earlier messages of a context', async () => {
+    it('sends the earlier messages of a conversation', async () => {
       const messages = [
         { id: '1', role: 'user', content: 'Before', created_at: '2026-01-01T00:00:00Z' },
         { id: '2', role: 'assistant', content: 'Then', created_at: '2026-01-01T00:00:01Z' },
@@ -283,10 +283,10 @@ describe('chat send records its exchange', () => {
       ])
     })
 
-    it('sends nothing if the service has no such context', async () => {
+    it('sends nothing if the service has no such conversation', async () => {
       const env = await serve(json(200, { messages: [], has_more: false }))
       const args = ['chat', 'send', 'Now', '--system', 'x', '--context', 'c9']
-      expectFailure(await runChatctl(sandbox, args, { env }), 6, 'No messages of context "c9"')
+      expectFailure(await runChatctl(sandbox, args, { env }), 6, 'No messages of conversation "c9"')
       expect(server?.requests.map(({ method }) => method)).to.deep.equal(['GET'])
     })
 

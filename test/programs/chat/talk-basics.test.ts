@@ -33,20 +33,20 @@ describe('a session', () => {
     expect(talk.server.sends).to.deep.equal([{ message: 'Hello', stream: true }])
   })
 
-  it('keeps the conversation in one context', async () => {
+  it('sends each message in the same conversation', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'one')
     await converse(terminal, 'two')
     expect(talk.server.sends.map(({ context_id }) => context_id)).to.deep.equal([undefined, 'ctx_1'])
   })
 
-  it('ends each turn with one dim line of model, tokens, and times, and the first one with the context', async () => {
+  it('ends each turn with one dim line of model, tokens, and times, and the first one with the conversation', async () => {
     const usage = { prompt_tokens: 11, completion_tokens: 22, total_tokens: 33 }
     talk.server.answerNext({ text: 'With a count.', usage })
     const terminal = await talk.chat()
     const counted = await converse(terminal, 'one', 'With a count.')
     expect(counted).to.match(
-      /^ {2}model-a · 11 \+ 22 tokens · first [\d.]+s · total [\d.]+s · context ctx_1$/m,
+      /^ {2}model-a · 11 \+ 22 tokens · first [\d.]+s · total [\d.]+s · conversation ctx_1$/m,
     )
     expect(await terminal.styledScreen()).to.match(/␛\[(0;)?2m\s*model-a · /)
     // Tokens that the service did not count are not shown.
@@ -88,7 +88,7 @@ describe('a session', () => {
     const terminal = await talk.start(['chat'], { env: { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' } })
     await terminal.waitUntil(hasPrompt, 'the prompt')
     await terminal.say('Hello')
-    await terminal.waitFor(/total [\d.]+s · context/)
+    await terminal.waitFor(/total [\d.]+s · conversation/)
     await terminal.waitUntil(hasPrompt, 'the prompt')
     await terminal.key('C-d')
     expect(await terminal.exitCode()).to.equal(0)

@@ -26,7 +26,7 @@ describe('slash commands of a session', () => {
     (await talk.json('chat', 'sessions')) as { id: string; name?: string; turns: number }[]
 
   const names =
-    'help new resume contexts name model system set retry edit continue history search export copy save editor info clear quit'
+    'help new resume conversations name model system set retry edit continue history search export copy save editor info clear quit'
 
   it('/help lists every command', async () => {
     const screen = await command('/help', '/quit')
@@ -59,7 +59,7 @@ describe('slash commands of a session', () => {
     })
   }
 
-  it('/new begins another context', async () => {
+  it('/new begins another conversation', async () => {
     await converse(terminal, 'one')
     await command('/new', 'New conversation')
     await converse(terminal, 'two')
@@ -79,11 +79,11 @@ describe('slash commands of a session', () => {
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
   })
 
-  it('/contexts lists the contexts known on this machine', async () => {
+  it('/conversations lists the conversations known on this machine', async () => {
     await converse(terminal, 'one')
     await command('/new', 'New conversation')
     await converse(terminal, 'two')
-    const screen = await command('/contexts', /^\* ctx_2\b/m)
+    const screen = await command('/conversations', /^\* ctx_2\b/m)
     expect(screen).to.match(/^ {2}ctx_1\b/m)
   })
 
@@ -260,7 +260,7 @@ describe('slash commands of a session', () => {
     await command('/set temperature 0.5', 'temperature: 0.5')
     const screen = await command('/info', /^transcript +/m)
     expect(screen).to.contain(talk.server.url)
-    expect(screen).to.match(/^context +ctx_1$/m)
+    expect(screen).to.match(/^conversation ID +ctx_1$/m)
     expect(screen).to.match(/^model +model-a$/m)
     expect(screen).to.match(/^temperature +0\.5$/m)
     expect(screen).not.to.contain('key-of-a-test')

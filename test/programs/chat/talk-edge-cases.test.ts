@@ -102,7 +102,7 @@ describe('a session in an unusual situation', () => {
     ])
   })
 
-  it('knows after a resume that only the service has the beginning of a context', async () => {
+  it('knows after a resume that only the service has the beginning of a conversation', async () => {
     for (let index = 1; index <= 15; index++) {
       talk.server.say('ctx_old', 'user', `question ${index}`)
       talk.server.say('ctx_old', 'assistant', `answer ${index}`)
@@ -147,7 +147,7 @@ describe('a session in an unusual situation', () => {
     expect(sessions.map(({ turns }) => turns)).to.deep.equal([2])
   })
 
-  it('continues a context with --context that a session has left', async () => {
+  it('continues a conversation with --context that a session has left', async () => {
     const terminal = await talk.chat()
     await converse(terminal, 'Hello')
     await converse(terminal, 'And then?')
@@ -218,7 +218,7 @@ describe('a session in an unusual situation', () => {
     expect(turns[0]).to.include({ answer: 'Words ', status: 'interrupted' })
   })
 
-  it('keeps the conversation on this machine if the service returns no context ID', async () => {
+  it('keeps the conversation on this machine if the service returns no conversation ID', async () => {
     talk.server.failNext((_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' })
       response.end('Hello yourself.')

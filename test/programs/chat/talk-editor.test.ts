@@ -80,12 +80,12 @@ describe('the editor of a session', () => {
   it('completes commands with Tab', async () => {
     await terminal.type('/cont')
     await terminal.key('Tab')
-    // /contexts and /continue begin with it.
-    await terminal.waitFor(/contexts +continue/)
+    // /conversations and /continue begin with it.
+    await terminal.waitFor(/conversations +continue/)
     await terminal.type('e')
     await terminal.waitForNo('continue')
     await terminal.key('Tab')
-    await terminal.waitUntil((screen) => promptOf(screen).trim() === '/contexts', 'the whole command')
+    await terminal.waitUntil((screen) => promptOf(screen).trim() === '/conversations', 'the whole command')
   })
 
   it('completes models with Tab', async () => {
@@ -97,7 +97,7 @@ describe('the editor of a session', () => {
     await terminal.waitUntil((screen) => promptOf(screen).trim() === '/model model-b', 'the model')
   })
 
-  it('completes sessions and contexts with Tab', async () => {
+  it('completes sessions and conversations with Tab', async () => {
     await converse(terminal, 'one')
     await terminal.say('/new')
     await terminal.waitFor('New conversation')

@@ -119,7 +119,7 @@ describe('a resumed session', () => {
     expect(await resumed.screen()).to.contain('A half and a whole.')
   })
 
-  it('can share its context with another session that runs at the same time', async () => {
+  it('can share its conversation with another session that runs at the same time', async () => {
     await leave('begin')
     const [one, two] = await Promise.all([
       talk.chat(['--context', 'ctx_1']),

@@ -223,7 +223,7 @@ describe('a service that loses its PostgreSQL server', () => {
     }))
 })
 
-/** Contexts that do not have exactly two messages. */
+/** Conversations that do not have exactly two messages. */
 const halves = `select c.id from contexts c left join messages m on m.context_id = c.id
   group by c.id having count(m.id) <> 2`
 

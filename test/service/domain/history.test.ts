@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { adminId } from '../../../src/service/domain/access/permissions.ts'
 import { localAuditContext } from '../../../src/service/domain/audit.ts'
-import { storeExchange } from '../../../src/service/domain/chat/contexts.ts'
+import { storeExchange } from '../../../src/service/domain/chat/conversations.ts'
 import { listHistory } from '../../../src/service/domain/chat/history.ts'
 import { createId } from '../../../src/service/domain/identifiers.ts'
 import { createUser } from '../../../src/service/domain/users.ts'
@@ -84,7 +84,7 @@ onEachTransport('the history of the embedded service', (withService, engine) => 
       expect(body).to.deep.equal({ messages: [], has_more: false })
     }))
 
-  it('rejects an unknown context with 404 and an unknown or foreign `before` with 400', () =>
+  it('rejects an unknown conversation with 404 and an unknown or foreign `before` with 400', () =>
     withService(async ({ call }) => {
       const { body: one } = await call('POST', '/api/chat/send', { message: 'one' })
       const { body: two } = await call('POST', '/api/chat/send', { message: 'two' })
@@ -110,7 +110,7 @@ onEachTransport('the history of the embedded service', (withService, engine) => 
       expect((await call('GET', '/api/chat/history?limit=100')).status).to.equal(200)
     }))
 
-  it("does not show another user's contexts and messages", () =>
+  it("does not show another user's conversations and messages", () =>
     withPlace(engine, async (place) => {
       const store = await openStore(place)
       const other = await createUser(

@@ -205,7 +205,7 @@ onEachTransport('permissions of the embedded service', (withService, engine) => 
       expect((await call('DELETE', '/v1/users')).status).to.equal(405)
     }))
 
-  it("do not extend to another user's contexts, not even for an admin", () =>
+  it("do not extend to another user's conversations, not even for an admin", () =>
     withDatabase(async ({ url, call }, db) => {
       const member = await plantUser(db)
       const theirs = caller(url, (await plantKey(db, { user_id: member.id })).key)

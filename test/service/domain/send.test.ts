@@ -52,7 +52,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
         ),
     ))
 
-  it('rejects an unknown context and stores nothing', () =>
+  it('rejects an unknown conversation and stores nothing', () =>
     withService(async ({ call }) => {
       const answer = await call('POST', '/api/chat/send', { message: 'x', context_id: 'ctx_nope' })
       expect(answer.status).to.equal(404)

@@ -105,8 +105,8 @@ describe('a backup of the embedded service', () => {
         const directory = join(dataDir, `restored-${index}`)
         const other = await openAdministration({ dataDir: directory })
         await other.restore(file)
-        const { contexts, messages } = await other.status()
-        expect(messages).to.equal(2 * contexts)
+        const { conversations, messages } = await other.status()
+        expect(messages).to.equal(2 * conversations)
         await other.close()
       }
     }))

@@ -18,7 +18,7 @@ describe('the first commands on a machine', () => {
     expect(runs.map(({ exitCode }) => exitCode)).to.deep.equal(Array(10).fill(0))
     expect(runs.filter(({ stderr }) => stderr.includes('embedded service'))).to.have.length(1)
     const status = JSON.parse((await run(['service', 'status', '--json'])).stdout)
-    expect(status).to.include({ contexts: 10, messages: 20 })
+    expect(status).to.include({ conversations: 10, messages: 20 })
   })
 
   it('leave nothing in the working directory if HOME is empty, relative, or not set', async () => {

@@ -13,7 +13,7 @@ import {
   type RequestContext,
   StorableStream,
 } from './chat.ts'
-import { type Exchange, storeExchange, updateReply } from './contexts.ts'
+import { type Exchange, storeExchange, updateReply } from './conversations.ts'
 
 /** A completion has no `context_id`. */
 type ReplyHead = { id: string; context_id?: string; created_at: string; model: string }

@@ -7,7 +7,7 @@ import type { Database } from '../../store/tables.ts'
 import { withStored } from '../../to-api-error.ts'
 import { createId } from '../identifiers.ts'
 import type { EffectiveSettings } from '../settings.ts'
-import { type Exchange, readConversation, storeExchange } from './contexts.ts'
+import { type Exchange, readConversation, storeExchange } from './conversations.ts'
 
 /** A validated request. */
 export type MessageRequest = SendRequest & { message: string }
@@ -26,7 +26,7 @@ export interface PreparedExchange {
 }
 
 /**
- * Finds the context, or creates the id of a new one, and prepares the whole conversation for the model.
+ * Finds the conversation, or creates the id of a new one, and prepares the whole conversation for the model.
  * Nothing is stored yet.
  * @throws ApiError `context_not_found`, `context_too_long`, `feature_disabled`
  */

@@ -2,14 +2,14 @@ import type { HistoryMessage, HistoryPage, HistoryQuery } from '../../../contrac
 import { invalidRequest } from '../../api-error.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database, MessageRow } from '../../store/tables.ts'
-import { findContext } from './contexts.ts'
+import { findContext } from './conversations.ts'
 
 /** The default of `limit`. */
 const defaultLimit = 20
 
 /**
  * A page of a user's messages, oldest first. It ends before the message whose id is `before`, or with the
- * newest one. Without a context, it has messages of all contexts of the user.
+ * newest one. Without a conversation, it has messages of all conversations of the user.
  * @throws ApiError `context_not_found`; `invalid_request` for a `before` that is not a message there
  */
 export async function listHistory(db: Database, userId: string, query: HistoryQuery): Promise<HistoryPage> {

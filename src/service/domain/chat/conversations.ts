@@ -3,13 +3,13 @@ import { ApiError } from '../../api-error.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
 import type { Database } from '../../store/tables.ts'
 
-/** @throws ApiError `context_not_found`, also for the context of another user */
+/** @throws ApiError `context_not_found`, also for the conversation of another user */
 export async function findContext(db: Database, userId: string, id: string): Promise<void> {
   const [found] = await selectContext(db, { id, userId })
   if (!found) throw contextNotFound(id)
 }
 
-const contextNotFound = (id: string) => new ApiError('context_not_found', `Context "${id}" not found`)
+const contextNotFound = (id: string) => new ApiError('context_not_found', `Conversation "${id}" not found`)
 
 const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: string }) =>
   db.selectFrom('contexts').select('id').where('id', '=', id).where('user_id', '=', userId),
@@ -19,9 +19,9 @@ const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: st
 const maxConversation = 4 * 1024 * 1024
 
 /**
- * The whole conversation of a user's context for the model, oldest first, without empty replies.
+ * The whole conversation of a user for the model, oldest first, without empty replies.
  * @param added bytes of the new message
- * @throws ApiError `context_not_found`, also for the context of another user; `context_too_long`
+ * @throws ApiError `context_not_found`, also for the conversation of another user; `context_too_long`
  */
 export async function readConversation(
   db: Database,
@@ -51,7 +51,7 @@ const selectConversation = prepareQuery((db, { contextId }: { contextId: string 
 export interface Exchange {
   userId: string
   contextId: string
-  /** Whether the context is created with the exchange. */
+  /** Whether the conversation is created with the exchange. */
   isNewContext: boolean
   messageId: string
   /** The id of the assistant's message. */
@@ -68,7 +68,7 @@ export interface Exchange {
   createdAt: string
 }
 
-/** Stores both messages, and a new context, in one transaction. */
+/** Stores both messages, and a new conversation, in one transaction. */
 export function storeExchange(db: Database, exchange: Exchange): Promise<void> {
   const stored = { ...exchange, incomplete: exchange.incomplete ? 1 : 0 }
   return db.transaction().execute(async (transaction) => {
@@ -82,7 +82,7 @@ const insertContext = prepareQuery((db, { contextId, userId, sentAt }: ExchangeR
   db.insertInto('contexts').values({ id: contextId, user_id: userId, created_at: sentAt }),
 )
 
-/** Without this lock, PostgreSQL could interleave the rows of two concurrent exchanges in one context. */
+/** Without this lock, PostgreSQL could interleave the rows of two concurrent exchanges in one conversation. */
 const lockContext = prepareQuery((db, { contextId }: Pick<ExchangeRow, 'contextId'>) =>
   db.selectFrom('contexts').select('id').where('id', '=', contextId).forUpdate(),
 )
