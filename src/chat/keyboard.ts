@@ -34,7 +34,7 @@ const leaveWithin = 2000
 const leaveHint = 'Press Ctrl-C again or Ctrl-D to leave'
 const bell = '\u0007'
 
-/** Reads what the person types, at any time, and queues entries that are submitted while a reply arrives. */
+/** Reads what the user types, at any time, and queues entries that are submitted while a reply arrives. */
 export class Keyboard {
   readonly input: Editor
   readonly #decoder: KeyDecoder
@@ -80,7 +80,7 @@ export class Keyboard {
     await this.#session.options.terminal.close()
   }
 
-  /** Waits for the next entry. Undefined when the person leaves. */
+  /** Waits for the next entry. Undefined when the user leaves. */
   async next(): Promise<Entry | undefined> {
     while (!this.#hasLeft) {
       const entry = this.#queue.shift()
@@ -100,7 +100,7 @@ export class Keyboard {
   }
 
   /**
-   * Offers a text to be submitted again, unless the person has typed something since.
+   * Offers a text to be submitted again, unless the user has typed something since.
    * @returns whether the input contains it
    */
   offer(text: string): boolean {

@@ -12,7 +12,7 @@ import { changeParameters } from './slash/parameter-commands.ts'
 import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
 
 /**
- * Runs a session until the person leaves. Each entry is a prompt or a slash command, one at a time.
+ * Runs a session until the user leaves. Each entry is a prompt or a slash command, one at a time.
  *
  * @throws Failure if the session cannot begin; the reason of the signal
  */

@@ -96,7 +96,7 @@ export interface SessionOptions extends SessionStart, SessionService, SessionApp
   signal: AbortSignal
   /** Finds messages of the owner, the newest first. @throws Failure `usage` if there is no word to search */
   search(words: string): Promise<{ results: readonly FoundMessage[]; hasMore: boolean }>
-  /** Records the conversation as the last one of this profile. @throws Error with a message for the person */
+  /** Records the conversation as the last one of this profile. @throws Error with a message for the user */
   rememberContext(contextId: string): Promise<void>
   profileNameOf: ProfileNameOf
   /** The command that resumes a session, of this connection or of another profile. */

@@ -19,7 +19,7 @@ import type { OpenedConversation } from './resume/open-conversation.ts'
 import type { SessionOptions, SessionStyle } from './session-options.ts'
 import { SessionOutput } from './session-output.ts'
 
-/** Milliseconds after which the person may have turned to another window. */
+/** Milliseconds after which the user may have turned to another window. */
 const longWork = 20_000
 
 /** The state and the parts of a session in a terminal. */
@@ -133,7 +133,7 @@ export class Session implements KeyboardHost {
     }
   }
 
-  /** @param reason if the person did not stop it */
+  /** @param reason if the user did not stop it */
   stop(reason: unknown = stopped): void {
     this.#work?.abort(reason)
   }
@@ -151,7 +151,7 @@ export class Session implements KeyboardHost {
     )
   }
 
-  /** Opens the person's editor for the next prompt. */
+  /** Opens the user's editor for the next prompt. */
   async openExternalEditor(): Promise<void> {
     const { terminal, editorCommand, directories, env, cwd, platform } = this.options
     const { input } = this.keyboard

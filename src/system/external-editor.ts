@@ -53,7 +53,7 @@ async function editFile(
     await writeFile(file, text, { mode: 0o600 })
     const status = await run(editorLine(command, platform), file, { env, cwd, platform })
     if (status !== 0) {
-      // The person may have left it on purpose, as with :cq in vi. These mean that the shell cannot run it.
+      // The user may have left it on purpose, as with :cq in vi. These mean that the shell cannot run it.
       const cannotRun = typeof status === 'string' || [126, 127, 9009].includes(status)
       throw new Failure('refused', `The editor (${command}) exited with ${status}. The text is unchanged`, {
         hint: cannotRun ? 'Set VISUAL or EDITOR to another editor.' : undefined,

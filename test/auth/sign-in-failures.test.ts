@@ -100,7 +100,7 @@ describe('auth login', () => {
     await fail(69, [], '--token-url', `${await deadUrl()}/oauth/token`)
   })
 
-  it('exits 4 with the message of the server if the person declines', async () => {
+  it('exits 4 with the message of the server if the user declines', async () => {
     server.script.redirectBack = (query) => {
       query.delete('code')
       query.set('error', 'access_denied')

@@ -1,6 +1,6 @@
 import { Browser } from '../service/oauth/browser.ts'
 
-/** Signs in and gives consent, like a person in a browser. */
+/** Signs in and gives consent, like a user in a browser. */
 export async function agreeInBrowser(email: string, password: string, url: string): Promise<void> {
   const browser = new Browser()
   const start = await browser.open(url)

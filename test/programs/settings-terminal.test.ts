@@ -124,7 +124,7 @@ describe('settings in a terminal', () => {
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { theme: { mode: 'dark' } } }])
     })
 
-    it('keeps the invalid file if the person does not edit again', async () => {
+    it('keeps the invalid file if the user does not edit again', async () => {
       const editor = run.file('editor', `#!/bin/sh\nsed -i 's/mode: .*/mode: 5/' "$1"\n`, 0o700)
       const edit = await start(['edit'], { EDITOR: editor })
       await edit.waitFor('Edit it again?')

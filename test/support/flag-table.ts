@@ -443,7 +443,7 @@ const trustWithout = (flag: string) =>
 for (const flag of ofTrust) rowOf('service:trust:create', flag).base = trustWithout(flag)
 rowOf('service:trust:create', 'limit').base = `${trustWithout('')} --tier enterprise`
 
-/** Flags of the sign-in with a browser, which no person completes. */
+/** Flags of the sign-in with a browser, which no user completes. */
 const byBrowser = ['--auth-url URL', '--token-url URL', '--client-id chatctl', '--wait 1s', '--no-browser']
 const ofBrowser = ['web', 'browser', 'pkce', 'wait', 'auth-url', 'client-id', 'token-url', 'scope']
 for (const flag of [...ofBrowser, 'redirect-host', 'redirect-port', 'redirect-path']) {

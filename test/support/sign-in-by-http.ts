@@ -32,7 +32,7 @@ export async function openStartPage(address: string): Promise<{ authorizationUrl
   return { authorizationUrl, cookie }
 }
 
-/** Acts as a browser up to the redirect, and returns its address, which a person would paste. */
+/** Acts as a browser up to the redirect, and returns its address, which a user would paste. */
 export async function agreeByHttp(authorizationUrl: string, options: PersonOptions = {}): Promise<string> {
   return (await followForms(authorizationUrl, options)).url
 }

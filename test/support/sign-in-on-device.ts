@@ -13,7 +13,7 @@ export interface ShownDeviceCode {
   interval: number
 }
 
-/** A clock whose sleeps end when the person has decided, so that the program polls only then. */
+/** A clock whose sleeps end when the user has decided, so that the program polls only then. */
 class DecidedClock extends SkippingClock {
   readonly #decided: () => Promise<unknown>
 
@@ -31,7 +31,7 @@ class DecidedClock extends SkippingClock {
 /**
  * Signs in to the profile `work` with `auth login --device --json`.
  *
- * @param decide acts as the person who enters the code
+ * @param decide acts as the user who enters the code
  */
 export async function signInOnDevice(
   sandbox: Sandbox,

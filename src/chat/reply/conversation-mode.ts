@@ -31,7 +31,7 @@ export interface ConversationHost {
  * Switches to completions. From now on, this machine stores the conversation; the one on the
  * service stays unchanged.
  *
- * @param why shown to the person
+ * @param why shown to the user
  * @throws Failure if the earlier messages cannot be fetched; then nothing has changed
  */
 export async function switchToCompletions(session: ConversationHost, why: string): Promise<void> {

@@ -49,7 +49,7 @@ const maxEncodedLength = 100_000
  * terminal allows it.
  *
  * @param env the environment of `terminal`
- * @returns a sentence for the person
+ * @returns a sentence for the user
  */
 export async function copyText(
   text: string,

@@ -40,7 +40,7 @@ export const promptCommands: readonly SlashCommand[] = [
       if (argument === '') return listPrompts(session)
       const filled = await fill(session, argument)
       await applyParameters(session, filled)
-      // Filling the input lets the person read the message before it is sent.
+      // Filling the input lets the user read the message before it is sent.
       const { keyboard } = session
       if (filled.message === '') session.output.note('This prompt sets only parameters. Type a message.')
       else keyboard.input.setText(asTyped(filled.message))

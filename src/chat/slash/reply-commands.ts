@@ -42,7 +42,7 @@ export const replyCommands: readonly SlashCommand[] = [
     summary: 'Get the rest of an interrupted or truncated reply',
     run: async (session) => {
       const { partialReply } = session
-      // If the person stops the search, nothing is sent either.
+      // If the user stops the search, nothing is sent either.
       let isDone = partialReply?.isAtLimit === false
       if (partialReply && isDone) {
         await session.stoppable(async (signal) => {

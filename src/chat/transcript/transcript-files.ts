@@ -10,7 +10,7 @@ const letters = 'abcdefghijkmnpqrstuvwxyz23456789'
 export const extension = '.jsonl'
 
 /**
- * An ID that sorts by time and begins with what a person can type: `s20261121-142233-k3f9`. The time
+ * An ID that sorts by time and begins with what a user can type: `s20261121-142233-k3f9`. The time
  * is in UTC, so that IDs also sort when daylight saving time ends.
  */
 export function makeSessionId(now: Date): string {

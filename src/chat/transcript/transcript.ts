@@ -6,7 +6,7 @@ import { countOf } from '../../view/format/quantities.ts'
 
 /**
  * How a turn ended. `unverified`: apparently complete, but the service did not mark the end;
- * `truncated`: by the service or the network; `interrupted`: by the person; `failed`: with an error;
+ * `truncated`: by the service or the network; `interrupted`: by the user; `failed`: with an error;
  * `lost`: unknown, because the session itself ended.
  */
 type TurnStatus = 'complete' | 'unverified' | 'truncated' | 'interrupted' | 'failed' | 'lost'
@@ -44,7 +44,7 @@ export interface Turn {
 /** The name of the profile with an ID. Undefined if the profile was removed. */
 export type ProfileNameOf = (id: string) => string | undefined
 
-/** The profile of a session, for a person. */
+/** The profile of a session, for a user. */
 export function describeProfile(id: string, nameOf: ProfileNameOf): string {
   return `profile ${nameOf(id) ?? `${id} (removed)`}`
 }

@@ -9,7 +9,7 @@ import { once } from '../../system/once.ts'
 import type { Output } from '../output/output.ts'
 
 /** Maximum wait for the keychain in ms. A user needs time for the dialog that unlocks it. */
-const timeouts = { withPerson: 30_000, alone: 10_000 }
+const timeouts = { interactive: 30_000, alone: 10_000 }
 
 /** Where a profile has a credential. */
 export interface CredentialPlace {
@@ -32,7 +32,7 @@ export class CredentialStores {
     const { streams } = output
     const sayOnce = once(() => output.notice('Waiting for the keychain. It may show a prompt to unlock it…'))
     this.#keychain = streams.host.openKeychain({
-      timeout: streams.isInteractive ? timeouts.withPerson : timeouts.alone,
+      timeout: streams.isInteractive ? timeouts.interactive : timeouts.alone,
       onWait: sayOnce,
     })
   }

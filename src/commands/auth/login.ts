@@ -177,7 +177,7 @@ async function signInWithBrowser(
   finish: (tokens: TokenSet) => Promise<Login>,
 ): Promise<Login> {
   const { host, options, output, transport } = context
-  // Over SSH, a browser might open on a screen that the person does not see.
+  // Over SSH, a browser might open on a screen that the user does not see.
   const opensBrowser = flags.browser && (flags.web || host.hasDisplay)
   const { signIn } = await import('../../auth/sign-in.ts')
   return signIn(

@@ -48,11 +48,11 @@ async function chooseSession(context: Context): Promise<string> {
 const margin = 4
 
 /**
- * Lets the person choose a session by its time, name, or first message.
+ * Lets the user choose a session by its time, name, or first message.
  *
  * @param sessions the last used first
  * @returns the path of its transcript
- * @throws Interruption if the person leaves
+ * @throws Interruption if the user leaves
  */
 async function pickSession(
   sessions: readonly TranscriptSummary[],

@@ -106,7 +106,7 @@ async function readParts(line: MessageLine, context: Context): Promise<MessagePa
 /**
  * Fills the prompt that the flags select. Its model has precedence over a default, but not over `--model`.
  *
- * @param text of the person; without a prompt, it is the message
+ * @param text of the user; without a prompt, it is the message
  * @param argument name of the argument, for errors; undefined if the message may be empty
  * @throws Failure `not_found` for an unknown prompt; `refused` for an invalid one; `usage` for a variable that
  *   is missing or unknown, or if the message is empty

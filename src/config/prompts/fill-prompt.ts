@@ -5,7 +5,7 @@ import { fillTemplate, inputVariable, type Prompt, variablesOf } from './prompt-
 /** A prompt whose variables have values. */
 export interface FilledPrompt extends Pick<Prompt, 'model' | 'temperature' | 'maxTokens'> {
   system?: string
-  /** The body with the text of the person. Empty if there is neither. */
+  /** The body with the text of the user. Empty if there is neither. */
   message: string
 }
 
@@ -13,7 +13,7 @@ interface Filling {
   /** Name of the prompt, for errors. */
   name: string
   values: ReadonlyMap<string, string>
-  /** The text of the person: replaces `{{input}}`, or else follows the body after a blank line. */
+  /** The text of the user: replaces `{{input}}`, or else follows the body after a blank line. */
   input: string
   /** The hint that tells how to set these variables. */
   hintFor(variables: readonly string[]): string

@@ -90,8 +90,8 @@ async function insertAdmin(
   hash: string | null,
   by: AuditContext,
 ): Promise<Account> {
-  const person = await findUser(db, email)
-  if (person) throw emailTaken(email, person)
+  const found = await findUser(db, email)
+  if (found) throw emailTaken(email, found)
   const as = { role: 'admin', action: 'admin.create' } as const
   const { id } = await insertUser(db, { email, name, password_hash: hash }, by, as)
   return readAccount(db, String(id))
@@ -149,12 +149,12 @@ function checkUser({ email, name, password }: { email: string; password: string;
   }
 }
 
-function emailTaken(email: string, person?: UserSummary): Failure {
+function emailTaken(email: string, found?: UserSummary): Failure {
   return new Failure('conflict', `A user with the email ${email} already exists`, {
     advice: [
-      person === undefined || person.role === 'admin'
+      found === undefined || found.role === 'admin'
         ? { code: 'reset_password', email }
-        : { code: 'make_admin', userId: person.id },
+        : { code: 'make_admin', userId: found.id },
     ],
   })
 }
@@ -168,8 +168,8 @@ interface UserSummary {
 
 /** @throws Failure `not_found`; otherwise as `findUser` */
 export async function requireUser(db: Database, name: string): Promise<UserSummary> {
-  const person = await findUser(db, name)
-  if (person) return person
+  const found = await findUser(db, name)
+  if (found) return found
   throw new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
 }
 

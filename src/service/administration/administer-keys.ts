@@ -122,14 +122,14 @@ async function resolveKey(db: Database, request: KeyRequest, clock: Clock): Prom
   const limit = resolveHourlyLimit(tier, request.limit)
   if (permissions) checkKnownPermissions(permissions)
   if (expiresAt !== undefined) checkExpiry(expiresAt, clock.now())
-  const person = await requireUser(db, user)
+  const owner = await requireUser(db, user)
   if (permissions)
-    checkGrantable(permissions, userPermissions(person.id, person.role, person.permissions), person.email)
+    checkGrantable(permissions, userPermissions(owner.id, owner.role, owner.permissions), owner.email)
   return {
     name,
     tier,
     limit,
-    user_id: person.id,
+    user_id: owner.id,
     permissions: permissions ? [...new Set(permissions)] : null,
     expires_at: expiresAt ?? null,
   }
@@ -156,8 +156,8 @@ async function resolveChange(
     })
   }
   if (permissions) {
-    const person = await requireUser(db, key.user_id)
-    checkGrantable(permissions, userPermissions(person.id, person.role, person.permissions), person.email)
+    const owner = await requireUser(db, key.user_id)
+    checkGrantable(permissions, userPermissions(owner.id, owner.role, owner.permissions), owner.email)
   }
   const isOtherTier = tier !== undefined && tier !== key.tier
   const change = {

@@ -82,16 +82,16 @@ async function resolveTrust(db: Database, request: TrustRequest): Promise<NewTru
   checkTokenLifetime(expiresIn)
   checkKnownPermissions(permissions)
   const limit = resolveHourlyLimit(tier, request.limit)
-  const person = await requireUser(db, user)
-  const held = userPermissions(person.id, person.role, person.permissions)
-  checkGrantable(permissions, held, person.email, 'A trust')
+  const owner = await requireUser(db, user)
+  const held = userPermissions(owner.id, owner.role, owner.permissions)
+  checkGrantable(permissions, held, owner.email, 'A trust')
   return {
     name,
     issuer,
     audience,
     subject,
     permissions: [...new Set(permissions)],
-    user_id: person.id,
+    user_id: owner.id,
     tier,
     limit,
     expires_in: expiresIn,

@@ -12,7 +12,7 @@ import type { Database } from '../store/tables.ts'
 import { findUser } from './administer-accounts.ts'
 import type { DataAccess } from './data-access.ts'
 
-/** A filter as a person writes it: actor and target may be an email, the actor a key, and `action` may be `key` for all changes of keys. */
+/** A filter as a user writes it: actor and target may be an email, the actor a key, and `action` may be `key` for all changes of keys. */
 type AuditQuery = Omit<AuditFilter, 'actions' | 'keyIds'> & { action?: string | undefined }
 
 /** Reads the audit log on the machine of the service. */

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { pino } from 'pino'
 
-/** Receives each warning and error as text that a person can read. */
+/** Receives each warning and error as text that a user can read. */
 type PlainLogger = (severity: 'warning' | 'error', text: string) => void
 
 export interface LogOptions {

@@ -34,14 +34,14 @@ export interface SignInAttempt {
   email: string
   /** The client's network address. */
   address: string
-  /** A browser in which this person has signed in before. */
+  /** A browser in which this user has signed in before. */
   browser: string | undefined
 }
 
 const accountOf = (email: string) => digest(`account ${email.trim().toLowerCase()}`)
 
 /**
- * A browser that the person has used before is counted separately, so that failures of other people cannot
+ * A browser that the user has used before is counted separately, so that failures of other people cannot
  * lock them out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). Any other attempt is
  * counted for account and network together, and with a looser rule for each of them: against many networks
  * that attack one account, and one network that attacks many.
@@ -71,7 +71,7 @@ export function sessionSubjects(email: string, sessionUid: string, kind: 'passwo
   return [{ subject, rule: kind === 'code' ? codeRule : ownRule }]
 }
 
-/** Wrong user codes of a person, and of a network. A correct code clears neither: anyone can get one. */
+/** Wrong user codes of a user, and of a network. A correct code clears neither: anyone can get one. */
 export function userCodeSubjects(email: string, address: string): Subject[] {
   return [
     { subject: digest(`user codes ${networkOf(address)}`), rule: sharedRule, isShared: true },
@@ -136,7 +136,7 @@ export class CountedAttempt {
 
   /**
    * Restores the previous row, unless a later attempt has changed it. A success must not move the
-   * time of the last failure, or begin a wait for the next person on the same network.
+   * time of the last failure, or begin a wait for the next user on the same network.
    */
   async #takeBack({ subject, before, after }: Count): Promise<void> {
     await this.#db

@@ -8,7 +8,7 @@ import { clientId } from './metadata.ts'
 import { digest, digestOfReference, readPayload, writePayload } from './records.ts'
 import { defaultScope, scopeNames } from './scopes.ts'
 
-/** A program that waits for a person to approve its sign-in (RFC 8628). */
+/** A program that waits for a user to approve its sign-in (RFC 8628). */
 export interface DeviceRequest {
   /** As the program shows it: `WDJB-MJHT`. */
   userCode: string
@@ -71,7 +71,7 @@ export async function findDeviceRequest(
 }
 
 /**
- * Lets the program have tokens for the person. As a consent in a browser, it is a separate grant.
+ * Lets the program have tokens for the user. As a consent in a browser, it is a separate grant.
  * @returns whether the request was still undecided
  */
 export async function approveDeviceRequest(

@@ -2,7 +2,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider'
 import type { Clock } from '../../system/clock.ts'
 import { currentRequest } from './adapter.ts'
 import { beginAttempt, userCodeSubjects } from './attempt-throttle.ts'
-import { findSignedInPerson, requestContextOf, type SignedInPerson } from './browser/account.ts'
+import { findSignedIn, requestContextOf, type SignedIn } from './browser/account.ts'
 import {
   type BrowserRequest,
   formToken,
@@ -27,37 +27,37 @@ import { TokenBuckets } from './token-buckets.ts'
 const unknownCode: Notice = { alert: 'This code is unknown, has expired, or was already used.' }
 
 /**
- * Asks for the user code that a program shows (RFC 8628 section 3.3). Only a signed-in person can try
+ * Asks for the user code that a program shows (RFC 8628 section 3.3). Only a signed-in user can try
  * codes. A code in the address must still be confirmed, because another site may have linked to it.
  */
 export async function showDevice(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const { searchParams } = visit.url
   const userCode = readUserCode(searchParams.get('user_code') ?? '')
   const isOther = searchParams.get('prompt') === 'login'
-  const person = isOther ? undefined : await findSignedInPerson(server, visit)
-  if (!person) return beginSignIn(server, visit, addressOf(userCode))
-  showEntry(server, visit, person, userCode ?? '', {})
+  const signedIn = isOther ? undefined : await findSignedIn(server, visit)
+  if (!signedIn) return beginSignIn(server, visit, addressOf(userCode))
+  showEntry(server, visit, signedIn, userCode ?? '', {})
 }
 
 /** Carries out a form of this page: a code, or a decision about the program that shows it. */
 export async function submitDevice(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const person = await findSignedInPerson(server, visit)
-  if (!person) return beginSignIn(server, visit, paths.device)
-  const form = await readForm(server, visit, person.session.uid)
+  const signedIn = await findSignedIn(server, visit)
+  if (!signedIn) return beginSignIn(server, visit, paths.device)
+  const form = await readForm(server, visit, signedIn.session.uid)
   const typed = form.get('user_code') ?? ''
-  const found = await findRequest(server, visit, person, typed)
-  if (!('userCode' in found)) return showEntry(server, visit, person, typed.slice(0, 20), found)
+  const found = await findRequest(server, visit, signedIn, typed)
+  if (!('userCode' in found)) return showEntry(server, visit, signedIn, typed.slice(0, 20), found)
   const decision = form.get('decision')
   if (decision !== 'allow' && decision !== 'deny') {
     const rights = scopeNames(found.scope).flatMap((name) => scopes[name]?.description ?? [])
-    return sendPage(visit.response, deviceConsentPage(found, { ...aboutPerson(server, person), rights }))
+    return sendPage(visit.response, deviceConsentPage(found, { ...aboutSignedIn(server, signedIn), rights }))
   }
-  const by = requestContextOf(server, visit, person.user)
+  const by = requestContextOf(server, visit, signedIn.user)
   const isFirst =
     decision === 'allow'
-      ? await approveDeviceRequest(server, found, person.session, by)
+      ? await approveDeviceRequest(server, found, signedIn.session, by)
       : await denyDeviceRequest(server.db, found, by)
-  if (!isFirst) return showEntry(server, visit, person, '', unknownCode)
+  if (!isFirst) return showEntry(server, visit, signedIn, '', unknownCode)
   sendPage(visit.response, decidedPage(decision))
 }
 
@@ -65,7 +65,7 @@ export async function submitDevice(server: OAuthServer, visit: BrowserRequest): 
 async function findRequest(
   { db, clock, allowsDeviceAdmin }: OAuthServer,
   { address }: BrowserRequest,
-  { user }: SignedInPerson,
+  { user }: SignedIn,
   typed: string,
 ): Promise<DeviceRequest | Notice> {
   const userCode = readUserCode(typed)
@@ -85,15 +85,15 @@ async function findRequest(
 function showEntry(
   server: OAuthServer,
   { response }: BrowserRequest,
-  person: SignedInPerson,
+  signedIn: SignedIn,
   userCode: string,
   notice: Notice,
 ): void {
   const other = `${addressOf(readUserCode(userCode))}${readUserCode(userCode) ? '&' : '?'}prompt=login`
-  sendPage(response, userCodePage({ ...aboutPerson(server, person), other, ...notice }, userCode))
+  sendPage(response, userCodePage({ ...aboutSignedIn(server, signedIn), other, ...notice }, userCode))
 }
 
-const aboutPerson = ({ formKey }: OAuthServer, { user, session }: SignedInPerson) => ({
+const aboutSignedIn = ({ formKey }: OAuthServer, { user, session }: SignedIn) => ({
   email: user.email,
   token: formToken(formKey, session.uid),
 })

@@ -32,7 +32,7 @@ const day = 24 * hour
 export const lifetimes = {
   AccessToken: hour,
   AuthorizationCode: 60,
-  /** From the request of a program to the decision of a person. */
+  /** From the request of a program to the decision of a user. */
   DeviceCode: 600,
   /** The sign-in of a program ends with its grant, even if its tokens were renewed. */
   Grant: 180 * day,

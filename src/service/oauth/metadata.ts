@@ -1,6 +1,6 @@
 import { scopes } from './scopes.ts'
 
-/** The only client: `chatctl` on a person's machine, a public client (RFC 8252). */
+/** The only client: `chatctl` on a user's machine, a public client (RFC 8252). */
 export const clientId = 'chatctl'
 
 /** The paths of the OAuth server. docs/interface.md, "Authentication" 4, defines the first. */
@@ -12,7 +12,7 @@ export const paths = {
   metadata: '/.well-known/oauth-authorization-server',
   signIn: '/sign-in',
   account: '/account',
-  /** Where a person enters a user code. */
+  /** Where a user enters a user code. */
   device: '/device',
 } as const
 

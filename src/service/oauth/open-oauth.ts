@@ -148,7 +148,7 @@ function prepareRequest(request: IncomingMessage, { url }: BrowserRequest): void
 
 const outOfBounds = (sentence: string) => new PageError(400, 'Sign-in failed', sentence)
 
-/** A person may type `localhost`, but cookies of 127.0.0.1 are not sent to it. */
+/** A user may type `localhost`, but cookies of 127.0.0.1 are not sent to it. */
 function isOtherLoopback(host: string | undefined, issuer: string): boolean {
   const { hostname, port } = new URL(issuer)
   return hostname === '127.0.0.1' && host === `localhost:${port}`

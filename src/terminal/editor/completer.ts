@@ -147,7 +147,7 @@ export type EditorEvent =
   | { type: 'suspend' }
   | { type: 'edit-outside' }
   | { type: 'clear-screen' }
-  /** The person typed a text that replaces an offered one. */
+  /** The user typed a text that replaces an offered one. */
   | { type: 'replace' }
   /** The key had no effect. */
   | { type: 'bell' }

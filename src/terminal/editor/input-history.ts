@@ -14,7 +14,7 @@ const maxLines = 2_000
 const maxLength = 8 * 2 ** 20
 
 /**
- * The texts that the person has entered, in all sessions, oldest first. The file has JSON lines `{"at", "text"}`.
+ * The texts that the user has entered, in all sessions, oldest first. The file has JSON lines `{"at", "text"}`.
  * Errors of the file are ignored; then the entries of this session are only in memory.
  */
 export class InputHistory {

@@ -196,7 +196,7 @@ export interface TerminalListener {
   onInterrupt(): void
   /** The size has changed, or another program has drawn on the screen. */
   onRedraw(): void
-  /** Another part of the program shows a line to the person. */
+  /** Another part of the program shows a line to the user. */
   onLine(text: string): void
 }
 

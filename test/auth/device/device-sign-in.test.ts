@@ -158,13 +158,13 @@ describe('auth login --device', () => {
     })
   }
 
-  it('polls a last time at the end of --wait, and signs in if the person has agreed by then', async () => {
+  it('polls a last time at the end of --wait, and signs in if the user has agreed by then', async () => {
     server.script.token = [pending, pending, server.tokens()]
     expect(await signIn(['--wait', '12s'])).to.include({ exitCode: 0 })
     expect(clock.sleeps).to.deep.equal([5, 5, 2])
   })
 
-  it('exits 69 if the last poll gets no response, because the person may have agreed', async () => {
+  it('exits 69 if the last poll gets no response, because the user may have agreed', async () => {
     server.script.token = [answer(503)]
     await fail(69, ['503', 'Run the same command again'], ['--wait', '3s'])
     expect(server.tokenRequests).to.have.length(1)

@@ -23,7 +23,7 @@ describe('signing in to the embedded service', function () {
     await createUser(sandbox, service.url, { ...person, role: 'editor' })
   })
 
-  /** Runs `auth login`, and does everything that the person does in the browser. */
+  /** Runs `auth login`, and does everything that the user does in the browser. */
   async function logIn(...flags: string[]) {
     const args = ['--base-url', service.url, '--insecure-storage', '--no-browser', ...flags]
     const login = startLogin(sandbox, args)

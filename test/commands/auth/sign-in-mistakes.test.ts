@@ -12,7 +12,7 @@ import { loginFlags, storeKey } from '../../support/sign-in.ts'
 import { signInByHttp } from '../../support/sign-in-by-http.ts'
 import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
-/** Mistakes of people who sign in for the first time, or whose configuration is unusual. */
+/** Mistakes of users who sign in for the first time, or whose configuration is unusual. */
 describe('signing in with a common mistake', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startTokenEndpoint)

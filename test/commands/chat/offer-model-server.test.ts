@@ -30,7 +30,7 @@ describe('a model server that runs on this machine', () => {
     return running.ended
   }
 
-  it('is offered once, and is used from then on if the person agrees', async () => {
+  it('is offered once, and is used from then on if the user agrees', async () => {
     const first = await runInTerminal('\r')
     expect(first.stdout).to.include('Ollama is running here with 3 models. Use it?')
     expect(first.stdout).to.include('I am m1.')
@@ -40,7 +40,7 @@ describe('a model server that runs on this machine', () => {
     expect((await runChatctl(sandbox, send)).stdout).to.equal('I am m1.\n')
   })
 
-  it('is not offered again if the person declines', async () => {
+  it('is not offered again if the user declines', async () => {
     const first = await runInTerminal('n\r')
     expect(first.stdout).to.include('test program')
     expect(first.stdout).to.include(`config set model_server=${server.url}`)

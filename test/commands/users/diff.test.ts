@@ -299,7 +299,7 @@ describe('users diff', () => {
     expectFailure(exhausted, 75, 'the quota is used up')
   })
 
-  it('refuses a changed email rather than comparing another person', async () => {
+  it('refuses a changed email rather than comparing another user', async () => {
     await serve({ usr_ada: json(200, { ...ada, email: 'eve@example.com' }) })
     write('users.csv', 'email,name\nada@example.com,Ada\n')
     writeState([{ email: 'ada@example.com', id: 'usr_ada' }])

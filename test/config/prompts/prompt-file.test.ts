@@ -41,14 +41,14 @@ describe('a prompt file', () => {
     expect(fillPrompt(prompt, filling)).to.deep.equal({ message: 'Rule:\n---\nmodel: x' })
   })
 
-  it('may consist of parameters alone, and then the message is the text of the person', () => {
+  it('may consist of parameters alone, and then the message is the text of the user', () => {
     const prompt = parsePrompt('p.md', '---\nsystem: You are {{who}}.\n---\n')
     expect(prompt).to.deep.include({ variables: ['who'], description: 'You are {{who}}.' })
     const filled = fillPrompt(prompt, { ...filling, values: new Map([['who', 'Ada']]), input: 'Hi' })
     expect(filled).to.deep.equal({ system: 'You are Ada.', message: 'Hi' })
   })
 
-  it('takes the text of the person at {{input}}, or else after a blank line', () => {
+  it('takes the text of the user at {{input}}, or else after a blank line', () => {
     const fill = (body: string) =>
       fillPrompt(parsePrompt('p.md', body), { ...filling, input: 'a {{b}}' }).message
     expect(fill('> {{input}} <')).to.equal('> a {{b}} <')

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { startService } from '../../../src/service/start-service.ts'
 import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
 import { Browser } from '../../service/oauth/browser.ts'
-import { askForCode, createPerson, getTokens, refresh, signIn } from '../../service/oauth/flow.ts'
+import { askForCode, createUser, getTokens, refresh, signIn } from '../../service/oauth/flow.ts'
 import { allEvents } from '../../service/read-events.ts'
 import {
   sendDelta,
@@ -110,11 +110,11 @@ describe('a service that loses its PostgreSQL server', () => {
       }))
   }
 
-  it('shows the outage to people who sign in and programs that renew tokens, which stay signed in', () =>
+  it('shows the outage to users who sign in and programs that renew tokens, which stay signed in', () =>
     withDirectory(async (dataDir) => {
       const database = await postgres.createDatabase()
       const service = equip(await startService({ dataDir, database }))
-      await createPerson(service)
+      await createUser(service)
       const tokens = await getTokens(service.url)
       const browser = new Browser()
       const page = await browser.open(askForCode(service.url).url)

@@ -5,13 +5,13 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { Browser } from '../../service/oauth/browser.ts'
-import { createPerson, redirectUri, signIn } from '../../service/oauth/flow.ts'
+import { createUser, redirectUri, signIn } from '../../service/oauth/flow.ts'
 import { withService } from '../../service/temporary-service.ts'
 
 describe('Authlib with the embedded service', () => {
   it('discovers the service, gets tokens with a code and on another device, renews, and revokes them', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const script = join(import.meta.dirname, 'authlib-client.py')
       // Python of Debian, for which Authlib is installed.
       const child = spawn('/usr/bin/python3', [script, service.url], { timeout: 60_000 })

@@ -36,7 +36,7 @@ describe('signing in with a real browser', () => {
   })
 
   for (const colorScheme of schemes) {
-    it(`shows a page of success if the person logs in and agrees, in ${colorScheme}`, async () => {
+    it(`shows a page of success if the user signs in and agrees, in ${colorScheme}`, async () => {
       const { login, tab } = await open(colorScheme)
       await logIn(tab.page)
       await tab.page.getByRole('button', { name: 'Go on' }).click()
@@ -48,7 +48,7 @@ describe('signing in with a real browser', () => {
       await tab.page.context().close()
     })
 
-    it(`shows a page of failure if the person declines, in ${colorScheme}`, async () => {
+    it(`shows a page of failure if the user declines, in ${colorScheme}`, async () => {
       const { login, tab } = await open(colorScheme)
       await logIn(tab.page)
       await tab.page.getByRole('button', { name: 'Deny' }).click()

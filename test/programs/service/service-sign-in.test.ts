@@ -71,7 +71,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
     })
   }
 
-  it('fails if the person cancels', async () => {
+  it('fails if the user cancels', async () => {
     const { login, page } = await beginLogin({})
     await signIn(page)
     await page.getByRole('button', { name: 'Cancel' }).click()
@@ -166,7 +166,7 @@ describe('signing in to the embedded service with a real browser, without JavaSc
     })
   }
 
-  it('ends auth login --device if the person cancels, and offers another account', async () => {
+  it('ends auth login --device if the user cancels, and offers another account', async () => {
     const { login, code } = await beginDeviceLogin()
     const context = await open({})
     const page = await context.newPage()

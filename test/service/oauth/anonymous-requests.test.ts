@@ -8,7 +8,7 @@ import { SteppedClock } from '../../support/stepped-clock.ts'
 import { withCountedService } from '../limits/counted-service.ts'
 import { equip, onEachEngine, type TemporaryService, withPlace, withService } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
-import { askForCode, createPerson, exchange, redirectUri, signIn } from './flow.ts'
+import { askForCode, createUser, exchange, redirectUri, signIn } from './flow.ts'
 
 /** Number of records that the OAuth server has stored. */
 async function countRecords({ place }: Pick<TemporaryService, 'place'>): Promise<number> {
@@ -21,7 +21,7 @@ async function countRecords({ place }: Pick<TemporaryService, 'place'>): Promise
 onEachEngine('a request without a credential', (withService, engine) => {
   it('stores nothing before the correct password is entered', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       for (let index = 0; index < 20; index++) {
         const browser = new Browser()
         const page = await browser.open(askForCode(service.url, { state: 'x'.repeat(512) }).url)
@@ -52,7 +52,7 @@ onEachEngine('a request without a credential', (withService, engine) => {
         return service
       }
       const first = await start()
-      await createPerson(first)
+      await createUser(first)
       const browser = new Browser()
       const asked = askForCode(publicUrl)
       const page = await browser.open(asked.url)
@@ -90,7 +90,7 @@ describe('the request that begins a sign-in', () => {
 
   it('can be completed once, and cannot be altered or moved to another sign-in', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const browser = new Browser()
       const page = await browser.open(askForCode(service.url).url)
       const cookies = [...browser.cookies.entries()]

@@ -13,7 +13,7 @@ import { Browser } from './browser.ts'
 import {
   askForCode,
   askForToken,
-  createPerson,
+  createUser,
   exchange,
   getCode,
   getTokens,
@@ -52,7 +52,7 @@ async function expire(place: DataLocation, model: string): Promise<void> {
 onEachEngine('an authorization code of the embedded service', (withService, engine) => {
   it('works once, and a second use revokes the tokens of the first', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const request = askForCode(service.url)
       const code = (await getCode(new Browser(), request)).get('code') ?? ''
       const { body } = await exchange(service.url, code, request.verifier)
@@ -66,7 +66,7 @@ onEachEngine('an authorization code of the embedded service', (withService, engi
 
   it('gives tokens once if two services receive it eight times, and those tokens are revoked', () =>
     withTwo(engine, async (one, other) => {
-      await createPerson(one)
+      await createUser(one)
       const request = askForCode(one.url)
       const code = (await getCode(new Browser(), request)).get('code') ?? ''
       const answers = await Promise.all(
@@ -81,7 +81,7 @@ onEachEngine('an authorization code of the embedded service', (withService, engi
 
   it('is rejected after it has expired', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const request = askForCode(service.url)
       const code = (await getCode(new Browser(), request)).get('code') ?? ''
       await expire(service.place, 'AuthorizationCode')
@@ -92,7 +92,7 @@ onEachEngine('an authorization code of the embedded service', (withService, engi
 
   it('is worthless with another verifier, redirect URI, or client', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const browser = new Browser()
       const fields = async (changes: Record<string, string>) => {
         const request = askForCode(service.url)
@@ -174,7 +174,7 @@ onEachEngine('a request for an authorization code of the embedded service', (wit
 
   it('may have an IPv6 address and any port in its redirect URI', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       for (const address of ['http://[::1]:8080/callback', 'http://127.0.0.1/callback']) {
         const browser = new Browser()
         const page = await browser.open(askForCode(service.url, { redirect_uri: address }).url)
@@ -201,7 +201,7 @@ onEachEngine('a request for an authorization code of the embedded service', (wit
       const browser = new Browser(headers)
       const shown = await browser.send(askForCode(service.url).url, {})
       expect(shown.headers.get('location')).to.match(/^\/sign-in\//)
-      await createPerson(service)
+      await createUser(service)
       const page = await browser.open(askForCode(service.url).url)
       const consent = await signIn(browser, page)
       expect(consent.text).to.include('use your account?')
@@ -220,7 +220,7 @@ onEachEngine('a request for an authorization code of the embedded service', (wit
 onEachEngine('tokens of the embedded service', (withService, engine) => {
   it('are rejected after they have expired', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const { access_token: token } = await getTokens(service.url)
       await expire(service.place, 'AccessToken')
       expect(await profileStatus(service.url, token)).to.equal(401)
@@ -228,7 +228,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
 
   it('end with their grant, however often they were renewed', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const tokens = await getTokens(service.url)
       await expire(service.place, 'Grant')
       expect(await profileStatus(service.url, tokens.access_token)).to.equal(401)
@@ -237,7 +237,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
 
   it('all end if a refresh token is used twice', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const tokens = await getTokens(service.url)
       const { body } = await refresh(service.url, tokens.refresh_token)
       expect(body.refresh_token).not.to.equal(tokens.refresh_token)
@@ -248,7 +248,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
 
   it('are renewed once if two services receive a refresh token eight times', () =>
     withTwo(engine, async (one, other) => {
-      await createPerson(one)
+      await createUser(one)
       const tokens = await getTokens(one.url)
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_, index) =>
@@ -260,7 +260,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
 
   it('cannot be renewed with more scope than the user allowed', () =>
     withService(async (service) => {
-      await createPerson(service, undefined, 'admin')
+      await createUser(service, undefined, 'admin')
       const tokens = await getTokens(service.url, { scope: 'settings:read' })
       const more = await askForToken(service.url, {
         ...{ grant_type: 'refresh_token', refresh_token: tokens.refresh_token, scope: 'admin' },
@@ -270,7 +270,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
 
   it('end if either of them is revoked', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       for (const name of ['access_token', 'refresh_token'] as const) {
         const tokens = await getTokens(service.url)
         const body = new URLSearchParams({ client_id: 'chatctl', token: tokens[name] })
@@ -282,7 +282,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
 
   it('of one sign-in are revoked alone, without those of another one in the same browser', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const browser = new Browser()
       const [first, second] = [
         await getTokens(service.url, { browser }),
@@ -300,7 +300,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
 
   it("have the scope that the user allowed, and never more than the user's own permissions", () =>
     withService(async (service) => {
-      const id = await createPerson(service)
+      const id = await createUser(service)
       const { access_token: token } = await getTokens(service.url, {
         scope: 'settings:read users:read admin',
       })
@@ -320,7 +320,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
 
   it('cannot be replaced by anything that is stored in the database', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const { access_token: token } = await getTokens(service.url)
       const store = await openStore(service.place)
       const rows = await store.db.selectFrom('oauth_records').selectAll().execute()

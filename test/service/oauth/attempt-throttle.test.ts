@@ -24,7 +24,7 @@ import {
   withService,
 } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
-import { askForCode, createPerson, signIn } from './flow.ts'
+import { askForCode, createUser, signIn } from './flow.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -236,7 +236,7 @@ describe('failed attempts on the sign-in page', () => {
     const clock = new SteppedClock(undefined, start)
     return withCountedService(
       async ({ url, admin }) => {
-        await createPerson({ call: admin })
+        await createUser({ call: admin })
         const guess = async (secret?: string) => {
           const browser = new Browser()
           return signIn(browser, await browser.open(askForCode(url).url), undefined, secret)
@@ -258,8 +258,8 @@ describe('failed attempts on the sign-in page', () => {
 
   it('do not keep out a browser in which the user has signed in before', () =>
     withService(async (service) => {
-      await createPerson(service)
-      await createPerson(service, 'eve@example.com')
+      await createUser(service)
+      await createUser(service, 'eve@example.com')
       const mine = new Browser()
       await signIn(mine, await mine.open(`${service.url}/sign-in`))
       for (let failure = 0; failure < 6; failure++) {
@@ -281,7 +281,7 @@ describe('failed attempts on the sign-in page', () => {
 
   it('are reset by chatctl service users reset', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const browser = new Browser()
       const page = await browser.open(`${service.url}/sign-in`)
       const ends: number[] = []
@@ -313,7 +313,7 @@ describe('failed attempts on the sign-in page', () => {
         equip(await startService({ dataDir: directory })),
         equip(await startService({ dataDir: directory })),
       ] as const
-      await createPerson(services[0])
+      await createUser(services[0])
       const tried = await Promise.all(
         Array.from({ length: 20 }, async (_, index) => {
           const browser = new Browser()
@@ -331,7 +331,7 @@ describe('failed attempts on the sign-in page', () => {
 
   it('get the same responses for an email without a user', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const say = async (email: string) => {
         const browser = new Browser()
         const page = await browser.open(askForCode(service.url).url)

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { caller, onEachEngine } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
-import { askForCode, createPerson, exchange, getCode, getTokens, refresh } from './flow.ts'
+import { askForCode, createUser, exchange, getCode, getTokens, refresh } from './flow.ts'
 
 onEachEngine('the code flow of the embedded service', (withService, _engine) => {
   it('issues tokens that act for the user', () =>
     withService(async (service) => {
-      const id = await createPerson(service)
+      const id = await createUser(service)
       const request = askForCode(service.url)
       const parameters = await getCode(new Browser(), request)
       expect(parameters.get('state')).to.equal(request.state)
@@ -24,7 +24,7 @@ onEachEngine('the code flow of the embedded service', (withService, _engine) => 
 
   it('keeps a browser signed in, and asks for consent each time', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const browser = new Browser()
       await getTokens(service.url, { browser })
       const page = await browser.open(askForCode(service.url).url)

@@ -6,7 +6,7 @@ import { type DataLocation, openStore } from '../../../src/service/store/open-st
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { caller, equip, onEachEngine, type TemporaryService, withPlace } from '../temporary-service.ts'
 import { Browser, type Shown } from './browser.ts'
-import { askForToken, createPerson, refresh, signIn, type TokenAnswer } from './flow.ts'
+import { askForToken, createUser, refresh, signIn, type TokenAnswer } from './flow.ts'
 
 const [second, minute] = [1_000, 60_000]
 
@@ -70,10 +70,10 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
   /** Runs a service with one user and a stepped clock. */
   const onClock = (use: (service: TemporaryService, clock: SteppedClock, id: string) => Promise<void>) => {
     const clock = new SteppedClock()
-    return withService(async (service) => use(service, clock, await createPerson(service)), { clock })
+    return withService(async (service) => use(service, clock, await createUser(service)), { clock })
   }
 
-  it('issues tokens that act for the person who allowed it', () =>
+  it('issues tokens that act for the user who allowed it', () =>
     onClock(async ({ url, place }, clock, id) => {
       const device = await beginDevice(url, { scope: 'chat:read users:read' })
       expect(device.user_code).to.match(/^[B-Z]{4}-[B-Z]{4}$/)
@@ -95,7 +95,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       ])
     }))
 
-  it('tells the program that the person denied it, once', () =>
+  it('tells the program that the user denied it, once', () =>
     onClock(async ({ url }) => {
       const device = await beginDevice(url)
       expect((await decide(url, device, 'deny')).text).to.include('<h1>Canceled</h1>')
@@ -103,7 +103,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       expect((await poll(url, device)).body).to.include({ error: 'invalid_grant' })
     }))
 
-  it('shows the code, the program, its address, the time, and the rights before the person decides', () =>
+  it('shows the code, the program, its address, the time, and the rights before the user decides', () =>
     onClock(async ({ url }) => {
       const device = await beginDevice(url, { scope: 'chat:write' }, 'chatctl/1 <b>')
       const browser = new Browser()
@@ -120,7 +120,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
         expect(consent.text).to.include(fact)
     }))
 
-  it('asks for the second factor of the person', () =>
+  it('asks for the second factor of the user', () =>
     onClock(async ({ url, place }, clock, id) => {
       const device = await beginDevice(url)
       const browser = new Browser()
@@ -159,7 +159,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       ])
     }))
 
-  it('refuses the scope admin, and unknown scopes, before the person sees a code', () =>
+  it('refuses the scope admin, and unknown scopes, before the user sees a code', () =>
     onClock(async ({ url }) => {
       for (const scope of ['admin', 'chat:read admin', 'chat:everything']) {
         const response = await requestDevice(url, { scope })
@@ -174,7 +174,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
         equip(await startService({ ...place, allowsDeviceAdmin: true }), place),
         equip(await startService(place), place),
       ]
-      await createPerson(open, undefined, 'admin')
+      await createUser(open, undefined, 'admin')
       const device = await beginDevice(open.url, { scope: 'admin' })
       const browser = new Browser()
       const refused = await browser.submit(await openDevicePage(closed.url, browser), codeOf(device))
@@ -187,13 +187,13 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       await closed.close()
     }))
 
-  it('works if the program polls another process than the one in which the person decides', () =>
+  it('works if the program polls another process than the one in which the user decides', () =>
     withPlace(engine, async (place) => {
       const [first, second] = [
         equip(await startService(place), place),
         equip(await startService(place), place),
       ]
-      await createPerson(first)
+      await createUser(first)
       const device = await beginDevice(first.url)
       expect((await poll(second.url, device)).body.error).to.equal('authorization_pending')
       await decide(first.url, device, 'allow')
@@ -203,9 +203,9 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       await second.close()
     }))
 
-  it('lets only one of two people decide', () =>
+  it('lets only one of two users decide', () =>
     onClock(async ({ url, call }) => {
-      await createPerson({ call }, 'eve@example.com')
+      await createUser({ call }, 'eve@example.com')
       const device = await beginDevice(url)
       const [ada, eve] = [new Browser(), new Browser()]
       const consents = await Promise.all([
@@ -227,7 +227,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       expect(user.email).to.equal(first.text.includes('Allowed') ? 'ada@example.com' : 'eve@example.com')
     }))
 
-  it('expires after ten minutes for the person and the program, and its record is removed', () =>
+  it('expires after ten minutes for the user and the program, and its record is removed', () =>
     onClock(async ({ url, place }, clock) => {
       const device = await beginDevice(url)
       const browser = new Browser()
@@ -286,7 +286,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       expect(await response.json()).to.include({ error: 'invalid_request' })
     }))
 
-  it('delays a person who enters wrong codes, also after a correct one, and also with a decision', () =>
+  it('delays a user who enters wrong codes, also after a correct one, and also with a decision', () =>
     onClock(async ({ url }, clock) => {
       const device = await beginDevice(url)
       const browser = new Browser()
@@ -326,7 +326,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       expect((await browser.submit(page, { user_code: 'BBBB-BBBB' })).status).to.equal(400)
     }))
 
-  it('asks for the code again if the session of the browser ends before the person decides', () =>
+  it('asks for the code again if the session of the browser ends before the user decides', () =>
     onClock(async ({ url }) => {
       const device = await beginDevice(url)
       const browser = new Browser()

@@ -7,7 +7,7 @@ export const password = 'correct horse battery'
 export const redirectUri = 'http://127.0.0.1:53123/callback'
 
 /** Creates a user with a password, and with a role if one is given. */
-export async function createPerson(
+export async function createUser(
   { call }: Pick<TemporaryService, 'call'>,
   email = 'ada@example.com',
   role?: string,

@@ -7,7 +7,7 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { withDirectory, withService } from '../temporary-service.ts'
 import { Browser, readForm, type Shown } from './browser.ts'
-import { askForCode, createPerson, password, signIn } from './flow.ts'
+import { askForCode, createUser, password, signIn } from './flow.ts'
 
 /** A page with a form, the correct fields, and the browser that opened it. */
 interface Place {
@@ -57,7 +57,7 @@ describe('the forms of the sign-in', () => {
   for (const [name, reach] of Object.entries(places)) {
     it(`include ${name}, which is accepted only from its own page`, () =>
       withService(async ({ url, call }) => {
-        await createPerson({ call })
+        await createUser({ call })
         const { browser, page, fields } = await reach(url)
         const { action, body } = readForm(page, fields)
         const send = (
@@ -93,7 +93,7 @@ describe('the forms of the sign-in', () => {
 
   it('are rejected if they are too long', () =>
     withService(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const browser = new Browser()
       const page = await browser.open(askForCode(url).url)
       const answer = await browser.submit(page, { ...login, password: 'x'.repeat(20_000) })
@@ -149,7 +149,7 @@ describe('the forms of the sign-in', () => {
 
   it('are on pages that cannot be extended, framed, or cached', () =>
     withService(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const browser = new Browser()
       const pages = [await browser.open(askForCode(url).url)]
       pages.push(await signIn(browser, pages[0] as Shown))
@@ -171,7 +171,7 @@ describe('the forms of the sign-in', () => {
   it('set cookies that no script can read and no other site can send', () =>
     withService(
       async ({ url, call }) => {
-        await createPerson({ call })
+        await createUser({ call })
         const browser = new Browser()
         const first = await browser.send(askForCode(url).url, {})
         const begun = first.headers.getSetCookie()

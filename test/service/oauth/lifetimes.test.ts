@@ -4,7 +4,7 @@ import { openStore } from '../../../src/service/store/open-store.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { caller, onEachEngine, type TemporaryService } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
-import { askForCode, createPerson, exchange, getCode, getTokens, password, refresh, signIn } from './flow.ts'
+import { askForCode, createUser, exchange, getCode, getTokens, password, refresh, signIn } from './flow.ts'
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
 
@@ -21,7 +21,7 @@ onEachEngine('the lifetime of a sign-in', (withService) => {
     const clock = new SteppedClock()
     return withService(
       async (service) => {
-        await createPerson(service)
+        await createUser(service)
         await use(service, clock)
       },
       { clock },

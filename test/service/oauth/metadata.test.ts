@@ -7,7 +7,7 @@ import * as oauth from 'oauth4webapi'
 import { startService } from '../../../src/service/start-service.ts'
 import { caller, equip, withDirectory, withService } from '../temporary-service.ts'
 import { Browser } from './browser.ts'
-import { askForCode, createPerson, exchange, getCode, getTokens, redirectUri } from './flow.ts'
+import { askForCode, createUser, exchange, getCode, getTokens, redirectUri } from './flow.ts'
 
 describe('the OAuth server of the embedded service', () => {
   it('describes itself (RFC 8414)', () =>
@@ -69,7 +69,7 @@ describe('the OAuth server of the embedded service', () => {
 
   it('works with an independent client library', () =>
     withService(async (service) => {
-      const id = await createPerson(service)
+      const id = await createUser(service)
       const insecure = { [oauth.allowInsecureRequests]: true }
       const issuer = new URL(service.url)
       const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
@@ -126,7 +126,7 @@ describe('the OAuth server of the embedded service', () => {
     withDirectory(async (directory) => {
       const one = equip(await startService({ dataDir: directory, publicUrl: 'https://chat.test' }))
       const other = equip(await startService({ dataDir: directory, publicUrl: 'https://chat.test' }))
-      await createPerson(one)
+      await createUser(one)
       // Each step goes to the other process, as behind a load balancer.
       const services = [one, other]
       const browser = new Browser()
@@ -151,7 +151,7 @@ describe('the OAuth server of the embedded service', () => {
   it('stores no token, code, cookie, or id that a reader of the data could use', () =>
     withDirectory(async (directory) => {
       const service = equip(await startService({ dataDir: directory }))
-      await createPerson(service)
+      await createUser(service)
       const browser = new Browser()
       const seen: string[] = []
       const real = browser.send.bind(browser)

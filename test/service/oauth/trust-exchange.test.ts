@@ -404,7 +404,7 @@ describe('the token endpoint with an identity token', () => {
       expect(last.body.error).to.equal('temporarily_unavailable')
     }))
 
-  it('still serves people after a job has used it', () =>
+  it('still serves users after a job has used it', () =>
     withSqliteTrust(async ({ service, trust, identity, exchange }) => {
       await trust({ audience })
       expect((await exchange(await identity())).status).to.equal(200)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Browser } from '../../service/oauth/browser.ts'
-import { createPerson, getTokens } from '../../service/oauth/flow.ts'
+import { createUser, getTokens } from '../../service/oauth/flow.ts'
 import {
   sendDelta,
   sendDone,
@@ -38,7 +38,7 @@ describe('a service whose package is updated', () => {
         rmSync(copy, { recursive: true })
         const { url } = service
         const call = caller(url, await makeKey(sandbox))
-        await createPerson({ call })
+        await createUser({ call })
         const tokens = await getTokens(url, { browser: new Browser() })
         const person = caller(url, tokens.access_token)
         expect((await person('GET', '/api/user/profile')).body.email).to.equal('ada@example.com')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import * as oauth from 'openid-client'
 import { Browser } from '../../service/oauth/browser.ts'
-import { createPerson, redirectUri, signIn } from '../../service/oauth/flow.ts'
+import { createUser, redirectUri, signIn } from '../../service/oauth/flow.ts'
 import { type TemporaryService, withService } from '../../service/temporary-service.ts'
 
 /** A sign-in that openid-client has started. */
@@ -32,7 +32,7 @@ describe('the embedded service, used by openid-client', () => {
   }
 
   /**
-   * The person signs in if the browser has no session, and allows or denies the request. @returns where the
+   * The user signs in if the browser has no session, and allows or denies the request. @returns where the
    * browser is redirected
    */
   async function decide(browser: Browser, { address }: Begun, decision = 'allow'): Promise<URL> {
@@ -77,7 +77,7 @@ describe('the embedded service, used by openid-client', () => {
 
   it('issues a code and tokens, renews the tokens, and revokes them', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const config = await discover(service)
       const tokens = await getTokens(config)
       expect(tokens.token_type).to.equal('bearer')
@@ -98,7 +98,7 @@ describe('the embedded service, used by openid-client', () => {
 
   it('revokes one of two sign-ins of a browser and keeps the other', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const config = await discover(service)
       const browser = new Browser()
       const first = await getTokens(config, browser)
@@ -111,7 +111,7 @@ describe('the embedded service, used by openid-client', () => {
 
   it('ends a sign-in if its refresh token is used twice', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const config = await discover(service)
       const tokens = await getTokens(config)
       const renewed = await oauth.refreshTokenGrant(config, tokens.refresh_token ?? '')
@@ -122,7 +122,7 @@ describe('the embedded service, used by openid-client', () => {
 
   it('rejects a code with another verifier, and a code that was used before', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const config = await discover(service)
       const begun = await begin(config)
       const callback = await decide(new Browser(), begun)
@@ -137,7 +137,7 @@ describe('the embedded service, used by openid-client', () => {
 
   it('returns state and issuer, so that openid-client detects a wrong one', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const config = await discover(service)
       const begun = await begin(config)
       const callback = await decide(new Browser(), begun)
@@ -154,7 +154,7 @@ describe('the embedded service, used by openid-client', () => {
 
   it('returns an error to the client if the user denies the request or the scope is unknown', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const config = await discover(service)
       const denied = await begin(config)
       const unknown = await begin(config, { scope: 'no:such' })
@@ -170,20 +170,20 @@ describe('the embedded service, used by openid-client', () => {
       }
     }))
 
-  /** The person enters the code and decides. @returns what the program receives */
+  /** The user enters the code and decides. @returns what the program receives */
   async function signInOnDevice(config: oauth.Configuration, decision: 'allow' | 'deny') {
     const response = await oauth.initiateDeviceAuthorization(config, { scope: 'chat:write' })
     const browser = new Browser()
     const page = await signIn(browser, await browser.open(response.verification_uri_complete ?? ''))
     const consent = await browser.submit(page, { user_code: response.user_code })
     expect((await browser.submit(consent, { decision })).status).to.equal(200)
-    // The person has decided, so the first poll may come at once.
+    // The user has decided, so the first poll may come at once.
     return oauth.pollDeviceAuthorizationGrant(config, { ...response, interval: 0 })
   }
 
-  it('issues tokens to a program on another device after the person has entered its code', () =>
+  it('issues tokens to a program on another device after the user has entered its code', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const config = await discover(service)
       const tokens = await signInOnDevice(config, 'allow')
       expect(tokens.scope).to.equal('chat:write')
@@ -193,9 +193,9 @@ describe('the embedded service, used by openid-client', () => {
       expect(await statusOf(config, service, renewed.access_token)).to.equal(401)
     }))
 
-  it('tells a program on another device that the person has denied the request', () =>
+  it('tells a program on another device that the user has denied the request', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const config = await discover(service)
       expect(await refusal(signInOnDevice(config, 'deny'))).to.equal('access_denied')
     }))

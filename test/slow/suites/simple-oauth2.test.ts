@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { AuthorizationCode } from 'simple-oauth2'
 import { Browser } from '../../service/oauth/browser.ts'
-import { createPerson, getCode, redirectUri } from '../../service/oauth/flow.ts'
+import { createUser, getCode, redirectUri } from '../../service/oauth/flow.ts'
 import { type TemporaryService, withService } from '../../service/temporary-service.ts'
 
 describe('the embedded service, used by simple-oauth2', () => {
@@ -51,7 +51,7 @@ describe('the embedded service, used by simple-oauth2', () => {
 
   it('issues tokens, renews them, and refuses a refresh token that was used before', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const first = await getTokens(connect(service))
       expect(first.expired()).to.equal(false)
       expect(first.token).to.include({ token_type: 'Bearer', scope: 'chat:write settings:read' })
@@ -66,7 +66,7 @@ describe('the embedded service, used by simple-oauth2', () => {
 
   it('revokes all tokens of a sign-in', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const tokens = await getTokens(connect(service))
       await tokens.revokeAll()
       expect(await profile(service, tokens.token)).to.equal(401)
@@ -75,7 +75,7 @@ describe('the embedded service, used by simple-oauth2', () => {
 
   it('refuses a code with another verifier', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const other = randomBytes(32).toString('base64url')
       expect(await refusal(getTokens(connect(service), { sent: other }))).to.equal('invalid_grant')
     }))

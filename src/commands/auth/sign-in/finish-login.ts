@@ -113,8 +113,8 @@ async function endReplaced(
 }
 
 /**
- * Asks before a sign-in through the browser gives a profile to another person: another user may
- * have completed it. An API key is the choice of the person who gives it.
+ * Asks before a sign-in through the browser gives a profile to another user, who may
+ * have completed it. An API key is the choice of the user who gives it.
  *
  * @throws Failure `declined`; `input_needed` in a non-interactive run, with the command that helps
  */
@@ -133,7 +133,7 @@ async function confirmOwner(
       if (error instanceof Failure) return undefined
       throw error
     })
-  if (!earlier?.user || isSamePerson(earlier.user, owner)) return
+  if (!earlier?.user || isSameUser(earlier.user, owner)) return
   const [before, now] = [earlier.user, owner].map(({ id, email }) => stripControls(email ?? id ?? ''))
   const words = `Profile "${profile}" was signed in as ${before}, and the browser signed in ${now}`
   if (prompter.canAsk) return prompter.confirm(`${words}. Continue as ${now}?`)
@@ -144,7 +144,7 @@ async function confirmOwner(
 }
 
 /** As far as the service names both. */
-function isSamePerson(
+function isSameUser(
   one: Pick<SignedInAccount, 'id' | 'email'>,
   other: Pick<SignedInAccount, 'id' | 'email'>,
 ): boolean {

@@ -20,7 +20,7 @@ export interface LoginPlan {
   storage: Storage
   /** Options of this run to store in the profile. */
   settings: Profile
-  /** Whether no person signs in, so that no change of the user is confirmed. */
+  /** Whether no user signs in, so that no change of the user is confirmed. */
   isUnattended?: boolean
 }
 

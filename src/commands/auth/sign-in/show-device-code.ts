@@ -4,7 +4,7 @@ import { wantsColor } from '../../../cli/output/colors.ts'
 import { roundDuration } from '../../../config/units.ts'
 import { Failure } from '../../../contract/failure.ts'
 
-/** What the person needs. The addresses are as the URL parser writes them. */
+/** What the user needs. The addresses are as the URL parser writes them. */
 type ShownCode = Omit<DeviceCode, 'deviceCode'>
 
 /** @throws Failure `usage` if stderr is no terminal, so that nobody could scan a QR code there */
@@ -46,7 +46,7 @@ export async function showDeviceCode(
   if (complete !== undefined)
     await output.showAddress('Or open the address that contains the code:', complete)
   if (withQrCode) await showQrCode(context, complete ?? uri)
-  // A person who pastes another code into a shell would run it.
+  // A user who pastes another code into a shell would run it.
   if (/^[A-Za-z0-9-]+$/.test(userCode) && sendToClipboard(context, userCode)) {
     output.notice('The code is also on the clipboard if your terminal allows it (OSC 52).')
   }

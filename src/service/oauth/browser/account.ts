@@ -35,41 +35,41 @@ import {
 } from './browser-request.ts'
 import { endOtherSessions, endSessions, listSessions, signInSessionIdOf } from './sign-in-sessions.ts'
 
-/** The person who is signed in to a browser. */
-export interface SignedInPerson {
+/** The user who is signed in to a browser. */
+export interface SignedIn {
   user: UserRow
   session: BrowserSession
   /** The public id of the session. */
   sessionId: string
 }
 
-/** Shows the account of the person who is signed in, or redirects to the sign-in page. */
+/** Shows the account of the user who is signed in, or redirects to the sign-in page. */
 export async function showAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const person = await findSignedInPerson(server, visit)
-  if (!person) return redirect(visit.response, paths.signIn)
-  await extendSession(server.provider, visit, person.session)
-  await show(server, visit, person, {})
+  const signedIn = await findSignedIn(server, visit)
+  if (!signedIn) return redirect(visit.response, paths.signIn)
+  await extendSession(server.provider, visit, signedIn.session)
+  await show(server, visit, signedIn, {})
 }
 
 /** Carries out a form of the account page. */
 export async function submitAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const person = await findSignedInPerson(server, visit)
-  if (!person) return redirect(visit.response, paths.signIn)
-  const form = await readForm(server, visit, person.session.uid)
+  const signedIn = await findSignedIn(server, visit)
+  if (!signedIn) return redirect(visit.response, paths.signIn)
+  const form = await readForm(server, visit, signedIn.session.uid)
   const action = form.get('do') ?? ''
   if (action === 'sign-out') {
-    await closeSession(server.provider, visit, person.session)
+    await closeSession(server.provider, visit, signedIn.session)
     return sendPage(visit.response, signedOutPage())
   }
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!act) throw new PageError(400, 'This form is not valid here', 'Go back and reload the page.')
-  await show(server, visit, person, await act(server, visit, person, form))
+  await show(server, visit, signedIn, await act(server, visit, signedIn, form))
 }
 
 type Act = (
   server: OAuthServer,
   visit: BrowserRequest,
-  person: SignedInPerson,
+  signedIn: SignedIn,
   form: URLSearchParams,
 ) => Promise<Notice>
 
@@ -85,16 +85,16 @@ const actions: Record<string, Act> = {
     await db.transaction().execute((transaction) => endOtherSessions(transaction, clock, user.id, sessionId))
     return { done: 'All other sessions were ended.' }
   },
-  async password(server, visit, person, form) {
+  async password(server, visit, signedIn, form) {
     const wanted = form.get('new') ?? ''
     const { min, max } = passwordLength
     if ([...wanted].length < min || [...wanted].length > max) {
       return { alert: `The new password must have ${min} to ${max.toLocaleString('en')} characters.` }
     }
-    const refused = await requirePassword(server, person, form)
+    const refused = await requirePassword(server, signedIn, form)
     if (refused) return refused
     const hash = await hashPassword(wanted)
-    const { user, session, sessionId } = person
+    const { user, session, sessionId } = signedIn
     const by = requestContextOf(server, visit, user)
     await server.db.transaction().execute(async (transaction) => {
       await storePassword(transaction, user.id, hash, by)
@@ -109,11 +109,11 @@ const actions: Record<string, Act> = {
     await renewSession(server.provider, visit, session)
     return { done: 'The password was changed, and all other sessions were ended.' }
   },
-  async 'factor-begin'(server, _visit, person, form) {
+  async 'factor-begin'(server, _visit, signedIn, form) {
     // Otherwise, anyone with an open browser could lock its owner out permanently.
-    const refused = await requirePassword(server, person, form)
+    const refused = await requirePassword(server, signedIn, form)
     if (refused) return refused
-    await beginSecondFactor(server.db, server.cipher, person.user.id)
+    await beginSecondFactor(server.db, server.cipher, signedIn.user.id)
     return {}
   },
   async 'factor-cancel'({ db }, _visit, { user }) {
@@ -133,14 +133,14 @@ const actions: Record<string, Act> = {
     await confirmSecondFactor(db, user.id, by)
     return { done: `The second factor is now on. ${await describeRecovery(server, user)}` }
   },
-  async 'factor-recovery'(server, _visit, person, form) {
-    const refused = await requirePassword(server, person, form)
-    return refused ?? { done: await describeRecovery(server, person.user) }
+  async 'factor-recovery'(server, _visit, signedIn, form) {
+    const refused = await requirePassword(server, signedIn, form)
+    return refused ?? { done: await describeRecovery(server, signedIn.user) }
   },
-  async 'factor-off'(server, visit, person, form) {
-    const refused = await requirePassword(server, person, form)
+  async 'factor-off'(server, visit, signedIn, form) {
+    const refused = await requirePassword(server, signedIn, form)
     if (refused) return refused
-    const { user } = person
+    const { user } = signedIn
     await removeSecondFactor(server.db, user.id, requestContextOf(server, visit, user))
     return { done: 'The second factor is now off.' }
   },
@@ -153,7 +153,7 @@ async function describeRecovery({ db, cipher }: OAuthServer, { id }: UserRow): P
     : `Your recovery code is ${code}. Keep it in a safe place. If you lose your authenticator app, enter the recovery code instead: it works once, and turns the second factor off.`
 }
 
-/** The audit context of a change that a person makes to their own account. */
+/** The audit context of a change that a user makes to their own account. */
 export const requestContextOf = (
   { clock }: OAuthServer,
   { response }: BrowserRequest,
@@ -165,10 +165,10 @@ export const requestContextOf = (
   clock,
 })
 
-/** @returns an error notice; undefined if the form contains the person's password */
+/** @returns an error notice; undefined if the form contains the user's password */
 async function requirePassword(
   { db, clock }: OAuthServer,
-  { user, session }: SignedInPerson,
+  { user, session }: SignedIn,
   form: URLSearchParams,
 ): Promise<Notice | undefined> {
   const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'password'), clock.now())
@@ -181,10 +181,10 @@ async function requirePassword(
   return undefined
 }
 
-export async function findSignedInPerson(
+export async function findSignedIn(
   { db, provider }: OAuthServer,
   visit: BrowserRequest,
-): Promise<SignedInPerson | undefined> {
+): Promise<SignedIn | undefined> {
   const session = await findSession(provider, visit)
   if (!session) return undefined
   const user = await db
@@ -198,11 +198,11 @@ export async function findSignedInPerson(
 async function show(
   server: OAuthServer,
   visit: BrowserRequest,
-  person: SignedInPerson,
+  signedIn: SignedIn,
   notice: Notice,
 ): Promise<void> {
   const { db, cipher, formKey, clock } = server
-  const { user, session, sessionId } = person
+  const { user, session, sessionId } = signedIn
   const page = accountPage({
     email: user.email,
     token: formToken(formKey, session.uid),

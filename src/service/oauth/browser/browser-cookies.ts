@@ -17,7 +17,7 @@ export async function findSession(
 }
 
 /**
- * Signs a browser in with a new cookie, against session fixation. If another person was signed in there,
+ * Signs a browser in with a new cookie, against session fixation. If another user was signed in there,
  * their session ends.
  */
 export async function openSession(
@@ -71,8 +71,8 @@ const knownBrowserLife = 180 * 86_400
 const accountMark = (email: string) => digest(`browser of ${email.trim().toLowerCase()}`).slice(0, 20)
 
 /**
- * The name of a browser in which this person has signed in before, from its signed cookie. It grants no
- * access: it only separates the person's attempts from those of other people (attempt-throttle.ts).
+ * The name of a browser in which this user has signed in before, from its signed cookie. It grants no
+ * access: it only separates the user's attempts from those of other people (attempt-throttle.ts).
  */
 export function findKnownBrowser(
   provider: Provider,
@@ -84,7 +84,7 @@ export function findKnownBrowser(
   return mark === accountMark(email) ? name : undefined
 }
 
-/** Remembers the browser of a person who has signed in. */
+/** Remembers the browser of a user who has signed in. */
 export function rememberBrowser(provider: Provider, visit: BrowserRequest, email: string): void {
   const value = `${accountMark(email)}.${randomBytes(16).toString('hex')}`
   const name = knownBrowserName(provider)

@@ -7,7 +7,7 @@ import { paths } from '../metadata.ts'
 import type { BrowserRequest } from './browser-request.ts'
 
 /**
- * Keeps anonymous interactions: those in which no person has signed in yet. Each is a signed cookie of the
+ * Keeps anonymous interactions: those in which no user has signed in yet. Each is a signed cookie of the
  * browser, so that an anonymous request stores nothing and any process can continue it. Once the
  * password is correct, an interaction is a record in the database, which a reset can end.
  */
@@ -66,7 +66,7 @@ export class BrowserInteractions {
     createHmac('sha256', this.#key).update(`interaction ${id} ${body}`).digest('base64url')
 }
 
-/** Whether no person has signed in to an interaction yet. */
+/** Whether no user has signed in to an interaction yet. */
 export function isAnonymous({ session, result }: AdapterPayload): boolean {
   return session === undefined && result === undefined
 }

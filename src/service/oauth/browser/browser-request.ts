@@ -34,7 +34,7 @@ export interface BrowserRequest {
   request: IncomingMessage
   response: ServerResponse
   url: URL
-  /** The client's network address; a person recognizes their sessions by it. */
+  /** The client's network address; a user recognizes their sessions by it. */
   address: string
   /** The client's User-Agent. */
   agent: string

@@ -3,7 +3,7 @@ import { type Clock, isoNow } from '../../../system/clock.ts'
 import type { Database, Tables } from '../../store/tables.ts'
 import { inSeconds } from '../lifetimes.ts'
 
-/** A sign-in session of a browser, or of a program that a person has authorized. */
+/** A sign-in session of a browser, or of a program that a user has authorized. */
 export interface SignInSession {
   /** Part of a digest: it names the session and grants no access. */
   id: string
@@ -30,7 +30,7 @@ const idLength = 20
 
 export const signInSessionIdOf = (hash: string): string => `ses_${hash.slice(0, idLength)}`
 
-/** All sessions, or those of one person, oldest first. */
+/** All sessions, or those of one user, oldest first. */
 export async function listSessions(db: Database, clock: Clock, userId?: string): Promise<StoredSession[]> {
   const rows = await db
     .selectFrom('oauth_records as record')
@@ -107,7 +107,7 @@ export async function endSessions(
   await endGrants(transaction, hashes('program'))
 }
 
-/** Ends all sessions of a person except `kept`. Must run inside a transaction. */
+/** Ends all sessions of a user except `kept`. Must run inside a transaction. */
 export async function endOtherSessions(
   transaction: Database,
   clock: Clock,
@@ -187,7 +187,7 @@ async function endBrowserSessions(db: Database, clock: Clock, uidHashes: readonl
 }
 
 /**
- * Ends all sessions of a person, and their sign-ins in progress: an interaction contains the result of a
+ * Ends all sessions of a user, and their sign-ins in progress: an interaction contains the result of a
  * correct password for an hour. Must run inside a transaction.
  */
 export async function endSignIns(db: Database, clock: Clock, userId: string): Promise<void> {

@@ -147,7 +147,7 @@ async function complete(
   rememberBrowser(server.provider, visit, user.email)
   const login = { accountId: user.id, amr: methods }
   if (interaction.session && interaction.session.accountId !== user.id) {
-    // Another person was signed in to this browser; their session ends now.
+    // Another user was signed in to this browser; their session ends now.
     delete interaction.session
     interaction.result = { login }
     await interaction.save(interaction.exp - providerNow())
@@ -175,7 +175,7 @@ async function agree(
 }
 
 /**
- * Tells the program that the person said no (RFC 6749 section 4.1.2.1). Not as a result of the
+ * Tells the program that the user said no (RFC 6749 section 4.1.2.1). Not as a result of the
  * interaction: that would be stored, and anyone can say no.
  */
 async function deny(

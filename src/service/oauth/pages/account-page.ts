@@ -17,7 +17,7 @@ export interface AccountFacts extends Notice {
   unconfirmed: { secret: string; svg: string } | undefined
 }
 
-/** Sessions, password, and second factor of the person who is signed in. */
+/** Sessions, password, and second factor of the user who is signed in. */
 export function accountPage(account: AccountFacts): HtmlPage {
   const content = html`<p>You are signed in as <b>${account.email}</b>.</p>
 ${writeNotice(account)}
@@ -73,7 +73,7 @@ function describe({ address, created_at: startedAt, last_used_at: last }: SignIn
   return `since ${minuteOf(startedAt)}, last used ${minuteOf(last)}${from}`
 }
 
-/** `2026-03-01 12:30 UTC`: without a script, the time zone of the person is unknown. */
+/** `2026-03-01 12:30 UTC`: without a script, the time zone of the user is unknown. */
 export const minuteOf = (moment: string): string => `${moment.slice(0, 16).replace('T', ' ')} UTC`
 
 const currentPassword = (id: string) => html`<label for="${id}">Current password</label>

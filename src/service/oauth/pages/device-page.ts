@@ -12,7 +12,7 @@ interface DeviceForm {
   token: string
 }
 
-/** Asks for the code that a program shows. @param other where another person signs in */
+/** Asks for the code that a program shows. @param other where another user signs in */
 export function userCodePage(form: DeviceForm & Notice & { other: string }, userCode: string): HtmlPage {
   const content = html`<p>A program on another device shows a code. Enter it to sign the program in. You are signed in as <b>${form.email}</b>.</p>
 ${writeNotice(form)}

@@ -1,6 +1,6 @@
 import { type Html, type HtmlPage, html, renderPage } from '../../../pages/page.ts'
 
-/** The result of the form that the person sent last. */
+/** The result of the form that the user sent last. */
 export interface Notice {
   /** An error. */
   alert?: string | undefined
@@ -9,7 +9,7 @@ export interface Notice {
   retryAfter?: number | undefined
 }
 
-/** Asks the person to wait. */
+/** Asks the user to wait. */
 export function waitNotice(seconds: number): Notice {
   const [count, unit] = seconds < 60 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute']
   const words = `${count} ${unit}${count === 1 ? '' : 's'}`
@@ -30,7 +30,7 @@ interface OAuthPageOptions {
   /** Makes room for more than one form. */
   isWide?: boolean
   /**
-   * Where a form may redirect to besides this service: a program on the person's machine. Chromium applies
+   * Where a form may redirect to besides this service: a program on the user's machine. Chromium applies
    * `form-action` also to redirects after a form.
    */
   redirectUri?: string | undefined

@@ -14,7 +14,7 @@ import {
   withPlace,
 } from '../../temporary-service.ts'
 import { Browser, type Shown } from '../browser.ts'
-import { askForCode, createPerson, getTokens, password, refresh, signIn } from '../flow.ts'
+import { askForCode, createUser, getTokens, password, refresh, signIn } from '../flow.ts'
 
 /** Signs in on the account page itself. */
 async function openAccount(url: string, browser = new Browser(), secret = password): Promise<Shown> {
@@ -34,7 +34,7 @@ const idsOn = (page: Shown): string[] =>
 onEachEngine('the account page', (withService, _engine) => {
   it('lists the browsers and programs in which the user is signed in, with their details', () =>
     withService(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const browser = new Browser({ 'user-agent': 'Firefox/1 <b>' })
       await getTokens(url, { browser, scope: 'chat:read users:read' })
       const page = await openAccount(url, browser)
@@ -46,7 +46,7 @@ onEachEngine('the account page', (withService, _engine) => {
 
   it('ends one session, or all other sessions', () =>
     withService(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const [here, there] = [new Browser(), new Browser()]
       const first = await getTokens(url, { browser: here })
       const second = await getTokens(url, { browser: here })
@@ -69,8 +69,8 @@ onEachEngine('the account page', (withService, _engine) => {
 
   it('does not end a session of another user', () =>
     withService(async ({ url, call }) => {
-      await createPerson({ call })
-      await createPerson({ call }, 'eve@example.com')
+      await createUser({ call })
+      await createUser({ call }, 'eve@example.com')
       const eve = new Browser()
       const { access_token: token } = await getTokens(url, { browser: eve, email: 'eve@example.com' })
       const [eves = ''] = idsOn(await eve.open(`${url}/account`))
@@ -82,7 +82,7 @@ onEachEngine('the account page', (withService, _engine) => {
 
   it('changes the password, which ends the other sessions and the old password', () =>
     withService(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const browser = new Browser()
       const { access_token: token } = await getTokens(url)
       const page = await openAccount(url, browser)
@@ -99,7 +99,7 @@ onEachEngine('the account page', (withService, _engine) => {
 
   it('issues a new cookie with a new password, so that a stolen cookie is worthless', () =>
     withService(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const [browser, thief] = [new Browser(), new Browser()]
       const page = await openAccount(url, browser)
       for (const [key, cookie] of browser.cookies) thief.cookies.set(key, cookie)
@@ -113,7 +113,7 @@ onEachEngine('the account page', (withService, _engine) => {
   it('adds audit entries for a new password and a second factor, without the secrets', () =>
     withService(async (service) => {
       const { url } = service
-      const id = await createPerson(service)
+      const id = await createUser(service)
       const browser = new Browser()
       const send = async (fields: Record<string, string>) =>
         browser.submit(await openAccount(url, browser), fields)
@@ -147,7 +147,7 @@ onEachEngine('the account page', (withService, _engine) => {
 
   it('signs the browser out, and leaves the programs signed in', () =>
     withService(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const browser = new Browser()
       const { access_token: token } = await getTokens(url, { browser })
       const cookies = [...browser.cookies]
@@ -160,8 +160,8 @@ onEachEngine('the account page', (withService, _engine) => {
 
   it('issues a new cookie with each sign-in, and ends the session of the previous user', () =>
     withService(async ({ url, call }) => {
-      await createPerson({ call })
-      await createPerson({ call }, 'eve@example.com')
+      await createUser({ call })
+      await createUser({ call }, 'eve@example.com')
       const browser = new Browser()
       await openAccount(url, browser)
       const sessionOf = ({ cookies }: Browser) =>
@@ -204,7 +204,7 @@ onEachEngine('the second factor', (withService, engine) => {
     withPlace(engine, async (place) => {
       const one = equip(await startService({ ...place, clock }))
       const other = equip(await startService({ ...place, clock }))
-      await createPerson(one)
+      await createUser(one)
       const totp = await turnOn(one.url, new Browser())
       const code = totp.generate({ timestamp: clock.now() })
       const ends = await Promise.all(
@@ -224,7 +224,7 @@ onEachEngine('the second factor', (withService, engine) => {
 
   it('cannot be guessed: wrong codes delay the next one, and a correct password resets nothing', () =>
     onClock(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       await turnOn(url, new Browser())
       const ends: number[] = []
       for (let attempt = 0; attempt < 6; attempt++) {
@@ -238,7 +238,7 @@ onEachEngine('the second factor', (withService, engine) => {
 
   it('is sealed in the database', () =>
     onClock(async ({ url, call, place }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const totp = await turnOn(url, new Browser())
       const { db, close } = await openStore(place)
       const { secret } = await db.selectFrom('second_factors').select('secret').executeTakeFirstOrThrow()
@@ -248,7 +248,7 @@ onEachEngine('the second factor', (withService, engine) => {
 
   it('is also requested before tokens are issued', () =>
     onClock(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const totp = await turnOn(url, new Browser())
       const browser = new Browser()
       const asked = await signIn(browser, await browser.open(askForCode(url).url))
@@ -266,7 +266,7 @@ onEachEngine('the second factor', (withService, engine) => {
 
   it('cannot be turned on without the password, and does not reset the count of wrong passwords', () =>
     onClock(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const browser = new Browser()
       const page = await openAccount(url, browser)
       for (const fields of [{}, { password: 'wrong horse' }] as Record<string, string>[]) {
@@ -286,7 +286,7 @@ onEachEngine('the second factor', (withService, engine) => {
   it('has its wrong codes in the audit log, like wrong passwords, without what was typed', () =>
     onClock(async (service) => {
       const { url } = service
-      const id = await createPerson(service)
+      const id = await createUser(service)
       await turnOn(url, new Browser())
       await openAccount(url, new Browser(), 'canary password')
       const browser = new Browser()
@@ -307,7 +307,7 @@ onEachEngine('the second factor', (withService, engine) => {
 
   it('can be turned off with the password alone', () =>
     onClock(async ({ url, call }) => {
-      await createPerson({ call })
+      await createUser({ call })
       const browser = new Browser()
       await turnOn(url, browser)
       const page = await browser.open(`${url}/account`)
@@ -321,10 +321,10 @@ onEachEngine('the second factor', (withService, engine) => {
       expect((await openAccount(url, new Browser())).text).to.include('Your account')
     }))
 
-  it('is turned off by its recovery code, once, for a person who has lost the authenticator', () =>
+  it('is turned off by its recovery code, once, for a user who has lost the authenticator', () =>
     onClock(async (service) => {
       const { url } = service
-      const id = await createPerson(service)
+      const id = await createUser(service)
       const here = new Browser()
       const recoveryCodeOn = ({ text }: Shown) => /(?:\d{5} ?){4}/.exec(text)?.[0].trim() ?? ''
       await turnOn(url, here)
@@ -365,7 +365,7 @@ onEachEngine('sign-in sessions in the administration of the service', (withServi
 
   it('are listed, and end at once with everything that was signed in through them', () =>
     withService(async (service) => {
-      const id = await createPerson(service)
+      const id = await createUser(service)
       const browser = new Browser({ 'user-agent': 'Firefox/1' })
       const tokens = await getTokens(service.url, { browser })
       await withAdministration(service, async (sessions) => {
@@ -391,7 +391,7 @@ onEachEngine('sign-in sessions in the administration of the service', (withServi
 
   it('of a program end without that of the browser', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const browser = new Browser()
       const tokens = await getTokens(service.url, { browser })
       await withAdministration(service, async (sessions) => {
@@ -407,7 +407,7 @@ onEachEngine('sign-in sessions in the administration of the service', (withServi
 
   it('that were ended during a sign-in do not come back', () =>
     withService(async (service) => {
-      await createPerson(service)
+      await createUser(service)
       const browser = new Browser()
       await openAccount(service.url, browser)
       const consent = await browser.open(askForCode(service.url).url)
@@ -422,7 +422,7 @@ onEachEngine('sign-in sessions in the administration of the service', (withServi
 
   it('grant nothing to a user with an unknown role, as keys do', () =>
     withService(async (service) => {
-      const id = await createPerson(service)
+      const id = await createUser(service)
       const { access_token: token } = await getTokens(service.url)
       const store = await openStore(service.place)
       await store.db.updateTable('users').set({ role: 'owner' }).where('id', '=', id).execute()
@@ -432,7 +432,7 @@ onEachEngine('sign-in sessions in the administration of the service', (withServi
 
   it('end when the user is deleted', () =>
     withService(async (service) => {
-      const id = await createPerson(service)
+      const id = await createUser(service)
       const { access_token: token } = await getTokens(service.url)
       const store = await openStore(service.place)
       await store.db.deleteFrom('users').where('id', '=', id).execute()
