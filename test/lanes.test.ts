@@ -27,7 +27,7 @@ const longestPause = 20
 
 /** The files that start processes, each with its reason. Do not add others. */
 const startsProcesses: Readonly<Record<string, string>> = {
-  'activity/activity-log.test.ts': 'entries of several processes at once',
+  'activity/activity-log.test.ts': 'entries of several processes at the same time',
   'auth/first-browser.test.ts': 'another user of the machine, whom only a process can be',
   'boot/end-process.test.ts': 'how a process ends',
   'users/input/open-input.test.ts': 'named pipes, which mkfifo makes',
@@ -43,7 +43,7 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'service/start-service.test.ts': 'a log on descriptor 2',
   'service/store/group-commit.test.ts': 'a write lock held by another process',
   'service/store/open-sqlite.test.ts': 'a file that another process must not replace',
-  'service/store/write-at-once.ts': 'writes of several processes at once',
+  'service/store/write-at-once.ts': 'writes of several processes at the same time',
 }
 
 describe('the tests of npm test', () => {

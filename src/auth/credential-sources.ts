@@ -9,7 +9,7 @@ import { isFresh, type StoredCredential, secretOf } from './credentials/stored-c
 interface RenewingCredentialOptions {
   owner: CredentialOwner
   store: CredentialStore
-  /** Nobody is signed in. */
+  /** No user is signed in. */
   missing: () => Failure
   signal: AbortSignal
   clock: Clock
@@ -45,7 +45,7 @@ export class RenewingCredential {
    * One that can be sent.
    *
    * @param rejected what the service has answered with 401
-   * @throws Failure `unauthorized` where nobody is signed in
+   * @throws Failure `unauthorized` if no user is signed in
    */
   async usable(rejected?: string): Promise<StoredCredential> {
     this.#current ??= this.#demand()

@@ -39,7 +39,7 @@ const passing: ReadonlySet<FailureKind> = new Set([
   'rate_limited',
 ])
 
-/** How many polls in succession may fail in this way. */
+/** How many consecutive polls may fail in this way. */
 const maxFailures = 5
 
 /** A server may offer this in its metadata, and yet not to every client or for every scope. */

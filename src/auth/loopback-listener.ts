@@ -123,7 +123,7 @@ export class LoopbackListener {
     if (response) await send(response, renderCallbackPage(succeeded ? 'signed-in' : 'not-signed-in'))
   }
 
-  /** Ends all connections at once. */
+  /** Ends all connections immediately. */
   async close(): Promise<void> {
     this.#isOver = true
     const closed = new Promise((resolve) => this.#server.close(resolve))

@@ -175,7 +175,7 @@ function signInTimedOut({ wait }: SignIn, redirectUri: string): Failure {
     `The sign-in in the browser was not completed within ${wait / 1_000} s`,
     {
       code: 'sign_in_timeout',
-      advice: [{ code: 'nobody_came', redirectUri }],
+      advice: [{ code: 'no_callback', redirectUri }],
     },
   )
 }

@@ -245,7 +245,7 @@ function option(flags: Values, name: string): Record<string, string> {
   return value === undefined ? {} : { [name.replaceAll('-', '_')]: value }
 }
 
-/** `--json` is `--output json`; both at once must agree. */
+/** `--json` is `--output json`; both together must agree. */
 function outputFormat(flags: Values, raw: ParserOutput['raw']): Record<string, string> {
   const given = option(flags, 'output')
   const asked = raw.some((token) => token.type === 'flag' && token.flag === 'json')

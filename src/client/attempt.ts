@@ -9,7 +9,7 @@ import {
   type Transport,
 } from './response/open-response.ts'
 
-/** Maximum number of bytes that are read of an error response that nobody sees. */
+/** Maximum number of bytes that are read of an error response that is not shown. */
 const maxErrorBytes = 64 * 1024
 
 /** The response to one attempt. */

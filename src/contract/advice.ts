@@ -65,7 +65,7 @@ interface SignInAdvice {
   scope_of_device: NoData
   sign_in_conflict: NoData
   issuer_mismatch: NoData
-  nobody_came: { redirectUri: string }
+  no_callback: { redirectUri: string }
   new_device_code: NoData
   name_token_endpoint: NoData
   name_issuer: NoData

@@ -19,7 +19,7 @@ export const localModelServers: readonly LocalModelServer[] = [
 /** Selects the built-in test program. */
 export const noModelServer = 'none'
 
-/** The names that stand for an address. */
+/** The names that can replace an address. */
 export const modelServerNames: readonly string[] = [...localModelServers.map(({ id }) => id), noModelServer]
 
 /**

@@ -50,7 +50,7 @@ export class EmbeddedService {
     this.#service = service
   }
 
-  /** Responds as over HTTP. @param signal aborted when nobody waits for the response any more */
+  /** Responds as over HTTP. @param signal aborted when no client waits for the response any more */
   request = (given: ProcessRequest, signal: AbortSignal): Promise<ProcessResponse> => {
     const request = new InProcessRequest(given)
     const leave = () => request.end(false)

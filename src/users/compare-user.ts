@@ -147,7 +147,7 @@ function compareWithSent(path: string, to: unknown, sent: string | undefined): F
   return { path, from: undefined, to, basis, drifted: false }
 }
 
-/** An earlier run read another value, and nobody has read the user since. */
+/** An earlier run read another value, and no run has read the user since. */
 function compareWithFound(path: string, to: unknown, found: string | undefined): FieldDifference | undefined {
   if (found === undefined || found === hashOfField(path, to)) return undefined
   return { path, from: undefined, to, basis: 'last_sent', drifted: true }

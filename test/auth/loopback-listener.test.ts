@@ -180,7 +180,7 @@ describe('the callback listener', () => {
       expect(ignored).to.deep.equal([])
     }))
 
-  it('can be closed twice, and closes at once while a browser waits', () =>
+  it('can be closed twice, and closes immediately while a browser waits', () =>
     withListener(async ({ listener, visit, open }) => {
       const idle = await open()
       const page = visit(right).then(

@@ -78,7 +78,7 @@ describe('the client', () => {
     const counted = await startFaultServer((request, response, incoming) => {
       ports.add(incoming.socket.remotePort)
       waiting.push(() => generous(request, response, incoming))
-      // All responses leave at once.
+      // All responses leave immediately.
       if (waiting.length === workers) for (const respond of waiting.splice(0)) respond()
     })
     const log: string[] = []

@@ -142,7 +142,7 @@ describe('a failed request', () => {
       expect(clock.waits).to.deep.equal([9000])
     })
 
-    it('fails at once if the wait exceeds the remaining time, and says when to try again', async () => {
+    it('fails immediately if the wait exceeds the remaining time, and says when to try again', async () => {
       await start([limited({ 'retry-after': '40' }), limited({ 'retry-after': '1800' })], { maxWait: 60_000 })
       const failure = await failureOf(client.chat.send({ message: 'hi' }))
       expect(failure.kind).to.equal('rate_limited')
@@ -183,7 +183,7 @@ describe('a failed request', () => {
       expect(server.requests).to.have.lengthOf(1)
     })
 
-    it('stops its wait at once when it is aborted', async () => {
+    it('stops its wait immediately when it is aborted', async () => {
       const controller = new AbortController()
       server = await startFaultServer(limited({ 'retry-after': '50' }))
       client = new Client({

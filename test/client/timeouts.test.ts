@@ -66,7 +66,7 @@ describe('a request with a timeout or an abort signal', () => {
       await hasty.close()
     })
 
-    it('ends at once when it is aborted', async () => {
+    it('ends immediately when it is aborted', async () => {
       await start(silent)
       const { port } = mute.address() as AddressInfo
       const controller = new AbortController()

@@ -174,7 +174,7 @@ describe('history sync', function () {
     expect(statSync(mirrorsDirectory(mirrors.directories)).mode & 0o777).to.equal(0o700)
   })
 
-  it('refuses to run twice at once', async () => {
+  it('refuses to run twice at the same time', async () => {
     const { path } = await sync()
     const release = tryProcessLock(path.replace(/db$/, 'lock'))
     await expectRejection(sync(), { kind: 'conflict', message: /Another chatctl process is syncing/ })

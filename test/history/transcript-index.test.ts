@@ -68,7 +68,7 @@ describe('the index of transcripts', () => {
     }
   }
 
-  it('is the same after any number of appended pieces as when it is built at once', async () => {
+  it('is the same after any number of appended pieces as when it is built in one piece', async () => {
     let run = 0
     await fc.assert(
       fc.asyncProperty(turns, fc.array(fc.nat(), { maxLength: 6 }), async (all, cuts) => {

@@ -61,7 +61,7 @@ describe('a command in a terminal', () => {
     expect(await end(), terminal?.shown).to.equal(0)
   })
 
-  it('users create exits 130 after Ctrl-C at the password, and creates nobody', async () => {
+  it('users create exits 130 after Ctrl-C at the password, and creates no user', async () => {
     const { type, waitFor, end } = bind(start('users', 'create', '--email', 'ada@example.com', '-p', 'local'))
     await waitFor('Password:')
     type('canary')

@@ -46,7 +46,7 @@ describe('a KeePassXC', () => {
       expect(await run('auth', 'token')).to.include({ exitCode: 0, stderr: '' })
     }))
 
-  it('causes a timeout if nobody answers its dialog to unlock the database, or to confirm the access', () =>
+  it('causes a timeout if no user answers its dialog to unlock the database, or to confirm the access', () =>
     Promise.all(
       [{ unlocksBeforeSearch: true }, { confirmsAccess: true }].map((settings) =>
         withKeePassXc(settings, async ({ run, login, lock }) => {

@@ -76,7 +76,7 @@ describe(`the executable for Windows, with files${leftOut}`, function () {
     expect(await ran(['auth', 'token', '--profile', 'work'])).to.equal('key-of-a-command\n')
   })
 
-  it('loses no change of four processes that change the configuration at once', async () => {
+  it('loses no change of four processes that change the configuration at the same time', async () => {
     const models = ['a', 'b', 'c', 'd']
     await Promise.all(models.map((model) => run(['config', 'set', `model=${model}`, '--profile', model])))
     const { profiles } = JSON.parse(

@@ -18,7 +18,7 @@ function expectError(answer: Answer, status: number, code: string): void {
 }
 
 onEachEngine('the embedded service', (withService) => {
-  it('reports every fault of a request at once', () =>
+  it('reports every fault of a request together', () =>
     withService(async ({ call }) => {
       const answer = await call('POST', '/v1/chat/completions', {
         model: 5,

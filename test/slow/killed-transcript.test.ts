@@ -9,7 +9,7 @@ import { thrownFailure } from '../support/thrown-failure.ts'
 import { until } from '../support/until.ts'
 
 describe('a transcript', () => {
-  it('keeps what was appended before its process was killed, and can be opened again at once', async () => {
+  it('keeps what was appended before its process was killed, and can be opened again immediately', async () => {
     const child = fork(new URL('write-until-killed.ts', import.meta.url), [], { silent: true })
     const [{ path }] = (await once(child, 'message')) as [{ path: string }]
     expect(thrownFailure(() => TranscriptWriter.reopen(path)).kind).to.equal('conflict')

@@ -13,7 +13,7 @@ describe('chat send --stream if stdout is not read', function () {
     await server.close()
   })
 
-  it('reads no further from the service, and ends at once on Ctrl-C', async () => {
+  it('reads no further from the service, and ends immediately on Ctrl-C', async () => {
     let written = 0
     let closed = false
     server = await startFaultServer(async (_, response) => {

@@ -106,7 +106,7 @@ export interface FakeBrowser {
 /**
  * Writes the program of the browser into the sandbox.
  *
- * @param life milliseconds until its process ends, because a newly started browser does not end at once
+ * @param life milliseconds until its process ends, because a newly started browser does not end immediately
  */
 export function createFakeBrowser({ home }: Sandbox, life = 0): FakeBrowser {
   const program = join(home, 'browser')

@@ -62,7 +62,7 @@ export class SteppedClock implements Clock {
   }
 }
 
-/** A clock whose sleeps end at once. They move it, and are recorded. */
+/** A clock whose sleeps end immediately. They move it, and are recorded. */
 export class SkippingClock implements Clock {
   /** In seconds. */
   readonly sleeps: number[] = []

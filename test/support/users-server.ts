@@ -26,7 +26,7 @@ export type Fate =
   | 'failed after'
   /** 500 without the change. */
   | 'failed before'
-  /** The change is made at once, and the response is late. */
+  /** The change is made immediately, and the response is late. */
   | 'slow'
 
 export interface UsersServerOptions {

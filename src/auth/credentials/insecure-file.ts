@@ -83,7 +83,7 @@ function readOwnFile(directory: string, path: string): string | undefined {
     const ofDirectory = lstatSync(directory, { throwIfNoEntry: false })
     const ofFile = lstatSync(path, { throwIfNoEntry: false })
     if (!ofDirectory || !ofFile) return undefined
-    // Nobody else can replace a file in a private directory.
+    // No other user can replace a file in a private directory.
     demandOurs(directory, ofDirectory, 'directory')
     demandOurs(path, ofFile, 'file')
     return readFileSync(path, 'utf8')

@@ -18,7 +18,7 @@ export const silentWriter: ReplyWriter = { push: () => '', end: () => '' }
 
 /**
  * Shows a reply, or its reasoning, while it arrives. Pieces that arrive together are shown together; the
- * first is shown at once.
+ * first is shown immediately.
  */
 export class ReplyDisplay {
   #hasBegun = false

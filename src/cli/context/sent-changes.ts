@@ -26,7 +26,7 @@ interface SentChange {
 
 /**
  * The changes of a run. Each is recorded for `chatctl activity`. Those of settings and users are remembered, so that a
- * run that is interrupted can say what is known of them. An import, which sends many at once, has its journal for this.
+ * run that is interrupted can say what is known of them. An import, which sends many at the same time, has its journal for this.
  */
 export class SentChanges {
   readonly #openRecorder: () => Promise<ChangeRecorder>

@@ -70,7 +70,7 @@ const hints: Hints = {
     'Another user of this machine may have tried to sign you in to their account. Sign in again. To open the address yourself, add --no-browser.',
   issuer_mismatch:
     'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
-  nobody_came: ({ redirectUri }) =>
+  no_callback: ({ redirectUri }) =>
     `If the browser shows an error instead of a sign-in page, the authorization server probably does not know the client ID, or does not allow the redirect URI ${redirectUri}. If the browser is on another machine, add --no-browser and paste the address of the last page.`,
   new_device_code: 'Run the same command again. It gets a new code.',
   name_token_endpoint: 'Set its token endpoint with --token-url, or use an API key with --with-api-key.',

@@ -1,7 +1,7 @@
 import { nearest } from '../../contract/nearest-word.ts'
 import type { Row } from './page.ts'
 
-/** Variables that stand for a flag. A flag on the command line takes precedence. */
+/** Variables that replace a flag. A flag on the command line takes precedence. */
 export const flagVariables: readonly Row[] = [
   ['CHATCTL_PROFILE', '--profile'],
   ['CHATCTL_BASE_URL', '--base-url'],

@@ -65,7 +65,7 @@ export function readSecretFile(path: string, context: Context): string {
   return decodeText(readNamedFile(path, file), path)
 }
 
-/** Files end in a newline that nobody means. */
+/** Files end in a newline that is not part of the text. */
 export function withoutFinalNewline(text: string): string {
   return text.replace(/\r?\n$/, '')
 }

@@ -13,7 +13,7 @@ export async function* readLines(streams: Streams, signal: AbortSignal): AsyncIt
   const output = streams.isWatched ? stderr : undefined
   const lines = createInterface({ input: stdin, output, terminal, historySize: 0, crlfDelay: Infinity })
   const close = (): void => lines.close()
-  // In raw mode, the terminal sends no signal. The prompt that may follow needs the terminal at once.
+  // In raw mode, the terminal sends no signal. The prompt that may follow needs the terminal immediately.
   lines.on('SIGINT', () => raise('SIGINT'))
   signal.addEventListener('abort', close, { once: true })
   try {

@@ -24,7 +24,7 @@ interface Rendering {
 }
 
 /**
- * A result in its output format. `undefined` stands for a response without a body.
+ * A result in its output format. `undefined` means a response without a body.
  *
  * @throws Failure for a field that nothing has, or a filter that fails on the body
  */

@@ -62,7 +62,7 @@ export async function showChanged(
   output.notice(`${words}, so the values that were sent are shown.${rest}`)
 }
 
-/** Says what an API configuration changes against what was last sent from here, since nobody can read it. */
+/** Says what an API configuration changes against what was last sent from here, since it cannot be read. */
 export async function showSentDifference(difference: SentDifference, { output }: Context): Promise<void> {
   const { sentAt, changes, left } = difference
   if (output.isJson || changes.length === 0) {

@@ -63,7 +63,7 @@ export default class HistorySearch extends BaseCommand {
   }
 }
 
-/** What was searched, so that nobody takes it for everything. */
+/** What was searched, so that it is not taken for everything. */
 function describeSearch({ results, hasMore, sessions, mirror }: SearchReport, sync: string): string {
   const found = results.length === 0 ? 'No message found. ' : ''
   const more = hasMore ? 'There are more messages; to see them, use --limit. ' : ''

@@ -140,7 +140,7 @@ export default class ServiceRun extends BaseCommand {
       if (!context.signal.aborted) await once(context.signal, 'abort')
       if (isForPeople)
         output.notice(
-          `Stopping. Replies have ${formatDuration(drain)} to finish; a second Ctrl-C stops at once.`,
+          `Stopping. Replies have ${formatDuration(drain)} to finish; a second Ctrl-C stops immediately.`,
         )
     } finally {
       const isRestart = flags['behind-proxy'] && isInterruptedBy('SIGTERM', context.signal.reason)

@@ -48,7 +48,7 @@ export class BulkDisplay {
   #progress: BulkProgress | undefined
   readonly #sayWhy = (): void =>
     this.#context.output.notice(
-      'Waiting for the responses to the requests already sent. Press Ctrl-C again to stop at once.',
+      'Waiting for the responses to the requests already sent. Press Ctrl-C again to stop immediately.',
     )
 
   /** @param noun what is counted, in the singular */

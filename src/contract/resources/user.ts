@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
-/** Without characters that nobody sees, with which one address would be two users. */
+/** Without invisible characters, with which one address would be two users. */
 export const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+$/u
 const emailRule = 'must be a valid email address'
 const email = () => z.string().check(z.regex(emailPattern, emailRule))

@@ -62,7 +62,7 @@ export function administerAccounts(data: DataAccess) {
       data.read(async (db) => readAccount(db, (await requireUser(db, user)).id), noUser(user)),
     /**
      * Sets a new password if one is given, removes the second factor, and ends all sign-ins. Also clears the failed
-     * attempts, so that the user can sign in at once.
+     * attempts, so that the user can sign in immediately.
      * @throws as `findAccount`, `refused` for the password
      */
     async resetAccount(user: string, password: string | undefined): Promise<Account> {

@@ -26,7 +26,7 @@ export class SettingsCache {
   }
 
   /**
-   * Returns a change of this process at once, and one of another process within a second.
+   * Returns a change of this process immediately, and one of another process within a second.
    * @throws ApiError `storage_migrated`
    */
   read(): CurrentSettings | Promise<CurrentSettings> {

@@ -121,7 +121,7 @@ export class RequestSignals {
     })
   }
 
-  /** Aborted as soon as nobody may receive the response any more. Call it once for each request. */
+  /** Aborted as soon as the response cannot be received any more. Call it once for each request. */
   signalFor(request: ServiceRequest, findRefusal: () => Promise<unknown>): AbortSignal {
     const controller = new AbortController()
     if (this.#stopping.aborted) controller.abort(this.#stopping.reason)

@@ -132,7 +132,7 @@ export class RequestPipeline {
     // An unknown path requires a key only under /v1 and /api.
     if (!known && !/^\/(v1|api)(\/|$)/.test(path)) throw unmatched(request, path, known, headers)
     const found = authenticate(this.#credentials, request.headers)
-    // Most are known at once, and an `await` would cost as much as the search.
+    // Most are known immediately, and an `await` would cost as much as the search.
     const principal = found instanceof Promise ? await found : found
     request.keyId = principal.keyId
     if (principal.expiresAt !== null) headers[credentialExpiryHeader] = principal.expiresAt

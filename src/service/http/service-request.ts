@@ -29,7 +29,7 @@ export interface ServiceRequest {
   streamError?: string
   /** Reads the body. @throws ApiError `payload_too_large` */
   readBody(): Promise<Uint8Array>
-  /** Whether nobody waits for the response any more: it was sent, or the client disconnected. */
+  /** Whether no client waits for the response any more: it was sent, or the client disconnected. */
   readonly isOver: boolean
   /** Whether the whole response was sent. */
   readonly isAnswered: boolean

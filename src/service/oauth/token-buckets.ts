@@ -3,7 +3,7 @@ import { ApiError } from '../api-error.ts'
 import { networkOf } from './attempt-throttle.ts'
 
 interface Capacity {
-  /** How many requests are allowed at once, and how many per second after that. */
+  /** How many requests are allowed at the same time, and how many per second after that. */
   burst: number
   perSecond: number
 }

@@ -35,7 +35,7 @@ export async function* readReply(
   const reply = new StreamedReply(asked, secrets)
   const reader = new EventReader(maxText)
   let lingering: NodeJS.Timeout | undefined
-  // Without a listener, an error while nobody iterates would be uncaught.
+  // Without a listener, an error outside of an iteration would be uncaught.
   body.on('error', () => {})
   try {
     for await (const bytes of body.iterator({ destroyOnReturn: false })) {

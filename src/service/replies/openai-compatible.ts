@@ -68,7 +68,7 @@ async function* stream(
       yield* readReply(response.body, modelRequest.model, server.secrets)
       return
     }
-    // Some servers do not support streaming and send the whole reply at once.
+    // Some servers do not support streaming and send the whole reply in one piece.
     const { choices, model, usage } = parseCompletion(
       await readJsonBody(response.body),
       modelRequest.model,

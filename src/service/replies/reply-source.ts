@@ -1,6 +1,6 @@
 import type { Message, Model } from '../../contract/resources/completion.ts'
 
-/** The source of replies: a model server or the built-in model. An aborted signal ends its work at once. */
+/** The source of replies: a model server or the built-in model. An aborted signal ends its work immediately. */
 export interface ReplySource {
   /**
    * @throws ApiError `model_server_overloaded`, `model_server_error`, `model_server_unreachable`,

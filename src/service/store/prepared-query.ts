@@ -22,7 +22,7 @@ const canRead = (adapter: object): adapter is ReadingAdapter => 'read' in adapte
 /**
  * A query that is compiled only once for each engine, because compiling costs more than running it. Only
  * the values may differ between runs, so `build` must not depend on them.
- * @returns runs the query, on a database or in a transaction; the rows at once if the engine can read them so
+ * @returns runs the query, on a database or in a transaction; the rows immediately if the engine can read them so
  */
 export function prepareQuery<Row, Values extends object>(
   build: (db: Database, values: Values) => Compilable<Row>,

@@ -24,7 +24,7 @@ interface LineLogOptions {
 
 /**
  * An append-only file of lines, with mode 0600. It is created with the first line. The lines of one turn of the event
- * loop are one write, unless they are written at once. A killed process leaves whole lines, and at most one incomplete
+ * loop are one write, unless they are written in one piece. A killed process leaves whole lines, and at most one incomplete
  * line at the end.
  */
 export class LineLog {

@@ -26,7 +26,7 @@ export function readTextFileAt(name: string, at: string, maxBytes: number): Text
 }
 
 /**
- * Reads files in order, and reports all failures at once.
+ * Reads files in order, and reports all failures together.
  *
  * @throws Failure `refused` that names every file that cannot be read
  */

@@ -143,7 +143,7 @@ export function markApplied(directories: Directories, id: string, part?: string)
   }
 }
 
-/** Whether this part of a plan was applied on its own (default: the whole plan at once). */
+/** Whether this part of a plan was applied on its own (default: the whole plan in one piece). */
 export function isApplied(directories: Directories, id: string, part?: string): boolean {
   return existsSync(markOf(directories, id, part))
 }

@@ -3,7 +3,7 @@ import { readControl, readCsi, readReport, readSs3 } from './escape-sequence.ts'
 import { cleanText } from './graphemes.ts'
 import { type Key, press, type Report, readSign } from './key.ts'
 
-/** Milliseconds after which an ESC that nothing follows is the Escape key. A sequence arrives at once. */
+/** Milliseconds after which an ESC that nothing follows is the Escape key. A sequence arrives immediately. */
 const escapeWait = 50
 
 /**

@@ -3,7 +3,7 @@ import { inlineRunsOf } from './inline-runs.ts'
 import { type Formatting, type Mark, unmarked } from './text-style.ts'
 import { WordWrapper } from './word-wrapper.ts'
 
-/** Number of rows, and of UTF-16 units, after which the widths are fixed and each row is shown at once. */
+/** Number of rows, and of UTF-16 units, after which the widths are fixed and each row is shown immediately. */
 const streamed = { rows: 3, text: 16_384 }
 /** The same if the whole reply is known. The rows are rendered together, which must not take long. */
 const whole = { rows: Number.POSITIVE_INFINITY, text: 65_536 }

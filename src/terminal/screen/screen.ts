@@ -10,7 +10,7 @@ export interface Footer {
   cursor: { row: number; column: number }
 }
 
-/** Synchronized output: a terminal that supports it shows everything in between at once, without flicker. */
+/** Synchronized output: a terminal that supports it shows everything in between together, without flicker. */
 const beginUpdate = '\u001b[?2026h'
 const endUpdate = '\u001b[?2026l'
 const eraseBelow = '\u001b[J'

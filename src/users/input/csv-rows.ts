@@ -68,7 +68,7 @@ function readRow(
   return { index, line, row, faults: sortFaults(faults), raw, csv }
 }
 
-/** For values in which nobody means the spaces around them. */
+/** For values to which the spaces around them do not belong. */
 const trimmed =
   (field: 'id' | 'email' | 'role'): SetCell =>
   (row, cell) => {

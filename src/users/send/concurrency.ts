@@ -119,7 +119,7 @@ export async function runRows<T>(
 
 /** Wakes all waiting callers when something has changed. */
 export class ChangeNotifier {
-  /** Undefined if nobody waits. */
+  /** Undefined if no request waits. */
   #next: PromiseWithResolvers<void> | undefined
 
   nextChange(): Promise<void> {

@@ -126,7 +126,7 @@ describe('auth login --device', () => {
     expect(clock.sleeps).to.deep.equal([5, 10, 10, 15, 30, 60, 120, 15])
   })
 
-  it('exits 69 after five failures of the network in succession', async () => {
+  it('exits 69 after five consecutive failures of the network', async () => {
     server.script.token = [pending, answer(500, { 'content-type': 'text/html' }, '<h1>canary</h1>')]
     await fail(69, ['500'])
     expect(server.tokenRequests).to.have.length(6)
@@ -182,7 +182,7 @@ describe('auth login --device', () => {
     ['a web page', 1, webPage, 'not JSON'],
   ]
   for (const [what, exitCode, behavior, ...words] of atPoll) {
-    it(`exits ${exitCode} at once if the token endpoint responds with ${what}`, async () => {
+    it(`exits ${exitCode} immediately if the token endpoint responds with ${what}`, async () => {
       server.script.token = [pending, behavior]
       const { stderr } = await fail(exitCode, words)
       expect(stderr).not.to.contain('\u001b')

@@ -14,7 +14,7 @@ describe('a reply during a resize of the terminal', () => {
     ['with nothing below it', ''],
     ['with a line below it that is being typed', 'typed ahead'],
   ] as const) {
-    it(`fills the new width at once ${how}`, async () => {
+    it(`fills the new width immediately ${how}`, async () => {
       const first = Array.from({ length: 30 }, (_, index) => `a${index} `).join('')
       const second = Array.from({ length: 60 }, (_, index) => `b${index} `).join('')
       const reply = world.server.answerNext({ text: [first, second, 'end.'], held: true })

@@ -96,7 +96,7 @@ describe('the model server of the embedded service', () => {
     ['502 with a web page', html502, 'returned 502'],
     ['invalid JSON', garbage, 'not JSON'],
     ['a reset', reset, 'interrupted the response: connection'],
-    ['a reply that ends at once', sse([], { done: false }), /ended|not JSON/],
+    ['a reply that ends immediately', sse([], { done: false }), /ended|not JSON/],
   ] as const) {
     it(`that fails with ${what} leaves nothing unknown, and no code is shown to people`, async () => {
       const models = json(200, { object: 'list', data: [{ id: 'm1' }] })

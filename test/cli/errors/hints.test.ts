@@ -63,7 +63,7 @@ describe('the hint of a failure', () => {
     replace_credential: { profile: 'a b' },
     create_profile: { profile: 'a b' },
     other_redirect_host: { host: '127.0.0.1' },
-    nobody_came: { redirectUri: 'http://127.0.0.1/' },
+    no_callback: { redirectUri: 'http://127.0.0.1/' },
     foreign_token_endpoint: { tokenEndpoint: 'a b' },
     gitlab_id_token: { audience: 'a b' },
     audience_of_identity_token: { audience: 'https://chat.example' },

@@ -193,7 +193,7 @@ describe('a reply stream', () => {
     await reader.return?.()
   })
 
-  it('closes the connection at once when it is aborted', async () => {
+  it('closes the connection immediately when it is aborted', async () => {
     const controller = new AbortController()
     let closed = 0
     await start((request, response, incoming) => {

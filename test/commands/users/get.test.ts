@@ -137,7 +137,7 @@ describe('users get with several IDs', () => {
     expect(run.stderr).to.equal(`Error: There is no user a (404, GET ${server.url}/v1/users/a)\n`)
   })
 
-  it('stops at once if the credential is refused, and keeps earlier rows', async () => {
+  it('stops immediately if the credential is refused, and keeps earlier rows', async () => {
     const script: Script = {
       choose: (request, index) =>
         index < 3

@@ -9,7 +9,7 @@ describe('a session with interruptions', () => {
     (opened) => opened.end(),
   )
 
-  it('stops a reply at once with Ctrl-C, keeps its text, and stays open', async () => {
+  it('stops a reply immediately with Ctrl-C, keeps its text, and stays open', async () => {
     const answer = talk.server.answerNext({ text: ['As far as ', 'this and ', 'no further'], held: true })
     const terminal = await talk.chat()
     await terminal.say('Hello')

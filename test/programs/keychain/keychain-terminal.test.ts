@@ -48,7 +48,7 @@ describe('a keychain in a terminal', () => {
     expect(lookup()).to.include({ exitCode: 1, stdout: '' })
   })
 
-  it('is given up at once after Ctrl-C while its dialog is open: exit 130', async () => {
+  it('ends immediately after Ctrl-C while its dialog is open: exit 130', async () => {
     lockWithKey()
     const { type, waitFor, end } = start('chat', 'models', '-p', 'work')
     await waitFor('Waiting for the keychain')

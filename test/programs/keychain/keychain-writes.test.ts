@@ -65,7 +65,7 @@ describe('a keychain that can be read and then not written', () => {
     expect(linesOf(run), run.stderr).to.have.length(2)
   })
 
-  it('is given up at once after Ctrl-C at its dialog', async () => {
+  it('ends immediately after Ctrl-C at its dialog', async () => {
     await start('unanswered')
     meanwhile = () => keyring.lock()
     const args = ['auth', 'login', '--with-api-key', '-p', 'work', '--base-url', service.url]

@@ -18,7 +18,7 @@ export interface SecretService {
 }
 
 /**
- * What happens to the dialog for the password of the keyring: it is dismissed at once, which
+ * What happens to the dialog for the password of the keyring: it is dismissed immediately, which
  * gnome-keyring assumes if no program can show it, or it stays open.
  */
 export type Dialog = 'dismissed' | 'unanswered'

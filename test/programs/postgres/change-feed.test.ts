@@ -39,7 +39,7 @@ describe('the change feed on PostgreSQL', () => {
       }
     })
 
-  it('notifies all processes of a change at once, and the writer before its response', () =>
+  it('notifies all processes of a change immediately, and the writer before its response', () =>
     withTwo(async (one, other) => {
       const before = [changesOf(one), changesOf(other)]
       await updateSettings(one.db, { app_name: 'New' }, localAuditContext(systemClock))

@@ -98,7 +98,7 @@ for (const { title, begin, endless } of waits) {
     })
 
     for (const [name, args] of Object.entries(commands)) {
-      it(`ends at once after Ctrl-C: ${name}`, async () => {
+      it(`ends immediately after Ctrl-C: ${name}`, async () => {
         const run = await timed(args, endless ? 'when it says that it waits' : 1_200)
         expect(run.exitCode, run.stderr).to.equal(130)
         expect(run.endedAfter).to.be.below(1_000)
@@ -106,7 +106,7 @@ for (const { title, begin, endless } of waits) {
       })
     }
 
-    it('ends at once after Ctrl-C before the notice', async () => {
+    it('ends immediately after Ctrl-C before the notice', async () => {
       const run = await timed(models, 1_200)
       expect(run.exitCode, run.stderr).to.equal(130)
       expect(run.endedAfter).to.be.below(1_000)

@@ -40,7 +40,7 @@ function locationOf({ dataDir, database }: DataLocation): string {
 }
 
 onEachEngine('administration of the embedded service', (withService, engine) => {
-  it('creates keys that work at once on a running service, and revokes them at once', () =>
+  it('creates keys that work immediately on a running service, and revokes them immediately', () =>
     withService(({ url, place }) =>
       withAdministration(place, async (administration) => {
         const { key, id, ...rest } = await administration.createKey({ name: 'ci', tier: 'pro' })

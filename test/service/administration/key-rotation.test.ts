@@ -37,7 +37,7 @@ onEachEngine('a key that is rotated', (withService, engine) => {
     })
   const dateIn = (clock: SteppedClock, ms: number) => new Date(clock.now() + ms).toISOString()
 
-  it('works until the end of the overlap, and its replacement at once', () =>
+  it('works until the end of the overlap, and its replacement immediately', () =>
     withPlace(async ({ service, administration, clock }) => {
       const permissions = ['read:profile', 'read:chat']
       const old = await administration.createKey({ name: 'ci', tier: 'pro', permissions })
@@ -61,7 +61,7 @@ onEachEngine('a key that is rotated', (withService, engine) => {
       await answers(service, rotated.key, 200)
     }))
 
-  it('is revoked at once without an overlap, and keeps its name', () =>
+  it('is revoked immediately without an overlap, and keeps its name', () =>
     withPlace(async ({ service, administration, clock }) => {
       const old = await administration.createKey({ name: 'ci', tier: 'free' })
       const rotated = await administration.rotateKey(old.id, { overlap: 0 })

@@ -19,7 +19,7 @@ onEachTransport('settings of the embedded service', (withService) => {
       expect((await call('PATCH', '/v1/settings', {})).body).to.deep.equal(body)
     }))
 
-  it('keep every one of many patches that arrive at once', () =>
+  it('keep every one of many patches that arrive at the same time', () =>
     withService(async ({ call }) => {
       const patches = [
         { app_name: 'Together' },

@@ -11,7 +11,7 @@ import { withService } from '../temporary-service.ts'
 const messages = [{ role: 'user', content: 'x' }]
 
 describe('chat limits', () => {
-  it('cap the tokens of every kind of reply, and take effect at once', () =>
+  it('cap the tokens of every kind of reply, and take effect immediately', () =>
     withModelServer(
       (response, { body }) => {
         if (JSON.parse(body).stream) {

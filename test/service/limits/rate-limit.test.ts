@@ -96,7 +96,7 @@ describe('rate limits', () => {
       expect(headers.get('ratelimit-policy')).to.equal('"minute";q=60000;w=60')
     }))
 
-  it('follow a change of the limit of a key at once', () =>
+  it('follow a change of the limit of a key immediately', () =>
     withCountedService(async ({ url, store, makeKey }) => {
       const { id, key } = await makeKey('enterprise', 2)
       const call = caller(url, key)
@@ -165,7 +165,7 @@ describe('rate limits', () => {
       { replySource: { ...createTestProgram(), listModels: () => Promise.reject(new Error('broken')) } },
     ))
 
-  it('admit exactly the limit of requests that arrive at once', () =>
+  it('admit exactly the limit of requests that arrive at the same time', () =>
     withCountedService(async ({ call }) => {
       const answers = await Promise.all(Array.from({ length: 250 }, () => call('GET', '/v1/settings')))
       const admitted = answers.filter(({ status }) => status === 200)

@@ -140,7 +140,7 @@ describe('the request that begins a sign-in', () => {
       expect((await open({ state: 'a\0b' })).status).to.equal(400)
     }))
 
-  it('is rejected with Retry-After above 200 at once and 20 a second from one network', () => {
+  it('is rejected with Retry-After above 200 at the same time and 20 a second from one network', () => {
     const clock = new SteppedClock(undefined, Date.UTC(2026, 0, 1))
     return withCountedService(
       async ({ url }) => {

@@ -115,7 +115,7 @@ onEachEngine('the throttle of failed attempts', (_, engine) => {
         expect(wait).to.be.at.most(30)
         now += 6 * second
       }
-      // 20 minutes: 100 at once, and then about two a minute.
+      // 20 minutes: 100 at the same time, and then about two a minute.
       expect(judged).to.be.within(110, 140)
     }))
 
@@ -307,7 +307,7 @@ describe('failed attempts on the sign-in page', () => {
     )
   })
 
-  it('are limited to five passwords at once over two services', () =>
+  it('are limited to five passwords at the same time over two services', () =>
     withDirectory(async (directory) => {
       const services = [
         equip(await startService({ dataDir: directory })),

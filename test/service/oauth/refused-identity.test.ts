@@ -231,7 +231,7 @@ describe('an identity token of an issuer', () => {
       expect(issuer.requests).to.deep.equal([])
     }))
 
-  it('fills the audit log with at most ten refusals of one network at once, each of limited size', () =>
+  it('fills the audit log with at most ten refusals of one network at the same time, each of limited size', () =>
     withTrust(async ({ administration, trust, identity, exchange, clock }) => {
       await trust()
       const flood = async () => {

@@ -56,7 +56,7 @@ describe('the cipher of second factors', () => {
       expect(cipher.decrypt(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')
     }))
 
-  it('has one key, also if several processes create it at once', () =>
+  it('has one key, also if several processes create it at the same time', () =>
     withDirectory(async (directory) => {
       const directories = Array.from({ length: 20 }, (_, round) => join(directory, String(round)))
       for (const each of directories) mkdirSync(each)

@@ -73,7 +73,7 @@ onEachTransport('a conversation', (withService) => {
       ),
     ))
 
-  it('keeps each message next to its reply, however many are sent at once', () =>
+  it('keeps each message next to its reply, however many are sent at the same time', () =>
     withModelServer(counts, ({ url }) =>
       withService(
         async ({ call }) => {

@@ -92,8 +92,8 @@ const fine = { text: 'Hello there', reason: 'stop' }
 
 const ofStreams: Record<string, Fault> = {
   'is silent': { answer: () => {}, expected: late },
-  'resets at once': { answer: (socket) => socket.resetAndDestroy(), expected: broken },
-  'hangs up at once': { answer: (socket) => socket.end(), expected: broken },
+  'resets immediately': { answer: (socket) => socket.resetAndDestroy(), expected: broken },
+  'hangs up immediately': { answer: (socket) => socket.end(), expected: broken },
   'sends a head and then nothing': { answer: says(sse), expected: late },
   'resets within a piece': {
     answer: thenResets(says(sse, chunk(events(delta('half'))), '40\r\ndata: {"cho')),
@@ -273,7 +273,7 @@ const ofStreams: Record<string, Fault> = {
 
 const ofWholes: Record<string, Fault> = {
   'is silent': { answer: () => {}, expected: late },
-  'resets at once': { answer: (socket) => socket.resetAndDestroy(), expected: broken },
+  'resets immediately': { answer: (socket) => socket.resetAndDestroy(), expected: broken },
   'sends a head and then nothing': {
     answer: says(head('application/json', { 'content-length': 50 })),
     expected: late,

@@ -235,7 +235,7 @@ describe('a model server behind the embedded service', () => {
     server.close()
   })
 
-  it('may send a stream at once, omit [DONE], and split characters between packets', async () => {
+  it('may send a stream in one piece, omit [DONE], and split characters between packets', async () => {
     const { choices } = { choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }] }
     await withModelServer(
       (response) => sendJson(response, { choices }),

@@ -107,7 +107,7 @@ describe('the turns of requests', () => {
     ))
 })
 
-/** How many requests the noisy key sends at once, without waiting for responses. */
+/** How many requests the noisy key sends at the same time, without waiting for responses. */
 const burst = 320
 
 /** On how many connections it sends one request each. */

@@ -39,7 +39,7 @@ describe('the store of the embedded service', () => {
       await again.close()
     }))
 
-  it('shows a commit of its process at once, even in the turn of the event loop that read the state before it', () =>
+  it('shows a commit of its process immediately, even in the turn of the event loop that read the state before it', () =>
     withDirectory(async (directory) => {
       const store = openSqlite(directory)
       let before = Number.NaN
@@ -177,7 +177,7 @@ describe('the store of the embedded service', () => {
       await store.close()
     }))
 
-  it('serves two services of one process at once', () =>
+  it('serves two services of one process at the same time', () =>
     withDirectory(async (directory) => {
       const services = await Promise.all([0, 1].map(() => startService({ dataDir: directory })))
       const both = services.map((service) => equip(service))

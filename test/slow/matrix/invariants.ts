@@ -68,7 +68,7 @@ function expectSecretsKept({ call, world }: Ran, said: string): void {
   expect(said, 'the password').not.to.contain(canaryPassword)
   for (const file of filesOf(world)) {
     if (/^(home|disk)\/\.local\/share\/chatctl\/credentials\/|^here\/password\.txt$/.test(file)) continue
-    // Some worlds have a file that nobody can read.
+    // Some worlds have a file that cannot be read.
     const path = join(world.root, file)
     if ((statSync(path).mode & 0o400) === 0) continue
     const bytes = readFileSync(path)
@@ -184,7 +184,7 @@ function isOurs(file: string): boolean {
     /^home\/\.local\/share\/chatctl\/[\w.-]+\.lock$/,
     /^home\/\.local\/state\/chatctl\//,
     /^home\/\.cache\/chatctl\//,
-    // A second signal ends the run with a journal, or while it replaces the state file. A run that nobody reads
+    // A second signal ends the run with a journal, or while it replaces the state file. A run whose output is not read
     // ends with its lock, which blocks no other.
     /^here\/(users|team)\.state\.json(\.backup|\.journal|\.lock)?$/,
     /^here\/\.(users|team)\.state\.json\.[\w-]+\.part$/,

@@ -29,7 +29,7 @@ export function testCells<Cell extends { title: string }>(
     stopPretending = pretendClocks()
     for (const cell of sample) {
       const outcome = inTurn(async () => {
-        // Runs that fail at once use only microtasks. A series of them would block the I/O and the timers of other cells.
+        // Runs that fail immediately use only microtasks. A series of them would block the I/O and the timers of other cells.
         await nextTurn()
         await meet(cell, home)
       })

@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 
 /**
- * Sends `count` requests over several connections at once. Counts how many are admitted and how many are
+ * Sends `count` requests over several connections at the same time. Counts how many are admitted and how many are
  * rejected with 429. Fails with the body of any other response.
  */
 export async function load(url: string, key: string, count: number, connections: number) {

@@ -72,7 +72,7 @@ onEachEngine('rate limits of several processes with the same data', (_, engine) 
       rate_limiting: { enabled: true, requests_per_minute: 400 },
       cors: { allowed_origins: ['https://a.example'] },
     })
-    // In the same process at once, and in the other within a second.
+    // In the same process immediately, and in the other within a second.
     expect((await here('GET', '/v1/settings')).headers.get('ratelimit-policy')).to.include('"minute";q=400')
     await sleep(1_000)
     const after = await there('GET', '/v1/settings', undefined, origin)

@@ -134,7 +134,7 @@ describe('a service that is stopped', function () {
       },
     ))
 
-  it('is ended at once by a second signal', () =>
+  it('is ended immediately by a second signal', () =>
     withModelServer(
       (response) => startEvents(response),
       async (modelServer) => {

@@ -177,7 +177,7 @@ describe('the embedded service, used by openid-client', () => {
     const page = await signIn(browser, await browser.open(response.verification_uri_complete ?? ''))
     const consent = await browser.submit(page, { user_code: response.user_code })
     expect((await browser.submit(consent, { decision })).status).to.equal(200)
-    // The user has decided, so the first poll may come at once.
+    // The user has decided, so the first poll may come immediately.
     return oauth.pollDeviceAuthorizationGrant(config, { ...response, interval: 0 })
   }
 

@@ -22,7 +22,7 @@ const compiler = 'x86_64-w64-mingw32-gcc'
 const patience = 30_000
 
 export interface WineOptions extends RunOptions {
-  /** Whether the program has a console, without which nobody can press Ctrl-C. */
+  /** Whether the program has a console, without which it is impossible to press Ctrl-C. */
   hasConsole?: boolean
 }
 

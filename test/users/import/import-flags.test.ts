@@ -90,7 +90,7 @@ for (const { name, args, row, header, cells, creates } of fileCommands) {
       expect(await run(path, '--format', 'jsonl')).to.include({ exitCode: 0, changes: 2 })
     })
 
-    it('sends as many requests at once as --concurrency says', async () => {
+    it('sends as many requests at the same time as --concurrency says', async () => {
       together = 3
       await run(file('three.csv', csv(12)), '--concurrency', '3')
       expect(inFlight.most).to.equal(3)

@@ -89,7 +89,7 @@ describe('the throttle of an import', () => {
       const { service, send } = stage({})
       await send(250)
       expect(service.taken).to.equal(250)
-      // Two windows: in each, 8 requests at once, and then about one request in 22.5 s.
+      // Two windows: in each, 8 requests at the same time, and then about one request in 22.5 s.
       expect(service.refused).to.be.within(2 * 150, 2 * 180)
       expect(service.elapsed).to.be.within(2 * hour, 2 * hour + 60_000)
       const waits = service.arrivals.slice(108, 116).map((at, index, all) => at - (all[index - 1] ?? at))
@@ -179,7 +179,7 @@ describe('the throttle of an import', () => {
     it('adds up the waits between two successful responses', async () => {
       const { service, send } = stage({ throttle: { maxWait: 60_000 } })
       const failure = await failureOf(send(150))
-      // In addition to the 8 at once: 0.75, 1.5, 3, 6, 12, and 22.5 s are less than a minute; another 22.5 s is not.
+      // In addition to the 8 at the same time: 0.75, 1.5, 3, 6, 12, and 22.5 s are less than a minute; another 22.5 s is not.
       expect(service.refused).to.equal(8 + 6)
       expect(hintOf(failure)).to.match(/--max-wait 69s/)
     })

@@ -328,7 +328,7 @@ describe('the lock of a state', () => {
     expect(files()).to.deep.equal(['users.state.json'])
   })
 
-  it('fails at once in a directory that does not exist', async () => {
+  it('fails immediately in a directory that does not exist', async () => {
     path = join(directory.path, 'missing', 'users.state.json')
     const failure = await rejectedFailure(open)
     expect(failure.kind).to.equal('storage')

@@ -7,7 +7,7 @@ import { Failure } from '../../../contract/failure.ts'
 /** What the user needs. The addresses are as the URL parser writes them. */
 type ShownCode = Omit<DeviceCode, 'deviceCode'>
 
-/** @throws Failure `usage` if stderr is no terminal, so that nobody could scan a QR code there */
+/** @throws Failure `usage` if stderr is no terminal, so that a QR code cannot be scanned there */
 export function demandTerminalForQrCode({ streams, output }: Context): void {
   if (streams.isWatched && !output.isJson) return
   const reason = output.isJson ? 'with JSON output' : 'if stderr is not a terminal'

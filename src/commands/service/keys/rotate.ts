@@ -23,7 +23,7 @@ export default class ServiceKeysRotate extends BaseCommand {
       command: 'chatctl service keys rotate ci --overlap 24h',
     },
     {
-      description: 'Replace a leaked key at once, and print only the new key',
+      description: 'Replace a leaked key immediately, and print only the new key',
       command: 'chatctl service keys rotate ci --overlap 0 --jq .key',
     },
   ]
@@ -33,7 +33,7 @@ export default class ServiceKeysRotate extends BaseCommand {
   static override flags = {
     overlap: Flags.custom<number>({
       helpValue: 'DURATION',
-      summary: 'How long the old key stays valid, such as 24h or 7d; 0 revokes it at once (default: 24h)',
+      summary: 'How long the old key stays valid, such as 24h or 7d; 0 revokes it immediately (default: 24h)',
       parse: async (input) => {
         const overlap = input.trim() === '0' ? 0 : parsePeriod(input)
         if (overlap === undefined || overlap > maxOverlap)

@@ -55,7 +55,7 @@ export class KeyAuthenticator {
     this.#clock = clock
   }
 
-  /** @returns undefined for an unknown, revoked, or expired key; at once for a key that is cached */
+  /** @returns undefined for an unknown, revoked, or expired key; immediately for a key that is cached */
   find(key: string): Principal | undefined | Promise<Principal | undefined> {
     const current = this.#store.generation()
     if (current !== this.#generation) {

@@ -16,7 +16,7 @@ const corsPaths = /^\/(v1|api|oauth|\.well-known)(\/|\?|$)/
 /**
  * Sets the CORS headers of the response (Fetch Standard, section 3.3), also for errors and streams.
  * Preflights have no key and cost no quota.
- * @returns the response to a preflight. Undefined at once, and not later, for a request that does not come
+ * @returns the response to a preflight. Undefined immediately, and not later, for a request that does not come
  * from a page, as most
  */
 export function applyCors(

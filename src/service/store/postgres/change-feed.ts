@@ -26,7 +26,7 @@ export class ChangeFeed {
     return this.#changes + Math.floor(performance.now() / 1000)
   }
 
-  /** Reports a change of this process at once, without waiting for the notification. */
+  /** Reports a change of this process immediately, without waiting for the notification. */
   bump(): void {
     this.#changes += 1
   }

@@ -118,7 +118,7 @@ function prepare(connection: DatabaseSync, file: string, wanted: readonly Migrat
   return created
 }
 
-/** SQLite does not wait if several connections change the journal mode at once. */
+/** SQLite does not wait if several connections change the journal mode at the same time. */
 function useWriteAheadLog(connection: DatabaseSync): void {
   const deadline = systemClock.monotonic() + busyTimeout
   for (;;) {

@@ -77,7 +77,7 @@ export class SqliteCounters implements Counters {
   }
 }
 
-/** Creates the file with mode 0600 if it is missing. @throws errors of node:sqlite; busy at once */
+/** Creates the file with mode 0600 if it is missing. @throws errors of node:sqlite; busy immediately */
 function openFile(path: string): CountDatabase {
   closeSync(openSync(path, 'a', 0o600))
   return new CountDatabase(path)
@@ -117,7 +117,7 @@ class CountDatabase {
     }
   }
 
-  /** @throws errors of node:sqlite; busy at once, because waiting would block the thread */
+  /** @throws errors of node:sqlite; busy immediately, because waiting would block the thread */
   count(requests: readonly CountRequest[]): CountResult[] {
     if (requests.length === 1) return requests.map(this.#countOne)
     this.#database.exec('begin immediate')

@@ -18,7 +18,7 @@ export interface SqliteConnections {
 }
 
 /**
- * Kysely with node:sqlite. Outside of a transaction, a read uses the reader at once, and each write is a
+ * Kysely with node:sqlite. Outside of a transaction, a read uses the reader immediately, and each write is a
  * separate operation. A transaction is one operation on the writer.
  * @param onCommit called after each COMMIT, before its writes succeed
  */

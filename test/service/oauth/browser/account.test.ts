@@ -363,7 +363,7 @@ onEachEngine('sign-in sessions in the administration of the service', (withServi
     await administration.close()
   }
 
-  it('are listed, and end at once with everything that was signed in through them', () =>
+  it('are listed, and end immediately with everything that was signed in through them', () =>
     withService(async (service) => {
       const id = await createUser(service)
       const browser = new Browser({ 'user-agent': 'Firefox/1' })
