@@ -4,7 +4,8 @@ import { join, matchesGlob, resolve } from 'node:path'
 
 /**
  * `node scripts/check-terms.ts [PATH…]` fails if a file contains a term that the table of docs/style.md
- * says to avoid. Without paths, it checks the files that cspell.json lists for the spelling.
+ * says to avoid, or if a document contains a sentence that is too long. Without paths, it checks the files
+ * that cspell.json lists for the spelling.
  */
 
 interface Term {
@@ -23,6 +24,10 @@ export interface Finding {
 }
 
 const styleGuide = 'docs/style.md'
+const documents = ['*.md', 'docs/**/*.md']
+/** Generated from the help and from a list, or given to the project. */
+const otherDocuments = ['docs/commands/**', 'docs/{dependencies,interface}.md']
+const maximumWords = 30
 /** White space, with the mark that begins the next line of a comment or a quotation. */
 const gap = String.raw`(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*(?:(?:\*|\/\/|#|>)[^\S\n]+)?)`
 
@@ -52,6 +57,20 @@ export function findTerms(text: string, terms: readonly Term[]): Finding[] {
       }))
     })
     .sort((a, b) => a.line - b.line)
+}
+
+/** Finds long sentences in Markdown. A code span, a quotation, and the address of a link count as a part of a word. */
+export function findLongSentences(document: string): Finding[] {
+  const text = document
+    .replace(/^ *```[\s\S]*?^ *```$|^ {4}.*$/gm, (code) => code.replace(/.+/g, ''))
+    .replace(/`[^`]+`|“[^”]+”|\]\([^)]+\)/g, (part) => `x${part.replace(/[^\n]+/g, '')}`)
+  const sentence = /\S[^|]*?(?=[.?!][*)]*\s|\n\s*(?:\n|-|\d+\.|$)|\||$)/g
+  return [...text.matchAll(sentence)].flatMap(({ 0: found, index }) => {
+    const words = found.match(/[\p{L}\d]\S*/gu) ?? []
+    const line = text.slice(0, index).split('\n').length
+    const use = `at most ${maximumWords} words, not ${words.length}`
+    return words.length > maximumWords ? { line, found: `${words.slice(0, 6).join(' ')} …`, use } : []
+  })
 }
 
 function listOf(cell: string): string[] {
@@ -85,11 +104,18 @@ if (import.meta.main) {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   const { files, ignorePaths } = JSON.parse(read('cspell.json'))
   const included = process.argv.length > 2 ? process.argv.slice(2) : files
-  const paths = listPaths(root, included, [...ignorePaths, styleGuide])
+  const paths = listPaths(root, included, ignorePaths)
   const terms = readTerms(read(styleGuide))
-  const findings = [...new Set(paths)].flatMap((path) =>
-    findTerms(read(path), terms).map(({ line, found, use }) => `${path}:${line}: "${found}": use ${use}\n`),
-  )
+  const findings = [...new Set(paths)].flatMap((path) => {
+    const text = read(path)
+    const matches = (pattern: string) => matchesGlob(path, pattern)
+    const isDocument = documents.some(matches) && !otherDocuments.some(matches)
+    const found = [
+      ...(path === styleGuide ? [] : findTerms(text, terms)),
+      ...(isDocument ? findLongSentences(text) : []),
+    ]
+    return found.map(({ line, found, use }) => `${path}:${line}: "${found}": use ${use}\n`)
+  })
   process.stdout.write(findings.join(''))
   if (findings.length > 0) process.exitCode = 1
 }

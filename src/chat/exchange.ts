@@ -78,7 +78,7 @@ async function openConversation(options: OpenOptions): Promise<Opened> {
   return { conversation }
 }
 
-/** The transcript of a context, if this machine has one. */
+/** The transcript of a conversation, if this machine has one. */
 async function findOwnTranscript(
   { sessionsDirectory, owner, onLost }: OpenOptions,
   contextId: string,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { findTerms, listPaths, readTerms } from '../../scripts/check-terms.ts'
+import { findLongSentences, findTerms, listPaths, readTerms } from '../../scripts/check-terms.ts'
 import { root } from './package-file.ts'
 
 const table = `# Style
@@ -43,6 +43,21 @@ describe('check-terms', () => {
 
   it('accepts a term in a phrase of the third column', () => {
     expect(find('a drop\n// folder, or a drop folder,\na folder').map(({ line }) => line)).to.deep.equal([3])
+  })
+
+  it('reports each sentence of more than 30 words, with its line and its number of words', () => {
+    const words = (count: number) => 'word '.repeat(count)
+    const allowed = `${words(29)}end. ${words(28)}\`a b c\` “a b c”`
+    for (const text of [
+      allowed,
+      `| ${allowed} | ${allowed} |`,
+      `- ${allowed}\n- ${allowed}`,
+      `    ${words(40)}`,
+    ])
+      expect(findLongSentences(`# Title\n\n${text}\n`), text).to.deep.equal([])
+    expect(findLongSentences(`Short.\n\n${words(20)}\n${words(10)}end. Short.`)).to.deep.equal([
+      { line: 3, found: 'word word word word word word …', use: 'at most 30 words, not 31' },
+    ])
   })
 
   it('reads every row of docs/style.md, and finds each of its terms', () => {

@@ -75,7 +75,7 @@ export class ChatServer {
     this.#state.historyBehaviors.push(behavior)
   }
 
-  /** The messages of a context, or of all contexts, oldest first. */
+  /** The messages of a conversation, or of all contexts, oldest first. */
   history(contextId?: string): HistoryMessage[] {
     return this.#state.messages
       .filter((message) => contextId === undefined || message.contextId === contextId)

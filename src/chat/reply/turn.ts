@@ -14,7 +14,7 @@ interface TurnOptions {
   prompt: string
   /** Aborted when the reply is no longer wanted. */
   signal: AbortSignal
-  /** Called as soon as the service names a new context. */
+  /** Called as soon as the service names a new conversation. */
   onContext?(id: string): void
 }
 

@@ -154,7 +154,7 @@ export const quotaFlag = Flags.custom<ConfiguredQuota>({
   parse: async (input) => parseQuota(input),
 })
 
-/** What a streamed answer is made of, for a service of which that is not found out. */
+/** The format of a streamed reply, for a service whose format is not detected. */
 export const streamFormatFlag = Flags.option({
   helpValue: 'FORMAT',
   options: streamFormats,

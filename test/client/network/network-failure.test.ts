@@ -42,9 +42,9 @@ describe('a connection with TLS or a proxy', () => {
         socket.end(`HTTP/1.1 ${verdict}\r\n\r\n`)
         return
       }
-      const upstream = connect(portOf(service), '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'))
-      upstream.on('error', () => socket.destroy())
-      socket.pipe(upstream).pipe(socket)
+      const target = connect(portOf(service), '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'))
+      target.on('error', () => socket.destroy())
+      socket.pipe(target).pipe(socket)
     })
     for (const server of [service, proxy])
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

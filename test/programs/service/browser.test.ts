@@ -136,7 +136,7 @@ function authorizationUrlOf({ requested }: Tab): string {
   return url
 }
 
-/** Logs in and agrees, and expects the page of success. */
+/** Signs in and agrees, and expects the page of success. */
 async function complete({ login, tab }: { login: Login; tab: Tab }): Promise<void> {
   await logIn(tab.page)
   await tab.page.getByRole('button', { name: 'Go on' }).click()

@@ -15,7 +15,7 @@ import { onEachTransport, opener } from '../temporary-service.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 
 onEachTransport('sending a message to the embedded service', (withService) => {
-  it('opens a context, and continues it with the whole conversation', () =>
+  it('opens a conversation, and continues it with the whole conversation', () =>
     withModelServer(
       (response, { body }) => {
         const { messages } = JSON.parse(body)

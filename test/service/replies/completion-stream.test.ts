@@ -13,7 +13,7 @@ const complete = ({ open }: TemporaryService, signal?: AbortSignal) =>
   open('POST', '/v1/chat/completions', { messages, temperature: 0.5 }, signal, { accept })
 
 onEachTransport('a completion requested as a stream', (withService) => {
-  it('arrives in the events of a message, without a context, and is not stored', () => {
+  it('arrives in the events of a message, without a conversation, and is not stored', () => {
     const { serve, finish } = halfAnAnswer()
     return withModelServer(serve, ({ url, requests }) =>
       withService(

@@ -115,5 +115,5 @@ async function openForWriting(path: string): Promise<number> {
       await sleep(10)
     }
   }
-  throw new Error(`nobody reads ${path}`)
+  throw new Error(`no program reads ${path}`)
 }
