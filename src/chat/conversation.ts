@@ -32,7 +32,7 @@ export class Conversation {
   parameters: Parameters = {}
   /** Messages of user and assistant so far, oldest first. */
   messages: Message[] = []
-  /** Whether the service's conversation contains all of `messages`, so that the conversation can continue there. */
+  /** Whether the service has all of `messages`, so that the conversation can continue there. */
   isOnService = true
   /** Whether `messages` lacks the oldest messages, which only the service has. */
   lacksBeginning = false
@@ -180,11 +180,7 @@ export async function fetchMessages(
 }
 
 export function noMessages(contextId: string): Failure {
-  return new Failure(
-    'not_found',
-    `No messages of conversation "${contextId}" in the history of the service`,
-    {
-      advice: [{ code: 'list_sessions' }],
-    },
-  )
+  return new Failure('not_found', `No messages of conversation "${contextId}" in the service's history`, {
+    advice: [{ code: 'list_sessions' }],
+  })
 }

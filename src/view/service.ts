@@ -3,17 +3,8 @@ import { leavesOf, plain, textOf, type View, valueAt } from './format/view.ts'
 export const serviceStatusView: View = {
   layout: 'pairs',
   columns: [
-    ...plain(
-      'data',
-      'database',
-      'schema_version',
-      'users',
-      'conversations',
-      'messages',
-      'keys',
-      'running.url',
-    ),
-    ...plain('running.pid', 'running.health', 'running.admin_url', 'running.version'),
+    ...plain('data', 'database', 'schema_version', 'users', 'conversations', 'messages', 'keys'),
+    ...plain('running.url', 'running.pid', 'running.health', 'running.admin_url', 'running.version'),
     { path: 'running.started_at', time: true },
     ...plain('running.uptime_seconds', 'also_running'),
   ],

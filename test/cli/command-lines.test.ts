@@ -35,7 +35,7 @@ const cases: Record<string, Case[]> = {
     ['settings list', 'Did you mean: chatctl settings get'],
     ['config reset', /Hint: {2}(?!Did you mean: chatctl config set)/],
     ['users search ada', 'The interface of the service cannot search or list users'],
-    ['users delete', 'The interface of the service cannot delete users'],
+    ['users delete', 'The interface cannot delete users'],
     ['users set u1 name=x', 'Did you mean: chatctl users update u1 --name x'],
     [['users', 'set', 'u1', 'metadata.a=b c'], 'chatctl users update u1 --metadata "a=b c"'],
     ['users set u1 color=red', /Did you mean: chatctl users update$/m],

@@ -233,11 +233,7 @@ export async function sendReplacement(session: PromptHost, prompt: string): Prom
   const before = { ...conversation, messages: [...conversation.messages] }
   try {
     if (conversation.hasOnePrompt && !conversation.hasParameters) beginAnew(session)
-    else
-      await switchToCompletions(
-        session,
-        'the conversation on the service would still contain the replaced message',
-      )
+    else await switchToCompletions(session, 'the service would still have the replaced message')
   } catch (error) {
     session.returnPrompt(prompt)
     throw error

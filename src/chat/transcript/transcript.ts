@@ -73,7 +73,7 @@ export interface Transcript {
    * without a reply are omitted.
    */
   conversation: Message[]
-  /** Whether the service's conversation contains all of it, also if replies come from completions. */
+  /** Whether the service has all of it, also if replies come from completions. */
   isOnService: boolean
   /** Whether only the service has earlier messages. */
   lacksBeginning: boolean

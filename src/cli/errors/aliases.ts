@@ -61,7 +61,7 @@ export const aliases: Readonly<Record<string, string>> = {
   'get users': 'users get',
   'create users': 'users create',
   'users set': 'users update',
-  'users delete': 'The interface of the service cannot delete users. Change a user with: chatctl users update ID',
+  'users delete': 'The interface cannot delete users. Change a user with: chatctl users update ID',
   'users search': noUserSearch,
   'users export': noUserSearch,
   'users permissions get': noPermissionRead,
