@@ -22,16 +22,12 @@ const commandPages = [...new Set([...topics, ...visible.map(({ id }) => wordsOf(
 const pages = ['', ...commandPages, ...helpTopics.map(({ name }) => name)]
 const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatctl'}.txt`
 
-/** The pages that do not fit in a terminal of 40 lines with a prompt below them. */
+/** The pages that do not fit in a terminal of 42 lines with a prompt below them. */
 const longPages = [
   'auth login',
   'chat',
-  'chat complete',
-  'chat send',
   'environment',
   'service run',
-  'service trust create',
-  'users apply',
   'users import',
   'users permissions assign',
 ]
@@ -74,8 +70,8 @@ describe('help', () => {
     else expect(extra, howToUpdate).to.deep.equal([])
   })
 
-  it('fits in a terminal of 40 lines, except for the longest pages', () => {
-    const long = pages.filter((page) => readPage(page).split('\n').length - 1 > 39)
+  it('fits in a terminal of 42 lines, except for the longest pages', () => {
+    const long = pages.filter((page) => readPage(page).split('\n').length - 1 > 41)
     expect(long.sort(), 'Shorten the page, or add it to `longPages` in this file').to.deep.equal(longPages)
     for (const page of long) expect(readPage(page).split('\n').length, page).to.be.below(80)
   })

@@ -241,7 +241,6 @@ export const files: Readonly<Record<string, string>> = {
     'email,name,password,role,permissions,metadata.company,metadata.seats:=,settings.theme\n' +
     'alan@example.com,Alan,correct-horse-battery,editor,read:chat;write:users,Acme,5,dark\n',
   'users.yaml': '- email: barbara@example.com\n  name: Barbara\n  role: editor\n',
-  'admins.csv': 'email,role\nmargaret@example.com,admin\n',
   'users.jsonl':
     '{"email":"edsger@example.com","role":"editor","permissions":["read:chat"],"metadata":{"seats":5}}\n',
 }

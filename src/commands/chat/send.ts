@@ -18,15 +18,11 @@ import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
   static override description =
-    'The request is POST /api/chat/send. The service stores the conversation; --continue and --context continue it. With --system, or a prompt that sets parameters, the request is POST /v1/chat/completions, and only this machine stores the conversation. Such a reply is streamed if the service can do that, as the embedded service can.'
+    'The service stores the conversation; --continue and --context continue it. With --system, or a prompt that sets parameters, the request is POST /v1/chat/completions, and only this machine stores the conversation.'
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory')
   static override view = sendView
   static override examples = [
     { description: 'Ask a question', command: 'chatctl chat send "What is a write-ahead log?"' },
-    {
-      description: 'Continue the last conversation',
-      command: 'chatctl chat send --continue "In one sentence?"',
-    },
     {
       description: 'Review a change, with a file attached',
       command: 'git diff | chatctl chat send "Review this change" -f CONTRIBUTING.md',
@@ -55,7 +51,7 @@ export default class ChatSend extends BaseCommand {
         'Print the reply while it arrives (default in a terminal); --no-stream requests it in one piece',
     }),
     'stream-format': streamFormatFlag({
-      summary: 'Format: auto, sse, ndjson, json, or text; implies --stream (default: auto)',
+      summary: 'Format of a stream: auto, sse, ndjson, json, text',
     }),
     ...fileFlags,
     ...replyFlags,

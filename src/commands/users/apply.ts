@@ -63,10 +63,6 @@ export default class UsersApply extends BaseCommand {
       description: 'Apply a saved plan',
       command: 'chatctl users apply users.plan --results new-users.csv --yes',
     },
-    {
-      description: 'Apply two files in CI',
-      command: 'chatctl users apply users.yaml --file admins.csv --results new-users.csv --yes',
-    },
   ]
   static override args = { file: userFileArgument }
   static override flags = {

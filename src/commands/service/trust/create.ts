@@ -8,7 +8,7 @@ import { dataFlags, keyFlags, planned, tierFlag } from '../service-flags.ts'
 export default class ServiceTrustCreate extends BaseCommand {
   static override summary = 'Trust the identity tokens of CI jobs'
   static override description =
-    'A CI job whose identity token matches gets a short-lived access token from a running service, so that it needs no stored key. In the subject, * matches any characters except a colon, and ** any characters.'
+    'A CI job with a matching identity token gets a short-lived access token. In the subject, * matches any characters except a colon, and ** any characters.'
   static override requests = serviceData
   static override view = trustView
   static override examples = [
@@ -43,11 +43,11 @@ export default class ServiceTrustCreate extends BaseCommand {
       summary: 'Claim "sub", with * and ** as wildcards',
     }),
     permission: textFlag({
-      helpValue: 'PERMISSION',
+      helpValue: 'PERM',
       required: true,
       multiple: true,
       multipleNonGreedy: true,
-      summary: 'Permission of the access tokens, such as read:chat or *:users',
+      summary: 'Permission, such as read:chat',
     }),
     expires: durationFlag({
       helpValue: 'DURATION',
