@@ -245,6 +245,15 @@ describe('an unusual but valid command line', () => {
     })
   }
 
+  it('has hints that begin with npm start if npm started the program', async () => {
+    const env = { npm_lifecycle_event: 'start', npm_package_name: 'chatctl' }
+    for (const words of [['login'], ['login', '--json']]) {
+      const { stderr } = await runChatctl(sandbox, words, { env })
+      expect(stderr).to.contain('Did you mean: npm start -- auth login')
+      expect((await runChatctl(sandbox, words)).stderr).to.contain('Did you mean: chatctl auth login')
+    }
+  })
+
   it('prints the version for -v and -V', async () => {
     for (const word of ['-v', '-V'])
       expect((await runChatctl(sandbox, [word])).stdout).to.match(/^chatctl \d+\.\d+\.\d+\n$/)
