@@ -74,11 +74,11 @@ function assertApart(results: string, input: Input): void {
 /** @throws Failure `refused` that lists the faults */
 async function* check(
   input: Input,
-  { kind, skipInvalid, makePassword }: ImportOptions,
+  { kind, skipInvalid }: ImportOptions,
 ): AsyncGenerator<ImportEvent, CheckedInput> {
   const faults = new FaultList()
   const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault))
-  const { respelled, updatesWithEmail, withoutPassword } = checked
+  const { respelled, updatesWithEmail } = checked
   if (respelled.length > 0) yield { type: 'warning', text: describeRespelled(input.name, respelled) }
   if (updatesWithEmail > 0) {
     const rows = countOf(updatesWithEmail, 'row')
@@ -87,7 +87,6 @@ async function* check(
       text: `An email cannot be changed. ${rows} with an id: the email is not sent`,
     }
   }
-  if (withoutPassword > 0 && makePassword === undefined) yield { type: 'no_password', users: withoutPassword }
   if (faults.count === 0) return checked
   const what = countOf(faults.count, 'error')
   if (!skipInvalid) {
@@ -117,6 +116,12 @@ async function* importChecked(
     const { states } = journal.content
     const resolved = chooseResolved(options, checked, states, input.name)
     const planned = planWork(checked, states, resolved)
+    // Rows that earlier runs have sent need no password.
+    const creates = [...workOf(checked.valid, states, resolved)].filter(({ steps }) =>
+      steps.includes('create'),
+    )
+    const users = creates.filter(({ checked: { row } }) => row.password === undefined).length
+    if (users > 0 && makePassword === undefined) yield { type: 'no_password', users }
     if (isDryRun) {
       const generatesPasswords = makePassword !== undefined
       const work = [...workOf(checked.valid, states, resolved)]

@@ -1,5 +1,5 @@
 import type { ExtraCheck } from '../rows/check-row.ts'
-import { type ImportedUser, type RowKind, rowKey, stepsOf } from '../rows/imported-user.ts'
+import { type ImportedUser, type RowKind, rowKey } from '../rows/imported-user.ts'
 import type { Input } from './input.ts'
 import type { RespelledColumn, RowFault } from './input-row.ts'
 import { readRows } from './read-rows.ts'
@@ -30,8 +30,6 @@ export interface CheckedInput {
   sha256: string
   /** Rows with an id and an email; the email is not sent. */
   updatesWithEmail: number
-  /** Rows that create a user without a password. */
-  withoutPassword: number
   /** The columns of a CSV header that are recognized although their case differs. */
   respelled: readonly RespelledColumn[]
 }
@@ -72,8 +70,6 @@ export async function checkInput(
     valid,
     sha256: process.getBuiltinModule('node:crypto').hash('sha256', input.text),
     updatesWithEmail: valid.filter(({ row }) => row.id !== undefined && row.email !== undefined).length,
-    withoutPassword: valid.filter(({ row }) => stepsOf(row)[0] === 'create' && row.password === undefined)
-      .length,
     respelled,
   }
 }

@@ -77,6 +77,7 @@ describe('the generated passwords of an import', function () {
     expect(stderr).to.contain(
       'Warning: 1 new user without a password. If the service requires one, use --generate-passwords',
     )
+    expect((await importing(path)).stderr).not.to.contain('without a password')
     expect((await importing(path, '--restart')).stderr).not.to.contain('without a password')
   })
 

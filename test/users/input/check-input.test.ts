@@ -21,7 +21,6 @@ describe('checking a file of users', () => {
     expect(counts).to.deep.equal({
       sha256: createHash('sha256').update(text).digest('hex'),
       updatesWithEmail: 1,
-      withoutPassword: 1,
       respelled: [],
     })
     expect([rows.length, valid.map(({ index }) => index)]).to.deep.equal([5, [0, 1, 2, 3]])
