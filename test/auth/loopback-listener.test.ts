@@ -148,7 +148,7 @@ describe('the callback listener', () => {
       expect((await signIn(temporary, true)).status).to.equal(200)
     }))
 
-  it('accepts one callback, and answers further ones with 400', () =>
+  it('accepts one callback, and responds to further ones with 400', () =>
     withListener(async ({ listener, visit, ignored }) => {
       const first = visit(right)
       await listener.outcome

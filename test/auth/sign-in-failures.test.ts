@@ -67,7 +67,7 @@ describe('auth login', () => {
     ['invalid_grant', 4, () => refusing('invalid_grant', 'The verifier is wrong'), 'The verifier is wrong'],
   ]
   for (const [what, exitCode, behave, ...words] of ofTokenEndpoint) {
-    it(`exits ${exitCode} if the token endpoint answers ${what}`, async () => {
+    it(`exits ${exitCode} if the token endpoint responds with ${what}`, async () => {
       server.script.token = [behave(server)]
       await fail(exitCode, words)
       expect(server.tokenRequests, 'a code is good for one attempt').to.have.length(1)

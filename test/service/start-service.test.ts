@@ -10,7 +10,7 @@ import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { startService } from '../../src/service/start-service.ts'
 import { readEvents } from './read-events.ts'
-import { halfAnAnswer, sendDelta, startEvents, withModelServer } from './replies/scripted-model-server.ts'
+import { halfReply, sendDelta, startEvents, withModelServer } from './replies/scripted-model-server.ts'
 import { caller, equip, withDirectory, withService } from './temporary-service.ts'
 
 describe('the embedded service', () => {
@@ -79,7 +79,7 @@ describe('the embedded service', () => {
     }))
 
   it('lets a stream that ends soon finish before it closes', () => {
-    const { serve, finish } = halfAnAnswer()
+    const { serve, finish } = halfReply()
     return withModelServer(serve, ({ url }) =>
       withService(
         async ({ open, close }) => {

@@ -10,7 +10,7 @@ import { perSuite } from '../support/lifetime.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { until } from '../support/until.ts'
 import { plantKey, plantUser } from './domain/plant-key.ts'
-import { halfAnAnswer, withModelServer } from './replies/scripted-model-server.ts'
+import { halfReply, withModelServer } from './replies/scripted-model-server.ts'
 import { soundCall } from './service-calls.ts'
 
 /** `limited` is counted, and may do everything; `powerless` has no permission. */
@@ -235,7 +235,7 @@ describe('the service in this process', () => {
   })
 
   it('stores the part of a reply that arrived before its reader left, as over HTTP', () =>
-    withModelServer(halfAnAnswer().serve, async ({ url }) => {
+    withModelServer(halfReply().serve, async ({ url }) => {
       const sides = await new BothSides().open({ url })
       const left = await sides.both(async ({ admin, send }) => {
         const leaving = new AbortController()
@@ -259,7 +259,7 @@ describe('the service in this process', () => {
     }))
 
   it('lets a request in progress end when it closes', async () => {
-    const half = halfAnAnswer()
+    const half = halfReply()
     await withModelServer(half.serve, async ({ url }) => {
       const sides = new BothSides()
       await sides.open({ url })

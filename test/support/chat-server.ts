@@ -8,7 +8,7 @@ import {
   type RecordedRequest,
   startFaultServer,
 } from './fault-server.ts'
-import { type AnswerNames, type AnswerScript, ScriptedAnswer } from './scripted-answer.ts'
+import { type ReplyNames, type ReplyScript, ScriptedReply } from './scripted-reply.ts'
 
 /**
  * A chat service on loopback with scripted replies. It replies `You said: …` to a message without a
@@ -59,8 +59,8 @@ export class ChatServer {
   }
 
   /** Scripts the reply to the next message or completion. Replies scripted earlier come first. */
-  answerNext(script: AnswerScript | string): ScriptedAnswer {
-    const answer = new ScriptedAnswer(typeof script === 'string' ? { text: script } : script)
+  answerNext(script: ReplyScript | string): ScriptedReply {
+    const answer = new ScriptedReply(typeof script === 'string' ? { text: script } : script)
     this.#state.answers.push(answer)
     return answer
   }
@@ -114,7 +114,7 @@ export class ChatServer {
 
 class State {
   readonly models: readonly string[]
-  readonly answers: (ScriptedAnswer | Behavior)[] = []
+  readonly answers: (ScriptedReply | Behavior)[] = []
   readonly historyBehaviors: Behavior[] = []
   readonly messages: (HistoryMessage & { contextId: string })[] = []
   streamsCompletions = false
@@ -155,7 +155,7 @@ class State {
     const answer = this.#next(sent.message ?? '')
     if (typeof answer === 'function') return answer
     const contextId = sent.context_id ?? this.#name('ctx')
-    const names: AnswerNames = {
+    const names: ReplyNames = {
       id: this.#name('msg'),
       contextId,
       model: sent.model ?? this.models[0] ?? '',
@@ -174,7 +174,7 @@ class State {
     }
   }
 
-  #sendBody(answer: ScriptedAnswer, { id, contextId }: AnswerNames): unknown {
+  #sendBody(answer: ScriptedReply, { id, contextId }: ReplyNames): unknown {
     return { id, response: answer.text, context_id: contextId, created_at: new Date().toISOString() }
   }
 
@@ -202,8 +202,8 @@ class State {
     }
   }
 
-  #next(message: string): ScriptedAnswer | Behavior {
-    return this.answers.shift() ?? new ScriptedAnswer({ text: `You said: ${message}` })
+  #next(message: string): ScriptedReply | Behavior {
+    return this.answers.shift() ?? new ScriptedReply({ text: `You said: ${message}` })
   }
 
   /** Oldest first within a page, the newest page first. `before` is the ID of a message. */

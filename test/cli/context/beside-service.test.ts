@@ -14,7 +14,7 @@ describe('a command that opens the data of a running service', () => {
   const run = (...args: readonly string[]) => runChatctl(sandbox, args)
   const data = () => join(sandbox.home, '.local', 'share', 'chatctl')
 
-  it('shows what the service has changed, and changes what the service answers next', async () => {
+  it('shows what the service has changed, and changes the next responses of the service', async () => {
     const service = await serveInProcess(sandbox)
     const call = caller(service.url, await makeKey(sandbox))
     await call('PATCH', '/v1/settings', { app_name: 'Served' })

@@ -172,14 +172,14 @@ describe('a streamed reply', () => {
           fc.property(cuts, (points) => {
             const sorted = [0, ...points.sort((a, b) => a - b), bytes.length]
             const chunks = sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to))
-            expectAnswer(run(type, chunks), verified)
+            expectReply(run(type, chunks), verified)
           }),
           { numRuns: 0.3 * (fc.readConfigureGlobal().numRuns ?? 100) },
         )
       })
 
       it(`of ${name} with ${ending} is read byte by byte`, () => {
-        expectAnswer(
+        expectReply(
           run(
             type,
             Array.from(bytes, (byte) => Uint8Array.of(byte)),
@@ -203,7 +203,7 @@ describe('a streamed reply', () => {
     })
   }
 
-  function expectAnswer(events: StreamEvent[], verified: boolean): void {
+  function expectReply(events: StreamEvent[], verified: boolean): void {
     const types = events.map((event) => event.type)
     expect(types[0]).to.equal('start')
     expect(types.lastIndexOf('start')).to.equal(0)

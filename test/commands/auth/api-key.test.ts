@@ -70,7 +70,7 @@ describe('signing in with an API key', () => {
     [403, 5],
     [500, 69],
   ] as const) {
-    it(`stores nothing if the service answers ${status}`, async () => {
+    it(`stores nothing if the service responds with ${status}`, async () => {
       const failingService = await startFaultServer(failing(status, 'x', 'In its own words'))
       expectFailure(await loginTo(failingService.url, 'key-1\n', '--retries', '0'), exitCode)
       expectNothingStored(sandbox)

@@ -110,7 +110,7 @@ describe('auth logout', () => {
     ['400 with an empty body', answer(400)],
     ['401 with a page', answer(401, { 'content-type': 'text/html' }, '<h1>Unauthorized</h1>')],
   ] as const) {
-    it(`names the server that refused if the revocation endpoint answers ${what}`, async () => {
+    it(`names the server that refused if the revocation endpoint responds with ${what}`, async () => {
       const scripted = await startTokenEndpoint()
       const house = await startBearerService((token) => scripted.live.has(token))
       plantSignIn(sandbox, { server: scripted, service: house })

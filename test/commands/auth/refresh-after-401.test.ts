@@ -8,7 +8,7 @@ import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { signIn } from '../../support/sign-in.ts'
 import { makeSignInWorld } from '../../support/sign-in-world.ts'
 
-describe('a request that the service answers with 401', () => {
+describe('a request to which the service responds with 401', () => {
   const world = makeSignInWorld()
   beforeEach(() => {
     plantSignIn(world.sandbox, world)

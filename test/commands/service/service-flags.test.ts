@@ -7,7 +7,7 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { FlagRuns } from '../../cli/flags/flag-runs.ts'
 import { readEvents } from '../../service/read-events.ts'
-import { halfAnAnswer, withModelServer } from '../../service/replies/scripted-model-server.ts'
+import { halfReply, withModelServer } from '../../service/replies/scripted-model-server.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { json, startFaultServer } from '../../support/fault-server.ts'
 import { freePort } from '../../support/free-port.ts'
@@ -360,7 +360,7 @@ const effects: Record<string, () => Promise<void>> = {
     }
   },
   'service:run drain': async () => {
-    const { serve: answer, finish } = halfAnAnswer()
+    const { serve: answer, finish } = halfReply()
     await withModelServer(answer, async (modelServer) => {
       const key = await makeKey(flags.sandbox)
       let events: ReturnType<typeof readEvents> | undefined

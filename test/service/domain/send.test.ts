@@ -5,7 +5,7 @@ import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
 import {
-  halfAnAnswer,
+  halfReply,
   sendDelta,
   sendDone,
   startEvents,
@@ -190,7 +190,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
   ]
   for (const [what, code, change] of ends)
     it(`ends a running reply after its ${what}, but not after its key has expired`, () => {
-      const { serve, finish } = halfAnAnswer()
+      const { serve, finish } = halfReply()
       const clock = new SteppedClock()
       return withModelServer(serve, ({ url: model }) =>
         withService(

@@ -6,7 +6,7 @@ import { type DataLocation, openStore } from '../../../src/service/store/open-st
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { caller, equip, onEachEngine, type TemporaryService, withPlace } from '../temporary-service.ts'
 import { Browser, type Shown } from './browser.ts'
-import { askForToken, createUser, refresh, signIn, type TokenAnswer } from './flow.ts'
+import { askForToken, createUser, refresh, signIn, type TokenResponse } from './flow.ts'
 
 const [second, minute] = [1_000, 60_000]
 
@@ -32,7 +32,7 @@ async function beginDevice(url: string, fields?: Record<string, string>, agent?:
   return (await response.json()) as Device
 }
 
-const poll = (url: string, { device_code }: Device): Promise<TokenAnswer> =>
+const poll = (url: string, { device_code }: Device): Promise<TokenResponse> =>
   askForToken(url, { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code })
 
 /** Opens the page for codes, signed in. */

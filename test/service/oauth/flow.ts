@@ -59,13 +59,13 @@ export async function getCode(browser: Browser, { url }: Request, email?: string
 }
 
 /** A response of the token endpoint. */
-export interface TokenAnswer {
+export interface TokenResponse {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
   body: any
 }
 
-export async function askForToken(service: string, fields: Record<string, string>): Promise<TokenAnswer> {
+export async function askForToken(service: string, fields: Record<string, string>): Promise<TokenResponse> {
   const response = await fetch(`${service}/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({ client_id: 'chatctl', ...fields }),
@@ -73,12 +73,12 @@ export async function askForToken(service: string, fields: Record<string, string
   return { status: response.status, body: await response.json() }
 }
 
-export const exchange = (service: string, code: string, verifier: string): Promise<TokenAnswer> =>
+export const exchange = (service: string, code: string, verifier: string): Promise<TokenResponse> =>
   askForToken(service, {
     ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
   })
 
-export const refresh = (service: string, token: string): Promise<TokenAnswer> =>
+export const refresh = (service: string, token: string): Promise<TokenResponse> =>
   askForToken(service, { grant_type: 'refresh_token', refresh_token: token })
 
 /** Runs the whole flow up to the tokens. */

@@ -3,7 +3,7 @@ import { openAdministration } from '../../../src/service/administration/administ
 import { type IdentityIssuer, startIdentityIssuer } from '../../support/identity-issuer.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import type { TemporaryService, WithService } from '../temporary-service.ts'
-import { askForToken, type TokenAnswer } from './flow.ts'
+import { askForToken, type TokenResponse } from './flow.ts'
 
 export const audience = 'https://chat.example'
 export const mainBranch = 'repo:acme/app:ref:refs/heads/main'
@@ -24,7 +24,7 @@ export interface TrustedService {
   trust(changes?: Partial<TrustRequest>): ReturnType<Administration['createTrust']>
   /** A token of the main branch. Default: for the audience of the trust. */
   identity(claims?: object): Promise<string>
-  exchange(token: string, fields?: Record<string, string>): Promise<TokenAnswer>
+  exchange(token: string, fields?: Record<string, string>): Promise<TokenResponse>
 }
 
 export const exchangeAt = (url: string, token: string, fields: Record<string, string> = {}) =>

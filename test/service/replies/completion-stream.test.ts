@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
 import { onEachTransport, type TemporaryService } from '../temporary-service.ts'
-import { halfAnAnswer, sendDelta, sendJson, startEvents, withModelServer } from './scripted-model-server.ts'
+import { halfReply, sendDelta, sendJson, startEvents, withModelServer } from './scripted-model-server.ts'
 
 const messages = [
   { role: 'system', content: 'Be brief' },
@@ -14,7 +14,7 @@ const complete = ({ open }: TemporaryService, signal?: AbortSignal) =>
 
 onEachTransport('a completion requested as a stream', (withService) => {
   it('arrives in the events of a message, without a conversation, and is not stored', () => {
-    const { serve, finish } = halfAnAnswer()
+    const { serve, finish } = halfReply()
     return withModelServer(serve, ({ url, requests }) =>
       withService(
         async (service) => {

@@ -48,7 +48,7 @@ export function sendDone(response: ServerResponse): void {
 }
 
 /** A model server that streams half of a reply, and the other half when it is told to. */
-export function halfAnAnswer(): { serve: (response: ServerResponse) => void; finish: () => void } {
+export function halfReply(): { serve: (response: ServerResponse) => void; finish: () => void } {
   const { promise: isToEnd, resolve: finish } = Promise.withResolvers<void>()
   const serve = async (response: ServerResponse) => {
     startEvents(response)

@@ -7,7 +7,7 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { plantKey } from '../domain/plant-key.ts'
 import { readEvents } from '../read-events.ts'
 import {
-  halfAnAnswer,
+  halfReply,
   sendDelta,
   sendDone,
   sendJson,
@@ -107,7 +107,7 @@ describe('the admin port', () => {
     }))
 
   it('reports that the service is stopping until running replies end, and then closes', () => {
-    const { serve, finish } = halfAnAnswer()
+    const { serve, finish } = halfReply()
     return withModelServer(serve, ({ url }) =>
       withAdmin(
         async ({ open, close, adminUrl = '' }) => {

@@ -6,7 +6,7 @@ import { endpoints } from '../../../src/contract/endpoints.ts'
 import { errorBody } from '../../../src/contract/resources/error-body.ts'
 import { generateKey } from '../../../src/service/domain/access/keys.ts'
 import { startServer } from '../start-server.ts'
-import { type RawAnswer, readAnswers, sendBytes } from './raw-request.ts'
+import { type RawResponse, readResponses, sendBytes } from './raw-request.ts'
 
 /** A secret that must never be in the log. No request may cause a 500 or a connection that hangs. */
 
@@ -46,20 +46,20 @@ function write(
 }
 
 /** The only response. The service may close or keep the connection, but the response must be complete. */
-async function ask(bytes: Uint8Array): Promise<RawAnswer> {
+async function ask(bytes: Uint8Array): Promise<RawResponse> {
   const { text } = await sendBytes(url, bytes, { silence: 5_000 })
-  const answers = readAnswers(text)
+  const answers = readResponses(text)
   expect(answers, `${Buffer.from(bytes).subarray(0, 200)} → ${text.slice(0, 200)}`).to.have.length(1)
   const [answer] = answers
-  return answer as RawAnswer
+  return answer as RawResponse
 }
 
-function expectRefused(answer: RawAnswer, ...statuses: number[]): void {
+function expectRefused(answer: RawResponse, ...statuses: number[]): void {
   expect(answer.status, answer.head + answer.body).to.be.oneOf(statuses)
   expect(errorBody.safeParse(JSON.parse(answer.body)).success).to.equal(true)
 }
 
-function expectSane({ status, head, body }: RawAnswer): void {
+function expectSane({ status, head, body }: RawResponse): void {
   expect(status, `${head}\n${body}`).to.be.below(500)
   expect(head).to.match(/^x-request-id: req_/im)
   if (status >= 400 && body !== '') errorBody.parse(JSON.parse(body))
@@ -240,7 +240,7 @@ describe('hostile requests', function () {
           const target =
             method !== 'OPTIONS' && path === '*' ? '/' : /^(\/|http|\*)/.test(path) ? path : `/${path}`
           const { text } = await sendBytes(url, write(method, target), { silence: 5_000 })
-          for (const answer of method === 'HEAD' ? [] : readAnswers(text)) expectSane(answer)
+          for (const answer of method === 'HEAD' ? [] : readResponses(text)) expectSane(answer)
           expect(text)
             .to.match(/^HTTP\/1\.1 /)
             .and.not.match(/^set-cookie/im)

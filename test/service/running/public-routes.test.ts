@@ -4,7 +4,7 @@ import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { createTestServer } from '../start-server.ts'
 import { caller, withDirectory, withService } from '../temporary-service.ts'
-import { readAnswers, sendBytes } from './raw-request.ts'
+import { readResponses, sendBytes } from './raw-request.ts'
 
 describe('a request without a key', () => {
   it('can read whether the service is alive and ready', () =>
@@ -89,7 +89,7 @@ describe('the status page', () => {
       const { port } = new URL(url)
       const shown = async (host: string) => {
         const { text } = await sendBytes(url, `GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
-        const [answer] = readAnswers(text)
+        const [answer] = readResponses(text)
         return /--base-url (.*)<\/code>/.exec(answer?.body ?? '')?.[1]
       }
       expect(await shown('chat.example')).to.equal('http://chat.example')

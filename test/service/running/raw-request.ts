@@ -27,15 +27,15 @@ export function sendBytes(
 }
 
 /** One HTTP/1.1 response, as far as tests examine it. */
-export interface RawAnswer {
+export interface RawResponse {
   status: number
   head: string
   body: string
 }
 
 /** The responses in a text, in their order, by Content-Length. Throws if the text is anything else. */
-export function readAnswers(text: string): RawAnswer[] {
-  const answers: RawAnswer[] = []
+export function readResponses(text: string): RawResponse[] {
+  const answers: RawResponse[] = []
   let rest = text
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n')

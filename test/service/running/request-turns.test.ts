@@ -11,7 +11,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { plantKey } from '../domain/plant-key.ts'
 import { caller } from '../temporary-service.ts'
-import { readAnswers } from './raw-request.ts'
+import { readResponses } from './raw-request.ts'
 
 /** Adds requests to turns, and records the order in which they start. */
 class Queue {
@@ -172,7 +172,9 @@ describe('a service with a noisy key', () => {
       for (const socket of sockets) socket.write(get(url, noisy))
       await Promise.race(sockets.map((socket) => once(socket, 'data')))
       await close()
-      const statuses = (await Promise.all(texts)).map((text) => readAnswers(text).map(({ status }) => status))
+      const statuses = (await Promise.all(texts)).map((text) =>
+        readResponses(text).map(({ status }) => status),
+      )
       expect(statuses).to.deep.equal(Array.from({ length: connections }, () => [200]))
     }))
 })

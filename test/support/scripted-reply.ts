@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Usage } from '../../src/contract/resources/completion.ts'
 
 /** A reply, and how the server sends it. */
-export interface AnswerScript {
+export interface ReplyScript {
   /** The text in the pieces that are sent. A bare string is one piece. */
   text: string | readonly string[]
   /** Sent before the text, in the same way. Not in the history. */
@@ -26,7 +26,7 @@ export interface AnswerScript {
 export type StreamShape = 'events' | 'openai' | 'ndjson' | 'text'
 
 /** The fields of every frame of a reply. */
-export interface AnswerNames {
+export interface ReplyNames {
   id: string
   /** Undefined for a completion. */
   contextId?: string
@@ -41,8 +41,8 @@ const types: Record<StreamShape, string> = {
 }
 
 /** A reply that a test controls and observes. */
-export class ScriptedAnswer {
-  readonly script: AnswerScript
+export class ScriptedReply {
+  readonly script: ReplyScript
   /** Resolves when the request arrives. */
   readonly begun: Promise<void>
   /** Resolves when the client closes the connection before the end of the reply. */
@@ -52,7 +52,7 @@ export class ScriptedAnswer {
   #allowed = 0
   #wake: () => void = () => {}
 
-  constructor(script: AnswerScript) {
+  constructor(script: ReplyScript) {
     this.script = script
     this.begun = new Promise((resolve) => {
       this.begin = resolve
@@ -77,7 +77,7 @@ export class ScriptedAnswer {
   }
 
   /** Sends the reply and ends as scripted. Returns whether the client stayed to the end. */
-  async stream(response: ServerResponse, incoming: IncomingMessage, names: AnswerNames): Promise<boolean> {
+  async stream(response: ServerResponse, incoming: IncomingMessage, names: ReplyNames): Promise<boolean> {
     const { pause = 0, ending = 'done', shape = 'events' } = this.script
     this.#watch(response)
     response.writeHead(200, { 'content-type': types[shape] })
@@ -133,7 +133,7 @@ export class ScriptedAnswer {
     this.#allowed -= 1
   }
 
-  #writeEnd(shape: StreamShape, { id, contextId, model }: AnswerNames): string {
+  #writeEnd(shape: StreamShape, { id, contextId, model }: ReplyNames): string {
     const { usage, finishReason: finish_reason = 'stop' } = this.script
     const about = { id, context_id: contextId, model, ...(usage && { usage }) }
     switch (shape) {
@@ -149,7 +149,7 @@ export class ScriptedAnswer {
   }
 }
 
-function writePiece(text: string, shape: StreamShape, { id, contextId, model }: AnswerNames): string {
+function writePiece(text: string, shape: StreamShape, { id, contextId, model }: ReplyNames): string {
   const about = { id, context_id: contextId, model }
   switch (shape) {
     case 'events':
@@ -163,7 +163,7 @@ function writePiece(text: string, shape: StreamShape, { id, contextId, model }: 
   }
 }
 
-function writeReasoning(text: string, { id, contextId, model }: AnswerNames): string {
+function writeReasoning(text: string, { id, contextId, model }: ReplyNames): string {
   return event({ id, context_id: contextId, model, reasoning: text }, 'reasoning')
 }
 
