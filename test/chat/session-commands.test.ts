@@ -121,7 +121,7 @@ describe('the sessions of this machine', function () {
     try {
       expect(await printed('chat', 'sessions', '-o', 'table')).to.contain('2026-01-02 12:04')
       expect(await printed('chat', 'show', id)).to.equal(
-        `trip, session ${id}, profile local, context c1
+        `trip, session ${id}, profile local, conversation c1
 
 --- 1, 2026-01-02 12:04, small-1 ---
 
@@ -152,7 +152,7 @@ You: And then?
       await printed('chat', 'show', 'trip', '-o', 'markdown'),
     )
     expect(await printed('chat', 'show', 'trip', '-o', 'markdown')).to.equal(
-      `# trip, session ${id}, profile local, context c1
+      `# trip, session ${id}, profile local, conversation c1
 
 ---
 

@@ -53,7 +53,7 @@ export const tierFlag = Flags.option({
   helpValue: 'TIER',
   options: tiers,
   default: 'free',
-  summary: 'Tier, which sets the hourly limit: free, pro, or enterprise',
+  summary: 'Tier: free, pro, or enterprise',
 })()
 
 /**

@@ -111,7 +111,7 @@ describe('a resumed session', () => {
     expect(await first.leave()).to.match(/^2 turns\. Resume with/m)
     const second = await resume()
     await second.say('three', /You said: three[\s\S]*total/)
-    expect(await second.say('/info', /^transcript /m)).to.match(/^turns +3, 1 of them without a reply$/m)
+    expect(await second.say('/info', /^transcript\b/m)).to.match(/^turns +3, 1 of them without a reply$/m)
     expect(await second.say('/resume', /3 turns +one/)).to.contain('3 turns')
     expect(await second.leave()).to.match(/^3 turns\. Resume with/m)
     expect(world.transcript().turns).to.have.length(3)
