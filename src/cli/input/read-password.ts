@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { Failure } from '../../contract/failure.ts'
+import { passwordLength } from '../../contract/resources/user.ts'
 import { maxSecretBytes } from '../../system/files/read-named-file.ts'
 import type { Context } from '../context/context.ts'
 import { textFlag } from '../flags/flag-types.ts'
@@ -68,6 +69,9 @@ export function readNewPassword(
   context: Context,
 ): Promise<string> {
   const source = { stdin: flags['password-stdin'], file: flags['password-file'] }
+  const { min, max } = passwordLength
+  const isTyped = !source.stdin && source.file === undefined && context.prompter.canAsk
+  if (isTyped) context.streams.say(`A password has ${min} to ${max} characters.`)
   return readPassword({ ...source, instead: '--password-stdin or --password-file' }, context)
 }
 

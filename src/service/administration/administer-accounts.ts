@@ -1,6 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
+import { passwordLength } from '../../contract/resources/user.ts'
 import { ApiError } from '../api-error.ts'
-import { hashPassword, passwordLength } from '../domain/access/passwords.ts'
+import { hashPassword } from '../domain/access/passwords.ts'
 import { type AuditContext, recordChange } from '../domain/audit.ts'
 import { insertUser, lockUser, storePassword } from '../domain/users.ts'
 import { validate } from '../http/request/validate.ts'

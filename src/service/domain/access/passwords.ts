@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto'
 
-/** In characters. */
-export const passwordLength = { min: 8, max: 1024 } as const
-
 /** RFC 9106 section 4, second recommended option, reduced to suit a server: 19 MiB, two passes. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 

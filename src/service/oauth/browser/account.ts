@@ -1,4 +1,5 @@
-import { hashPassword, passwordLength, verifyPassword } from '../../domain/access/passwords.ts'
+import { passwordLength } from '../../../contract/resources/user.ts'
+import { hashPassword, verifyPassword } from '../../domain/access/passwords.ts'
 import { type AuditContext, recordChange } from '../../domain/audit.ts'
 import { storePassword } from '../../domain/users.ts'
 import type { UserRow } from '../../store/tables.ts'
