@@ -110,7 +110,7 @@ describe('a failed request', () => {
     const failure = await failureOf(dead.users.create({ email: 'a@example.com' }))
     expect(failure.kind).to.equal('unreachable')
     expect(failure.message).to.match(/^Cannot reach http:\/\/127\.0\.0\.1:\d+: connection refused$/)
-    expect(hintOf(failure)).to.match(/^Check the base URL\. If it is the service of chatctl, start it with: /)
+    expect(hintOf(failure)).to.match(/^Check the base URL\. If it is the embedded service, start it with: /)
     expect(clock.waits).to.have.lengthOf(2)
     await dead.close()
   })

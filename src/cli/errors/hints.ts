@@ -30,7 +30,7 @@ const hints: Hints = {
   check_address: ({ origin }, connection) => {
     const { hostname, port } = new URL(origin)
     const start = ['service', 'run', ...(port === '8787' ? [] : ['--port', port || '80'])]
-    const local = `If it is the service of chatctl, start it with: ${commandLine(...start)}`
+    const local = `If it is the embedded service, start it with: ${commandLine(...start)}, or add: --profile local`
     return sentences([checkAddress(connection), ...(isLoopback(hostname) ? [local] : [])])
   },
   other_scheme: ({ url }, connection) => {
