@@ -32,7 +32,7 @@ describe('the README', () => {
     expect(readme).to.contain(`All ${shown.length} commands print JSON`)
     expect(readme).to.contain(`${new Set(codes).size} exit codes`)
     expect(readme).to.contain(
-      `Killed at ${killedMoments} different moments, an import of ${killedRows} users`,
+      `An import of ${killedRows} users that is killed at ${killedMoments} different moments`,
     )
   })
 })
