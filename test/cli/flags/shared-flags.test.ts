@@ -122,7 +122,7 @@ describe('global flags', function () {
   for (const [name, { flag, env, args, script, shows }] of Object.entries(shared)) {
     it(`have an effect as --${name} and as ${Object.keys(env)[0]}`, async () => {
       const colors = name === 'no-color' ? { FORCE_COLOR: '1' } : {}
-      const given = await run([...args, ...flag], script, { env: colors })
+      const given = await run([...flag, ...args], script, { env: colors })
       expect(shows(given), given.stdout + given.stderr).to.equal(true)
       const variable = await run(args, script, { env: { ...colors, ...env } })
       expect(shows(variable), variable.stdout + variable.stderr).to.equal(true)

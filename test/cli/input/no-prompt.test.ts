@@ -1,20 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { commandOf, localCalls, type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
+import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
 import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
 import { createJobPool } from '../../support/job-pool.ts'
 import { perSuite } from '../../support/lifetime.ts'
-import { commands } from '../../support/manifest.ts'
 import { plantBrowserSession } from '../../support/plant-browser-session.ts'
-import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
 /** Without a terminal, nothing prompts or hangs. A run that needs input names the flag that gives it. */
-
-type Call = { name: string; args: readonly string[]; stdin?: string }
-
-const calls: readonly Call[] = [...serviceCalls, ...localCalls]
 
 /** A file in the working directory of the run. */
 const usersFile = 'users.csv'
@@ -39,16 +34,6 @@ const questions: { args: string[]; flags: string[] }[] = [
   { args: ['settings', 'edit'], flags: ['--yes'] },
   { args: ['users', 'import', usersFile], flags: ['--yes'] },
 ]
-
-/** Commands that read a pipe in addition to their arguments. */
-const _readsPipe = new Set([
-  'auth:login',
-  'chat:send',
-  'chat:complete',
-  'users:create',
-  'settings:diff',
-  'settings:apply',
-])
 
 const ways: [string, NodeJS.ProcessEnv, string[]][] = [
   ['empty stdin', {}, []],
@@ -87,23 +72,6 @@ describe('a non-interactive run', function () {
       return runChatctl(sandbox, words, { env: { ...env, ...more }, timeout: 15_000 })
     })
 
-  it('tests every command, or has an example that can be run', () => {
-    const called = new Set(['service:run', ...calls.map(({ name }) => commandOf(name))])
-    const missing = commands.map(({ id }) => id).filter((id) => !called.has(id))
-    expect(missing, 'Add a call of each to test/support/command-lines.ts').to.deep.equal([])
-  })
-
-  const everyWay = ways.flatMap(([way, more, flags]) => calls.map((call) => ({ way, more, flags, call })))
-  it('of every command ends without a prompt', async () => {
-    const runs = await Promise.all(
-      everyWay.map(async ({ way, more, flags, call }) => ({
-        name: `${call.name}: ${way}`,
-        run: await run([...call.args, ...forCall(call, flags)], more),
-      })),
-    )
-    for (const { name, run: ended } of runs) expectQuiet(name, ended)
-  })
-
   for (const [way, more, flags] of ways) {
     for (const { args, flags: answers } of questions) {
       it(`of ${args.join(' ')} exits 3 and names the flags to use, with ${way}`, async () => {
@@ -120,29 +88,8 @@ describe('a non-interactive run', function () {
       })
     }
   }
-
-  it('of service run serves until a signal stops it, and exits 0', async () => {
-    const running = startChatctl(sandbox, ['service', 'run', '--port', '0', '--log-level', 'silent'])
-    running.stdin.end()
-    running.stdout.once('data', () => running.interrupt('SIGTERM'))
-    expect(await running.ended).to.include({ exitCode: 0 })
-  })
 })
 
 function findCall(method: string, path: string): ServiceCall | undefined {
   return serviceCalls.find(({ endpoint }) => endpoint === `${method} ${path.split('?')[0]}`)
-}
-
-/** The words after `--` of `complete` are not flags. */
-function forCall({ name }: Call, flags: readonly string[]): readonly string[] {
-  return commandOf(name) === 'complete' ? [] : flags
-}
-
-/** Expects that the run ended by itself, and wrote no prompt and no escape sequence to stderr. */
-function expectQuiet(call: string, { exitCode, stderr }: Run): void {
-  const name = `${call} (if its first example is not suitable, add a call to test/support/command-lines.ts)`
-  expect(exitCode, `${name} did not end`).not.to.equal(null)
-  expect(stderr, name).not.to.contain('\u001b')
-  expect(stderr, name).not.to.match(/\? *$|\(y\/n\)/i)
-  expect(stderr, name).not.to.contain('bug in chatctl')
 }

@@ -28,14 +28,15 @@ describe('settings edit', () => {
   }
   const setMode = (mode: string) => `sed -i 's/mode: .*/mode: ${mode}/' "$1"`
 
-  it('opens the output of settings export in a private file', async () => {
+  it('opens the output of settings export in a private file, which is deleted afterward', async () => {
     const { stdout } = await run.settings(['export'])
     const copy = join(run.sandbox.home, 'copy')
-    await edit(`cp "$1" '${copy}'; echo "$1" >> '${copy}'; stat -c %a "$1" >> '${copy}'`)
+    await edit(`cp "$1" '${copy}'; echo "$1" >> '${copy}'; stat -c %a "$1" "$(dirname "$1")" >> '${copy}'`)
     const lines = readFileSync(copy, 'utf8').split('\n')
-    expect(lines.slice(0, -3).join('\n')).to.equal(stdout.trimEnd())
-    expect(lines.at(-3)).to.match(/\/settings\.yaml$/)
-    expect(lines.at(-2)).to.equal('600')
+    expect(lines.slice(0, -4).join('\n')).to.equal(stdout.trimEnd())
+    expect(lines.at(-4)).to.match(/\/settings\.yaml$/)
+    expect(lines.slice(-3)).to.deep.equal(['600', '700', ''])
+    expect(existsSync(lines.at(-4) ?? '')).to.equal(false)
   })
 
   it('applies only what was changed in the editor', async () => {
