@@ -37,24 +37,7 @@ describe('streamed Markdown', () => {
   })
 
   it('is the same for words and lines that are longer than the buffer', () => {
-    for (const unit of [
-      '*',
-      '[',
-      '`',
-      '|',
-      '> ',
-      '- ',
-      ' ',
-      'x',
-      '中',
-      '👍',
-      '**a ',
-      '=',
-      '\t',
-      '1',
-      '~~',
-      '\\',
-    ]) {
+    for (const unit of ['*', '[', '`', '|', '> ', ' ', '中', '**a ', '\t']) {
       const text = `a\n${unit.repeat(1300 / unit.length)}b ${unit} c\n${unit.repeat(700)}`
       const whole = render([text])
       expect(render(text.split('')), unit).to.equal(whole)

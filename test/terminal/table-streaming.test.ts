@@ -79,12 +79,6 @@ describe('a streamed table', () => {
     expect(shown(tableOf(4_000), true)).not.to.contain(long)
   })
 
-  it('is as narrow as the cells of a short table', () => {
-    const writer = writerOf(80)
-    const shown = writer.push('| n | name |\n|---|---|\n| 1 | one |\n') + writer.end()
-    expect(shown).to.equal('n │ name\n──┼─────\n1 │ one\n')
-  })
-
   it('continues below a repeated header in the new width when the terminal is resized', () => {
     let columns = 60
     const writer = new MarkdownWriter({

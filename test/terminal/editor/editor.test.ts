@@ -558,7 +558,16 @@ describe('the editor', () => {
         '\u001bb',
         '\u001bd',
       ),
-      fc.constantFrom('a', '世', '👩‍👩‍👧', '\u0301', 'one two ', paste('x\n'.repeat(12)), paste('a\tb\nc')),
+      fc.constantFrom(
+        'a',
+        '世',
+        '👩‍👩‍👧',
+        '\u0301',
+        'one two ',
+        paste('x\n'.repeat(12)),
+        paste('a\tb\nc'),
+        paste('🇩🇪🇩ᄀᄀᄀ\u200d\u202e\u2028क्षि'),
+      ),
     )
     fc.assert(
       fc.property(

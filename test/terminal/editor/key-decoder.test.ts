@@ -206,35 +206,6 @@ describe('the key decoder', () => {
     expect(keys).to.deep.equal([press('escape')])
   })
 
-  it('reads keys and replies that are interleaved and split in any way', () => {
-    const part = fc.constantFrom(
-      ...'héx\r',
-      '\u001b[A',
-      '\u001b[99;5u',
-      '\u001b[?0u',
-      '\u001b[?1;2c',
-      '\u001b[O',
-    )
-    fc.assert(
-      fc.property(
-        fc.array(part, { maxLength: 30 }),
-        fc.infiniteStream(fc.integer({ min: 1, max: 5 })),
-        (parts, sizes) => {
-          const isReply = (sent: string): boolean => /[?O]/.test(sent)
-          const { keys, reports, decoder } = listen()
-          for (let rest = parts.join(''); rest !== ''; ) {
-            const size = sizes.next().value
-            decoder.push(rest.slice(0, size))
-            rest = rest.slice(size)
-          }
-          const typed = decode(parts.filter((sent) => !isReply(sent)).join(''))
-          expect(joinTexts(keys)).to.deep.equal(joinTexts(typed))
-          expect(reports.length).to.equal(parts.filter(isReply).length)
-        },
-      ),
-    )
-  })
-
   it('treats a lone ESC at the end of the input as Escape', () => {
     const { keys, decoder } = listen()
     decoder.push('\u001b')

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import stringWidth from 'string-width'
 import { Layout, renderRows } from '../../../src/terminal/editor/layout.ts'
 import { TextBuffer } from '../../../src/terminal/editor/text-buffer.ts'
 
@@ -80,62 +79,6 @@ describe('the layout of the editor', () => {
     expect(layout.placeOf(3)).to.deep.equal({ row: 2, column: 5 })
     expect(layout.indexAt(1, 3)).to.equal(3)
     expect(layout.indexAt(2, 6)).to.equal(4)
-  })
-
-  const grapheme = fc.oneof(
-    fc.constantFrom(
-      'a',
-      ' ',
-      '世',
-      '👩‍👩‍👧',
-      'e\u0301',
-      '\u0301',
-      '\u200d',
-      '\u200b',
-      '\n',
-      '\t',
-      '🇩🇪',
-      '🇩',
-      'ᄀᄀᄀ',
-      '\u202e',
-      '\u2028',
-      'क्षि',
-      'ｶﾞ',
-      '❤️',
-      '\u0600',
-    ),
-    fc.string({ unit: 'grapheme', maxLength: 2 }),
-    fc.constant('paste'),
-  )
-  const texts = fc.array(grapheme, { maxLength: 40 })
-
-  it('stays within the columns and rows, and shows the row of the cursor', () => {
-    fc.assert(
-      fc.property(
-        texts,
-        fc.integer({ min: 1, max: 30 }),
-        fc.integer({ min: 1, max: 8 }),
-        fc.nat(50),
-        fc.nat(50),
-        (parts, columns, rows, place, top) => {
-          const buffer = new TextBuffer()
-          for (const part of parts) {
-            if (part === 'paste') buffer.insertPaste('x\n'.repeat(11))
-            else buffer.insert(part)
-          }
-          buffer.moveTo(place)
-          const { lines, cursor } = renderRows(buffer.state, { columns, rows, top }, plain)
-          expect(lines.length).to.be.within(1, rows)
-          for (const line of lines) {
-            expect(stringWidth(line), JSON.stringify(line)).to.be.at.most(columns)
-            expect(line).not.to.match(/\p{Control}/u)
-          }
-          expect(cursor.row).to.be.within(0, lines.length - 1)
-          expect(cursor.column).to.be.within(0, columns - 1)
-        },
-      ),
-      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
   })
 
   it('shows every character once if there is room, and finds each position again', () => {
