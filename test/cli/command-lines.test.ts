@@ -139,8 +139,6 @@ const cases: Record<string, Case[]> = {
     ['service run --model-server-key-file k', '--model-server-key-file requires a model server'],
     ['service keys create --name x --limit 5', 'tier free is 100 requests per hour'],
     ['users update ID', 'No change was given', 'chatctl users update --help'],
-    ['users settings set', 'No change was given'],
-    ['settings api set', 'No change was given'],
     ['settings api get', 'The interface of the service cannot read the API configuration', '--last-sent'],
     ['users permissions assign ID', 'No permission and no role'],
   ],

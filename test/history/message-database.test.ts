@@ -103,15 +103,6 @@ describe('the index of messages', () => {
     )
   })
 
-  it('finds the words that begin with WORD*', () => {
-    const store = openWith(['index', 'the indexing', 'a hint', 'indexes of node:tests', '数据库'])
-    expect(textsFound(store, 'index*')).to.deep.equal(['indexes of node:tests', 'the indexing', 'index'])
-    expect(textsFound(store, 'node:te*')).to.deep.equal(['indexes of node:tests'])
-    expect(textsFound(store, '数*')).to.deep.equal(['数据库'])
-    expect(textsFound(store, 'x*')).to.deep.equal([])
-    store.close()
-  })
-
   it('finds the words that begin with WORD*, however many there are', () => {
     for (const count of [19, 20, 21, 200]) {
       const words = Array.from({ length: count }, (_, index) => `word${index} more`)

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { delayed, type FaultServer, startFaultServer } from '../support/fault-server.ts'
@@ -108,26 +108,5 @@ export function testResume(
       await expectWhole()
       expect(readdirSync(join(sandbox.home, '.local/state/chatctl/state/exports'))).to.deep.equal([])
     })
-
-    it('uses only pages that are complete on disk', async () => {
-      for (const damage of [cutPage, cutHead]) {
-        sandbox.remove()
-        sandbox = createSandbox()
-        await server?.close()
-        await serve(readings[0]?.[1] ?? plainReading)
-        await runUntil(5)
-        const all = join(sandbox.home, '.local/state/chatctl/state/exports')
-        damage(join(all, readdirSync(all)[0] ?? ''))
-        await expectWhole()
-      }
-    })
   })
-}
-
-function cutPage(path: string): void {
-  truncateSync(path, readFileSync(path).length - 10)
-}
-
-function cutHead(path: string): void {
-  appendFileSync(path, '[{"part":0,"mess')
 }

@@ -52,19 +52,6 @@ describe('users import --dry-run', () => {
     expect((await dryRun('--quiet')).stderr).to.equal('')
   })
 
-  it('shows the first three requests as JSON, without passwords', async () => {
-    const { first_requests: first } = JSON.parse((await dryRun('--json')).stdout)
-    const users = `${server.url}/v1/users`
-    expect(first).to.deep.equal([
-      {
-        ...{ line: 2, method: 'POST', url: users },
-        body: { email: 'a@example.com', password: '[redacted]', name: 'A', metadata: { seats: 5 } },
-      },
-      { line: 2, method: 'PATCH', url: `${users}/{id}`, body: { settings: { theme: 'dark' } } },
-      { line: 2, method: 'POST', url: `${users}/{id}/permissions`, body: { role: 'editor' } },
-    ])
-  })
-
   it('generates no password, and shows where one would be', async () => {
     const path = join(sandbox.home, 'results.csv')
     const { stdout } = await dryRun('--json', '--generate-passwords', '--results', path)

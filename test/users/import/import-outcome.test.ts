@@ -9,7 +9,6 @@ import {
   json,
   limited,
   type RecordedRequest,
-  redirect,
   reset,
   resetMidBody,
   startFaultServer,
@@ -317,12 +316,9 @@ describe('the outcome of a request of an import', function () {
     ['200 that reports a failure', 'failed', json(200, { success: false })],
     ['201 with an id and an error', 'unknown', json(201, { id: 'u1', error: 'no mail was sent' })],
     ['a truncated 201', 'unknown', resetMidBody('{"id":', 201)],
-    ['302', 'unknown', redirect(302, '/v1/users/u1')],
     ['400', 'failed', json(400, {})],
-    ['409', 'failed', json(409, {})],
     ['500', 'unknown', answer(500)],
     ['503 with Retry-After', 'unknown', answer(503, { 'retry-after': '0' })],
-    ['a reset connection', 'unknown', reset],
   ]
   for (const [name, status, behavior] of answers) {
     it(`is ${status} after ${name}`, async () => {
