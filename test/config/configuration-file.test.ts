@@ -175,16 +175,12 @@ describe('the configuration file', () => {
     [['base_ur', 'https://x'], 'Unknown configuration key "base_ur"', 'Did you mean base_url?'],
     [['base_url', '', '-p', 'w'], 'base_url: "" must not be empty'],
     [['base_url', 'chat.example', '-p', 'w'], 'the address is not a URL'],
-    [['base_url', 'ftp://chat.example', '-p', 'w'], 'must begin with https://'],
     [['base_url', 'http://chat.example', '-p', 'w'], 'unencrypted', 'https://chat.example'],
-    [['base_url', 'https://chat.example/?', '-p', 'w'], 'must not contain a query'],
+    [['base_url', 'https://a:b@chat.example', '-p', 'w'], 'contains a user name or password'],
     [['base_url', 'https://chat.example'], 'Profile "local" is the embedded service'],
     [['auth_url', 'http://chat.example', '-p', 'w'], 'auth_url: http://'],
     [['timeout', '0', '-p', 'w'], 'timeout: "0" must be longer than 0'],
-    [['max_wait', 'x', '-p', 'w'], 'max_wait: "x" is not a duration'],
     [['notify', 'x', '-p', 'w'], 'notify: "x" is neither on nor off'],
-    [['retries', '1000', '-p', 'w'], 'retries: "1000" is not a whole number from 0 to 999'],
-    [['output', 'xml', '-p', 'w'], 'output: "xml" is not one of'],
     [['default_profile', 'nope'], 'Unknown profile "nope"'],
     [['model', 'm', '-p', 'a b'], '"a b" is not a valid profile name'],
     [['model', 'm', '-p=--yes'], '"--yes" is not a valid profile', 'must not be a hyphen'],
@@ -194,20 +190,5 @@ describe('the configuration file', () => {
   it('never contains a value that no run could use', async () => {
     for (const [args, ...words] of refused) expectFailure(await run('config', 'set', ...args), 2, ...words)
     expect(existsSync(directory)).to.equal(false)
-  })
-
-  it('causes errors that do not contain a password in a URL', async () => {
-    const address = 'https://admin:canary-password@chat.example'
-    for (const args of [
-      ['config', 'set', 'base_url', address, '-p', 'w'],
-      ['config', 'list', '--base-url', address],
-      ['doctor', '--base-url', address],
-      ['auth', 'status', '--base-url', address],
-      ['chat', 'send', 'hi', '--dry-run', '--base-url', address],
-    ]) {
-      const result = await run(...args)
-      expectFailure(result, 2, 'the address for chat.example contains a user name or password')
-      expect(result.stderr).not.to.contain('canary')
-    }
   })
 })

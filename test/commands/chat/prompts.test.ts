@@ -63,17 +63,6 @@ describe('the prompt library', () => {
       expect(existsSync(directory())).to.equal(false)
     })
 
-    it('stores nothing with --dry-run', async () => {
-      const { exitCode, stdout } = await run('chat prompts set a --dry-run --json', { stdin: 'A' })
-      expect({ exitCode, ...JSON.parse(stdout) }).to.deep.equal({
-        exitCode: 0,
-        name: 'a',
-        replaced: false,
-        path: fileOf('a'),
-      })
-      expect(existsSync(directory())).to.equal(false)
-    })
-
     it('replaces the target of a symbolic link, not the link', async function () {
       if (process.platform === 'win32') this.skip()
       plant('b', 'B')

@@ -3,16 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { expect } from 'chai'
 import { makeCertificate } from '../../support/certificate.ts'
-import {
-  deadUrl,
-  failing,
-  json,
-  limited,
-  reset,
-  type Script,
-  silent,
-  startFaultServer,
-} from '../../support/fault-server.ts'
+import { deadUrl, failing, json, type Script, silent, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { scriptedServer } from '../../support/scripted-server.ts'
@@ -139,23 +130,6 @@ describe('doctor on a service', () => {
     expect(found('clock').message).to.match(/^is 6[01]\d s ahead of the clock of the service/)
     expect(found('models').status).to.equal('skipped')
   })
-
-  for (const [what, script, exitCode, status] of [
-    ['refuses with 403', failing(403, 'forbidden', 'No'), 5, 'failed'],
-    ['limits the rate with 429', limited({ 'retry-after': '100', 'ratelimit-remaining': '0' }), 75, 'failed'],
-    ['fails with 500', failing(500, 'internal', 'No'), 69, 'failed'],
-    ['closes the connection', reset, 69, 'failed'],
-    ['does not respond', silent, 69, 'failed'],
-  ] as const) {
-    it(`exits ${exitCode} if the service ${what}, and runs all other checks`, async () => {
-      const bounds = ['--timeout', '1s', '--retries', '0']
-      const diagnosis = await meet(script, bounds)
-      expect(diagnosis.exitCode).to.equal(exitCode)
-      expect(diagnosis.found('service').status).to.equal(status)
-      expect(diagnosis.found('network').status).to.equal('ok')
-      expect(diagnosis.all).to.have.lengthOf(15)
-    })
-  }
 
   it('warns if the models cannot be listed or lack the configured model', async () => {
     const refusing: Script = {

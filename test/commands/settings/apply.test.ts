@@ -66,11 +66,6 @@ describe('settings apply', () => {
     ])
   })
 
-  it('exits 3 without --yes in a non-interactive run, and sends nothing', async () => {
-    expectFailure(await apply('settings.yaml'), 3, '--yes', '"light" → "dark"')
-    expect(run.changes).to.deep.equal([])
-  })
-
   it('changes the embedded service in a non-interactive run only with --profile local', async () => {
     const env = { CHATCTL_BASE_URL: '', CHATCTL_API_KEY: '' }
     const args = ['apply', 'settings.yaml', '--yes']

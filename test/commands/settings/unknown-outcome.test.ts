@@ -2,17 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import {
-  delayed,
-  type FaultServer,
-  html502,
-  redirect,
-  reset,
-  startFaultServer,
-} from '../../support/fault-server.ts'
-import { perSuite } from '../../support/lifetime.ts'
-import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox } from '../../support/sandbox.ts'
+import { delayed, html502 } from '../../support/fault-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 describe('settings apply, set, and edit after a lost response', () => {
@@ -73,46 +63,4 @@ describe('settings apply, set, and edit after a lost response', () => {
     expect(JSON.parse(stderr).warning.message).to.contain('within 250 ms')
     await run.stop()
   })
-})
-
-describe('a single change after a lost response', () => {
-  const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
-  const sandbox = perSuite(createSandbox)
-  let server: FaultServer
-  before(async () => {
-    const elsewhere = redirect(303, 'https://elsewhere.example/')
-    const lost = { '/v1/settings': reset, '/v1/moved': elsewhere, '/v1/users': elsewhere }
-    server = await startFaultServer({
-      choose: ({ path }) => lost[path as keyof typeof lost] ?? html502,
-    })
-  })
-  after(async () => {
-    await server.close()
-  })
-
-  const resend = 'Permissions cannot be read back. To assign them again, run the same command again.'
-  for (const [args, hint] of [
-    [['users', 'update', 'u 1', '--name', 'Ada'], 'Check the user with: chatctl users get "u 1"'],
-    [
-      ['users', 'settings', 'set', '--theme', 'dark'],
-      'Check your preferences with: chatctl settings preferences',
-    ],
-    [['users', 'permissions', 'assign', 'u1', 'read:chat'], resend],
-    [
-      ['settings', 'api', 'set', '--version', 'v2'],
-      'cannot be read back. To send it again, run the same command again.',
-    ],
-    [['api', 'PATCH', '/v1/settings', '--data', '{}'], 'with: chatctl api GET /v1/settings'],
-    [['api', 'POST', '/v1/other', '--data', '{}'], 'Check the effect before you send the request again'],
-    [['api', 'POST', '/v1/moved', '--data', '{}'], 'Check the effect before you send the request again'],
-  ] as const) {
-    it(`exits 69 and names what to check: ${args.join(' ')}`, async () => {
-      const run = await runChatctl(sandbox, [...args, '--retries', '0'], {
-        env: env(),
-      })
-      // `api` prints the body of an error.
-      const stdout = args[0] === 'api' ? '' : run.stdout
-      expectFailure({ ...run, stdout }, 69, 'Error: The outcome of the change is unknown: ', hint)
-    })
-  }
 })
