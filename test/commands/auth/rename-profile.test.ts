@@ -34,14 +34,6 @@ describe('auth rename', () => {
     expect(server.refreshes()).to.deep.equal([])
   })
 
-  it('changes nothing with --dry-run', async () => {
-    const before = readProfiles(sandbox)
-    const { exitCode, stdout } = await rename('work', 'acme', '--dry-run', '--json')
-    expect(exitCode).to.equal(0)
-    expect(JSON.parse(stdout)).to.deep.equal({ rename: 'work', name: 'acme' })
-    expect(readProfiles(sandbox)).to.deep.equal(before)
-  })
-
   it('exits 2 for local, for an unknown profile, and for a name that exists or is not valid', async () => {
     await run('config', 'set', 'model', 'm', '--profile', 'other')
     expectFailure(await rename('local', 'acme'), 2, 'is the embedded service')

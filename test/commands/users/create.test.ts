@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { type Behavior, failing, json } from '../../support/fault-server.ts'
@@ -115,13 +113,5 @@ describe('users create', () => {
       expect(run.stdout).to.include('The password is empty')
       expect(run.stdout).to.include('--no-password')
     })
-  })
-
-  it('reads a password from stdin or a file once, without a prompt', async () => {
-    expect((await create(['--password-stdin'], created, 'canary\n')).exitCode).to.equal(0)
-    expect(bodies()).to.deep.equal([{ email: 'ada@example.com', password: 'canary' }])
-    writeFileSync(join(sandbox.home, 'p.txt'), 'canary\n')
-    expect((await create(['--password-file', 'p.txt'])).exitCode).to.equal(0)
-    expect(bodies()).to.deep.equal([{ email: 'ada@example.com', password: 'canary' }])
   })
 })
