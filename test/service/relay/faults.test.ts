@@ -290,6 +290,7 @@ const ofWholes: Record<string, Fault> = {
     answer: says(json(whole('Hello there')), 'and more'),
     expected: fine,
   },
+  'does not speak HTTP': { answer: (socket) => socket.end('invalid\r\n\r\n'), expected: broken },
   'sends noise': { answer: says(json(Buffer.from([0, 255, 1, 254]))), expected: broken },
   'splits characters': {
     answer: (socket) => {

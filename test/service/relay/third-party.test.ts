@@ -1,9 +1,6 @@
 import { LLMock } from '@copilotkit/aimock'
 import { expect } from 'chai'
 import OpenAI from 'openai'
-import { openAdministration } from '../../../src/service/administration/administration.ts'
-import { openStore } from '../../../src/service/store/open-store.ts'
-import { until } from '../../support/until.ts'
 import { allEvents } from '../read-events.ts'
 import { sendJson, withModelServer } from '../replies/scripted-model-server.ts'
 import { type TemporaryService, withService } from '../temporary-service.ts'
@@ -47,33 +44,6 @@ describe('a third-party model server (aimock)', () => {
       expect(done?.data.usage.completion_tokens).to.be.greaterThan(0)
       expect(mock.getRequests().at(-1)?.body).to.deep.include({ stream_options: { include_usage: true } })
     }))
-
-  it('lists its models, the first of which is the default', () =>
-    withMock(async (_, { call }) => {
-      const { body } = await call('GET', '/v1/chat/models')
-      expect(body.data.length).to.be.greaterThan(0)
-      const { body: answer } = await call('POST', '/v1/chat/completions', { messages })
-      expect(answer.model).to.equal(body.data[0].id)
-    }))
-
-  for (const [modelServerStatus, status, code] of [
-    [400, 400, 'invalid_request'],
-    [401, 502, 'model_server_error'],
-    [429, 503, 'model_server_overloaded'],
-    [500, 502, 'model_server_error'],
-  ] as const) {
-    it(`that responds with ${modelServerStatus} results in ${status} ${code}, whole or streamed`, () =>
-      withMock(async (mock, { call }) => {
-        for (const stream of [false, true]) {
-          mock.nextRequestError(modelServerStatus, { message: 'because' })
-          const asked = { model: 'gpt-4o', message: 'hello there', stream }
-          const answer = await call('POST', '/api/chat/send', asked)
-          expect(answer.status).to.equal(status)
-          expect(answer.body.error.code).to.equal(code)
-          expect(answer.body.error.details.model_server_status).to.equal(modelServerStatus)
-        }
-      }))
-  }
 })
 
 describe('a third-party client (the OpenAI SDK)', () => {
@@ -101,45 +71,6 @@ describe('a third-party client (the OpenAI SDK)', () => {
       expect(answer.choices[0]?.finish_reason).to.equal('length')
       expect(answer.usage?.completion_tokens).to.equal(3)
       expect(answer._request_id).to.match(/^req_/)
-    }))
-
-  it('is told that completions never stream, and which fields are unknown', () =>
-    withService(async (service) => {
-      const { completions } = connect(service).chat
-      const streamed = await failure(completions.create({ model: 'test-program', messages, stream: true }))
-      expect(streamed).to.be.instanceOf(OpenAI.BadRequestError)
-      expect(streamed.code).to.equal('invalid_request')
-      expect(streamed.message).to.include('stream is not a known field')
-      const asked = { model: 'test-program', messages, n: 2, top_p: 0.5, user: 'me' }
-      expect((await failure(completions.create(asked))).message).to.match(
-        /n is not.*top_p is not.*user is not/,
-      )
-    }))
-
-  it('throws a different class for each error', () =>
-    withService(async (service) => {
-      const ask = (client: OpenAI, model = 'test-program') =>
-        failure(client.chat.completions.create({ model, messages }))
-      const stranger = await ask(connect(service, { apiKey: 'ck_unknown' }))
-      expect(stranger).to.be.instanceOf(OpenAI.AuthenticationError)
-      expect(stranger.code).to.equal('unauthorized')
-      const unknown = await ask(connect(service), 'gpt-17')
-      expect(unknown).to.be.instanceOf(OpenAI.NotFoundError)
-      expect(unknown.code).to.equal('model_not_found')
-
-      const administration = await openAdministration(service.place)
-      const { id, key } = await administration.createKey({ name: 'reader', tier: 'pro' })
-      await administration.close()
-      const store = await openStore(service.place)
-      await store.db
-        .updateTable('api_keys')
-        .set({ permissions: '["read:chat"]' })
-        .where('id', '=', id)
-        .execute()
-      await store.close()
-      const reader = await ask(connect(service, { apiKey: key }))
-      expect(reader).to.be.instanceOf(OpenAI.PermissionDeniedError)
-      expect(reader.error).to.deep.include({ details: { missing_permission: 'write:chat' } })
     }))
 
   it('finds the models at the path of the interface, and not at the path of OpenAI', () =>
@@ -179,28 +110,6 @@ describe('a third-party client (the OpenAI SDK)', () => {
             expect(long.message).to.include('longer than the context window')
           },
           { modelServer: { url, key: 'sk-up' } },
-        ),
-    )
-  })
-
-  it('that times out or aborts ends the work of the model', () => {
-    let left = 0
-    return withModelServer(
-      (response) => response.once('close', () => left++),
-      ({ url }) =>
-        withService(
-          async (service) => {
-            const { completions } = connect(service, { timeout: 100 }).chat
-            const late = await failure(completions.create({ model: 'm1', messages }))
-            expect(late).to.be.instanceOf(OpenAI.APIConnectionTimeoutError)
-            const signal = AbortSignal.timeout(50)
-            const aborted = await failure(
-              completions.create({ model: 'm1', messages }, { signal, timeout: 5000 }),
-            )
-            expect(aborted).to.be.instanceOf(OpenAI.APIUserAbortError)
-            await until(() => left === 2)
-          },
-          { modelServer: { url }, drain: 100 },
         ),
     )
   })

@@ -1,51 +1,19 @@
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Failure } from '../../../src/contract/failure.ts'
 import { readModelServer } from '../../../src/contract/model-server-address.ts'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
-import type { ReplyPart, ReplySource } from '../../../src/service/replies/reply-source.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { startFaultServer } from '../../support/fault-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import { until } from '../../support/until.ts'
 import { withDirectory, withService } from '../temporary-service.ts'
-import { sendDelta, sendJson, startEvents, withModelServer } from './scripted-model-server.ts'
+import { sendJson, withModelServer } from './scripted-model-server.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello' }]
 const never = new AbortController().signal
 
-async function pieces(modelServer: ReplySource): Promise<ReplyPart[]> {
-  const all: ReplyPart[] = []
-  for await (const piece of modelServer.stream({ model: 'm1', messages }, never)) all.push(piece)
-  return all
-}
-
 describe('a model server behind the embedded service', () => {
-  it('receives the documented fields, its own key, and nothing of the caller', () =>
-    withDirectory(async (directory) => {
-      const keyFile = join(directory, 'key')
-      writeFileSync(keyFile, 'sk-model\n', { mode: 0o600 })
-      await withModelServer(
-        (response) => sendJson(response, { choices: [{ message: { content: 'hi' } }] }),
-        ({ url, requests }) =>
-          withService(
-            async ({ call, key }) => {
-              const asked = { model: 'm9', messages, temperature: 0.5, max_tokens: 9 }
-              const { status } = await call('POST', '/v1/chat/completions', asked, { 'x-secret': 'mine' })
-              expect(status).to.equal(200)
-              const [request] = requests
-              expect(request?.path).to.equal('/v1/chat/completions')
-              expect(request?.headers.authorization).to.equal('Bearer sk-model')
-              expect(JSON.parse(request?.body ?? '')).to.deep.equal({ ...asked, stream: false })
-              expect(JSON.stringify(request)).not.to.include(key).and.not.to.include('mine')
-            },
-            { modelServer: { url, keyFile } },
-          ),
-      )
-    }))
-
   it('may omit fields, which are filled in, and return several choices, which are passed on', () =>
     withModelServer(
       (response) =>
@@ -179,37 +147,6 @@ describe('a model server behind the embedded service', () => {
       { modelServer: { url: 'http://127.0.0.1:9/v1' } },
     ))
 
-  it('that is silent results in a timeout, before its first byte and in the middle', async () => {
-    const timeouts = { connect: 500, silence: 100 }
-    await withModelServer(
-      () => {},
-      async ({ url }) => {
-        const modelServer = await createOpenAiCompatible({ url }, timeouts)
-        const refusals = await Promise.all([
-          modelServer.complete({ model: 'm1', messages }, never).catch((error) => error),
-          pieces(modelServer).catch((error) => error),
-        ])
-        expect(refusals.map(({ code }) => code)).to.deep.equal([
-          'model_server_timeout',
-          'model_server_timeout',
-        ])
-        await modelServer.close()
-      },
-    )
-    await withModelServer(
-      (response) => {
-        startEvents(response)
-        sendDelta(response, 'half')
-      },
-      async ({ url }) => {
-        const modelServer = await createOpenAiCompatible({ url }, timeouts)
-        const refusal = await pieces(modelServer).catch((error) => error)
-        expect(refusal.code).to.equal('model_server_timeout')
-        await modelServer.close()
-      },
-    )
-  })
-
   it('that never ends its error response is not waited for', () =>
     withModelServer(
       (response) => {
@@ -223,73 +160,6 @@ describe('a model server behind the embedded service', () => {
         await modelServer.close()
       },
     )).timeout(5_000)
-
-  it('that does not speak HTTP results in model_server_error', async () => {
-    const server = createServer((socket) => socket.end('invalid\r\n\r\n'))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as import('node:net').AddressInfo
-    const modelServer = await createOpenAiCompatible({ url: `http://127.0.0.1:${port}` })
-    const refusal = await modelServer.listModels(never).catch((error) => error)
-    expect(refusal.code).to.equal('model_server_error')
-    await modelServer.close()
-    server.close()
-  })
-
-  it('may send a stream in one piece, omit [DONE], and split characters between packets', async () => {
-    const { choices } = { choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }] }
-    await withModelServer(
-      (response) => sendJson(response, { choices }),
-      async ({ url }) => {
-        const modelServer = await createOpenAiCompatible({ url })
-        expect((await pieces(modelServer)).map(({ kind }) => kind)).to.deep.equal(['delta', 'finish'])
-        await modelServer.close()
-      },
-    )
-    await withModelServer(
-      async (response) => {
-        startEvents(response)
-        const bytes = Buffer.from(
-          `data: ${JSON.stringify({ choices: [{ delta: { content: 'ü漢👍' } }] })}\n\n`,
-        )
-        for (const byte of bytes) {
-          response.write(Buffer.of(byte))
-          await new Promise((resolve) => setImmediate(resolve))
-        }
-        sendDelta(response, '', 'length')
-        response.end()
-      },
-      async ({ url }) => {
-        const modelServer = await createOpenAiCompatible({ url })
-        expect(await pieces(modelServer)).to.deep.equal([
-          { kind: 'delta', text: 'ü漢👍', model: 'm1' },
-          { kind: 'finish', reason: 'length', model: 'm1-7b', usage: undefined },
-        ])
-        await modelServer.close()
-      },
-    )
-  })
-
-  it('is disconnected if a stream is left early', async () => {
-    let left = false
-    await withModelServer(
-      (response) => {
-        startEvents(response)
-        sendDelta(response, 'one')
-        response.once('close', () => {
-          left = true
-        })
-      },
-      async ({ url }) => {
-        const modelServer = await createOpenAiCompatible({ url })
-        for await (const piece of modelServer.stream({ model: 'm1', messages }, never)) {
-          expect(piece.kind).to.equal('delta')
-          break
-        }
-        await until(() => left)
-        await modelServer.close()
-      },
-    )
-  })
 
   it('is refused at the start if its URL or its key is invalid', () =>
     withDirectory(async (directory) => {

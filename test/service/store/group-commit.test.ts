@@ -103,26 +103,6 @@ describe('writes to SQLite', () => {
       expect(statSync(`${store.location}-wal`).size).to.be.below(30 * 4120)
     }))
 
-  it('that fail do not affect the others of their turn', () =>
-    withStore(async (store) => {
-      const outcomes = await Promise.allSettled([
-        add(store.db, 'one'),
-        add(store.db, 'one'),
-        store.db.transaction().execute(async (transaction) => {
-          await add(transaction, 'two')
-          throw new Unwanted()
-        }),
-        add(store.db, 'three'),
-      ])
-      expect(outcomes.map(({ status }) => status)).to.deep.equal([
-        'fulfilled',
-        'rejected',
-        'rejected',
-        'fulfilled',
-      ])
-      expect(await names(store.db)).to.deep.equal(['one', 'three'])
-    }))
-
   it('have the results of a simple model, whatever fails and whenever they begin', () =>
     assert(
       asyncProperty(
