@@ -9,7 +9,7 @@ export function bearer(credential: string): string {
   const [prefix] = /^(bearer +|authorization: *)/i.exec(credential) ?? []
   if (prefix !== undefined) throw unusable(`begins with ${JSON.stringify(prefix)}. Omit this prefix`)
   // The name is not repeated, because it may be part of a key.
-  if (/^((export|set) +\w+=|[A-Z][A-Z0-9]*_\w*=)/.test(credential))
+  if (/^((export|set) +\w+=|[A-Z][A-Z0-9]*_\w*=[^=])/.test(credential))
     throw unusable('begins with a variable, as in "export NAME=". Omit this prefix')
   if (/^(["'`]).*\1$/.test(credential)) throw unusable('is in quotes. Omit the quotes')
   if (/^[\x20-\x7e\xa0-\xff]+$/.test(credential)) return `Bearer ${credential}`

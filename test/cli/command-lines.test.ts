@@ -64,7 +64,7 @@ const cases: Record<string, Case[]> = {
     ['history list --verbose', 'Did you mean --debug?'],
     ['--verbose history list', 'Did you mean --debug?'],
     ['history list --url=x', 'Did you mean --base-url?'],
-    ['settings apply x --auto-approve', 'Did you mean --yes?'],
+    ['settings apply x --auto_approve', 'Did you mean --yes?'],
     ['history list --auto-approve', /Hint: {2}(?!.*--yes)/],
     ['history list --api-key', 'as an argument', 'CHATCTL_API_KEY', 'chatctl auth login --with-api-key'],
     ['auth login --token', 'as an argument', 'chatctl auth login --with-api-key'],

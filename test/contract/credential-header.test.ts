@@ -3,7 +3,7 @@ import { bearer } from '../../src/contract/credential-header.ts'
 
 describe('the Authorization header', () => {
   it('accepts every visible character in a credential', () => {
-    for (const key of ['sk-abc', 'YWJj==', 'abc1=d', 'a.b=c', "it's", 'a"b'])
+    for (const key of ['sk-abc', 'YWJj==', 'SK_abc==', 'X7_abc=', 'abc1=d', 'a.b=c', "it's", 'a"b'])
       expect(bearer(key)).to.equal(`Bearer ${key}`)
   })
 

@@ -28,10 +28,11 @@ const hints: Hints = {
     `Check ${variable}, or bypass the proxy with: ${assignment('NO_PROXY', host)}`,
   only_owner_writes: ({ path }) => `chmod go-w ${quoteWord(path)}`,
   check_address: ({ origin }, connection) => {
-    const { hostname, port } = new URL(origin)
+    const { protocol, hostname, port } = new URL(origin)
+    const isDefaultHost = hostname === '127.0.0.1' || hostname === 'localhost'
     const start = ['service', 'run', ...(port === '8787' ? [] : ['--port', port || '80'])]
-    const local = `If it is the embedded service, start it with: ${commandLine(...start)}, or add: --profile local`
-    return sentences([checkAddress(connection), ...(isLoopback(hostname) ? [local] : [])])
+    const local = `If it is the embedded service, start it with: ${commandLine(...start)}. To use it without a server, select it with --profile local instead of this address.`
+    return sentences([checkAddress(connection), ...(protocol === 'http:' && isDefaultHost ? [local] : [])])
   },
   other_scheme: ({ url }, connection) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)

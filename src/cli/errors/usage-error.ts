@@ -62,7 +62,8 @@ export function usageFailure(error: unknown, { id, flags, takesText }: Usage): u
 /** What an unknown flag was probably meant to be: what other tools call one, else the nearest. */
 function flagHint(flag: string, command: string, known: readonly string[]): string | undefined {
   const name = flag.replace(/^-+/, '').replaceAll('_', '-')
-  const alias = findAlias(`${command.slice('chatctl '.length)} --${name}`) ?? findAlias(flag)
+  const alias =
+    findAlias(`${command.slice('chatctl '.length)} --${name}`) ?? findAlias(flag.replaceAll('_', '-'))
   if (alias !== undefined && isSentence(alias)) return alias
   if (asksSecret.test(name.toLowerCase())) {
     const sources = known.filter((other) => /^(password-|generate-password)/.test(other))

@@ -17,18 +17,7 @@ export function chooseSignOuts(
   { configuration: { profiles = {} }, options, credentials: { stores } }: Context,
   all: boolean,
 ): CredentialPlace[] {
-  const standard = (profile: string, baseUrl: string) => ({
-    profile,
-    baseUrl,
-    storage: stores.ofProfile(profile).storage,
-  })
-  // A login that was killed may have stored a credential of which the profile does not know yet.
-  if (all) {
-    return Object.entries(profiles).flatMap(([name, { base_url: baseUrl }]) => {
-      const places = stores.placesOf(name)
-      return places.length > 0 || baseUrl === undefined ? places : [standard(name, baseUrl)]
-    })
-  }
+  if (all) return Object.keys(profiles).flatMap((name) => stores.placesOf(name))
   const profile = options.profile.value
   if (profile === localProfile) throw new Failure('usage', 'The embedded service has no sign-in')
   if (profile === undefined) {
@@ -43,7 +32,7 @@ export function chooseSignOuts(
     .filter((place) => named === undefined || isSamePlace(place, { ...place, baseUrl: named }))
   if (places.length > 0) return places
   if (baseUrl === undefined) throw new Failure('usage', `Profile "${profile}" has no base URL`)
-  return [standard(profile, baseUrl)]
+  return [{ profile, baseUrl, storage: stores.ofProfile(profile).storage }]
 }
 
 /**

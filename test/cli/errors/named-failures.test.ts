@@ -11,7 +11,7 @@ import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 const startOf = (url: string) =>
-  `If it is the embedded service, start it with: chatctl service run --port ${new URL(url).port}, or add: --profile local`
+  `If it is the embedded service, start it with: chatctl service run --port ${new URL(url).port}. To use it without a server, select it with --profile local instead of this address.`
 
 describe('an error about a request', () => {
   let sandbox: Sandbox

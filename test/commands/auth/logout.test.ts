@@ -5,7 +5,6 @@ import { startAuthorizationServer } from '../../support/authorization-server.ts'
 import { startBearerService } from '../../support/bearer-service.ts'
 import {
   changeCredential,
-  editProfile,
   findCredentials,
   readCredential,
   readProfiles,
@@ -167,14 +166,6 @@ describe('auth logout', () => {
   it('needs no confirmation with --all if no profile is signed in', async () => {
     const { exitCode, stderr } = await run('auth', 'logout', '--all')
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
-  })
-
-  it('deletes a credential with --all that a killed login did not record in its profile', async () => {
-    keys.add('key-1')
-    await storeKey(sandbox, 'key-1', service)
-    editProfile(sandbox, 'work', { credential: undefined })
-    expect(await run('auth', 'logout', '--all', '--yes')).to.include({ exitCode: 0 })
-    expect(findCredentials(sandbox)).to.deep.equal([])
   })
 
   it('requires --yes with --all if stdin is not a terminal', async () => {

@@ -89,8 +89,8 @@ export const environment: readonly Surrounding[] = [
       const work = { base_url: profiles.work.base_url }
       writeFileSync(path, JSON.stringify({ ...rest, profiles: { work } }))
     },
-    ends: (call) =>
-      needsCredential(call) || /^auth:logout(?! with (invalid|empty))/.test(call.name) ? [4] : 'fine',
+    // `auth logout --all` finds nothing to sign out of.
+    ends: (call) => (needsCredential(call) ? [4] : 'fine'),
   },
   { name: 'a clock ten years ahead', make: clock('ahead'), ends: sessionEnds },
   { name: 'a clock that starts at 1970', make: clock('1970'), ends: () => 'fine' },
