@@ -42,11 +42,6 @@ describe('a request with a timeout or an abort signal', () => {
     })
   }
 
-  it('succeeds if the response arrives within the timeout', async () => {
-    await start(delayed(50, json(200, {})), { timeout: 500 })
-    expect((await client.settings.get()).status).to.equal(200)
-  })
-
   describe('when the connection is not established', () => {
     const mute = perTest(() => createServer((socket) => socket.on('error', () => undefined)))
 

@@ -40,12 +40,6 @@ describe('reading back the history', () => {
     expect(server.requests).to.have.lengthOf(all.length)
   })
 
-  it('returns no message twice if a page includes its cursor', async () => {
-    server = await startFaultServer(historyService({ ...plainReading, before: 'row itself' }, all))
-    client = new Client({ baseUrl: server.url })
-    expect(await walk()).to.deep.equal(all.map((message) => message.id))
-  })
-
   it('fails if neither cursor leads to older messages', async () => {
     server = await startFaultServer(json(200, { messages: all.slice(0, 4), has_more: true }))
     client = new Client({ baseUrl: server.url })
@@ -74,12 +68,6 @@ describe('reading back the history', () => {
 
   it('ignores entries that are not messages', async () => {
     server = await startFaultServer(json(200, { messages: [null, all[1], 5, all[0], 'x', []] }))
-    client = new Client({ baseUrl: server.url })
-    expect(await walk()).to.deep.equal(['m0', 'm1'])
-  })
-
-  it('ends if the service does not report more messages', async () => {
-    server = await startFaultServer(json(200, { messages: all.slice(0, 2) }))
     client = new Client({ baseUrl: server.url })
     expect(await walk()).to.deep.equal(['m0', 'm1'])
   })
