@@ -20,21 +20,6 @@ async function signIn({ listener, visit }: TemporaryListener, worked: boolean): 
 }
 
 describe('the callback listener', () => {
-  it('has a redirect URI with its address', () =>
-    withListener(async ({ listener, port }) => {
-      expect(listener.redirectUri).to.equal(`http://127.0.0.1:${port}/callback`)
-      expect(port).to.be.above(1023)
-    }))
-
-  it('can listen on ::1', () =>
-    withListener(
-      async (temporary) => {
-        expect(temporary.listener.redirectUri).to.equal(`http://[::1]:${temporary.port}/callback`)
-        expect((await signIn(temporary, true)).body).to.contain('<h1>Signed in</h1>')
-      },
-      { host: '::1' },
-    ))
-
   it('returns the parameters of the callback, and sends the page only when the outcome is known', () =>
     withListener(async ({ listener, visit }) => {
       const page = visit(right)
@@ -48,38 +33,6 @@ describe('the callback listener', () => {
       await listener.respond(true)
       expect((await page).status).to.equal(200)
     }))
-
-  it('shows on the page whether the sign-in succeeded', () =>
-    withListener(async (temporary) => {
-      const { body } = await signIn(temporary, true)
-      expect(body).to.contain('<title>Signed in · chatctl</title>').and.contain('return to the terminal')
-      await withListener(async (other) => {
-        const page = await signIn(other, false)
-        expect(page.body)
-          .to.contain('<title>Not signed in · chatctl</title>')
-          .and.contain('<h1>Not signed in</h1>')
-      })
-    }))
-
-  it('returns an error or another issuer as the outcome, and shows that the sign-in failed', async () => {
-    const expectEnd = (query: string, outcome: object) =>
-      withListener(
-        async ({ listener, visit }) => {
-          const page = visit(`/callback?state=${state}&${query}`)
-          expect(await listener.outcome).to.deep.equal(outcome)
-          expect(await isSettled(page)).to.equal(false)
-          await listener.respond(false)
-          expect((await page).body).to.contain('Not signed in')
-        },
-        { issuer: 'https://id.example' },
-      )
-    await expectEnd('error=access_denied&error_description=No', {
-      kind: 'denied',
-      error: 'access_denied',
-      description: 'No',
-    })
-    await expectEnd('code=x&iss=https://evil.example', { kind: 'foreign' })
-  })
 
   it('sends a page that runs nothing, loads nothing, and is not stored', () =>
     withListener(async (temporary) => {
