@@ -224,8 +224,10 @@ export function collectOutput(child: ChildProcess): Run {
   return run
 }
 
-function collect(stream: NodeJS.ReadableStream | null): () => string {
+/** @returns the output so far, also of a stream that fails */
+export function collect(stream: NodeJS.ReadableStream | null): () => string {
   const chunks: Buffer[] = []
   stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  stream?.on('error', () => {})
   return () => Buffer.concat(chunks).toString('utf8')
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { programForAnyUser } from '../../support/any-user.ts'
 import { createJobPool } from '../../support/job-pool.ts'
-import { binary, type Run } from '../../support/run-chatctl.ts'
+import { binary, collect, type Run } from '../../support/run-chatctl.ts'
 import type { Call } from './calls.ts'
 import type { Form } from './forms.ts'
 import { runInProcess } from './run-in-process.ts'
@@ -157,13 +157,6 @@ function answerWhenAsked(child: ChildProcess, form: Form, { typed, until }: Call
       answer(typed)
     else if (form === 'terminal' && /\? .*(?:\(y\/N\)|\[input is masked\])/s.test(seen)) answer('\u0003')
   })
-}
-
-function collect(stream: NodeJS.ReadableStream | null): () => string {
-  const chunks: Buffer[] = []
-  stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
-  stream?.on('error', () => {})
-  return () => Buffer.concat(chunks).toString('utf8')
 }
 
 function quote(word: string): string {
