@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startBearerService } from '../../support/bearer-service.ts'
@@ -7,7 +7,6 @@ import { perSuite } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { loginWithKey, storedKey } from '../keychain/stored-key.ts'
-import { runOnto } from './run-as.ts'
 import { fillDisk, mountSmallDisk } from './small-disk.ts'
 
 /** Needs root to mount a disk. */
@@ -90,28 +89,5 @@ describe('a full disk', () => {
       free()
       await service.close()
     }
-  })
-
-  for (const args of [
-    ['config', 'list'],
-    ['chat', 'send', 'hi'],
-    ['service', 'status', '--json'],
-    ['settings', 'schema'],
-  ]) {
-    it(`under stdout causes exit code 1 and an error: ${args.join(' ')}`, async () => {
-      const full = openSync('/dev/full', 'w')
-      const { exitCode, stderr } = await runOnto(args, sandbox.env, { stdout: full })
-      closeSync(full)
-      expect(exitCode).to.equal(1)
-      expect(stderr).to.contain('Cannot write to stdout').and.contain('ENOSPC')
-      expect(stderr).not.to.match(/^ {4}at |This is a bug/m)
-    })
-  }
-
-  it('under stderr does not change the exit code', async () => {
-    const full = openSync('/dev/full', 'w')
-    expect(await runOnto(['users', 'get'], sandbox.env, { stderr: full })).to.include({ exitCode: 2 })
-    expect(await runOnto(['config', 'list'], sandbox.env, { stderr: full })).to.include({ exitCode: 0 })
-    closeSync(full)
   })
 })

@@ -1,6 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { programForAnyUser } from '../../support/any-user.ts'
-import { binary, collectOutput, type Run } from '../../support/run-chatctl.ts'
+import type { Run } from '../../support/run-chatctl.ts'
 
 /** The ID of a user that owns nothing and has no account. */
 export const stranger = 54_321
@@ -11,19 +11,4 @@ export function runAs(uid: number, args: readonly string[], env: NodeJS.ProcessE
   const { status, stdout, stderr, error } = spawnSync('setpriv', words, { env, encoding: 'utf8', input: '' })
   if (error) throw error
   return { exitCode: status, stdout, stderr }
-}
-
-/** Runs the built program with stdout or stderr redirected to an open file. */
-export async function runOnto(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  target: { stdout?: number; stderr?: number },
-): Promise<Run> {
-  const child = spawn(process.execPath, [binary, ...args], {
-    env,
-    stdio: ['ignore', target.stdout ?? 'pipe', target.stderr ?? 'pipe'],
-  })
-  const run = collectOutput(child)
-  run.exitCode = await new Promise((resolve) => child.once('close', resolve))
-  return run
 }
