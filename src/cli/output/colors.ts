@@ -4,16 +4,6 @@ import { plainStyle, type TextStyle } from '../../terminal/markdown/text-style.t
 /** The few styles in use; without color each returns its text. */
 export type Colors = Pick<TextStyle, 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'>
 
-const same = (text: string): string => text
-const plain: Colors = {
-  bold: same,
-  dim: same,
-  red: same,
-  green: same,
-  yellow: same,
-  cyan: same,
-}
-
 /** FORCE_COLOR and NO_COLOR as https://force-color.org and https://no-color.org have them. */
 export function wantsColor(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv, noColor: boolean): boolean {
   if (noColor || env['NO_COLOR']) return false
@@ -33,7 +23,7 @@ export async function loadSessionStyle(hasColor: boolean) {
 
 /** chalk is loaded only where color will be seen. */
 export async function loadColors(wanted: boolean): Promise<Colors> {
-  if (!wanted) return plain
+  if (!wanted) return plainStyle
   const { Chalk } = await import('chalk')
   const chalk: ChalkInstance = new Chalk({ level: 1 })
   return chalk
