@@ -20,8 +20,6 @@ const byNumber: Record<number, KeyName> = {
   1: 'home',
   3: 'delete',
   4: 'end',
-  5: 'page-up',
-  6: 'page-down',
   7: 'home',
   8: 'end',
 }
@@ -38,8 +36,6 @@ const byCode: Record<number, KeyName> = {
   57418: 'right',
   57419: 'up',
   57420: 'down',
-  57421: 'page-up',
-  57422: 'page-down',
   57423: 'home',
   57424: 'end',
   57426: 'delete',

@@ -1,32 +1,8 @@
 import type { TextBuffer } from './text-buffer.ts'
 
-type Letter =
-  | 'a'
-  | 'b'
-  | 'c'
-  | 'd'
-  | 'e'
-  | 'f'
-  | 'g'
-  | 'h'
-  | 'i'
-  | 'j'
-  | 'k'
-  | 'l'
-  | 'm'
-  | 'n'
-  | 'o'
-  | 'p'
-  | 'q'
-  | 'r'
-  | 's'
-  | 't'
-  | 'u'
-  | 'v'
-  | 'w'
-  | 'x'
-  | 'y'
-  | 'z'
+type CharacterOf<Text extends string> = Text extends `${infer First}${infer Rest}`
+  ? First | CharacterOf<Rest>
+  : never
 
 /** Letters and signs are keys only with ctrl or alt. Without, they are text. */
 export type KeyName =
@@ -41,12 +17,7 @@ export type KeyName =
   | 'down'
   | 'home'
   | 'end'
-  | 'page-up'
-  | 'page-down'
-  | '_'
-  | '<'
-  | '>'
-  | Letter
+  | CharacterOf<'_<>abcdefghijklmnopqrstuvwxyz'>
 
 export interface Modifiers {
   ctrl: boolean
@@ -84,7 +55,7 @@ export function press(name: KeyName, modifiers: Partial<Modifiers> = {}): Presse
 /** The key for a character that is pressed with ctrl or alt. */
 export function readSign(character: string): { name: KeyName; shift: boolean } | undefined {
   const lower = character.toLowerCase()
-  if (/^[a-z]$/.test(lower)) return { name: lower as Letter, shift: lower !== character }
+  if (/^[a-z]$/.test(lower)) return { name: lower as KeyName, shift: lower !== character }
   if (character === '_' || character === '<' || character === '>') return { name: character, shift: false }
   return undefined
 }

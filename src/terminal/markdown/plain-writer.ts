@@ -21,10 +21,7 @@ export class PlainWriter implements ReplyWriter {
 
   end(): string {
     const rest = this.#show(this.#stripper.end())
-    if (!this.#hasShown) return ''
-    this.#newlines = ''
-    this.#hasShown = false
-    return `${rest}\n`
+    return this.#hasShown ? `${rest}\n` : ''
   }
 
   #show(text: string): string {

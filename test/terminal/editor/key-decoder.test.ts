@@ -85,7 +85,7 @@ const sequences: [string, Key[]][] = [
   ['\u001b[H\u001b[1~\u001b[7~\u001bOH', Array<Key>(4).fill(press('home'))],
   ['\u001b[F\u001b[4~\u001b[8~\u001bOF', Array<Key>(4).fill(press('end'))],
   ['\u001b[3~\u001b[3;5~', [press('delete'), press('delete', ctrl)]],
-  ['\u001b[5~\u001b[6~', [press('page-up'), press('page-down')]],
+  ['\u001b[5~\u001b[6~', []],
   ['\u001b[7$x', [press('home', shift), text('x')]],
   ['\u001b[8^\u001b[7@', [press('end', ctrl), press('home', { ctrl: true, shift: true })]],
   ['\u001b[a\u001bOd', [press('up', shift), press('left', ctrl)]],
