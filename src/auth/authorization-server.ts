@@ -1,14 +1,12 @@
 import {
-  allowInsecureRequests,
-  customFetch,
   discoveryRequest,
   type AuthorizationServer as Metadata,
   processDiscoveryResponse,
 } from 'oauth4webapi'
-import { readBaseUrl, readEndpoint } from '../contract/base-url.ts'
+import { optionalEndpoint, readBaseUrl, readEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
-import { createTransport, type Transport, type TransportOptions } from './transport.ts'
+import { createTransport, type Transport, type TransportOptions, through } from './transport.ts'
 
 /** The endpoints and properties of an authorization server. */
 export interface AuthorizationServer {
@@ -71,6 +69,7 @@ export async function findAuthorizationServer(
       base,
     ),
     tokenEndpoint: readEndpoint(metadata.token_endpoint, 'token endpoint', base),
+    // Without a usable one, signing out deletes the tokens and does not revoke them.
     revocationEndpoint: optionalEndpoint(metadata.revocation_endpoint, base),
     grantTypes: Array.isArray(metadata.grant_types_supported) ? metadata.grant_types_supported : undefined,
     deviceAuthorizationEndpoint: optionalEndpoint(metadata.device_authorization_endpoint, base),
@@ -105,15 +104,6 @@ export async function servesSignIn(baseUrl: string, options: TransportOptions): 
   }
 }
 
-/** An unusable endpoint is ignored: signing out, for example, then deletes the tokens without revoking them. */
-function optionalEndpoint(address: unknown, issuer: URL): string | undefined {
-  try {
-    return readEndpoint(address, 'endpoint', issuer)
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * Reads the metadata document.
  *
@@ -125,12 +115,7 @@ async function readMetadata(
   algorithm: 'oauth2' | 'oidc',
   transport: Transport,
 ): Promise<Metadata | undefined> {
-  const response = await discoveryRequest(base, {
-    algorithm,
-    [customFetch]: transport,
-    // The caller has checked the address: http:// only to this machine.
-    [allowInsecureRequests]: true,
-  })
+  const response = await discoveryRequest(base, { algorithm, ...through(transport) })
   const { status } = response
   if (status === 429 || status >= 500) {
     const words = `Cannot read the metadata of ${base.origin}: it responded ${status}`

@@ -4,15 +4,15 @@ import {
   None,
   processDeviceAuthorizationResponse,
 } from 'oauth4webapi'
-import { readEndpoint } from '../contract/base-url.ts'
+import { optionalEndpoint } from '../contract/base-url.ts'
 import { Failure, type FailureKind, type Help } from '../contract/failure.ts'
 import { isRecord, tryParse } from '../contract/notation/exact-json.ts'
 import { describeDuration } from '../system/clock.ts'
 import { type AuthorizationServer, findAuthorizationServer } from './authorization-server.ts'
 import type { TokenSet } from './credentials/stored-credential.ts'
-import { demandNoServerError, redeemDeviceCode, through } from './token-endpoint.ts'
+import { demandNoServerError, redeemDeviceCode } from './token-endpoint.ts'
 import { asFailure } from './token-failure.ts'
-import { createTransport, type Transport, type TransportOptions } from './transport.ts'
+import { createTransport, type Transport, type TransportOptions, through } from './transport.ts'
 
 export interface DeviceSignIn {
   authUrl: string
@@ -206,13 +206,7 @@ function isPrintable(userCode: string): boolean {
 
 /** An https address, or http if both are on this machine, without credentials, as the URL parser writes it. */
 function readAddress(address: string | undefined, endpoint: URL): string | undefined {
-  if (address === undefined || address.length > maxUriLength) return undefined
-  try {
-    return readEndpoint(address, 'address', endpoint)
-  } catch (error) {
-    if (error instanceof Failure) return undefined
-    throw error
-  }
+  return (address ?? '').length > maxUriLength ? undefined : optionalEndpoint(address, endpoint)
 }
 
 function unusable(origin: string, answer: string): Failure {

@@ -1,6 +1,4 @@
 import {
-  allowInsecureRequests,
-  customFetch,
   genericTokenEndpointRequest,
   None,
   processGenericTokenEndpointResponse,
@@ -14,7 +12,7 @@ import type { Clock } from '../system/clock.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { TokenSet } from './credentials/stored-credential.ts'
 import { asFailure, UnusableResponse } from './token-failure.ts'
-import { createTransport, type Transport, type TransportOptions } from './transport.ts'
+import { createTransport, type Transport, type TransportOptions, through } from './transport.ts'
 
 /** A request for tokens, as a public client without a secret. */
 interface TokenRequest {
@@ -201,11 +199,6 @@ function tokenSetOf(
 
 function issuerOf({ issuer, token_endpoint: endpoint }: TokenSet): string {
   return issuer ?? new URL(endpoint).origin
-}
-
-/** The addresses were checked when they were configured: plain HTTP only to this machine. */
-export function through(transport: Transport) {
-  return { [customFetch]: transport, [allowInsecureRequests]: true }
 }
 
 /** Some servers send these as null or empty instead of omitting them (RFC 6749 section 5.1). */

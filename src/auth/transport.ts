@@ -1,3 +1,4 @@
+import { allowInsecureRequests, customFetch } from 'oauth4webapi'
 import { Client } from '../client/client.ts'
 import type { ClientOptions, InternalOptions } from '../client/client-options.ts'
 import { Failure } from '../contract/failure.ts'
@@ -51,6 +52,11 @@ export function createTransport({ clock, openTrace, ...options }: TransportOptio
       await client.close()
     }
   }
+}
+
+/** The addresses were checked when they were configured: plain HTTP only to this machine. */
+export function through(transport: Transport) {
+  return { [customFetch]: transport, [allowInsecureRequests]: true }
 }
 
 /** The change that needs the credential was not sent, so its outcome is known. */

@@ -61,6 +61,15 @@ export function readEndpoint(address: unknown, name: string, issuer?: URL): stri
   return url.href
 }
 
+/** The same; undefined for an address that it refuses. */
+export function optionalEndpoint(address: unknown, issuer?: URL): string | undefined {
+  try {
+    return readEndpoint(address, 'endpoint', issuer)
+  } catch {
+    return undefined
+  }
+}
+
 function refused(message: string, hint?: string): Failure {
   return new Failure('refused', message, { hint })
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { readEndpoint } from '../../contract/base-url.ts'
+import { optionalEndpoint } from '../../contract/base-url.ts'
 import { faultsOf } from '../../contract/faults.ts'
 import { tryParse } from '../../contract/notation/exact-json.ts'
 
@@ -7,6 +7,7 @@ import { tryParse } from '../../contract/notation/exact-json.ts'
 function createSchema() {
   /** The user of the credential, as the service reported it when the credential was stored. */
   const user = z.optional(z.object({ id: z.nullable(z.string()), email: z.nullable(z.string()) }))
+  const endpoint = z.string().check(z.refine((address) => optionalEndpoint(address) !== undefined))
   const apiKey = z.object({
     version: z.literal(1),
     kind: z.literal('api_key'),
@@ -28,21 +29,13 @@ function createSchema() {
     narrowed_scope: z.optional(z.string()),
     client_id: z.string(),
     issuer: z.optional(z.string()),
-    token_endpoint: z.string().check(z.refine(isEndpoint)),
-    revocation_endpoint: z.optional(z.string().check(z.refine(isEndpoint))),
+    token_endpoint: endpoint,
+    revocation_endpoint: z.optional(endpoint),
     user,
     /** Revoking these tokens ends only this sign-in. */
     grant_per_sign_in: z.optional(z.boolean()),
   })
   return z.discriminatedUnion('kind', [apiKey, tokenSet])
-}
-
-function isEndpoint(address: string): boolean {
-  try {
-    return readEndpoint(address, 'token endpoint') !== ''
-  } catch {
-    return false
-  }
 }
 
 export type StoredCredential = z.infer<ReturnType<typeof createSchema>>
