@@ -5,8 +5,23 @@ import { describeFiles } from '../attachments.ts'
 import { asTyped, type Session, type SlashCommand } from '../session.ts'
 import { changeParameters } from './parameter-commands.ts'
 
-/** Commands for the files of the next message. */
-export const fileCommands: readonly SlashCommand[] = [
+/** Commands for the text and the files of the next message. */
+export const messageCommands: readonly SlashCommand[] = [
+  {
+    name: 'prompt',
+    argument: '[NAME] [KEY=VALUE …] [TEXT]',
+    summary: 'Fill the next message with a prompt, or list the prompts',
+    candidates: completePrompt,
+    run: async (session, argument) => {
+      if (argument === '') return listPrompts(session)
+      const filled = await fill(session, argument)
+      await applyParameters(session, filled)
+      // Filling the input lets the user read the message before it is sent.
+      const { keyboard } = session
+      if (filled.message === '') session.output.note('This prompt sets only parameters. Type a message.')
+      else keyboard.input.setText(asTyped(filled.message))
+    },
+  },
   {
     name: 'file',
     argument: '[PATH|off]',
@@ -25,25 +40,6 @@ export const fileCommands: readonly SlashCommand[] = [
       // As other programs quote a path that contains a space.
       const file = attachments.attach(path.replace(/^(["'])(.+)\1$/, '$2'))
       output.note(`The next message is sent with ${describeFiles([file])}`)
-    },
-  },
-]
-
-/** Commands for the prompts of this machine. */
-export const promptCommands: readonly SlashCommand[] = [
-  {
-    name: 'prompt',
-    argument: '[NAME] [KEY=VALUE …] [TEXT]',
-    summary: 'Fill the next message with a prompt, or list the prompts',
-    candidates: completePrompt,
-    run: async (session, argument) => {
-      if (argument === '') return listPrompts(session)
-      const filled = await fill(session, argument)
-      await applyParameters(session, filled)
-      // Filling the input lets the user read the message before it is sent.
-      const { keyboard } = session
-      if (filled.message === '') session.output.note('This prompt sets only parameters. Type a message.')
-      else keyboard.input.setText(asTyped(filled.message))
     },
   },
 ]

@@ -4,7 +4,7 @@ import type { Completions } from '../../terminal/editor/completer.ts'
 import { completeMention, completePath } from '../attachments.ts'
 import type { Session, SlashCommand } from '../session.ts'
 import { conversationCommands } from './conversation-commands.ts'
-import { fileCommands, promptCommands } from './message-commands.ts'
+import { messageCommands } from './message-commands.ts'
 import { parameterCommands } from './parameter-commands.ts'
 import { replyCommands } from './reply-commands.ts'
 import { sessionCommands } from './session-commands.ts'
@@ -20,8 +20,7 @@ export const slashCommands: readonly SlashCommand[] = [
   help,
   ...conversationCommands,
   ...parameterCommands,
-  ...promptCommands,
-  ...fileCommands,
+  ...messageCommands,
   ...replyCommands,
   ...sessionCommands,
 ]
