@@ -50,20 +50,16 @@ export function listTranscripts(
   { limit = Number.POSITIVE_INFINITY, isWanted = () => true }: ListOptions = {},
 ): TranscriptSummary[] {
   const found: TranscriptSummary[] = []
-  for (const path of lastUsedFirst(directory)) {
+  // The last used first, without reading a file: there may be tens of thousands of transcripts.
+  const files = transcriptFiles(directory).sort(
+    (a, b) => b.modifiedAt - a.modifiedAt || compare(b.path, a.path),
+  )
+  for (const { path } of files) {
     if (found.length >= limit) break
     const summary = summarize(path)
     if (summary && (!owner || belongsTo(summary, owner)) && isWanted(summary)) found.push(summary)
   }
   return found.sort((a, b) => compare(b.updatedAt, a.updatedAt) || compare(b.id, a.id))
-}
-
-/** Reads no file, so that the time with tens of thousands of transcripts stays short. */
-function lastUsedFirst(directory: string): string[] {
-  const files = transcriptFiles(directory).sort(
-    (a, b) => b.modifiedAt - a.modifiedAt || compare(b.path, a.path),
-  )
-  return files.map(({ path }) => path)
 }
 
 /** The session in which this machine last used a conversation of the service. */
@@ -172,7 +168,9 @@ export function findTranscript(directory: string, wanted: string): string {
   const named = listTranscripts(directory, undefined, {
     isWanted: ({ name }) => name === wanted,
   })
-  const found = named.length > 0 ? named.map(({ path }) => path) : paths.filter(beginsWith(wanted))
+  const isMeant = (path: string) =>
+    wanted !== '' && [wanted, `s${wanted}`].some((prefix) => sessionIdOf(path).startsWith(prefix))
+  const found = named.length > 0 ? named.map(({ path }) => path) : paths.filter(isMeant)
   const [only, ...others] = found
   if (only === undefined) {
     throw new Failure('not_found', `No session "${wanted}" on this machine`, {
@@ -185,13 +183,6 @@ export function findTranscript(directory: string, wanted: string): string {
   throw new Failure('usage', `"${wanted}" is ambiguous: ${ids.slice(0, maxNamed).join(', ')}${rest}`, {
     advice: [{ code: 'longer_session_id' }],
   })
-}
-
-function beginsWith(wanted: string): (path: string) => boolean {
-  return (path) => {
-    const id = sessionIdOf(path)
-    return wanted !== '' && (id.startsWith(wanted) || id.startsWith(`s${wanted}`))
-  }
 }
 
 /**
