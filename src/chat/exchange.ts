@@ -13,7 +13,7 @@ import {
 import { type Clock, isoNow } from '../system/clock.ts'
 import { Conversation, fetchMessages, noMessages, type Parameters } from './conversation.ts'
 import { Recorder } from './reply/recorder.ts'
-import { Turn } from './reply/turn.ts'
+import { Turn, type TurnOptions } from './reply/turn.ts'
 import type { ConversationStart } from './session-options.ts'
 import { TranscriptWriter } from './transcript/transcript-writer.ts'
 
@@ -99,8 +99,7 @@ function openWriter(
   if (sessionsDirectory === undefined) return undefined
   return unlessLost(onLost, () => {
     const existing = earlier && TranscriptWriter.reopenUnlessOpen(earlier.path)
-    const { profile = null, baseUrl = null } = owner
-    const writer = existing ?? TranscriptWriter.create(sessionsDirectory(), { profile, baseUrl }, clock)
+    const writer = existing ?? TranscriptWriter.create(sessionsDirectory(), owner, clock)
     const at = isoNow(clock)
     writer.append(conversation.optionsLine(at))
     const isNew = existing === undefined
@@ -124,13 +123,7 @@ function unlessLost<T>(onLost: (failure: Failure) => void, work: () => T): T | u
   }
 }
 
-interface ExchangeOptions {
-  client: Client
-  conversation: Conversation
-  recorder: Recorder
-  clock: Clock
-  signal: AbortSignal
-}
+type ExchangeOptions = Omit<TurnOptions, 'prompt' | 'onContext'>
 
 /** One message outside of a session, and its reply. The message is recorded before it is sent. */
 export class Exchange {

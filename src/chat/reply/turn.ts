@@ -6,7 +6,7 @@ import type { Clock } from '../../system/clock.ts'
 import type { Conversation } from '../conversation.ts'
 import type { Recorder, TurnOutcome } from './recorder.ts'
 
-interface TurnOptions {
+export interface TurnOptions {
   client: Client
   conversation: Conversation
   recorder: Recorder

@@ -42,8 +42,9 @@ export function openConversation(
 function startNew(session: ResumeHost): OpenedConversation {
   const conversation = new Conversation()
   conversation.model = session.options.model
-  const writer = createTranscriptWriter(session.options)
-  writer.append(conversation.optionsLine(isoNow(session.options.clock)))
+  const { sessionsDirectory, owner, clock } = session.options
+  const writer = TranscriptWriter.create(sessionsDirectory, owner, clock)
+  writer.append(conversation.optionsLine(isoNow(clock)))
   return { conversation, writer, turns: 0, show: () => {} }
 }
 
@@ -53,7 +54,7 @@ async function startFromContext(
   id: string,
   signal: AbortSignal,
 ): Promise<OpenedConversation> {
-  const { owner, sessionsDirectory } = session.options
+  const { owner, sessionsDirectory, clock } = session.options
   const known = findTranscriptOfContext(sessionsDirectory, owner, id)
   if (known) return resumeTranscript(session, known.path, signal)
   const pages = session.client.history.pages({ context_id: id }, { signal })
@@ -65,8 +66,8 @@ async function startFromContext(
   conversation.lacksBeginning = newest?.response.body?.has_more !== false
   conversation.messages = (newest?.messages ?? []).flatMap(toMessages)
   if (conversation.messages.length === 0) throw noMessages(id)
-  const writer = createTranscriptWriter(session.options)
-  const at = isoNow(session.options.clock)
+  const writer = TranscriptWriter.create(sessionsDirectory, owner, clock)
+  const at = isoNow(clock)
   writer.append(conversation.optionsLine(at))
   writer.append(conversation.conversationLine(at))
   const entries = conversation.messages.map((message) => ({ message, difference: 'none' as const }))
@@ -100,11 +101,11 @@ async function resumeTranscript(
   const { entries, failure } = await mergeWithHistory(session.client, conversation, signal)
   conversation.messages = entries.map(({ message }) => message)
 
-  const { isRecorded } = session.options
+  const { isRecorded, sessionsDirectory, owner, clock } = session.options
   const own = isRecorded ? TranscriptWriter.reopenUnlessOpen(path) : undefined
   const isShared = isRecorded && own === undefined
-  const writer = own ?? createTranscriptWriter(session.options)
-  const at = isoNow(session.options.clock)
+  const writer = own ?? TranscriptWriter.create(sessionsDirectory, owner, clock)
+  const at = isoNow(clock)
   writer.append(conversation.optionsLine(at))
   const differs = entries.some(({ difference }) => difference === 'service' || difference === 'longer')
   if (isShared || differs) writer.append(conversation.conversationLine(at))
@@ -213,12 +214,6 @@ export interface OpenedConversation {
   unsent?: string | undefined
   /** Shows its last messages. */
   show(): void
-}
-
-/** Creates a transcript. The file is created with the first prompt. */
-function createTranscriptWriter({ sessionsDirectory, owner, clock }: SessionOptions): TranscriptWriter {
-  const { profile = null, baseUrl = null } = owner
-  return TranscriptWriter.create(sessionsDirectory, { profile, baseUrl }, clock)
 }
 
 /**

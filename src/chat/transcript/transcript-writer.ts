@@ -37,16 +37,16 @@ export class TranscriptWriter {
   /** @param directory of all transcripts, created with the first prompt */
   static create(
     directory: string,
-    about: { profile: string | null; baseUrl: string | null },
+    owner: { profile: string | null | undefined; baseUrl: string | null | undefined },
     clock: Clock,
   ): TranscriptWriter {
     const now = new Date(clock.now())
     let path: string
     do path = join(directory, `${makeSessionId(now)}${extension}`)
     while (existsSync(path))
-    const { profile, baseUrl } = about
+    const about = { profile: owner.profile ?? null, base_url: owner.baseUrl ?? null }
     const id = sessionIdOf(path)
-    const first = { v: 1, type: 'session', id, at: now.toISOString(), profile, base_url: baseUrl } as const
+    const first = { v: 1, type: 'session', id, at: now.toISOString(), ...about } as const
     return new TranscriptWriter(path, [first])
   }
 
@@ -89,7 +89,7 @@ export class TranscriptWriter {
       this.#open()
     }
     // In one write, so that a crash does not separate them.
-    this.#log.appendNow([...this.#waiting, line].map(lineOf).join('\n'))
+    this.#log.appendNow([...this.#waiting, line].map((one) => JSON.stringify(one)).join('\n'))
     this.#waiting = []
   }
 
@@ -122,11 +122,4 @@ export function lockTranscript(path: string): () => void {
   throw new Failure('conflict', `The session ${sessionIdOf(path)} is open in another chatctl process`, {
     advice: [{ code: 'close_session' }],
   })
-}
-
-/** The type comes first, so that a reader recognizes a line by its first bytes. */
-function lineOf(line: TranscriptLine): string {
-  if (line.type === 'session') return JSON.stringify(line)
-  const { type, ...rest } = line
-  return JSON.stringify({ type, ...rest })
 }
