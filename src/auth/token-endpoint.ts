@@ -8,7 +8,7 @@ import {
 } from 'oauth4webapi'
 import { redactorOf } from '../client/redaction.ts'
 import { bearer } from '../contract/credential-header.ts'
-import type { Clock } from '../system/clock.ts'
+import { type Clock, isoAfter } from '../system/clock.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { TokenSet } from './credentials/stored-credential.ts'
 import { asFailure, UnusableResponse } from './token-failure.ts'
@@ -243,12 +243,7 @@ function tokensOf(answer: TokenEndpointResponse, now: number) {
     token_type: answer.token_type,
     ...(answer.refresh_token === undefined ? {} : { refresh_token: answer.refresh_token }),
     obtained_at: new Date(now).toISOString(),
-    ...(lifetime === undefined ? {} : { expires_at: dateAfter(now, lifetime) }),
+    ...(lifetime === undefined ? {} : { expires_at: isoAfter(now, lifetime * 1_000) }),
     ...(answer.scope === undefined ? {} : { scope: answer.scope }),
   }
-}
-
-/** A lifetime beyond the range of dates is limited to it. */
-function dateAfter(now: number, seconds: number): string {
-  return new Date(Math.min(now + seconds * 1_000, Date.UTC(9999, 0))).toISOString()
 }

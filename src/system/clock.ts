@@ -36,6 +36,10 @@ export const systemClock: Clock = {
 /** The current time in ISO 8601. */
 export const isoNow = (clock: Pick<Clock, 'now'>): string => new Date(clock.now()).toISOString()
 
+/** A later time in ISO 8601. One beyond the range of dates is limited to it. */
+export const isoAfter = (now: number, ms: number): string =>
+  new Date(Math.min(now + ms, Date.UTC(9999, 0))).toISOString()
+
 /** Node fires a timer with a longer delay immediately. */
 const longestTimer = 2 ** 31 - 1
 

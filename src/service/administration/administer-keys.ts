@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import type { Clock } from '../../system/clock.ts'
+import { type Clock, isoAfter } from '../../system/clock.ts'
 import {
   checkExpiry,
   checkGrantable,
@@ -187,20 +187,15 @@ async function resolveRotation(
   }
   const { name, tier, limit, user_id, permissions, expires_at: end, created_at } = old
   const lifetime = end === null ? null : Date.parse(end) - Date.parse(created_at)
-  const standard = lifetime === null ? null : dateAfter(now, lifetime)
+  const standard = lifetime === null ? null : isoAfter(now, lifetime)
   const expires_at = expiresAt === undefined ? standard : expiresAt
-  const overlapEnd = dateAfter(now, overlap)
+  const overlapEnd = isoAfter(now, overlap)
   const ending = {
     name: `${[...name].slice(0, maxNameLength - rotated.length).join('')}${rotated}`,
     expires_at: end !== null && end < overlapEnd ? end : overlapEnd,
   }
   const wanted = { name, tier, limit, user_id, permissions, expires_at }
   return { old, wanted, ending: overlap > 0 ? ending : undefined }
-}
-
-/** A lifetime beyond the range of dates is limited to it. */
-function dateAfter(now: number, ms: number): string {
-  return new Date(Math.min(now + ms, Date.UTC(9999, 0))).toISOString()
 }
 
 /** The end of the name of a key that was replaced, so that the new key alone has its name. */
