@@ -13,16 +13,12 @@ export class FirstBrowser {
   readonly startPath: string
   /** `name=value`. Cookies are shared between ports, so the name contains the port to separate sign-ins. */
   readonly cookie: string
-  #isRedirected = false
+  /** Whether a browser was redirected already. */
+  isRedirected = false
 
   constructor(callbackPath: string, port: number) {
     this.startPath = `${callbackPath.replace(/\/$/, '')}/${randomSecret()}`
     this.cookie = `chatctl-sign-in-${port}=${randomSecret()}`
-  }
-
-  /** Whether a browser was redirected already. */
-  get isRedirected(): boolean {
-    return this.#isRedirected
   }
 
   isStartPage(target: string): boolean {
@@ -41,8 +37,8 @@ export class FirstBrowser {
   ): { cookie: string } | 'other-browser' | 'other-user' {
     const own = process.getuid?.()
     if (user !== undefined && user !== own && user !== 0) return 'other-user'
-    if (this.#isRedirected && !hasCookie(cookies, this.cookie)) return 'other-browser'
-    this.#isRedirected = true
+    if (this.isRedirected && !hasCookie(cookies, this.cookie)) return 'other-browser'
+    this.isRedirected = true
     // Lax, because another site redirects the browser to the callback.
     return { cookie: `${this.cookie}; HttpOnly; SameSite=Lax` }
   }

@@ -143,7 +143,8 @@ export class LoopbackListener {
       this.#waiting = response
       return
     }
-    void send(response, pageFor(result))
+    const { status } = result
+    void send(response, status === 400 ? renderCallbackPage('not-expected') : renderNothing(status))
     if (!wasOver && hasState(target, expectation.state)) this.#onIgnored?.(result.reason)
   }
 
@@ -171,10 +172,6 @@ export class LoopbackListener {
     this.#settle({ kind: 'contested' })
     return renderCallbackPage('not-signed-in')
   }
-}
-
-function pageFor({ status }: Ignored): HtmlPage {
-  return status === 400 ? renderCallbackPage('not-expected') : renderNothing(status)
 }
 
 /** Resolves when the page was sent, the browser has disconnected, or the timeout has passed. */

@@ -56,11 +56,11 @@ export class Keychain implements CredentialStore {
   }
 
   async write(owner: CredentialOwner, credential: StoredCredential, signal?: AbortSignal): Promise<void> {
-    await this.#callApart({ ...this.#request('set', owner), value: serialize(credential) }, signal)
+    await this.#callApart({ operation: 'set', ...itemOf(owner), value: serialize(credential) }, signal)
   }
 
   async delete(owner: CredentialOwner, signal?: AbortSignal): Promise<boolean> {
-    return (await this.#callApart(this.#request('delete', owner), signal)) === true
+    return (await this.#callApart({ operation: 'delete', ...itemOf(owner) }, signal)) === true
   }
 
   /**
@@ -83,28 +83,18 @@ export class Keychain implements CredentialStore {
     })
     if (!found) return this.#get(owner, signal)
     const values = found.filter(({ account }) => account === owner.id).map(({ password }) => password)
-    if (values.length > 1) {
-      throw keychainFailure('keychain_ambiguous', itemOf(owner))
-    }
-    if (values[0] === undefined) await this.#demandAnswer(owner)
-    return values[0] ?? null
-  }
-
-  /** @throws Failure `unauthorized` with code `keychain_locked` if a locked keychain may have the item */
-  async #demandAnswer(owner: CredentialOwner): Promise<void> {
+    if (values.length > 1) throw keychainFailure('keychain_ambiguous', itemOf(owner))
+    if (values[0] !== undefined) return values[0]
     const { hidesItems } = await import('./call-keychain-apart.ts')
     if (await hidesItems(this.#options.env)) throw keychainFailure('keychain_locked', itemOf(owner))
+    return null
   }
 
   async #get(owner: CredentialOwner, signal: AbortSignal | undefined): Promise<string | null> {
-    const request = this.#request('get', owner)
+    const request: KeychainRequest = { operation: 'get', ...itemOf(owner) }
     if (process.platform === 'linux') return (await this.#callApart(request, signal)) as string | null
     const { callKeychain } = await import('./keychain-items.ts')
     return (await this.#inThisProcess(() => callKeychain(request), owner, signal)) as string | null
-  }
-
-  #request(operation: KeychainRequest['operation'], owner: CredentialOwner): KeychainRequest {
-    return { operation, ...itemOf(owner) }
   }
 
   async #inThisProcess<T>(
