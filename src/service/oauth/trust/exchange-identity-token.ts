@@ -6,7 +6,7 @@ import { issueToken, type TrustRecord } from '../../domain/access/trusts.ts'
 import { type AuditContext, recordChange } from '../../domain/audit.ts'
 import type { Database } from '../../store/tables.ts'
 import { clientId, tokenExchange } from '../metadata.ts'
-import { scopeNames, scopes } from '../scopes.ts'
+import { scopeNames, scopes, unknownScopes } from '../scopes.ts'
 import { TokenBuckets } from '../token-buckets.ts'
 import { IssuerKeys, UnreadableKeys } from './issuer-keys.ts'
 import { RefusedIdentity, verifyIdentityToken } from './verify-identity-token.ts'
@@ -17,15 +17,6 @@ interface ExchangeRequest {
   /** The client's network address. */
   address: string
   requestId: string | null
-}
-
-/** RFC 6749 section 5.1, RFC 8693 section 2.2.1. */
-export interface TokenResponse {
-  access_token: string
-  token_type: 'Bearer'
-  expires_in: number
-  issued_token_type?: string
-  scope?: string
 }
 
 const types = {
@@ -61,8 +52,11 @@ export class IdentityTokenExchange {
     this.#allRefusals = new TokenBuckets(clock, { burst: 60, perSecond: 1 / 60 })
   }
 
-  /** @throws OAuthError; as the database */
-  async exchange(request: ExchangeRequest): Promise<TokenResponse> {
+  /**
+   * @returns the response of RFC 6749 section 5.1 and RFC 8693 section 2.2.1
+   * @throws OAuthError; as the database
+   */
+  async exchange(request: ExchangeRequest) {
     const { form, address } = request
     if (!this.#requests.takeFor(address)) throw tooMany('from your network')
     const isExchange = form.get('grant_type') === tokenExchange
@@ -76,8 +70,8 @@ export class IdentityTokenExchange {
       throw new OAuthError(400, 'invalid_target', `the only target is ${this.#issuer}`)
     }
     const asked = scopeNames(form.get('scope') ?? '')
-    const unknown = asked.filter((name) => !Object.hasOwn(scopes, name))
-    if (unknown.length > 0) throw new OAuthError(400, 'invalid_scope', 'unknown scope')
+    if (unknownScopes(form.get('scope') ?? '').length > 0)
+      throw new OAuthError(400, 'invalid_scope', 'unknown scope')
 
     const { trust, subject } = await this.#verify(token, isExchange, request)
     if (!this.#exchanges.take(trust.id)) throw tooMany(`with the trust ${trust.name}`)
