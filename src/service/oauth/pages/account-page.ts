@@ -1,5 +1,4 @@
-import type { HtmlPage } from '../../../pages/page.ts'
-import { Html, html } from '../../../pages/page.ts'
+import { Html, type HtmlPage, html } from '../../../pages/page.ts'
 import type { SignInSession } from '../browser/sign-in-sessions.ts'
 import { paths } from '../metadata.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'

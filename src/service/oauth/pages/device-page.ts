@@ -1,5 +1,4 @@
-import type { HtmlPage } from '../../../pages/page.ts'
-import { html } from '../../../pages/page.ts'
+import { type HtmlPage, html } from '../../../pages/page.ts'
 import type { DeviceRequest } from '../device-requests.ts'
 import { paths } from '../metadata.ts'
 import { minuteOf } from './account-page.ts'

@@ -1,5 +1,4 @@
-import type { HtmlPage } from '../../../pages/page.ts'
-import { type Html, html } from '../../../pages/page.ts'
+import { type Html, type HtmlPage, html } from '../../../pages/page.ts'
 import { type Notice, renderOAuthPage, writeNotice } from './oauth-page.ts'
 
 /** The common part of the forms of a sign-in. */
