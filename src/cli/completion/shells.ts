@@ -82,7 +82,7 @@ export function renderForZsh({ candidates, paths }: Suggestions): string {
 export function renderForFish({ candidates, paths }: Suggestions): string {
   return lines([
     paths ?? 'words',
-    ...candidates.map(({ value, description }) => described(value, description)),
+    ...candidates.map(({ value, description }) => (description ? `${value}\t${description}` : value)),
   ])
 }
 
@@ -97,10 +97,6 @@ export function renderForPowershell({ candidates, paths }: Suggestions): string 
 /** In single quotes, only single quotes are doubled, also curly ones (about_Quoting_Rules). */
 function quoteForPowershell(text: string): string {
   return /^[\w./:=+-]+$/.test(text) ? text : `'${text.replaceAll(/['\u2018-\u201b]/g, '$&$&')}'`
-}
-
-function described(value: string, description: string | undefined): string {
-  return description ? `${value}\t${description}` : value
 }
 
 function lines(all: readonly string[]): string {

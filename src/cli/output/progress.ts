@@ -50,8 +50,9 @@ class ProgressLine {
 }
 
 /** @param part 0 to 1 */
-export function drawBar(part: number, width = 20): string {
+export function drawBar(part: number): string {
   const share = Math.min(1, Math.max(0, part))
+  const width = 20
   const full = Math.round(share * width)
   return `${'█'.repeat(full)}${'░'.repeat(width - full)} ${Math.floor(share * 100)}%`
 }
