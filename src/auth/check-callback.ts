@@ -129,12 +129,9 @@ function checkIssuer(
   if (named === null || issuer === undefined) {
     return requiresIssuer && !named ? { kind: 'foreign' } : undefined
   }
-  return isSameIssuer(named, issuer) ? undefined : { kind: 'foreign' }
-}
-
-/** Simple string comparison (RFC 9207 section 2.4), except for a trailing slash, which many servers omit. */
-function isSameIssuer(one: string, other: string): boolean {
-  return one === other || one === `${other}/` || `${one}/` === other
+  // Simple string comparison (RFC 9207 section 2.4), except for a trailing slash, which many servers omit.
+  const isExpected = [issuer, `${issuer}/`].includes(named) || `${named}/` === issuer
+  return isExpected ? undefined : { kind: 'foreign' }
 }
 
 function readOutcome(parameters: URLSearchParams): CallbackResult {

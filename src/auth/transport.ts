@@ -42,7 +42,9 @@ export function createTransport({ clock, openTrace, ...options }: TransportOptio
       const content = [204, 205, 304].includes(status) ? null : new TextDecoder().decode(bytes)
       return new Response(content, { status, headers: received.headers })
     } catch (error) {
-      throw error instanceof Failure && error.isOutcomeUnknown ? withoutChange(error) : error
+      if (!(error instanceof Failure) || !error.isOutcomeUnknown) throw error
+      // The change that needs the credential was not sent, so its outcome is known.
+      throw new Failure(error.kind, error.message, { ...error, isOutcomeUnknown: false, cause: error })
     } finally {
       await client.close()
     }
@@ -52,9 +54,4 @@ export function createTransport({ clock, openTrace, ...options }: TransportOptio
 /** The addresses were checked when they were configured: plain HTTP only to this machine. */
 export function through(transport: Transport) {
   return { [customFetch]: transport, [allowInsecureRequests]: true }
-}
-
-/** The change that needs the credential was not sent, so its outcome is known. */
-function withoutChange(failure: Failure): Failure {
-  return new Failure(failure.kind, failure.message, { ...failure, isOutcomeUnknown: false, cause: failure })
 }
