@@ -52,7 +52,17 @@ export function createProvider(parts: ProviderParts): Provider {
       short: { ...cookie, path: undefined },
     },
     expiresWithSession: () => false,
-    features: featuresOf(admitDeviceRequest),
+    features: {
+      // The pages of oidc-provider are not used: see device.ts.
+      deviceFlow: { enabled: true, deviceInfo: (ctx) => ({ ...admitDeviceRequest(ctx) }) },
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      resourceIndicators: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: (_, { clientId }, token) => token.clientId === clientId },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+    },
     findAccount: async (_, accountId) => {
       const user = await db.selectFrom('users').select('id').where('id', '=', accountId).executeTakeFirst()
       return user && { accountId, claims: () => ({ sub: accountId }) }
@@ -81,20 +91,6 @@ export function createProvider(parts: ProviderParts): Provider {
   provider.use(keepCorsHeaders)
   return provider
 }
-
-const featuresOf = (
-  admitDeviceRequest: ProviderParts['admitDeviceRequest'],
-): NonNullable<Configuration['features']> => ({
-  // The pages of oidc-provider are not used: see device.ts.
-  deviceFlow: { enabled: true, deviceInfo: (ctx) => ({ ...admitDeviceRequest(ctx) }) },
-  devInteractions: { enabled: false },
-  dPoP: { enabled: false },
-  pushedAuthorizationRequests: { enabled: false },
-  resourceIndicators: { enabled: false },
-  revocation: { enabled: true, allowedPolicy: (_, { clientId }, token) => token.clientId === clientId },
-  rpInitiatedLogout: { enabled: false },
-  userinfo: { enabled: false },
-})
 
 /**
  * Keeps the CORS headers that the service has set. oidc-provider would allow every page to read a response
