@@ -105,12 +105,6 @@ export class BulkProgress {
     this.#timer.unref()
   }
 
-  /** @param counts of an earlier run */
-  goOn(counts: Counts): void {
-    this.#counts = counts
-    this.go()
-  }
-
   /** @param counts of the whole work, with those of an earlier run */
   update(counts: Counts): void {
     this.#counts = counts

@@ -84,7 +84,8 @@ export class BulkDisplay {
     const { output, signal } = this.#context
     this.end()
     this.#progress = new BulkProgress(output, { noun: this.#noun, total: rows, estimate })
-    this.#progress.goOn(counts)
+    this.#progress.update(counts)
+    this.#progress.go()
     if (isSending) signal.addEventListener('abort', this.#sayWhy, { once: true })
   }
 }
