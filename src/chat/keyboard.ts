@@ -51,7 +51,7 @@ export class Keyboard {
       complete: (before) => session.complete(before),
       onEvent: (event) => this.#handle(event),
       onChange: () => this.draw(),
-      recall: InputHistory.open(inputHistoryPath, clock),
+      recall: new InputHistory(inputHistoryPath, clock),
       style: session.style,
     })
     this.input = editor

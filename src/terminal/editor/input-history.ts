@@ -23,14 +23,10 @@ export class InputHistory {
   readonly #clock: Clock
 
   /** @param path of the file, which need not exist. Undefined keeps the entries in memory. */
-  static open(path: string | undefined, clock: Clock): InputHistory {
-    return new InputHistory(path, clock, path === undefined ? [] : readEntries(path))
-  }
-
-  private constructor(path: string | undefined, clock: Clock, entries: string[]) {
+  constructor(path: string | undefined, clock: Clock) {
     this.#path = path
     this.#clock = clock
-    this.#entries = entries
+    this.#entries = path === undefined ? [] : readEntries(path)
   }
 
   get entries(): readonly string[] {

@@ -84,13 +84,13 @@ export class KeyDecoder {
   }
 
   #giveUp(): void {
-    if (this.#state === 'escape') this.#onKey(press('escape'))
+    if (this.#state === 'escape') this.#options.onKey(press('escape'))
     this.#flushEscape()
     this.#state = 'text'
   }
 
   #flushEscape(): void {
-    if (this.#twice) this.#onKey(press('escape'))
+    if (this.#twice) this.#options.onKey(press('escape'))
     this.#twice = false
   }
 
@@ -118,13 +118,13 @@ export class KeyDecoder {
     const text = printable.exec(input)?.[0]
     if (text) {
       const whole = text.replace(halves, '')
-      if (whole) this.#onKey({ type: 'text', text: whole })
+      if (whole) this.#options.onKey({ type: 'text', text: whole })
       return at + text.length
     }
     const code = input.charCodeAt(at)
     const key = code === 0x1b ? undefined : readControl(code)
     if (code === 0x1b) this.#state = 'escape'
-    else if (key) this.#onKey(key)
+    else if (key) this.#options.onKey(key)
     return at + 1
   }
 
@@ -150,7 +150,7 @@ export class KeyDecoder {
     this.#state = 'text'
     const sign = readSign(character)
     const key = sign ? press(sign.name, { shift: sign.shift }) : readAltControl(character)
-    if (key?.type === 'key') this.#onKey({ ...key, alt: true })
+    if (key?.type === 'key') this.#options.onKey({ ...key, alt: true })
     return next
   }
 
@@ -193,16 +193,12 @@ export class KeyDecoder {
     this.#state = 'text'
     if (read?.type === 'key' && this.#twice) {
       this.#twice = false
-      this.#onKey({ ...read, alt: true })
+      this.#options.onKey({ ...read, alt: true })
       return
     }
     this.#flushEscape()
     if (read?.type === 'report') this.#options.onReport?.(read)
-    else if (read) this.#onKey(read)
-  }
-
-  #onKey(key: Key): void {
-    this.#options.onKey(key)
+    else if (read) this.#options.onKey(read)
   }
 
   #takeControlString(input: string, at: number): number {
@@ -230,7 +226,7 @@ export class KeyDecoder {
   #endPaste(): void {
     const { text } = this.#paste
     this.#state = 'text'
-    if (text) this.#onKey({ type: 'paste', text })
+    if (text) this.#options.onKey({ type: 'paste', text })
   }
 }
 

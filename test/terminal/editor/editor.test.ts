@@ -47,7 +47,7 @@ describe('the editor', () => {
   })
 
   function start(entries: readonly string[] = [], complete: Complete = () => ({ start: 0, candidates: [] })) {
-    const recall = InputHistory.open(path, systemClock)
+    const recall = new InputHistory(path, systemClock)
     for (const entry of entries) recall.add(entry)
     const events: EditorEvent[] = []
     const changes = { count: 0 }
