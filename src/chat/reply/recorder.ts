@@ -171,10 +171,9 @@ function describeUsage({
   completion_tokens: completion,
   total_tokens: total,
 }: Usage): string {
-  const known = isNumber
-  if (known(prompt) && known(completion)) return `${prompt} + ${completion} tokens`
-  if (known(total)) return `${total} tokens`
-  if (known(completion)) return `${completion} tokens`
+  if (isNumber(prompt) && isNumber(completion)) return `${prompt} + ${completion} tokens`
+  if (isNumber(total)) return `${total} tokens`
+  if (isNumber(completion)) return `${completion} tokens`
   return ''
 }
 
