@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { Failure } from '../../contract/failure.ts'
-import { passwordLength } from '../../contract/resources/user.ts'
+import { passwordLength } from '../../contract/resources/password-length.ts'
 import { maxSecretBytes } from '../../system/files/read-named-file.ts'
 import type { Context } from '../context/context.ts'
 import { textFlag } from '../flags/flag-types.ts'

@@ -1,9 +1,6 @@
 import * as z from 'zod/mini'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
-/** Of a password of the embedded service, in characters. */
-export const passwordLength = { min: 8, max: 1024 } as const
-
 /** Without invisible characters, with which one address would be two users. */
 export const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+$/u
 const emailRule = 'must be a valid email address'

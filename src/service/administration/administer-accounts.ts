@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { passwordLength } from '../../contract/resources/user.ts'
+import { passwordLength } from '../../contract/resources/password-length.ts'
 import { ApiError } from '../api-error.ts'
 import { hashPassword } from '../domain/access/passwords.ts'
 import { type AuditContext, recordChange } from '../domain/audit.ts'

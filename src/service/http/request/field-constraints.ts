@@ -1,6 +1,6 @@
 import type { EndpointName } from '../../../contract/endpoints.ts'
 import type { Fault } from '../../../contract/faults.ts'
-import { passwordLength } from '../../../contract/resources/user.ts'
+import { passwordLength } from '../../../contract/resources/password-length.ts'
 import { maxMetadataBytes } from '../../domain/users.ts'
 
 /**

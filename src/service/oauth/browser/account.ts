@@ -1,4 +1,4 @@
-import { passwordLength } from '../../../contract/resources/user.ts'
+import { passwordLength } from '../../../contract/resources/password-length.ts'
 import { hashPassword, verifyPassword } from '../../domain/access/passwords.ts'
 import { type AuditContext, recordChange } from '../../domain/audit.ts'
 import { storePassword } from '../../domain/users.ts'
