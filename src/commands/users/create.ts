@@ -62,15 +62,15 @@ export default class UsersCreate extends BaseCommand {
     const metadata = flags.metadata === undefined ? undefined : parseKeyValues(flags.metadata, '--metadata')
     // Before the password prompt, so that a missing credential fails first.
     const client = await context.connect()
-    const isSaid =
-      flags['password-stdin'] || flags['password-file'] || flags['generate-password'] || flags['no-password']
-    const email = flags.email ?? (await askEmail(context, Boolean(isSaid)))
+    const email = flags.email ?? (await askEmail(context))
     const generated = flags['generate-password'] ? generatePassword() : undefined
     const password =
-      generated ?? (flags['no-password'] ? undefined : await readPassword(sourceOf(flags), context))
+      generated ?? (flags['no-password'] ? undefined : await readPassword(sourceOf(flags, email), context))
     const shown = { email, name: flags.name, metadata }
     const user = { ...shown, password }
-    const create = () => this.change(client.users.create(user).catch((error) => advise(error, user, context)))
+    const given = { ...flags, email, password }
+    const create = () =>
+      this.change(client.users.create(user).catch((error) => advise(error, given, context)))
     if (generated === undefined || context.dryRun) return this.#show(await create(), shown, context)
     context.demandNamedService()
     const file = new PasswordFile(context, generated, {
@@ -111,21 +111,26 @@ export default class UsersCreate extends BaseCommand {
 
 const instead = '--password-stdin, --password-file, --generate-password, or --no-password'
 
-function sourceOf(flags: { 'password-stdin': boolean; 'password-file': string | undefined }) {
+function sourceOf(flags: { 'password-stdin': boolean; 'password-file': string | undefined }, email?: string) {
   return {
     stdin: flags['password-stdin'],
     file: flags['password-file'],
-    instead,
+    instead: email === undefined ? `${instead}, and --email ADDRESS if the service requires one` : instead,
     ifEmpty: 'To create a user without a password, use --no-password.',
   }
 }
 
+type Given = Record<'email' | 'name' | 'password', string | undefined> & { metadata: string[] | undefined }
+
 /** A service that requires a password may not say so in words. */
-function advise(error: unknown, { name, password }: CreateUserRequest, context: Context): never {
+function advise(error: unknown, { email, name, metadata = [], password }: Given, context: Context): never {
   if (!(error instanceof Failure)) throw error
-  if (error.status === 409) {
-    const words = ['users', 'update', ownerOf(error) ?? 'ID', ...(name === undefined ? [] : ['--name', name])]
-    const hint = `To change the user who has this email, run: ${commandFor(context, ...words)}`
+  if (error.status === 409 && email !== undefined) {
+    const changes = metadata.flatMap((pair) => ['--metadata', pair])
+    if (name !== undefined) changes.unshift('--name', name)
+    const [verb, word] = changes.length === 0 ? ['show', 'get'] : ['change', 'update']
+    const command = commandFor(context, 'users', word, ownerOf(error) ?? 'ID', ...changes)
+    const hint = `To ${verb} the user who has this email, run: ${command}`
     throw error.reworded(error.message, { hint })
   }
   if (password !== undefined || (error.status !== 400 && error.status !== 422)) throw error
@@ -134,10 +139,6 @@ function advise(error: unknown, { name, password }: CreateUserRequest, context: 
   throw error.reworded(error.message, { hint })
 }
 
-/** Optional if it can be, because not every service requires an email address. */
-async function askEmail({ prompter }: Context, hasPassword: boolean): Promise<string | undefined> {
-  if (prompter.canAsk) return prompter.askOptional('Email address (if the service requires one):')
-  return hasPassword
-    ? undefined
-    : prompter.askText('Email address:', `--email ADDRESS, and the password with ${instead}`)
-}
+/** Optional, because not every service requires an email address. */
+const askEmail = async ({ prompter }: Context): Promise<string | undefined> =>
+  prompter.canAsk ? prompter.askOptional('Email address (if the service requires one):') : undefined

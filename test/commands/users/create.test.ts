@@ -62,6 +62,13 @@ describe('users create', () => {
       })
     }
 
+    it('gives no advice on a conflict if no email was sent', async () => {
+      const settings = await serve(failing(409, 'conflict', 'No'))
+      const run = await runChatctl(sandbox, ['users', 'create', '--no-password'], settings)
+      expect(run.exitCode).to.equal(7)
+      expect(run.stderr).to.contain('Error: No').and.not.to.contain('Hint:')
+    })
+
     for (const other of [['--generate-password'], ['--password-stdin'], ['--password-file', 'p.txt']]) {
       it(`cannot be combined with ${other[0]}`, async () => {
         const run = await create(['--no-password', ...other])
