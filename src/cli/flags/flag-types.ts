@@ -3,7 +3,6 @@ import * as Flags from '@oclif/core/flags'
 import { readTimeout } from '../../config/option-values.ts'
 import { type ConfiguredQuota, parseQuota } from '../../config/quota.ts'
 import { parseFileSize } from '../../config/units.ts'
-import { Failure } from '../../contract/failure.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
 import { streamFormats } from '../../contract/resources/stream-event.ts'
 import { maxTextBytes } from '../../system/files/read-named-file.ts'
@@ -18,45 +17,6 @@ export const requiredArgument = (description: string) =>
   Args.string({ description, required: true, ignoreStdin: true })
 export const requiredArguments = (description: string) =>
   Args.string({ description, required: true, multiple: true, ignoreStdin: true })
-
-/**
- * A value that may be given as an argument or with a flag.
- *
- * @throws Failure `usage` if both are given
- */
-export function argumentOrFlag<N extends string>(
-  given: string | undefined,
-  flags: Readonly<Record<N, string | undefined>>,
-  name: N,
-): string | undefined {
-  if (given === undefined || flags[name] === undefined) return given ?? flags[name]
-  throw new Failure('usage', `--${name} and an argument cannot be used together`)
-}
-
-/**
- * The format of the file that `--to` names: from the flag `--output`, the file extension, or the default of the user.
- *
- * @param formats by file extension
- * @returns undefined if none of them names one of `formats`
- * @throws Failure `usage` for an unknown file extension. A name without one, such as `messages`, is valid.
- */
-export function formatOfFile<F>(
-  file: string,
-  formats: Readonly<Record<string, F>>,
-  { value, source }: { value: unknown; source: string },
-): F | undefined {
-  const asked = Object.values(formats).find((one) => one === value)
-  if (source === 'flag') return asked
-  const [, extension] = /[^/\\]\.([a-z]\w*)$/i.exec(file) ?? []
-  const [, named] = Object.entries(formats).find(([one]) => one === extension?.toLowerCase()) ?? []
-  if (extension !== undefined && (named ?? asked) === undefined) {
-    const known = Object.keys(formats).map((one) => `.${one}`)
-    throw new Failure('usage', `--to ${file}: unknown format .${extension}`, {
-      hint: `Use ${known.slice(0, -1).join(', ')}, or ${known.at(-1)}, or choose the format with --output.`,
-    })
-  }
-  return named ?? asked
-}
 
 /** A text flag that refuses nothing at all as its value. */
 export const textFlag = Flags.custom<string>({

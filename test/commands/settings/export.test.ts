@@ -50,7 +50,7 @@ describe('settings export', () => {
     expect((await run.settings(['export', 'settings.yaml'])).stderr).to.equal('8 settings in settings.yaml\n')
     expect((await run.settings(['export', '--to', '-'])).stdout).to.match(/^# yaml/)
     for (const [args, words] of [
-      [['--to', 'settings.toml'], 'unknown format .toml'],
+      [['--to', 's.toml'], '"s.toml": unknown file extension .toml'],
       [['a.yaml', '--to', 'b.yaml'], '--to and an argument'],
     ] as const)
       expectFailure(await run.settings(['export', ...args]), 2, words)

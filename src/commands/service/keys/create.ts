@@ -1,6 +1,7 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { argument, argumentOrFlag, textFlag } from '../../../cli/flags/flag-types.ts'
+import { argumentOrFlag } from '../../../cli/flags/argument-or-flag.ts'
+import { argument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { newKeyView } from '../../../view/service.ts'
