@@ -127,12 +127,8 @@ export class Output {
     }
   }
 
-  /**
-   * Writes the result to a file, which it replaces.
-   *
-   * @param format (default: as for a pipe)
-   */
-  async save(path: string, view: View, body: unknown, format?: OutputFormat | 'text'): Promise<void> {
+  /** Writes the result to a file, which it replaces. */
+  async save(path: string, view: View, body: unknown, format: OutputFormat | 'text'): Promise<void> {
     const { replaceDocument } = await import('../../system/files/document-file.ts')
     await replaceDocument(path, await this.#render(view, body, false, format))
   }

@@ -4,12 +4,13 @@ import { argumentOrFlag } from '../../cli/flags/argument-or-flag.ts'
 import { argument, textFlag } from '../../cli/flags/flag-types.ts'
 import { formatOfFile } from '../../cli/output/format-of-file.ts'
 import { warnOfResponse } from '../../cli/output/warn-of-response.ts'
+import { Failure } from '../../contract/failure.ts'
 import { settingsDocument, settingsKeys } from '../../contract/resources/settings-file.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { valueAt } from '../../view/format/view.ts'
 import { settingsFileView } from '../../view/settings-file-view.ts'
 
-const formats = { yaml: 'text', yml: 'text', json: 'json' } as const
+const formats = { yaml: 'yaml', yml: 'yaml', json: 'json' } as const
 
 export default class SettingsExport extends BaseCommand {
   static override summary = 'Export the settings as a settings file'
@@ -27,20 +28,30 @@ export default class SettingsExport extends BaseCommand {
   ]
   static override args = { file: argument('Same as --to') }
   static override flags = {
-    to: textFlag({ helpValue: 'FILE', summary: 'File to write, .yaml or .json; - is stdout (default: -)' }),
+    to: textFlag({
+      helpValue: 'FILE',
+      summary: 'File to write or replace, .yaml or .json (default: -, stdout)',
+    }),
   }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsExport)
     const { output, options } = context
     const file = argumentOrFlag(args.file, flags, 'to') ?? '-'
-    const format = file === '-' || output.isFiltered ? undefined : formatOfFile(file, formats, options.output)
+    const { value, source } = options.output
+    const isOther = output.isFiltered || (source === 'flag' && !Object.hasOwn(formats, String(value)))
+    if (file !== '-' && isOther) {
+      throw new Failure('usage', 'A settings file is YAML or JSON, without --fields and --jq', {
+        hint: 'Omit the file, and redirect stdout with: > FILE',
+      })
+    }
+    const isJson = file !== '-' && formatOfFile(file, formats, options.output) === 'json'
     const client = await context.connect()
     const answer = await client.settings.get()
     const body = settingsDocument(answer.body ?? {})
     await warnOfResponse(answer, output)
     if (file === '-') await output.show(settingsFileView, body)
-    else await output.save(context.resolvePath(file), settingsFileView, body, format)
+    else await output.save(context.resolvePath(file), settingsFileView, body, isJson ? 'json' : 'text')
     const paths = settingsKeys.map(({ path }) => path)
     const saved = paths.filter((path) => valueAt(body, path) !== undefined)
     if (file !== '-') output.progress(`${countOf(saved.length, 'setting')} in ${file}`)

@@ -47,13 +47,18 @@ describe('settings export', () => {
     }
     expect(run.read('settings.yaml')).to.equal((await run.settings(['export'])).stdout)
     expect(run.read('settings.json')).to.equal((await run.settings(['export', '--json'])).stdout)
-    expect((await run.settings(['export', 'settings.yaml'])).stderr).to.equal('8 settings in settings.yaml\n')
+    const table = { env: { CHATCTL_OUTPUT: 'table' } }
+    expect((await run.settings(['export', 'plain'], table)).stderr).to.equal('8 settings in plain\n')
+    expect(run.read('plain')).to.equal(run.read('settings.yaml'))
     expect((await run.settings(['export', '--to', '-'])).stdout).to.match(/^# yaml/)
     for (const [args, words] of [
       [['--to', 's.toml'], '"s.toml": unknown file extension .toml'],
+      [['s.yaml', '-o', 'tsv'], 'A settings file is YAML or JSON'],
+      [['s.yaml', '--fields', 'key'], 'without --fields and --jq'],
       [['a.yaml', '--to', 'b.yaml'], '--to and an argument'],
     ] as const)
       expectFailure(await run.settings(['export', ...args]), 2, words)
+    expect((await run.settings(['export', 's.json', '--jq', '.theme'])).exitCode).to.equal(2)
     expectFailure(await run.settings(['export', 'no/settings.yaml']), 1, 'Cannot write')
   })
 
