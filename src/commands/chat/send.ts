@@ -18,7 +18,7 @@ import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
   static override description =
-    'The service stores the conversation; --continue and --context continue it. With --system, or a prompt that sets parameters, the request is POST /v1/chat/completions, and only this machine stores the conversation.'
+    'The service stores the conversation. With --system, or a prompt that sets parameters, the request is POST /v1/chat/completions, and only this machine stores it. --stream-format implies --stream. Its default is auto.'
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory')
   static override view = sendView
   static override examples = [

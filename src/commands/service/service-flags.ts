@@ -17,7 +17,7 @@ export const dataFlags = {
 
 /** Flags of `service keys create` and `service keys update`. */
 export const keyFlags = {
-  limit: integerFlag({ helpValue: 'N', summary: 'Requests per hour (enterprise tier only)' }),
+  limit: integerFlag({ helpValue: 'N', summary: 'Hourly limit for enterprise (fixed for free and pro)' }),
   permission: textFlag({
     helpValue: 'PERMISSION',
     multiple: true,
