@@ -166,21 +166,36 @@ download() {
   esac
 }
 
+warn_unsigned() {
+  printf 'Warning: The signature is not verified: %s\n' "$1" >&2
+  printf 'The checksum detects damage, but not tampering.\n' >&2
+}
+
 # Verifies that a key of the project has signed SHASUMS256.txt.
 verify_signature() {
-  limits='The checksum detects damage, but not tampering.'
   if ! signers | grep '^chatctl-release ' >"$tmp/signers"; then
-    printf 'Warning: The signature is not verified: This script contains no public key.\n%s\n' "$limits" >&2
+    warn_unsigned 'This script contains no public key.'
     return
   fi
   # Without arguments, ssh-keygen reports a missing one, and before OpenSSH 8.1 the unknown option.
-  if ! has ssh-keygen || ssh-keygen -Y verify 2>&1 </dev/null | grep -q 'option -- Y'; then
-    printf 'Warning: The signature is not verified: OpenSSH 8.1 or newer is not installed.\n%s\n' "$limits" >&2
-    return
-  fi
+  probe='option -- Y'
+  if has ssh-keygen; then probe=$(ssh-keygen -Y verify 2>&1 </dev/null | tr -d '\r'); fi
+  case $probe in
+    *'option -- Y'*)
+      warn_unsigned 'OpenSSH 8.1 or newer is not installed.'
+      return
+      ;;
+    # Containers often run with a user ID that has no name. OpenSSH then does nothing.
+    *'No user exists'*)
+      warn_unsigned "ssh-keygen fails: $probe"
+      return
+      ;;
+    *) ;;
+  esac
   download "$downloads/v$version/SHASUMS256.txt.sig" "$tmp/SHASUMS256.txt.sig" --silent
   if ! ssh-keygen -Y verify -f "$tmp/signers" -I chatctl-release -n chatctl-release \
     -s "$tmp/SHASUMS256.txt.sig" <"$tmp/SHASUMS256.txt" >"$tmp/ssh-keygen.log" 2>&1; then
+    cat "$tmp/ssh-keygen.log" >&2
     fail "The signature of SHASUMS256.txt of version $version is not valid. Nothing was installed." \
       "Do not use the files of this version, and report this to the project."
   fi

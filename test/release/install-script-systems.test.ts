@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { expect } from 'chai'
 import { archiveName } from '../../scripts/release/describe-release.ts'
 import { systemRequirements } from '../../scripts/release/system-requirements.ts'
+import { stranger } from '../programs/disk/run-as.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { answer } from '../support/fault-server.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
@@ -96,9 +97,15 @@ describe('install.sh, on different systems,', () => {
 
   it('verifies only the checksum, and says so, without an OpenSSH that verifies signatures', async () => {
     const old = { 'ssh-keygen': 'echo "unknown option -- Y" >&2; exit 1' }
-    for (const PATH of [makeToolPath(sandbox, ['ssh-keygen']), makeToolPath(sandbox, [], old)]) {
+    const nameless = { 'ssh-keygen': `exec /usr/bin/setpriv --reuid=${stranger} /usr/bin/ssh-keygen "$@"` }
+    for (const [PATH, reason] of [
+      [makeToolPath(sandbox, ['ssh-keygen']), 'OpenSSH 8.1 '],
+      [makeToolPath(sandbox, [], old), 'OpenSSH 8.1 '],
+      [makeToolPath(sandbox, [], nameless), `ssh-keygen fails: No user exists for uid ${stranger}`],
+    ] as const) {
       const { exitCode, stderr } = await install([], { PATH })
-      expect(stderr).to.match(/^Warning: .*not verified: OpenSSH 8\.1 .*\n.*damage.*tampering\.\n$/)
+      expect(stderr).to.contain(`not verified: ${reason}`)
+      expect(stderr).to.match(/^Warning: .*\n.*damage.*tampering\.\n$/)
       expect(exitCode).to.equal(0)
       rmSync(program())
     }

@@ -116,7 +116,8 @@ describe('install.sh', () => {
       return [alteredSums(change), [signature, answer(200, {}, readFileSync(join(sandbox.home, signature)))]]
     }
     type Faults = [string, Behavior][]
-    const invalidSignature = /signature of SHASUMS256.txt .*is not valid.*\nHint: {2}Do not/
+    const invalidSignature =
+      /Could not verify signature\.\nError: .*signature of SHASUMS256.txt .*is not valid.*\nHint: {2}Do not/
     const cases: [string, () => Faults, RegExp][] = [
       [
         'the archive was altered',
