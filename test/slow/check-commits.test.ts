@@ -9,7 +9,7 @@ import { perTest } from '../support/lifetime.ts'
 describe('check-commits', () => {
   const repository = perTest(createGitRepository)
   const git = (...args: string[]) => repository.git(...args)
-  const check = (path = repository.path) => checkCommits(path)
+  const check = (path = repository.path, base?: string) => checkCommits(path, base)
   const commit = (...paragraphs: string[]) => {
     const messages = paragraphs.flatMap((text) => ['--message', text])
     git('commit', '--quiet', '--allow-empty', '--cleanup=verbatim', ...messages)
@@ -28,9 +28,27 @@ describe('check-commits', () => {
   })
 
   it('accepts imperative subjects of at most 72 characters, also of verbs that end like another form', () => {
-    for (const subject of ['Feed', 'Process', 'Bring', 'Embed', 'Focus', 'Pass', 'Shed', 'Revert "Added"'])
+    for (const subject of 'Feed Process Bring Embed Focus Pass Shed Refocus Unstring'.split(' '))
       commit(`${subject} ${'é'.repeat(72 - subject.length - 1)}`, 'This is the reason.\n\nWIP, as it were.')
     expect(check()).to.deep.equal({ faults: [] })
+  })
+
+  it('accepts longer subjects that git or a bot writes', () => {
+    const bump = `Bump actions/attest from 3.0.0 to 3.1.0 ${'x'.repeat(40)}`
+    for (const verb of ['Revert', 'Reapply']) commit(`${verb} "Added ${'x'.repeat(72)}"`)
+    commit(bump)
+    git(
+      'commit',
+      '--quiet',
+      '--amend',
+      '--allow-empty',
+      '--no-edit',
+      '--author',
+      'dependabot[bot] <bot@example.com>',
+    )
+    expect(check()).to.deep.equal({ faults: [] })
+    commit(bump)
+    expect(check().faults).to.have.length(1)
   })
 
   it('names the commit, the fault, and the command that corrects it', () => {
@@ -69,7 +87,7 @@ describe('check-commits', () => {
     ])
   })
 
-  it('compares with the default branch of the remote repository, if there is one', () => {
+  it('compares with the base of the pull request, or with the remote default branch, if it exists', () => {
     git('checkout', '--quiet', 'main')
     const copy = clone()
     execFileSync('git', ['commit', '--quiet', '--allow-empty', '-m', 'Added x'], {
@@ -77,6 +95,12 @@ describe('check-commits', () => {
       env: repository.env,
     })
     expect(check(copy).faults).to.have.length(1)
+    execFileSync('git', ['push', '--quiet', 'origin', 'HEAD:refs/heads/1.x'], {
+      cwd: copy,
+      env: repository.env,
+    })
+    expect(check(copy, '1.x').skipped).to.equal('HEAD is on origin/1.x')
+    expect(check(copy, 'none').faults).to.have.length(1)
   })
 
   it('says why it checks nothing, and succeeds', () => {
