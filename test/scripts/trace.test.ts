@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { traceToSources } from '../../scripts/trace.ts'
+import { traceFile, traceToSources } from '../../scripts/trace.ts'
 import { root } from './package-file.ts'
 
 /** Line and column of a text, as in a stack trace. */
@@ -10,7 +10,7 @@ function placeOf(text: string, file: string): string {
   return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`
 }
 
-const trace = (report: string): string => traceToSources(report, join(root, 'dist'))
+const trace = (report: string, maps = join(root, 'dist')): string => traceToSources(report, maps)
 
 describe('npm run trace', () => {
   // Bundles with changed names of modules, with characters that are not in Latin-1, and with one more line.
@@ -39,7 +39,23 @@ describe('npm run trace', () => {
     expect(trace(`${'a'.repeat(2000)}\n${other}`)).to.equal(`…\n${other}`)
   })
 
-  it('names the command that writes missing maps', () => {
-    expect(() => traceToSources('at /x/dist/none.cjs:1:1', root)).to.throw('npm run build')
+  it('reads a line of a log, which may contain a place and be long', () => {
+    const place = placeOf('This is a bug in chatctl', 'dist/main.cjs')
+    const log = (stack: string) =>
+      JSON.stringify({ body: 'a'.repeat(2000), stack: `Error: x\n    at ${stack}` })
+    for (const path of ['/opt/chatctl/dist/main.cjs', 'C:\\chatctl\\dist\\main.cjs']) {
+      const traced = JSON.parse(trace(log(`run (${path}:${place})`)))
+      expect(traced.stack).to.match(/^Error: x\n {4}at run \(src\/cli\/errors\/render-error\.ts:\d+:\d+\)$/)
+    }
+    const foreign = log('/app/node_modules/undici/dist/index.cjs:1:2')
+    expect(trace(foreign)).to.equal(foreign)
+  })
+
+  it('names the report that is missing, or the directory without source maps', () => {
+    expect(() => traceFile('/nowhere/report.txt', join(root, 'dist'))).to.throw(
+      /^Cannot read \/nowhere\/report\.txt: .*$/,
+    )
+    for (const directory of [join(root, 'bin'), '/nowhere'])
+      expect(() => trace('Error: x', directory)).to.throw(`${directory} contains no source maps`)
   })
 })
