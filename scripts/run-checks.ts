@@ -1,43 +1,43 @@
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 
-/** `node scripts/run-checks.ts NAME…` runs checks, and says how to mend what each finds. */
+/** `node scripts/run-checks.ts NAME…` runs checks, and says how to fix what each finds. */
 
 interface Check {
   command: string
   /** What to do if it fails. */
-  mend: string
+  fix: string
 }
 
 const checks: Readonly<Record<string, Check>> = {
   format: {
     command: 'biome ci .',
-    mend: 'Run: npm run format\nIt applies the safe fixes. Then mend what it still reports.',
+    fix: 'Run: npm run format\nIt applies the safe fixes. Then fix what it still reports.',
   },
   spelling: {
     command: 'cspell --quiet',
-    mend: 'Correct the words. Add correct ones to cspell-words.txt, and fragments in tests to test/fragments.txt.',
+    fix: 'Correct the words. Add correct ones to cspell-words.txt, and fragments in tests to test/fragments.txt.',
   },
   terms: {
     command: 'node scripts/check-terms.ts',
-    mend: 'Write what it names after "use". If the word is correct there, add the phrase to the table in docs/style.md.',
+    fix: 'Write what it names after "use". If the word is correct there, add the phrase to the table in docs/style.md.',
   },
-  workflows: { command: 'node scripts/check-workflows.ts', mend: 'Correct these lines.' },
+  workflows: { command: 'node scripts/check-workflows.ts', fix: 'Correct these lines.' },
   commits: {
     command: 'node scripts/check-commits.ts',
-    mend: 'Reword the last commit with git commit --amend, and earlier ones with git rebase --interactive.',
+    fix: 'Reword the last commit with git commit --amend, and earlier ones with git rebase --interactive.',
   },
   regexes: {
     command: 'node scripts/check-regexes.ts',
-    mend: 'Rewrite them, or add what bounds their input to scripts/check-regexes.ts.',
+    fix: 'Rewrite them, or add what bounds their input to scripts/check-regexes.ts.',
   },
   types: {
     command: 'tsc --project .',
-    mend: 'Correct these lines.',
+    fix: 'Correct these lines.',
   },
   unused: {
     command: 'knip',
-    mend: 'Delete what is unused. Add to knip.json a file that something other than an import loads, and a program of the system.',
+    fix: 'Delete what is unused. Add to knip.json a file that something other than an import loads, and a program of the system.',
   },
 }
 
@@ -51,6 +51,6 @@ for (const name of process.argv.slice(2)) {
     stdio: 'inherit',
   })
   if (status === 0) continue
-  process.stderr.write(`\nThe check "${name}" failed. ${check.mend}\n`)
+  process.stderr.write(`\nThe check "${name}" failed. ${check.fix}\n`)
   process.exit(1)
 }

@@ -12,18 +12,18 @@ const readJson = (path: string) => JSON.parse(read(path))
 const manifest = readJson('oclif.manifest.json')
 const visible = commands.filter(({ hidden }) => !hidden)
 
-const mend = 'Run: npm run docs'
+const hint = 'Run: npm run docs'
 
 describe('docs/commands', () => {
   const pages = writeCommandPages(manifest, readJson('package.json').oclif.topics)
 
   it('has a page for each topic, and no other page', () => {
-    expect(readdirSync(join(root, 'docs/commands')).sort(), mend).to.deep.equal([...pages.keys()].sort())
+    expect(readdirSync(join(root, 'docs/commands')).sort(), hint).to.deep.equal([...pages.keys()].sort())
   })
 
   for (const [name, text] of pages) {
     it(`matches the commands: ${name}`, () => {
-      expect(read(`docs/commands/${name}`), mend).to.equal(text)
+      expect(read(`docs/commands/${name}`), hint).to.equal(text)
     })
   }
 
@@ -50,7 +50,7 @@ describe('docs/commands', () => {
   })
 
   it('matches the help topic: docs/reference/environment.md', () => {
-    expect(read('docs/reference/environment.md'), mend).to.equal(writeEnvironmentPage(manifest))
+    expect(read('docs/reference/environment.md'), hint).to.equal(writeEnvironmentPage(manifest))
   })
 
   it('names the requests that the commands make', () => {

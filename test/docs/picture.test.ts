@@ -14,7 +14,7 @@ const colorsOf = ({ colors, ...rest }: Palette): string[] => [
   ...Object.values(colors),
 ]
 
-const mend = 'Run: npm run picture'
+const hint = 'Run: npm run picture'
 
 describe('the picture of a session', () => {
   it('is well-formed and small', () => {
@@ -26,7 +26,7 @@ describe('the picture of a session', () => {
   it('contains text, its label, and only colors of its palettes', () => {
     for (const words of ['chatctl chat', 'settings diff', '&gt; ', 'CREATE']) expect(svg).to.contain(words)
     const known = [...colorsOf(light), ...colorsOf(dark)]
-    for (const [color] of svg.matchAll(/#[0-9a-f]{6}\b/g)) expect(known, mend).to.include(color)
+    for (const [color] of svg.matchAll(/#[0-9a-f]{6}\b/g)) expect(known, hint).to.include(color)
   })
 
   it('replaces each light color in dark mode', () => {
@@ -39,7 +39,7 @@ describe('the picture of a session', () => {
     for (const attribute of used) {
       const [, property, color = ''] = /(\w+)="(.*)"/.exec(attribute) ?? []
       const replacement = colorsOf(dark)[colorsOf(light).indexOf(color)]
-      expect(rules, mend).to.contain(`[${attribute}]{${property}:${replacement}}`)
+      expect(rules, hint).to.contain(`[${attribute}]{${property}:${replacement}}`)
     }
   })
 

@@ -5,7 +5,7 @@ import { dependencyReasons } from '../../scripts/dependency-reasons.ts'
 import { composeDependencyPage } from '../../scripts/list-dependencies.ts'
 import { packageFile, root } from './package-file.ts'
 
-const mend = 'Run: npm run docs'
+const hint = 'Run: npm run docs'
 
 describe('docs/dependencies.md', () => {
   const page = readFileSync(join(root, 'docs/dependencies.md'), 'utf8')
@@ -13,7 +13,7 @@ describe('docs/dependencies.md', () => {
   const depended = Object.keys({ ...packageFile.dependencies, ...packageFile.devDependencies }).sort()
 
   it('has a row for every package in package.json, and no others', () => {
-    expect(named.filter((name) => name !== 'package').sort(), mend).to.deep.equal(depended)
+    expect(named.filter((name) => name !== 'package').sort(), hint).to.deep.equal(depended)
   })
 
   it('has a reason for every package, and no others', () => {
@@ -23,6 +23,6 @@ describe('docs/dependencies.md', () => {
 
   it('is what `npm run docs` writes, apart from the sizes', () => {
     const withoutSizes = (text: string): string => text.replaceAll(/(?<= )[\d,]+(?= )/g, 'N')
-    expect(withoutSizes(page), mend).to.equal(withoutSizes(composeDependencyPage()))
+    expect(withoutSizes(page), hint).to.equal(withoutSizes(composeDependencyPage()))
   })
 })

@@ -19,7 +19,7 @@ export default class AuthList extends BaseCommand {
     { description: 'Print only the names', command: 'chatctl auth list --fields profile' },
   ]
 
-  // A default that is not there must not be in the way of mending it.
+  // If the default profile does not exist, this command shows which ones do.
   protected override readonly mayNameNewProfile = true
 
   async run(): Promise<void> {

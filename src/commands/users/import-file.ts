@@ -212,7 +212,7 @@ function throwWhatIsLeft(context: Context, imported: Imported, options: FileOpti
   // The service refused these rows, or they are invalid, so the same command would fail again.
   const rows = counts.failed + invalid === 1 ? 'the row' : 'these rows'
   throw new Failure('incomplete', words.join(', and '), {
-    hint: `Fix ${rows}, and run: ${mendedCommand(context, options, failedRows)}`,
+    hint: `Fix ${rows}, and run: ${correctedCommand(context, options, failedRows)}`,
   })
 }
 
@@ -221,7 +221,7 @@ function sameCommand({ restart }: FileOptions): string {
   return restart ? 'the same command without --restart' : 'the same command'
 }
 
-function mendedCommand(context: Context, { kind, makePassword }: FileOptions, path: string): string {
+function correctedCommand(context: Context, { kind, makePassword }: FileOptions, path: string): string {
   if (kind !== 'users') return commandFor(context, 'users', 'permissions', 'assign', '--file', path)
   const { dir, name } = parse(path)
   const passwords = makePassword
