@@ -9,7 +9,9 @@ const tests = globSync('test/**/*.test.ts', { cwd: root }).filter((path) =>
   readFileSync(join(root, path), 'utf8').includes("/golden.ts'"),
 )
 const mocha = join(root, 'node_modules/mocha/bin/mocha.js')
-const { status } = spawnSync(process.execPath, [mocha, '--grep', 'golden file', ...tests], {
+// As in `npm run test:file`: a slow machine needs more than the timeout of `npm test`.
+const args = [mocha, '--timeout', '120000', '--grep', 'golden file', ...tests]
+const { status } = spawnSync(process.execPath, args, {
   cwd: root,
   stdio: 'inherit',
   env: { ...process.env, CHATCTL_UPDATE_GOLDEN: '1' },
