@@ -116,16 +116,12 @@ async function* importChecked(
     const { states } = journal.content
     const resolved = chooseResolved(options, checked, states, input.name)
     const planned = planWork(checked, states, resolved)
-    // Rows that earlier runs have sent need no password.
-    const creates = [...workOf(checked.valid, states, resolved)].filter(({ steps }) =>
-      steps.includes('create'),
-    )
-    const users = creates.filter(({ checked: { row } }) => row.password === undefined).length
+    const users = planned.withoutPassword
     if (users > 0 && makePassword === undefined) yield { type: 'no_password', users }
     if (isDryRun) {
       const generatesPasswords = makePassword !== undefined
-      const work = [...workOf(checked.valid, states, resolved)]
-      const all = work.map(({ checked, steps, id }) => ({ ...checked, steps, id }))
+      const work = workOf(checked.valid, states, resolved)
+      const all = Array.from(work, ({ checked, steps, id }) => ({ ...checked, steps, id }))
       const first = findFirstRequests(all, { generatesPasswords, limit: shownRequests })
       yield { type: 'planned', planned, first }
       return

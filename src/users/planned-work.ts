@@ -83,6 +83,8 @@ export interface PlannedWork {
   /** Numbers of requests by their kind. */
   steps: Record<Step, number>
   requests: number
+  /** Users that will be created without a password, unless one is generated. */
+  withoutPassword: number
 }
 
 /** Which rows are resolved, and how. */
@@ -122,13 +124,14 @@ export function planWork(
   resolved: ResolvedRows,
 ): PlannedWork {
   const steps = { create: 0, update: 0, assign: 0 }
-  const planned = { rows: rows.length, done: 0, unknown: 0, steps, requests: 0 }
+  const planned = { rows: rows.length, done: 0, unknown: 0, steps, requests: 0, withoutPassword: 0 }
   for (const checked of valid) {
     const work = workOfRow(checked, states.get(checked.key), resolved)
     if (!work) planned.unknown++
     else if (work.steps.length === 0 && !work.resolution) planned.done++
     for (const step of work?.steps ?? []) steps[step]++
     planned.requests += work?.steps.length ?? 0
+    if (work?.steps.includes('create') && checked.row.password === undefined) planned.withoutPassword++
   }
   return planned
 }
