@@ -89,7 +89,7 @@ export const restoredView: View = {
   columns: [{ path: 'data' }, { path: 'restored_from' }, { path: 'kept' }, { path: 'schema_version' }],
 }
 
-/** Sign-ins through the browser. Used by `service sessions list` and `service sessions revoke`. */
+/** Sign-in sessions. Used by `service sessions list` and `service sessions revoke`. */
 export const signInSessionsView: View = {
   layout: 'records',
   emptyText: 'No browser sign-ins.',

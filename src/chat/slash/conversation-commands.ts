@@ -18,7 +18,7 @@ const maxListed = 20
 export const conversationCommands: readonly SlashCommand[] = [
   {
     name: 'new',
-    summary: 'Start a new conversation',
+    summary: 'Start a new session',
     run: async (session) => {
       const { model } = session.conversation
       const { id, turns } = session.recorder
@@ -26,7 +26,7 @@ export const conversationCommands: readonly SlashCommand[] = [
       session.conversation.model = model ?? session.conversation.model
       session.recorder.options(session.conversation)
       const before = turns > 0 && id !== undefined ? ` Resume the previous one with: /resume ${id}` : ''
-      session.output.note(`New conversation, without a system prompt or parameters.${before}`)
+      session.output.note(`New session, without a system message or parameters.${before}`)
     },
   },
   {

@@ -117,7 +117,7 @@ const hints: Hints = {
   list_users: 'List the users with: chatctl service users list',
   list_keys: 'List the keys with: chatctl service keys list',
   create_key: 'Create another key with: chatctl service keys create NAME',
-  list_sign_ins: 'List the sessions with: chatctl service sessions list',
+  list_sign_ins: 'List the sign-in sessions with: chatctl service sessions list',
   list_trusts: 'List the trusts with: chatctl service trust list',
   revoke_trust: ({ name }) =>
     `Choose another name, or revoke that trust with: ${commandLine('service', 'trust', 'revoke', name)}`,

@@ -35,7 +35,7 @@ export default class ServiceRestore extends BaseCommand {
     if (context.dryRun) return this.showLocalChange(plan)
     if (!flags.yes) await context.prompter.confirm(`Replace ${plan.replace} with ${plan.restore}?`)
     const restored = await administration.restore(file)
-    context.output.notice('Keys and sessions that were revoked after the backup are valid again.')
+    context.output.notice('Keys and sign-in sessions that were revoked after the backup are valid again.')
     await context.output.show(restoredView, restored)
   }
 }

@@ -102,7 +102,7 @@ async function insertAdmin(
 export function administerSessions(data: DataAccess) {
   const { clock, by } = data
   const none = (id: string) => (): never => {
-    throw new Failure('not_found', `No session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
+    throw new Failure('not_found', `No sign-in session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
   }
   const require = async (db: Database, id: string) =>
     (await listSessions(db, clock)).find((known) => known.id === id) ?? none(id)()

@@ -61,7 +61,7 @@ describe('slash commands of a session', () => {
 
   it('/new begins another conversation', async () => {
     await converse(terminal, 'one')
-    await command('/new', 'New conversation')
+    await command('/new', 'New session')
     await converse(terminal, 'two')
     expect(talk.server.sends.map(({ context_id }) => context_id)).to.deep.equal([undefined, undefined])
     expect((await sessions()).map(({ turns }) => turns)).to.deep.equal([1, 1])
@@ -69,7 +69,7 @@ describe('slash commands of a session', () => {
 
   it('/resume lists sessions, and continues one', async () => {
     await converse(terminal, 'of the first session')
-    await command('/new', 'New conversation')
+    await command('/new', 'New session')
     await converse(terminal, 'of the second session')
     await command('/resume', /^s\d\S+ +\d\S+ \d\S+ +1 turn +of the first session$/m)
     const first = (await sessions()).at(-1)?.id ?? ''
@@ -81,7 +81,7 @@ describe('slash commands of a session', () => {
 
   it('/conversations lists the conversations known on this machine', async () => {
     await converse(terminal, 'one')
-    await command('/new', 'New conversation')
+    await command('/new', 'New session')
     await converse(terminal, 'two')
     const screen = await command('/conversations', /^\* ctx_2\b/m)
     expect(screen).to.match(/^ {2}ctx_1\b/m)
@@ -203,7 +203,7 @@ describe('slash commands of a session', () => {
 
   it('/search finds text in every session', async () => {
     await converse(terminal, 'The Eiffel tower')
-    await command('/new', 'New conversation')
+    await command('/new', 'New session')
     await converse(terminal, 'Something else')
     await command('/clear', /^>$/)
     const screen = await command('/search eiffel', /Eiffel tower/)

@@ -100,7 +100,7 @@ describe('the editor of a session', () => {
   it('completes sessions and conversations with Tab', async () => {
     await converse(terminal, 'one')
     await terminal.say('/new')
-    await terminal.waitFor('New conversation')
+    await terminal.waitFor('New session')
     await terminal.type('/resume ')
     await terminal.key('Tab')
     await terminal.waitUntil((screen) => /^\/resume s\d\S+$/.test(promptOf(screen).trim()), 'the session')

@@ -4,11 +4,11 @@ import { signInSessionsView } from '../../../view/service.ts'
 import { dataFlags } from '../service-flags.ts'
 
 export default class ServiceSessionsList extends BaseCommand {
-  static override summary = 'List the sessions of the embedded service'
+  static override summary = 'List the sign-in sessions of the embedded service'
   static override requests = serviceData
   static override view = signInSessionsView
   static override examples = [
-    { description: 'List the sessions', command: 'chatctl service sessions list' },
+    { description: 'List the sign-in sessions', command: 'chatctl service sessions list' },
     {
       description: 'Show who is signed in from where',
       command: 'chatctl service sessions list --fields email,address,agent',

@@ -6,7 +6,7 @@ import { signInSessionsView } from '../../../view/service.ts'
 import { dataFlags } from '../service-flags.ts'
 
 export default class ServiceSessionsRevoke extends BaseCommand {
-  static override summary = 'Revoke a session and all its tokens'
+  static override summary = 'End a sign-in session and revoke its tokens'
   static override requests = serviceData
   static override view = signInSessionsView
   static override examples = [
@@ -15,12 +15,12 @@ export default class ServiceSessionsRevoke extends BaseCommand {
       command: 'chatctl service sessions revoke SESSION_ID --dry-run',
     },
     {
-      description: 'Revoke a session without confirmation',
+      description: 'End a sign-in session without confirmation',
       command: 'chatctl service sessions revoke SESSION_ID --yes',
     },
   ]
   static override args = {
-    id: requiredArgument('ID of the session'),
+    id: requiredArgument('ID of the sign-in session'),
   }
   static override flags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
 
@@ -29,7 +29,7 @@ export default class ServiceSessionsRevoke extends BaseCommand {
     const administration = await context.administration.openToChange(flags)
     const { id } = await administration.findSession(args.id)
     if (context.dryRun) return this.showLocalChange({ revoke: id })
-    if (!flags.yes) await context.prompter.confirm(`End the session ${id}?`)
+    if (!flags.yes) await context.prompter.confirm(`End the sign-in session ${id}?`)
     await context.output.show(signInSessionsView, await administration.revokeSession(id))
   }
 }

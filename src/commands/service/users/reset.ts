@@ -10,7 +10,7 @@ import { dataFlags } from '../service-flags.ts'
 export default class ServiceUsersReset extends BaseCommand {
   static override summary = 'Reset the password and second factor of a user'
   static override description =
-    'Run it on the machine of the service; the service may be running or stopped. All sessions of the user end and failed sign-in attempts are cleared; API keys stay valid. Without a flag about the password, chatctl prompts for a new one twice.'
+    'Run it on the machine of the service; the service may be running or stopped. All sign-in sessions of the user end and failed sign-in attempts are cleared; API keys stay valid. Without a flag about the password, chatctl prompts for a new one twice.'
   static override requests = serviceData
   static override view = userListView
   static override examples = [

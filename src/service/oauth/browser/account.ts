@@ -79,12 +79,12 @@ const actions: Record<string, Act> = {
     const chosen = (await listSessions(db, clock, user.id)).filter(({ id }) => id === form.get('id'))
     await db.transaction().execute((transaction) => endSessions(transaction, clock, chosen))
     return chosen.length > 0
-      ? { done: 'The session was ended.' }
-      : { alert: 'The session has already ended.' }
+      ? { done: 'The sign-in session was ended.' }
+      : { alert: 'The sign-in session has already ended.' }
   },
   async 'end-others'({ db, clock }, _visit, { user, sessionId }) {
     await db.transaction().execute((transaction) => endOtherSessions(transaction, clock, user.id, sessionId))
-    return { done: 'All other sessions were ended.' }
+    return { done: 'All other sign-in sessions were ended.' }
   },
   async password(server, visit, signedIn, form) {
     const wanted = form.get('new') ?? ''
@@ -108,7 +108,7 @@ const actions: Record<string, Act> = {
       })
     })
     await renewSession(server.provider, visit, session)
-    return { done: 'The password was changed, and all other sessions were ended.' }
+    return { done: 'The password was changed, and all other sign-in sessions were ended.' }
   },
   async 'factor-begin'(server, _visit, signedIn, form) {
     // Otherwise, anyone with an open browser could lock its owner out permanently.

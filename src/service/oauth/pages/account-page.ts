@@ -16,7 +16,7 @@ export interface AccountFacts extends Notice {
   unconfirmed: { secret: string; svg: string } | undefined
 }
 
-/** Sessions, password, and second factor of the user who is signed in. */
+/** Sign-in sessions, password, and second factor of the user who is signed in. */
 export function accountPage(account: AccountFacts): HtmlPage {
   const content = html`<p>You are signed in as <b>${account.email}</b>.</p>
 ${writeNotice(account)}
@@ -53,11 +53,11 @@ ${sessions.map((session) => {
 ${form(
   account,
   html`<input type="hidden" name="id" value="${session.id}">
-${isOwn ? button('sign-out', 'Sign out') : button('end', 'End session')}`,
+${isOwn ? button('sign-out', 'Sign out') : button('end', 'End sign-in session')}`,
 )}</li>`
 })}
 </ul>
-${sessions.length > 1 && form(account, button('end-others', 'End all other sessions'))}
+${sessions.length > 1 && form(account, button('end-others', 'End all other sign-in sessions'))}
 </section>`
 }
 

@@ -55,7 +55,7 @@ onEachEngine('the account page', (withService, _engine) => {
       const program =
         /name="id" value="(ses_\w+)">\s*<button name="do" value="end">/.exec(page.text)?.[1] ?? ''
       const ended = await here.submit(page, { do: 'end', id: program })
-      expect(ended.text).to.include('The session was ended.')
+      expect(ended.text).to.include('The sign-in session was ended.')
       expect(
         await Promise.all([first, second].map(({ access_token: token }) => status(url, token))),
       ).to.have.members([200, 401])
@@ -76,7 +76,7 @@ onEachEngine('the account page', (withService, _engine) => {
       const [eves = ''] = idsOn(await eve.open(`${url}/account`))
       const browser = new Browser()
       const answer = await browser.submit(await openAccount(url, browser), { do: 'end', id: eves })
-      expect(answer.text).to.include('The session has already ended.')
+      expect(answer.text).to.include('The sign-in session has already ended.')
       expect(await status(url, token)).to.equal(200)
     }))
 
@@ -107,7 +107,7 @@ onEachEngine('the account page', (withService, _engine) => {
       expect(done.text).to.include('The password was changed')
       expect((await thief.open(`${url}/account`)).text).to.include('name="email"')
       const still = await browser.submit(done, { do: 'end-others' })
-      expect(still.text).to.include('All other sessions were ended.')
+      expect(still.text).to.include('All other sign-in sessions were ended.')
     }))
 
   it('adds audit entries for a new password and a second factor, without the secrets', () =>
