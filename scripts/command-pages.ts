@@ -69,7 +69,7 @@ function writeList(section: HelpPage['sections'][number]): string[] {
       .split(', ')
       .map((name) => (/^\w+$/.test(name) ? code(name) : name))
       .join(', '),
-    text.startsWith('--') ? text.replace(/^\S+/, code('$&')) : escapeText(text),
+    text.startsWith('--') ? text.replace(/^[^\s,]+/, code('$&')) : escapeText(text),
   ])
   return [`## ${heading}`, table(['Variable', 'Description'], cells)]
 }
