@@ -12,14 +12,14 @@ export interface Parameters {
   maxTokens?: number | undefined
 }
 
-/** The prompt of /continue after an incomplete reply. The next reply is the rest of it, and may begin in mid-word. */
+/** The message of /continue after an incomplete reply. The next reply is the rest of it, and may begin in mid-word. */
 export const continueExactly = 'Continue exactly where your last reply stopped.'
-/** The prompt of /continue after a reply that seems complete. */
+/** The message of /continue after a reply that seems complete. */
 export const continueFromEnd = 'Continue from the end of your last reply.'
 
 /**
  * The current conversation. In `context` mode, the service stores it, and each request carries one
- * message. The send request has no field for a system prompt or parameters (docs/interface.md,
+ * message. The send request has no field for a system message or parameters (docs/interface.md,
  * "Send-message request and response"). These need `completions` mode: this machine stores the
  * conversation, and each request carries all of it.
  */
@@ -112,7 +112,7 @@ export class Conversation {
     return Object.values(this.parameters).some((value) => value !== undefined)
   }
 
-  /** Whether the conversation has exactly one prompt. */
+  /** Whether the conversation has exactly one message of the user. */
   get hasOnePrompt(): boolean {
     return !this.lacksBeginning && this.messages.findLastIndex(({ role }) => role === 'user') === 0
   }

@@ -12,7 +12,7 @@ import { changeParameters } from './slash/parameter-commands.ts'
 import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
 
 /**
- * Runs a session until the user leaves. Each entry is a prompt or a slash command, one at a time.
+ * Runs a session until the user leaves. Each entry is a message or a slash command, one at a time.
  *
  * @throws Failure if the session cannot begin; the reason of the signal
  */
@@ -68,7 +68,7 @@ async function takeEntry(session: Session, { text, isShown }: Entry): Promise<vo
   if (!isShown) session.output.showPrompt(text)
   await attempt(session, async () => {
     if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
-      // Other programs end on these words. Here they would be a prompt that costs money.
+      // Other programs end on these words. Here they would be a message that costs money.
       output.note(`To leave, type /quit or press Ctrl-D. "${text.trim()}" was not sent.`)
       screen.separate()
     } else if (!text.startsWith('/')) await sendMessage(session, text, false)

@@ -49,7 +49,7 @@ const cases: Record<string, Case[]> = {
     [['service', 'keys', 'create', ' '], 'Missing argument NAME'],
     ['autocomplete', 'Missing argument SHELL', 'One of bash, zsh, fish, powershell'],
     ['chat send', 'MESSAGE is missing or empty'],
-    ['chat complete', 'PROMPT is missing or empty'],
+    ['chat complete', 'MESSAGE is missing or empty'],
     [['chat', 'send', '   '], 'MESSAGE is missing or empty'],
     ['users get -', 'No id given'],
   ],

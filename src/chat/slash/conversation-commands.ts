@@ -71,7 +71,7 @@ function listOwn({ options: { sessionsDirectory, owner } }: Session): Transcript
   return listTranscripts(sessionsDirectory, owner)
 }
 
-/** The newest is the last one, next to the prompt. */
+/** The newest is the last one, next to the input line. */
 function listSessions(session: Session): void {
   const own = listOwn(session)
   const lines = own.slice(0, maxListed).map((one) => cutLine(session, `${one.id}  ${describe(one)}`))

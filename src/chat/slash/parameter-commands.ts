@@ -20,10 +20,10 @@ export const parameterCommands: readonly SlashCommand[] = [
   {
     name: 'system',
     argument: '[TEXT|off]',
-    summary: 'Show, set, or unset the system prompt',
+    summary: 'Show, set, or unset the system message',
     run: (session, text) => {
       if (text === '')
-        return session.output.show(session.conversation.parameters.system ?? 'No system prompt is set.')
+        return session.output.show(session.conversation.parameters.system ?? 'No system message is set.')
       return changeParameters(session, { system: text === 'off' ? undefined : text })
     },
   },
@@ -46,7 +46,7 @@ export async function changeParameters(session: Session, parameters: Parameters)
   if (names.every((name) => parameters[name] === current[name])) {
     return session.output.note(describeParameters(current))
   }
-  await switchToCompletions(session, 'the service accepts this setting only with the full conversation')
+  await switchToCompletions(session, 'the service accepts this parameter only with the full conversation')
   Object.assign(session.conversation.parameters, parameters)
   session.recorder.options(session.conversation)
   session.output.note(describeParameters(session.conversation.parameters))

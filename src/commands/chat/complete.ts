@@ -13,12 +13,12 @@ import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './
 export default class ChatComplete extends BaseCommand {
   static override summary = 'Complete a list of messages without storing them'
   static override description =
-    'The request is POST /v1/chat/completions: the reply is not streamed, and nothing is stored. The messages are sent in this order: --system, --messages, PROMPT. With --prompt, PROMPT becomes part of that prompt: see chat prompts.'
+    'The request is POST /v1/chat/completions: the reply is not streamed, and nothing is stored. The messages are sent in this order: --system, --messages, MESSAGE. With --prompt, MESSAGE becomes part of that prompt: see chat prompts.'
   static override requests = calls('createCompletion')
   static override view = completionView
   static override examples = [
     {
-      description: 'Complete a prompt, with a system message',
+      description: 'Complete one message, with a system message',
       command: 'chatctl chat complete --system "Answer in one word" "Capital of Peru?"',
     },
     {
@@ -31,7 +31,7 @@ export default class ChatComplete extends BaseCommand {
     },
   ]
   static override args = {
-    prompt: argument(
+    message: argument(
       'Text to complete, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
     ),
   }
@@ -59,7 +59,7 @@ export default class ChatComplete extends BaseCommand {
     const { args, flags, context } = await this.start(ChatComplete)
     const ownSystem = await readSystem(flags.system, context)
     const earlier = flags.messages === undefined ? [] : await readMessages(flags.messages, context)
-    const line = { command: 'chat complete', argv: this.argv, argument: args.prompt, flags }
+    const line = { command: 'chat complete', argv: this.argv, argument: args.message, flags }
     const { message, model, ...filled } = await readPrompt(line, earlier.length > 0, context)
     const system = ownSystem ?? filled.system
     const temperature = flags.temperature ?? filled.temperature

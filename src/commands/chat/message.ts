@@ -68,7 +68,7 @@ export async function readMessage(line: MessageLine, context: Context): Promise<
 }
 
 /**
- * The prompt of `chat complete`, from the same sources.
+ * The message of `chat complete`, from the same sources.
  *
  * @param mayBeEmpty whether the request has other messages; files need a text in any case
  * @throws Failure as `readMessage`
@@ -79,7 +79,7 @@ export async function readPrompt(
   context: Context,
 ): Promise<FilledPrompt> {
   const parts = await readParts(line, context)
-  const name = mayBeEmpty && parts.files.length === 0 ? undefined : 'PROMPT'
+  const name = mayBeEmpty && parts.files.length === 0 ? undefined : 'MESSAGE'
   return applyPrompt(joinParts(parts, name, line), name, line.flags, context)
 }
 

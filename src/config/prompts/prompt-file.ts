@@ -15,7 +15,7 @@ export interface Prompt {
   body: Template
   /** The names of the variables, without `input`. */
   variables: readonly string[]
-  /** The first line of the body, or of the system prompt if there is no body. */
+  /** The first line of the body, or of the system message if there is no body. */
   description: string
 }
 

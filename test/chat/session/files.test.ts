@@ -101,7 +101,7 @@ describe('a file in a session', () => {
     expect(prompts()).to.deep.equal(['Read @/dev/zero'])
   })
 
-  it('returns the message to the prompt if it cannot be sent', async () => {
+  it('returns the message to the input line if it cannot be sent', async () => {
     writeFileSync(join(world.home, 'image'), 'GIF\0')
     await run.say('/file a.ts', 'sent with a.ts')
     await run.say('Describe @image', 'Error: image is not text')

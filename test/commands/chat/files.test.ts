@@ -151,7 +151,7 @@ describe('a file in a message', () => {
       expectFailure(await send(['-f', 'a.ts']), 2, 'MESSAGE is missing or empty', 'before -f, or on stdin')
       expectFailure(await send(['-f', '-'], 'x'), 2, 'MESSAGE is missing or empty')
       const args = ['chat', 'complete', '-f', 'a.ts']
-      expectFailure(await runChatctl(sandbox, args, { env: env() }), 2, 'PROMPT is missing or empty')
+      expectFailure(await runChatctl(sandbox, args, { env: env() }), 2, 'MESSAGE is missing or empty')
     })
 
     it('if it may be the message, and the error shows how to send that', async () => {

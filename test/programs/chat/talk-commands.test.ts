@@ -162,7 +162,7 @@ describe('slash commands of a session', () => {
     ])
   })
 
-  it('/edit puts the last question into the prompt, and replaces it when it is sent', async () => {
+  it('/edit puts the last question into the input line, and replaces it when it is sent', async () => {
     await converse(terminal, 'one')
     await converse(terminal, 'tow')
     await terminal.say('/edit')

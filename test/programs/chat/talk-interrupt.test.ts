@@ -32,7 +32,7 @@ describe('a session with interruptions', () => {
     expect(shown.stdout).to.contain('[interrupted')
   })
 
-  it('cancels a request without a reply with Ctrl-C, and returns the message to the prompt', async () => {
+  it('cancels a request without a reply with Ctrl-C, and returns the message to the input line', async () => {
     const answer = talk.server.answerNext({ text: 'never', held: true })
     const terminal = await talk.chat()
     await terminal.say('Hello')
@@ -44,7 +44,7 @@ describe('a session with interruptions', () => {
     await converse(terminal, 'Still here')
   })
 
-  it('ends the countdown of a rate limit with Ctrl-C, and returns the message to the prompt', async () => {
+  it('ends the countdown of a rate limit with Ctrl-C, and returns the message to the input line', async () => {
     talk.server.failNext(limited({ 'retry-after': '30' }))
     const terminal = await talk.chat()
     await terminal.say('Too much')
@@ -57,7 +57,7 @@ describe('a session with interruptions', () => {
     await waitForTurn(terminal, 'You said: Too much')
   })
 
-  it('does not wait longer than --max-wait, and returns the message to the prompt', async () => {
+  it('does not wait longer than --max-wait, and returns the message to the input line', async () => {
     talk.server.failNext(limited({ 'retry-after': '3600' }))
     const terminal = await talk.chat()
     await terminal.say('Too much')

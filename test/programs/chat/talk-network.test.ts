@@ -67,7 +67,7 @@ describe('a session with a network failure', () => {
     await converse(terminal, 'Still here')
   })
 
-  it('sends nothing twice if the outcome is unknown, and returns the message to the prompt', async () => {
+  it('sends nothing twice if the outcome is unknown, and returns the message to the input line', async () => {
     talk.server.failNext(reset)
     const terminal = await talk.chat()
     await terminal.say('Only once')
