@@ -5,7 +5,7 @@ import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { replaceFile } from '../system/files/replace-file.ts'
 import { listRunRecords } from '../system/files/run-record-files.ts'
 
-/** A running service, as its record in the data directory describes it. */
+/** A service process, as its record in the data directory describes it. */
 export interface RunRecord {
   url: string
   pid: number

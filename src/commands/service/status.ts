@@ -6,7 +6,7 @@ import { dataFlags } from './service-flags.ts'
 
 export default class ServiceStatus extends BaseCommand {
   static override summary = 'Show the data and address of the embedded service'
-  static override requests = { ...calls(), note: '`GET /readyz` of the running service.' }
+  static override requests = { ...calls(), note: '`GET /readyz` of the service process.' }
   static override view = serviceStatusView
   static override examples = [
     { description: 'Show the status', command: 'chatctl service status' },
@@ -16,7 +16,7 @@ export default class ServiceStatus extends BaseCommand {
   static override flags = {
     ...dataFlags,
     ready: Flags.boolean({
-      summary: 'Print only the URL of the running service; exit with code 69 if it is not ready',
+      summary: 'Print only the URL of the service process; exit with code 69 if it is not ready',
     }),
   }
 

@@ -116,7 +116,7 @@ export function administerSessions(data: DataAccess) {
     /** @throws Failure `not_found` */
     findSession: (id: string): Promise<SignInSession> =>
       data.read(async (db) => withoutHash(await require(db, id)), none(id)),
-    /** A running service refuses the session from the next request on. @throws Failure `not_found` */
+    /** Service processes refuse the session from the next request on. @throws Failure `not_found` */
     revokeSession: (id: string): Promise<SignInSession> =>
       data.change(async (db) => {
         const session = await require(db, id)

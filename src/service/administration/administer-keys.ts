@@ -24,7 +24,7 @@ import type { Database, Tier } from '../store/tables.ts'
 import { requireUser } from './administer-accounts.ts'
 import type { DataAccess } from './data-access.ts'
 
-/** Manages API keys on the machine of the service. A running service applies each change from the next request on. */
+/** Manages API keys on the machine of the service. Service processes apply each change from the next request on. */
 export function administerKeys(data: DataAccess) {
   const { clock, by } = data
   /** Without data, every key is unknown. */

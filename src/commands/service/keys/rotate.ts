@@ -10,7 +10,7 @@ import { dataFlags, keyFlags, planned } from '../service-flags.ts'
 export default class ServiceKeysRotate extends BaseCommand {
   static override summary = 'Replace an API key with a new one'
   static override description =
-    'The new key is printed once. It has the name, user, tier, limit, and permissions of the old key. The old key stays valid for the overlap, and gets the name "NAME (rotated)". A running service applies the change to the next request.'
+    'The new key is printed once. It has the name, user, tier, limit, and permissions of the old key. The old key stays valid for the overlap, and gets the name "NAME (rotated)". Service processes apply the change to the next request.'
   static override requests = serviceData
   static override view = rotatedKeyView
   static override examples = [

@@ -10,7 +10,7 @@ import { dataFlags, keyFlags, keyPermissions, planned, tiers } from '../service-
 export default class ServiceKeysUpdate extends BaseCommand {
   static override summary = 'Change an API key of the embedded service'
   static override description =
-    'Values that you omit are not changed; --permission replaces the permissions. A running service applies the change to the next request.'
+    'Values that you omit are not changed; --permission replaces the permissions. Service processes apply the change to the next request.'
   static override requests = serviceData
   static override view = keyView
   static override examples = [
