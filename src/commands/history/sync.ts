@@ -71,7 +71,7 @@ export default class HistorySync extends BaseCommand {
   }
 }
 
-/** Some keys may read the history but not the profile. Then the mirror belongs to the profile name alone. */
+/** Some keys may read the history but not the user. Then the mirror belongs to the profile name alone. */
 async function findUser(client: Client): Promise<string | undefined> {
   try {
     const { body } = await client.users.profile()

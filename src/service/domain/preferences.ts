@@ -6,7 +6,7 @@ import { merge } from './settings.ts'
 
 /**
  * One record for each user, which the interface shows in four places: GET /v1/settings/preferences,
- * `preferences` of the profile, `settings` of a user, and PUT /api/user/settings.
+ * `preferences` of one's own user, `settings` of a user, and PUT /api/user/settings.
  */
 export interface PreferencesRecord {
   language: string

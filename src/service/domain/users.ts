@@ -135,7 +135,7 @@ export async function storePassword(
     .execute()
 }
 
-/** The profile of the user of a credential. */
+/** The user of a credential, with their preferences. */
 export async function readProfile(db: Database, id: string): Promise<Profile> {
   const { email, name, created_at, document } = requireRow(await selectUser(db, { id }), id)
   return { id, email, name, created_at, preferences: { ...preferencesOf(document) } }
