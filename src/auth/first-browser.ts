@@ -4,7 +4,7 @@ import { hasCookie, isSame } from './check-callback.ts'
 
 /**
  * Binds a sign-in to the browser that opens its start page first. Other users of the machine can see the address
- * of that page in the list of processes, and could use it to sign the user in to their own account (RFC 6749
+ * of that page in the list of processes, and could use it to sign the user in as another user (RFC 6749
  * section 10.12, RFC 9700 section 4.7). So this address does not contain the state, the page works for one browser
  * only, and the callback needs the cookie of this browser.
  */

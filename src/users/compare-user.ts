@@ -181,7 +181,7 @@ function idUnknown(ids: readonly string[] = []): Failure {
   return new Failure('incomplete', words, { code: 'id_unknown' })
 }
 
-/** The failure if the id belongs to a user with another email: a change would reach the wrong person. */
+/** The failure if the id belongs to a user with another email: a change would reach the wrong user. */
 export function otherUser(email: string, id: string, { email: found }: User): Failure | undefined {
   if (typeof found !== 'string' || found.toLowerCase() === email.toLowerCase()) return undefined
   const words = `The user ${visibleJson(id)} has the email ${visibleJson(found)} on the service, not ${visibleJson(email)}`

@@ -43,7 +43,7 @@ const accountOf = (email: string) => digest(`account ${email.trim().toLowerCase(
 /**
  * A browser that the user has used before is counted separately, so that failures of other people cannot
  * lock them out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). Any other attempt is
- * counted for account and network together, and with a looser rule for each of them: against many networks
+ * counted for user and network together, and with a looser rule for each of them: against many networks
  * that attack one account, and one network that attacks many.
  *
  * The network is first: while it has to wait, nothing is stored about the accounts that it tries.

@@ -20,9 +20,9 @@ export const scopes: Readonly<Record<string, Scope>> = {
     description: 'Change the settings of the service and its API configuration',
     permissions: ['*:settings', '*:api'],
   },
-  'users:read': { description: 'Read user accounts', permissions: ['read:users'] },
+  'users:read': { description: 'Read users', permissions: ['read:users'] },
   'users:write': {
-    description: 'Create and change user accounts and their permissions',
+    description: 'Create and change users and their permissions',
     permissions: ['*:users', '*:permissions'],
   },
   admin: { description: 'Do everything that you are allowed to do', permissions: ['*:*'] },
