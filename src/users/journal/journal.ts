@@ -240,8 +240,8 @@ export class Journal {
 }
 
 function unwritable(path: string, cause: unknown): Failure {
-  return new Failure('storage', `Cannot write the journal ${path}: ${describeSystemError(cause)}`, {
-    hint: 'chatctl sends nothing without the journal. To resume, make it writable and run the same command.',
+  return new Failure('storage', `Cannot write the import journal ${path}: ${describeSystemError(cause)}`, {
+    hint: 'chatctl sends nothing without it. To resume, make it writable and run the same command.',
     cause,
   })
 }

@@ -241,7 +241,7 @@ export function lock(file: StateFile): () => void {
 
 function unwritable({ name }: StateFile, cause: unknown): Failure {
   return new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
-    hint: 'chatctl also creates a lock, a journal, and a backup in this directory.',
+    hint: 'chatctl also creates a lock, a state journal, and a backup in this directory.',
     cause,
   })
 }

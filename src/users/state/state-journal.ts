@@ -28,9 +28,9 @@ export function readJournalLine(journal: StateFile, text: string, line: number):
   const isFirst = line === 1
   const change = typeof removed === 'string' ? { removed } : readEntry(value)
   if (!isFirst && typeof change !== 'string') return change
-  const fault = isFirst || typeof change !== 'string' ? 'not the journal of a state file' : change
+  const fault = isFirst || typeof change !== 'string' ? 'not a state journal' : change
   const hint =
-    'The journal has the changes of an interrupted run, for example the ids of users that it created. Repair it, or move it away to go on without these changes.'
+    'The state journal has the changes of an interrupted run, for example the ids of users that it created. Repair it, or move it away to go on without these changes.'
   throw invalid(journal, line, fault, hint)
 }
 
@@ -41,7 +41,7 @@ export const journalOf = ({ path, name }: StateFile): StateFile => ({
 
 export function unwritableJournal(name: string, cause: unknown): Failure {
   return new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
-    hint: 'chatctl changes no user without this journal. Make it writable and run the same command.',
+    hint: 'chatctl changes no user without this state journal. Make it writable and run the same command.',
     cause,
   })
 }
@@ -50,7 +50,7 @@ export function unwritableJournal(name: string, cause: unknown): Failure {
 export function namingJournal(error: unknown, log: LineLog): unknown {
   if (!(error instanceof Failure)) return error
   const hint = log.isBroken
-    ? 'The journal beside the file could not be flushed to disk, so the changes of this run may be lost. Check the disk.'
-    : 'No change is lost: the journal beside the file has them, and the next command reads it.'
+    ? 'The state journal beside the file could not be flushed to disk, so the changes of this run may be lost. Check the disk.'
+    : 'No change is lost: the state journal beside the file has them, and the next command reads it.'
   return error.reworded(error.message, { hint })
 }
