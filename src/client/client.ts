@@ -43,7 +43,7 @@ export class Client {
   readonly chat: Chat
   /** Earlier messages: `/api/chat/history` (docs/interface.md, "Chat history"). */
   readonly history: History
-  /** Settings of the application: `/v1/settings…` (docs/interface.md, "Application settings"). */
+  /** Settings and API configuration: `/v1/settings…` (docs/interface.md, "Application settings"). */
   readonly settings: Settings
   /** Users and permissions: `/v1/users…`, `/api/user/…` (docs/interface.md, "User"). */
   readonly users: Users

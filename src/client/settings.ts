@@ -16,13 +16,13 @@ export class Settings {
     this.#caller = caller
   }
 
-  /** Reads the application settings: GET /v1/settings. */
+  /** Reads the settings: GET /v1/settings. */
   get(): Promise<ApiResponse<ApplicationSettings>> {
     return this.#caller.call('getSettings')
   }
 
   /**
-   * Changes application settings: PATCH /v1/settings. Only the keys of `body` are sent
+   * Changes settings: PATCH /v1/settings. Only the keys of `body` are sent
    * (docs/interface.md, "Endpoints", rule 1).
    *
    * @param options `allowsUnknownFields`: sends fields that the interface does not document (default: they are

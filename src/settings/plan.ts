@@ -278,6 +278,6 @@ function ignoredBesides(only: Part, counts: Record<Part, number>, name: string):
 }
 
 const partNames: Record<Part, string> = {
-  settings: 'the application settings',
+  settings: 'the settings',
   api: 'the API configuration',
 }

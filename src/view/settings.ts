@@ -111,7 +111,7 @@ function summaryOf(changes: readonly Change[], comparison: Comparison): string {
 }
 
 function describeIgnored({ part, keys }: IgnoredKeys): string {
-  const place = part === 'api' ? 'the API configuration' : 'the application settings'
+  const place = part === 'api' ? 'the API configuration' : 'the settings'
   return `${countOf(keys, 'key')} of ${place} ${keys === 1 ? 'is' : 'are'} ignored.`
 }
 

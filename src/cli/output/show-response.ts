@@ -67,7 +67,7 @@ export async function showSentDifference(difference: SentDifference, { output }:
   const { sentAt, changes, left } = difference
   if (output.isJson || changes.length === 0) {
     const words = changes.map(describeChange).join('; ') || 'no differences'
-    output.notice(`Compared with the configuration last sent from this machine (${sentAt}): ${words}`)
+    output.notice(`Compared with the API configuration last sent from this machine (${sentAt}): ${words}`)
   } else await output.showAside(sentView(sentAt), difference, false)
   if (left.length > 0) output.notice(`Sent then, but not this time: ${left.join(', ')}`)
 }

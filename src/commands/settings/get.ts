@@ -7,7 +7,7 @@ import { valueAt, valueView } from '../../view/format/view.ts'
 import { settingsView } from '../../view/settings.ts'
 
 export default class SettingsGet extends BaseCommand {
-  static override summary = 'Show the application settings, or one value'
+  static override summary = 'Show the settings, or one value'
   static override requests = calls('getSettings')
   static override completes = { key: 'settings key' } as const
   static override view = settingsView

@@ -9,7 +9,7 @@ import { settingsView } from '../../view/settings.ts'
 import { lockingFor, planServiceOf } from './settings-change.ts'
 
 export default class SettingsSet extends BaseCommand {
-  static override summary = 'Change application settings'
+  static override summary = 'Change settings of the service'
   static override description =
     'Only the keys you name are sent. chatctl then reads them back: the exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. KEY=@FILE reads the value from a file, KEY=- from stdin. For a value that begins with @, use KEY=@@TEXT. With --allow-unknown-keys, KEY:=JSON sets a key to a value of another type than text.'
   static override requests = calls('updateSettings', 'getSettings')

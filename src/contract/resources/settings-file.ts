@@ -31,7 +31,7 @@ const bareSettingsFile = z.extend(settingsPatch, notes)
 /** The layout with the keys `settings` and `api`. */
 const namedSettingsFile = z.strictObject({
   ...notes,
-  settings: z.optional(settingsPatch.check(z.describe('Application settings'))),
+  settings: z.optional(settingsPatch.check(z.describe('Settings'))),
   api: z.optional(apiConfiguration.check(z.describe('API configuration; it can be set but not read back'))),
 })
 
@@ -69,7 +69,7 @@ function requireKey({ properties = {} }: ObjectSchema): object {
   }
 }
 
-/** A leaf of the application settings, as `settings set` names it, or of the API configuration. */
+/** A leaf of the settings, as `settings set` names it, or of the API configuration. */
 export interface SettingsKey {
   /** Dotted, `theme.mode`. */
   path: string

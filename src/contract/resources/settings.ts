@@ -21,7 +21,7 @@ const limits = () => ({
 })
 
 /**
- * A change to the application settings (docs/interface.md, "Application settings"): any subset, nested
+ * A change to the settings (docs/interface.md, "Application settings"): any subset, nested
  * keys too. An omitted key keeps its value.
  */
 export interface SettingsPatch {
@@ -58,7 +58,7 @@ export const settingsPatch = request<SettingsPatch>(() => ({
   limits: request<LimitsPatch>(limits),
 }))
 
-/** The application settings in a response (docs/interface.md, "Application settings"). */
+/** The settings in a response (docs/interface.md, "Application settings"). */
 export interface ApplicationSettings extends Received {
   app_name?: Maybe<string>
   theme?: Maybe<Theme>
@@ -154,7 +154,7 @@ export interface Cors {
  * @internal
  */
 export const apiConfiguration = request<ApiConfiguration>(() => ({
-  version: described(z.string(), 'Version of the configuration; the service defines its meaning'),
+  version: described(z.string(), 'Version of the API configuration; the service defines its meaning'),
   rate_limiting: request<RateLimiting>(() => ({
     enabled: described(z.boolean(), 'Whether the number of requests per minute is limited'),
     requests_per_minute: described(z.int(), 'Maximum number of requests per minute'),

@@ -23,7 +23,7 @@ describe('settings diff and apply with --only', () => {
     )
     const api = (await diff('both.yaml', '--only', 'api', '-o', 'markdown')).stdout
     expect(api).to.contain(
-      '### Settings: 2 of the 2 keys in the file differ. 1 key of the application settings is ignored\n\n| Key',
+      '### Settings: 2 of the 2 keys in the file differ. 1 key of the settings is ignored\n\n| Key',
     )
     expect(api).to.contain('| `api.version` | `none` | `"v2"` |\n')
     expect(api).to.contain('\n\nAPI configuration: compared with what was last sent from here (not known).\n')
@@ -61,7 +61,7 @@ describe('settings diff and apply with --only', () => {
   it('apply each part of a plan once', async () => {
     await diff('both.yaml', '--save', 'both.plan')
     expect((await diff('both.plan', '--only', 'api')).stdout).to.contain(
-      '2 of the 2 keys in the plan differed when the plan was saved. 1 key of the application settings is ignored.\n',
+      '2 of the 2 keys in the plan differed when the plan was saved. 1 key of the settings is ignored.\n',
     )
     expect((await apply('both.plan', '--only', 'settings')).exitCode).to.equal(0)
     expectFailure(await apply('both.plan', '--only', 'settings'), 7, 'both.plan was already sent\n')

@@ -73,7 +73,7 @@ async function lastSent(context: Context): Promise<LastSent> {
   throw new Failure(
     'not_found',
     `The API configuration that was last sent is not known: "chatctl ${last.command}" sent one at ${last.at}, and ${why}`,
-    { hint: 'To have a known configuration, send it again.' },
+    { hint: 'To have a known API configuration, send it again.' },
   )
 }
 

@@ -30,7 +30,7 @@ export default class SettingsApiSet extends BaseCommand {
     { description: 'Send a file', command: 'chatctl settings api set --file api.yaml' },
   ]
   static override flags = {
-    version: textFlag({ helpValue: 'TEXT', summary: 'Version of the configuration' }),
+    version: textFlag({ helpValue: 'TEXT', summary: 'Version of the API configuration' }),
     'rate-limiting': switchFlag({ summary: 'Limit requests per minute' }),
     'requests-per-minute': integerFlag({ helpValue: 'N', summary: 'Maximum number of requests per minute' }),
     'allowed-origin': textFlag({
@@ -48,7 +48,7 @@ export default class SettingsApiSet extends BaseCommand {
     file: textFlag({
       char: 'f',
       helpValue: 'FILE',
-      summary: 'Configuration in YAML or JSON, or - for stdin',
+      summary: 'API configuration in YAML or JSON, or - for stdin',
     }),
     'dry-run': dryRunFlag,
   }
