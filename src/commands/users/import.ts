@@ -35,7 +35,7 @@ export default class UsersImport extends BaseCommand {
       command: 'chatctl users import users.jsonl --generate-passwords --results results.csv',
     },
     {
-      description: 'Record that the user of row 12 exists, with this ID',
+      description: 'Record that the user of line 12 exists, with this ID',
       command: 'chatctl users import users.csv --on-unknown created --id ID --line 12',
     },
   ]

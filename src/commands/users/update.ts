@@ -9,14 +9,14 @@ import type { UpdateUserRequest } from '../../contract/resources/user.ts'
 import { userView } from '../../view/users.ts'
 
 export default class UsersUpdate extends BaseCommand {
-  static override summary = "Change a user's name, metadata, or settings"
+  static override summary = "Change a user's name, metadata, or preferences"
   static override description = 'Only the values you give are sent.'
   static override requests = calls('updateUser')
   static override view = userView
   static override examples = [
     { description: 'Change the name', command: 'chatctl users update ID --name "Ada Lovelace"' },
     {
-      description: 'Change metadata and settings',
+      description: 'Change metadata and preferences',
       command: 'chatctl users update ID --metadata company=Acme --theme dark --notifications off',
     },
     {

@@ -243,7 +243,7 @@ describe('output', function () {
         ['users', 'settings', 'set', '--theme', 'dark'],
         undefined,
         'settings.theme\tdark\n',
-        'Updated your settings.',
+        'Updated your preferences.',
       ],
       [['settings', 'api', 'set', '--version', '2'], undefined, 'version\t2\n', 'Set the API configuration.'],
     ]

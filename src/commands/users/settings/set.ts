@@ -9,8 +9,8 @@ import type { UserSettingsRequest } from '../../../contract/resources/user.ts'
 import { userSettingsView } from '../../../view/users.ts'
 
 export default class UsersSettingsSet extends BaseCommand {
-  static override summary = 'Change your own settings'
-  static override description = 'Only the values you give are sent.'
+  static override summary = 'Change your own preferences'
+  static override description = 'Only the values you give are sent. To see all, use settings preferences.'
   static override requests = calls('updateUserSettings')
   static override view = userSettingsView
   static override examples = [
@@ -53,7 +53,7 @@ export default class UsersSettingsSet extends BaseCommand {
     }
     const client = await context.connect()
     const answer = await this.change(client.users.updateSettings(request))
-    const changed = { done: 'Updated your settings', resource: 'them', sent: { settings: request } }
+    const changed = { done: 'Updated your preferences', resource: 'them', sent: { settings: request } }
     await showChanged(userSettingsView, answer, changed, context)
   }
 }
