@@ -170,12 +170,8 @@ function demandGrant(outcome: SignInOutcome, issuer: string): URLSearchParams {
 }
 
 function signInTimedOut({ wait }: SignIn, redirectUri: string): Failure {
-  return new Failure(
-    'unauthorized',
-    `The sign-in in the browser was not completed within ${wait / 1_000} s`,
-    {
-      code: 'sign_in_timeout',
-      advice: [{ code: 'no_callback', redirectUri }],
-    },
-  )
+  return new Failure('unauthorized', `The browser sign-in was not completed within ${wait / 1_000} s`, {
+    code: 'sign_in_timeout',
+    advice: [{ code: 'no_callback', redirectUri }],
+  })
 }

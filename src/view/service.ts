@@ -92,7 +92,7 @@ export const restoredView: View = {
 /** Sign-in sessions. Used by `service sessions list` and `service sessions revoke`. */
 export const signInSessionsView: View = {
   layout: 'records',
-  emptyText: 'No browser sign-ins.',
+  emptyText: 'No sign-in sessions.',
   columns: [
     { path: 'id', whole: true },
     ...plain('kind', 'email', 'scope'),

@@ -37,7 +37,7 @@ export const lifetimes = {
   /** The sign-in of a program ends with its grant, even if its tokens were renewed. */
   Grant: 180 * day,
   IdToken: hour,
-  /** From the beginning to the end of a sign-in in the browser. */
+  /** From the beginning to the end of a browser sign-in. */
   Interaction: hour,
   /** Since the last renewal. */
   RefreshToken: 30 * day,

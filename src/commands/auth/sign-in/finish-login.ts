@@ -113,7 +113,7 @@ async function endReplaced(
 }
 
 /**
- * Asks before a sign-in through the browser gives a profile to another user, who may
+ * Asks before a browser sign-in gives a profile to another user, who may
  * have completed it. An API key is the choice of the user who gives it.
  *
  * @throws Failure `declined`; `input_needed` in a non-interactive run, with the command that helps

@@ -103,7 +103,7 @@ export interface BrowserFlags {
   verify: boolean
 }
 
-/** Whether a flag, the environment, or the profile has an option that only sign-in with a browser uses. */
+/** Whether a flag, the environment, or the profile has an option that only the browser sign-in uses. */
 export function impliesBrowser({ options }: Context, { browser, pkce, wait }: BrowserFlags): boolean {
   const isSaid = signInKeys.some((key) => options[key].source !== 'default')
   return isSaid || !browser || !pkce || wait !== undefined
