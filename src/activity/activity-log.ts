@@ -29,7 +29,7 @@ export function* readActivityBackward(directory: string): Generator<string> {
 }
 
 /**
- * Appends to the log of changes, which several processes may do at the same time. A run writes to one file, so that
+ * Appends to the activity record, which several processes may do at the same time. A run writes to one file, so that
  * the outcome of a change is never before the change. The first run that finds the file too large begins a new one.
  */
 export class ActivityLog {

@@ -67,11 +67,11 @@ interface Selection {
 }
 
 /**
- * Reads the log of changes, newest first.
+ * Reads the activity record, newest first.
  *
- * @param directory of the log
- * @param onUnreadable called for each line that is not a line of this version of the log
- * @throws Failure `storage` if the log cannot be read, except if there is none
+ * @param directory of the activity record
+ * @param onUnreadable called for each line that is not a line of this version of the activity record
+ * @throws Failure `storage` if the activity record cannot be read, except if there is none
  */
 export function* readActivity(
   directory: string,
@@ -82,7 +82,7 @@ export function* readActivity(
     yield* readFiles(directory, onUnreadable, selection)
   } catch (cause) {
     const why = describeSystemError(cause)
-    throw new Failure('storage', `Cannot read the record of changes in ${directory}: ${why}`, { cause })
+    throw new Failure('storage', `Cannot read the activity record in ${directory}: ${why}`, { cause })
   }
 }
 
@@ -94,7 +94,7 @@ export function* readUserCreations(directory: string, onUnreadable: () => void):
   }
 }
 
-/** What the record has about the creation of an email on a service. */
+/** What the activity record has about the creation of an email on a service. */
 export interface CreatedUser {
   /** IDs of the created users, newest first. */
   ids: readonly string[]
@@ -105,7 +105,7 @@ export interface CreatedUser {
 /**
  * The users that were created from this machine, or may have been, by email in lower case.
  *
- * @param directory of the log
+ * @param directory of the activity record
  * @throws as `readActivity`
  */
 export function readCreatedUsers(directory: string, service: string): Map<string, CreatedUser> {

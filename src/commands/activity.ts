@@ -12,7 +12,7 @@ type Shown = ActivityEntry & { change: string; next_step?: string }
 export default class Activity extends BaseCommand {
   static override summary = 'Show the changes that chatctl sent from this machine'
   static override description =
-    'Lists the requests of every profile that change settings, users, or anything else but chats, oldest first, with their outcome: done, refused (certainly without effect), or unknown. This is the record of chatctl for your user on this machine. It has no changes made elsewhere, and chatctl asks no service for it. With --profile or --base-url, only changes with that profile or sent to that service are shown.'
+    'Lists the requests of every profile that change settings, users, or anything else but chats, oldest first, with their outcome: done, refused (certainly without effect), or unknown. This is the activity record of your user on this machine. It has no changes made elsewhere, and chatctl asks no service for it. With --profile or --base-url, only changes with that profile or sent to that service are shown.'
   static override requests = localWork
   static override view = activityView
   static override examples = [

@@ -15,7 +15,7 @@ import {
 import type { Found, StateEntry } from './state/state-entry.ts'
 
 /**
- * What applying the files would do with a user. `adopt`: add the id of the record of changes to the state file, and
+ * What applying the files would do with a user. `adopt`: add the id of the activity record to the state file, and
  * change what differs. `missing`: the service responds with 404 for the known id. `unknown`: the outcome of an
  * earlier create is unknown, or its id is. `failed`: the user could not be read. `unread`: the user was not read,
  * and nothing differs from what was last sent.
@@ -55,12 +55,12 @@ export type UserReading = { user: User } | { failure: Failure } | 'missing' | 'u
 
 /** What is known about a user before it is read. */
 export interface ComparedEntry extends Pick<StateEntry, 'id' | 'creation' | 'hashes' | 'found'> {
-  /** Only if it comes from the record of changes: the IDs of all users that were created with the email. */
+  /** Only if it comes from the activity record: the IDs of all users that were created with the email. */
   ids?: readonly string[]
 }
 
 /**
- * Finds users without an entry in the state file in the record of changes of this machine, for example those of an
+ * Finds users without an entry in the state file in the activity record of this machine, for example those of an
  * import. The record is read when it is first needed.
  */
 export function recordedUsers(
@@ -81,7 +81,7 @@ export function recordedUsers(
 /**
  * Compares a wanted user with what is known about it.
  *
- * @param entry of the state file or the record of changes; undefined for a user that is in neither
+ * @param entry of the state file or the activity record; undefined for a user that is in neither
  */
 export function compareUser(
   wanted: WantedUser,

@@ -28,7 +28,7 @@ export interface PrintedUser {
 export interface UserCounts {
   create: number
   change: number
-  /** Those that only the record of changes has. */
+  /** Those that only the activity record has. */
   adopt: number
   unchanged: number
   drifted: number
@@ -99,7 +99,7 @@ function describeDifferences({ users, unmanaged, counts }: PrintedDifferences, w
   const notes = [
     summarize(counts),
     ...(counts.adopt > 0
-      ? ['Adopt: the record of changes on this machine has the ID, but the state file does not.']
+      ? ['Adopt: the activity record on this machine has the ID, but the state file does not.']
       : []),
     ...(counts.drifted > 0 ? ['Drifted: someone else has changed a value since chatctl sent it.'] : []),
     ...(counts.unmanaged > 0 ? ['Unmanaged users remain: the service offers no way to delete a user.'] : []),

@@ -9,7 +9,7 @@ import { perTest } from '../support/lifetime.ts'
 import { stateOf } from '../support/recorded-activity.ts'
 import { createSandbox } from '../support/sandbox.ts'
 
-describe('the log of changes', () => {
+describe('the activity record', () => {
   const sandbox = perTest(createSandbox)
   /** Writes lines in one run. */
   const write = (maxBytes: number, ...lines: string[]) => {

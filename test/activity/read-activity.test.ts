@@ -22,7 +22,7 @@ const sent = (id: string, more: object = {}) =>
 const outcome = (id: string, known: string, more: object = {}) =>
   JSON.stringify({ id, outcome: known, ...more })
 
-describe('the reader of the log of changes', () => {
+describe('the reader of the activity record', () => {
   const sandbox = perTest(createSandbox)
 
   /** @param files the lines of each file, the current one first */

@@ -1,7 +1,7 @@
 import { ActivityLog } from '../../src/activity/activity-log.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 
-/** Appends lines to the log of changes: NAME COUNT. */
+/** Appends lines to the activity record: NAME COUNT. */
 const [name = '', count = '0'] = process.argv.slice(2)
 
 const log = new ActivityLog(new Directories(process.env))

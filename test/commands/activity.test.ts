@@ -33,7 +33,7 @@ describe('activity', () => {
     mkdirSync(join(stateOf(sandbox), 'activity.jsonl'), { recursive: true })
     for (const args of [['activity'], ['users', 'list']]) {
       const { exitCode, stderr } = await run(args)
-      expect(stderr).to.match(/^Error: Cannot read the record of changes in .*: .*directory/)
+      expect(stderr).to.match(/^Error: Cannot read the activity record in .*: .*directory/)
       expect(exitCode).to.equal(1)
     }
   })
@@ -163,7 +163,7 @@ describe('activity', () => {
     appendFileSync(join(stateOf(sandbox), 'activity.jsonl'), '{"v":1\n')
     const { exitCode, stdout, stderr } = await run(['activity', '--fields', 'user_id'])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: 'u1\n' })
-    expect(stderr).to.equal('Warning: 1 line of the record cannot be read and is skipped\n')
+    expect(stderr).to.equal('Warning: 1 line of the activity record cannot be read and is skipped\n')
   })
 
   it('says that there are no changes if nothing was sent', async () => {

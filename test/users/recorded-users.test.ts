@@ -6,7 +6,7 @@ import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { UsersServer } from '../support/users-server.ts'
 
-describe('users as code, for users that only the record of changes has', function () {
+describe('users as code, for users that only the activity record has', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
   const server = perTest(() => UsersServer.start({ allowsDuplicates: true }))
@@ -71,7 +71,7 @@ describe('users as code, for users that only the record of changes has', functio
     await imported()
     const run = await chatctl('apply', 'users.plan', '--yes', '--no-password')
     expect(run.exitCode).to.equal(7)
-    expect(run.stderr).to.contain('the record of changes on this machine now contains this user with the id')
+    expect(run.stderr).to.contain('the activity record on this machine now contains this user with the id')
     expect(creates()).to.equal(1)
   })
 

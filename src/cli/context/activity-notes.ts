@@ -26,6 +26,6 @@ export function nextStepFor({ method, path, service, profile }: Sent, { configur
 export async function warnOfUnreadable(lines: number, { output }: Context): Promise<void> {
   if (lines === 0) return
   await output.warn(
-    `${countOf(lines, 'line')} of the record cannot be read and ${lines === 1 ? 'is' : 'are'} skipped`,
+    `${countOf(lines, 'line')} of the activity record cannot be read and ${lines === 1 ? 'is' : 'are'} skipped`,
   )
 }

@@ -29,7 +29,7 @@ export interface Context
   readonly administration: ServiceAdministration
 }
 
-/** Wires everything together. This directory alone loads the client, the service, and the record of changes. */
+/** Wires everything together. This directory alone loads the client, the service, and the activity record. */
 export function createContext(invocation: Invocation): Context {
   const base = createBaseContext(invocation)
   const { output } = base

@@ -19,7 +19,7 @@ interface KnownUser {
 export default class UsersList extends BaseCommand {
   static override summary = 'List the users that chatctl created or has in a state file'
   static override description =
-    'The interface of the service cannot list users, so this is not a list of all users. Without --state, it is the record of chatctl for your user on this machine: users that were created on the service of the profile, newest first. If the outcome of a creation is unknown, the user may not exist. No request is sent.'
+    'The interface of the service cannot list users, so this is not a list of all users. Without --state, it shows the activity record of your user on this machine: users that were created on the service of the profile, newest first. If the outcome of a creation is unknown, the user may not exist. No request is sent.'
   static override requests = localWork
   static override view = knownUsersView
   static override examples = [
@@ -43,7 +43,7 @@ export default class UsersList extends BaseCommand {
     await context.output.show(knownUsersView, rows)
     const what =
       state === undefined
-        ? 'This is the record of chatctl on this machine: it has no users that were created elsewhere.'
+        ? 'This is the activity record of this machine: it has no users that were created elsewhere.'
         : `These are the users in ${state}.`
     context.output.notice(`The interface of the service cannot list users. ${what}`)
   }

@@ -24,7 +24,7 @@ import { fieldsToSend, groupOf, type PlannedUser, stepsFor } from './users-plan.
 export interface ApplySending extends Sending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
   state: Pick<UsersState, 'find' | 'findById' | 'record' | 'note' | 'remove'>
-  /** Finds a user without an entry in the state in the record of changes, as it was before this run. */
+  /** Finds a user without an entry in the state in the activity record, as it was before this run. */
   recorded: (email: string) => ComparedEntry | undefined
   clock: Clock
   signal: AbortSignal

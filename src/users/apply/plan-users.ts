@@ -39,7 +39,7 @@ export interface Comparing extends Partial<PlanChoices> {
 
 export interface PlanUsersOptions extends Comparing {
   users: Pick<Users, 'get'> | undefined
-  /** Finds a user without an entry in the state in the record of changes. */
+  /** Finds a user without an entry in the state in the activity record. */
   recorded: (email: string) => ComparedEntry | undefined
 }
 
@@ -62,7 +62,7 @@ export function openRun<E>({ quota, maxWait }: Comparing, around: RunSurrounding
 
 /**
  * Compares each user of the files with the service and the state file, concurrently. A user without an entry in the
- * state file may be in the record of changes.
+ * state file may be in the activity record.
  *
  * @throws Failure if all further requests would fail too
  */

@@ -109,7 +109,7 @@ export function takenId({ id, email }: StateEntry): Failure {
 }
 
 /**
- * The failure if the state file or the record of changes has changed since the plan was made, in a way that matters
+ * The failure if the state file or the activity record has changed since the plan was made, in a way that matters
  * for this user.
  */
 export function stateConflict(
@@ -132,6 +132,6 @@ export function stateConflict(
     : entry.id === undefined
       ? 'contains this user with an unknown outcome'
       : `contains this user with the id ${visibleJson(entry.id)}`
-  const holder = entry?.ids ? 'The record of changes on this machine' : 'The state file'
+  const holder = entry?.ids ? 'The activity record on this machine' : 'The state file'
   return new Failure('conflict', `${holder} now ${now}`)
 }

@@ -276,7 +276,7 @@ describe('the outcome of a request of an import', function () {
     writeFileSync(path, 'email,name\na@example.com,Ada\n')
     expect((await run()).stderr).to.contain('expected \\"Ada\\", found \\"Eve\\"')
     const before = sent()
-    // The record of changes names the user too, unless it was deleted.
+    // The activity record names the user too, unless it was deleted.
     rmSync(join(sandbox.home, '.local/state/chatctl/state/activity.jsonl'))
     path = join(sandbox.home, 'copy.csv')
     writeFileSync(path, 'name,email\nAda,a@example.com\n')

@@ -22,7 +22,7 @@ export default class SettingsApiGet extends BaseCommand {
     },
   ]
   static override flags = {
-    'last-sent': Flags.boolean({ summary: 'Show the record of chatctl on this machine (required)' }),
+    'last-sent': Flags.boolean({ summary: 'Show what was last sent from this machine (required)' }),
   }
 
   async run(): Promise<void> {
