@@ -151,7 +151,7 @@ function shown({ path, to, drifted, ...change }: PrintedFieldChange): ShownChang
 
 function beforeText({ from, compared_with }: { from?: unknown; compared_with?: unknown }): string {
   if (compared_with === 'last_sent') return 'not as last sent'
-  return compared_with === 'unknown' ? 'unknown' : valueText(from)
+  return compared_with === 'unknown' ? 'last value unknown' : valueText(from)
 }
 
 /** `2 to create, 1 to change (1 drifted), 20 unchanged.` */

@@ -87,8 +87,8 @@ describe('the differences of users', () => {
         '    name  "Bob" → "Robert"',
         '! eve@example.com',
         '    metadata.team  "a team with quite a few words" → none (drifted)',
-        '    role           not as last sent → "admin"',
-        '    permissions    unknown          → ["read:chat"]',
+        '    role           not as last sent   → "admin"',
+        '    permissions    last value unknown → ["read:chat"]',
         '! kim@example.com missing: the service has no user with the ID usr_3',
         '? max@example.com unknown: it may or may not exist',
         '! zoe@example.com failed: The service failed (500)',
@@ -146,7 +146,7 @@ describe('the differences of users', () => {
       '| `bob@example.com` | `change` | `name` | `"Bob"` | `"Robert"` |',
       '| `eve@example.com` | `change, drifted` | `metadata.team` | `"a team with quite a few words"` | `none` |',
       '| `eve@example.com` | `change` | `role` | `not as last sent` | `"admin"` |',
-      '| `eve@example.com` | `change` | `permissions` | `unknown` | `["read:chat"]` |',
+      '| `eve@example.com` | `change` | `permissions` | `last value unknown` | `["read:chat"]` |',
       '| `kim@example.com` | `missing` |  |  |  |',
     ])
   })

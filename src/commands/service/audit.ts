@@ -9,7 +9,7 @@ const maxEntries = 100_000
 export default class ServiceAudit extends BaseCommand {
   static override summary = 'Show the audit log of the embedded service'
   static override description =
-    'Lists changes to users, permissions, keys, trusts, settings, and sign-ins, oldest first. The actor of a change made with chatctl on the machine of the service is "machine". That of a refused identity token and of a failed sign-in is "anonymous".'
+    'Lists changes to users, permissions, keys, trusts, settings, and sign-ins, oldest first. The actor of a change made with chatctl on the machine of the service is "machine". That of a rejected identity token and of a failed sign-in is "anonymous".'
   static override requests = serviceData
   static override view = auditView
   static override examples = [

@@ -108,7 +108,7 @@ function createHttpMetrics(registers: Registry[]) {
   })
   const limited = new Counter({
     name: 'chatctl_limiter_decisions_total',
-    help: 'Rate-limited requests: admitted, or refused by the hourly or per-minute limit',
+    help: 'Rate-limited requests: admitted, or rejected by the hourly or per-minute limit',
     labelNames: ['outcome'],
     registers,
   })

@@ -191,8 +191,8 @@ async function handlePage(server: OAuthServer, visit: BrowserRequest): Promise<v
 
 const wordsOf = (error: string, description: string | undefined) =>
   description === undefined
-    ? `The request was refused: ${error}.`
-    : `The request was refused: ${description} (${error}).`
+    ? `The request was rejected: ${error}.`
+    : `The request was rejected: ${description} (${error}).`
 
 /**
  * A secret that all processes of one database share: 256 random bits. The first process creates it.

@@ -110,7 +110,7 @@ export function statusError(
   // Without a model, this was a request for the list of models, which contains nothing from the client.
   if (model !== undefined && (status === 400 || status === 422)) {
     const why = message === undefined ? '' : `: ${message}`
-    return new ApiError('invalid_request', `The model server refused the request${why}`, { details })
+    return new ApiError('invalid_request', `The model server rejected the request${why}`, { details })
   }
   if (status === 429 || status === 503) {
     return new ApiError('model_server_overloaded', 'The model server is overloaded; try again later', {

@@ -32,7 +32,7 @@ describe('a CI job and the embedded service', function () {
 
   it('is refused until it is trusted, with the command that helps', async () => {
     const refused = await job(['settings', 'get'])
-    expectFailure(refused, 4, 'the identity token was refused', `sub ${subject}`, `aud ${service.url}`)
+    expectFailure(refused, 4, 'the identity token was rejected', `sub ${subject}`, `aud ${service.url}`)
     const line = /run there: chatctl (service trust create NAME .*)$/m.exec(refused.stderr)?.[1] ?? ''
     const words = line.replace('NAME', 'deploy').replace('PERMISSION', 'read:settings').split(' ')
     expect(await machine(...words)).to.include({ exitCode: 0, stderr: '' })
@@ -70,6 +70,6 @@ describe('a CI job and the embedded service', function () {
     expect(await machine('settings', 'get', '--profile', 'job')).to.include({ exitCode: 0 })
     expect(await machine('service', 'trust', 'revoke', 'deploy', '--yes')).to.include({ exitCode: 0 })
     expectFailure(await machine('settings', 'get', '--profile', 'job'), 4, 'profile "job"')
-    expectFailure(await job(['settings', 'get']), 4, 'the identity token was refused')
+    expectFailure(await job(['settings', 'get']), 4, 'the identity token was rejected')
   })
 })

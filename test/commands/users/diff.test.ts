@@ -158,9 +158,9 @@ describe('users diff', () => {
     expect({ exitCode, requests }).to.deep.equal({ exitCode: 0, requests: [] })
     expect(stdout.split('\n').slice(0, 6)).to.deep.equal([
       '~ bob@example.com',
-      '    name              not as last sent → "Robert"',
-      '    metadata.team     unknown          → "b"',
-      '    metadata.api_key  unknown          → "[redacted]"',
+      '    name              not as last sent   → "Robert"',
+      '    metadata.team     last value unknown → "b"',
+      '    metadata.api_key  last value unknown → "[redacted]"',
       '+ create new@example.com  name "New"',
       '',
     ])

@@ -157,7 +157,7 @@ describe('an identity token of an issuer', () => {
         expect(status, what).to.equal(400)
         expect(body, what).to.deep.equal({
           error: 'invalid_request',
-          error_description: 'the identity token was refused',
+          error_description: 'the identity token was rejected',
         })
         const [entry] = await place.administration.listChanges({ action: 'trust.refused', limit: 1 })
         const after = entry?.after as { reason: string; address: string }
@@ -197,7 +197,7 @@ describe('an identity token of an issuer', () => {
       expect(status).to.equal(401)
       expect(body).to.deep.equal({
         error: 'invalid_client',
-        error_description: 'the identity token was refused',
+        error_description: 'the identity token was rejected',
       })
     }))
 

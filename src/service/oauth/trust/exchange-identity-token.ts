@@ -162,8 +162,8 @@ const invalidRequest = (description: string) => new OAuthError(400, 'invalid_req
 /** The same for every reason, which only the audit log has. RFC 8693 section 2.2.2, RFC 7523 section 3.2. */
 const refusal = (isExchange: boolean) =>
   isExchange
-    ? invalidRequest('the identity token was refused')
-    : new OAuthError(401, 'invalid_client', 'the identity token was refused')
+    ? invalidRequest('the identity token was rejected')
+    : new OAuthError(401, 'invalid_client', 'the identity token was rejected')
 
 const tooMany = (where: string) =>
   new OAuthError(429, 'temporarily_unavailable', `too many exchanges ${where}`, { retryAfter: 1 })
