@@ -541,7 +541,7 @@ describe('a plan that is applied later', () => {
     const failure = thrownFailure(() => assertCurrent(plan, now, resent, 'Do this'))
     expect(failure.kind).to.equal('conflict')
     expect(failure.message).to.equal(
-      'The settings have changed since the plan was made: theme.mode was "light" and is now "other"; limits.max_tokens was 4096 and is now 5; ' +
+      'The settings have changed since the differences were shown, or the plan was saved: theme.mode was "light" and is now "other"; limits.max_tokens was 4096 and is now 5; ' +
         `api.version was "1" and is now "9" (the API configuration was sent from this machine at ${later})`,
     )
     expect(failure.hint).to.equal('Do this')

@@ -64,7 +64,7 @@ describe('two concurrent changes of the settings of one service', () => {
     expect(refusal).to.be.instanceOf(Failure)
     expect((refusal as Failure).kind).to.equal('conflict')
     expect((refusal as Failure).message).to.match(
-      /^The settings have changed since the plan was made: theme\.mode was "light"/,
+      /^The settings have changed since the differences were shown, or the plan was saved: theme\.mode was "light"/,
     )
     expect(patches()).to.have.length(1)
     expect(told).to.deep.equal(['waits'])

@@ -60,7 +60,7 @@ describe('users apply with a saved plan', function () {
     const done = await apply('--no-password')
     expect(done.exitCode).to.equal(7)
     expect(done.stderr).to.contain(
-      'ada@example.com: changed since the plan was made: the last sent value of role has changed',
+      'ada@example.com: changed since the comparison: the last sent value of role has changed',
     )
     expect(done.stderr).to.match(/eve@example\.com: .* contains this user with the id/)
     expect(done.stdout).to.equal('Done: changed 1 user.\n')
@@ -89,7 +89,7 @@ describe('users apply with a saved plan', function () {
     for (const user of server.report().users.values()) user.name = 'Eve'
     const done = await apply()
     expect(done.exitCode).to.equal(7)
-    expect(done.stderr).to.contain('changed since the plan was made: name was "Bob" and is now "Eve"')
+    expect(done.stderr).to.contain('changed since the comparison: name was "Bob" and is now "Eve"')
     expect(names()).to.deep.equal(['Eve'])
   })
 

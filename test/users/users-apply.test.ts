@@ -144,9 +144,9 @@ describe('users apply', function () {
     const run = await apply()
     expect(run.exitCode).to.equal(7)
     expect(run.stderr).to.contain(
-      'users.json:2: ada@example.com: changed since the plan was made: name was "Ada" and is now "Eve"',
+      'users.json:2: ada@example.com: changed since the comparison: name was "Ada" and is now "Eve"',
     )
-    expect(run.stderr).to.contain('Error: 1 user changed since the plan was made')
+    expect(run.stderr).to.contain('Error: 1 user changed since the comparison')
     expect([serverUser('ada@example.com')?.name, serverUser('bob@example.com')?.name]).to.deep.equal([
       'Eve',
       'Robert',

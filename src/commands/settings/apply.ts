@@ -31,7 +31,7 @@ import {
 export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a saved plan'
   static override description =
-    'Only the keys that differ are sent, and then read back. The exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key of the file has changed on the service since the plan was made, nothing is sent, and the exit code is 7.'
+    'Only the keys that differ are sent, and then read back. The exit code is 7 if a change did not take effect, and 69 if its outcome is unknown. If a key of the file has changed on the service since the differences were shown, or the plan was saved, nothing is sent, and the exit code is 7.'
   static override requests = {
     ...calls('getSettings', 'updateSettings', 'setApiConfiguration'),
     note: 'then reads the settings back.',
@@ -54,7 +54,7 @@ export default class SettingsApply extends BaseCommand {
     'expand-env': expandEnvFlag,
     only: onlyFlag,
     refresh: Flags.boolean({
-      summary: 'If the settings have changed since the plan was made, make a new plan and apply that',
+      summary: 'If the settings have changed since the comparison, compare and apply again',
     }),
     yes: yesFlag,
     'dry-run': dryRunFlag,
@@ -82,7 +82,7 @@ export default class SettingsApply extends BaseCommand {
     const plan = isAsSaved ? saved.plan : planFor(current, readSent(context.directories, service))
     const driftHint = flags.refresh
       ? 'Run the same command again.'
-      : `Make a new plan from the current settings, and apply it, with: ${commandWith(this, {})} --refresh`
+      : `Compare with the current settings, and apply the differences, with: ${commandWith(this, {})} --refresh`
     if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service), driftHint)
 
     const held = new HeldRequests()
@@ -98,7 +98,7 @@ export default class SettingsApply extends BaseCommand {
       },
       ...(flags.refresh && {
         replan: async (now, sent) => {
-          context.output.notice('The settings have changed. This is a new plan.')
+          context.output.notice('The settings have changed. These are the new differences.')
           return planFor(now, sent)
         },
       }),

@@ -31,7 +31,7 @@ export default class SettingsDiff extends BaseCommand {
   static override examples = [
     { description: 'Show the differences', command: 'chatctl settings diff settings.yaml' },
     {
-      description: 'Check for drift in CI',
+      description: 'Check for differences in CI',
       command: 'chatctl settings diff base.yaml --file production.yaml --exit-code',
     },
     {

@@ -53,7 +53,7 @@ function describeOutcome(outcome: UserOutcome, { adopt, forget, retry }: NextSte
     case 'pending':
       return undefined
     case 'conflict':
-      return [`changed since the plan was made: ${describeConflict(mismatches, failure)}`]
+      return [`changed since the comparison: ${describeConflict(mismatches, failure)}`]
     case 'not_applied':
       return [but + (failure ? reasonOf(failure) : describeMismatches(mismatches))]
     case 'unverified':

@@ -49,7 +49,7 @@ export default class UsersDiff extends BaseCommand {
   static override examples = [
     { description: 'Show the differences', command: 'chatctl users diff users.yaml' },
     {
-      description: 'Check for drift in CI',
+      description: 'Check for differences in CI',
       command: 'chatctl users diff users.yaml --exit-code -o markdown',
     },
     {

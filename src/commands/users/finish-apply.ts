@@ -142,7 +142,7 @@ async function warnOfProblems({ output }: Context, users: readonly FinishedUser[
 }
 
 const kinds: Readonly<Record<string, string>> = {
-  conflict: 'changed since the plan was made',
+  conflict: 'changed since the comparison',
   not_applied: 'with a change that did not take effect',
   unverified: 'could not be read back',
   unknown: 'with an unknown outcome or ID',

@@ -127,7 +127,7 @@ export function assertCurrent(
   const since = isSentSince ? ` (the API configuration was sent from this machine at ${sent.sentAt})` : ''
   throw new Failure(
     'conflict',
-    `The settings have changed since the plan was made: ${words.join('; ')}${since}`,
+    `The settings have changed since the differences were shown, or the plan was saved: ${words.join('; ')}${since}`,
     {
       details: { keys: drift },
       hint,

@@ -114,7 +114,7 @@ describe('settings apply', () => {
       meanwhile({ app_name: 'Other' })
       const { exitCode, stderr } = await yes('settings.yaml', '--refresh')
       expect(exitCode, stderr).to.equal(0)
-      expect(stderr).to.contain('This is a new plan').and.contain('"Other" → "Chat"')
+      expect(stderr).to.contain('These are the new differences').and.contain('"Other" → "Chat"')
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { app_name: 'Chat', ...patch } }])
     })
 
