@@ -172,7 +172,7 @@ describe('the configuration file', () => {
   })
 
   const refused: [args: string[], ...words: string[]][] = [
-    [['base_ur', 'https://x'], 'Unknown configuration key "base_ur"', 'Did you mean base_url?'],
+    [['base_ur', 'https://x'], 'Unknown configuration option "base_ur"', 'Did you mean base_url?'],
     [['base_url', '', '-p', 'w'], 'base_url: "" must not be empty'],
     [['base_url', 'chat.example', '-p', 'w'], 'the address is not a URL'],
     [['base_url', 'http://chat.example', '-p', 'w'], 'unencrypted', 'https://chat.example'],

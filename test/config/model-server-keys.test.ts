@@ -58,7 +58,7 @@ describe('config with a key that belongs to no profile', () => {
       expect(stored()).to.deep.equal(before)
       const { stderr } = await run('config', ...args)
       expect('model_server_key_file' in stored()).to.equal(keeps)
-      const words = 'model_server_key_file, the key of https://a.example/v1\n'
+      const words = 'model_server_key_file, the API key for https://a.example/v1\n'
       expect(planned.stderr).to.equal(keeps ? '' : `Would remove ${words}`)
       expect(stderr).to.equal(keeps ? '' : `Removed ${words}`)
     })
@@ -68,7 +68,7 @@ describe('config with a key that belongs to no profile', () => {
     expectFailure(
       await run('config', 'set', 'upstream=ollama'),
       2,
-      'Unknown configuration key "upstream"',
+      'Unknown configuration option "upstream"',
       'Did you mean model_server?',
     )
   })

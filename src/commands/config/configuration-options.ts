@@ -30,7 +30,7 @@ export function readConfigurationKey(key: string, { directories, resolvePath }: 
   if (directory !== undefined) {
     return directoryKey(normalizeDirectory(directory, directories.home, resolvePath))
   }
-  const message = `Unknown configuration key "${key}"`
+  const message = `Unknown configuration option "${key}"`
   if (asksSecret.test(key.toLowerCase().replaceAll('_', '-'))) {
     const hint = 'The configuration contains no secrets. Sign in with: chatctl auth login --with-api-key'
     throw new Failure('usage', message, { hint })
@@ -73,7 +73,7 @@ export async function changeOption(
   const { model_server: server, model_server_key_file: keyFile } = context.configuration
   if (keyFile !== undefined && after.model_server_key_file === undefined && key === 'model_server')
     context.output.notice(
-      `${context.dryRun ? 'Would remove' : 'Removed'} model_server_key_file, the key of ${server}`,
+      `${context.dryRun ? 'Would remove' : 'Removed'} model_server_key_file, the API key for ${server}`,
     )
   if (key === 'base_url' && profile !== null && !context.dryRun)
     adviseSignOut(context, profile, value ?? undefined)

@@ -14,7 +14,7 @@ import { changeOption, profileOfKey, readConfigurationKey } from './configuratio
 export default class ConfigSet extends BaseCommand {
   static override summary = 'Set an option of a profile'
   static override description =
-    `If the profile does not exist, it is created. Without --profile, the value is set in the profile of the working directory, else in the default profile, else in "local". Keys: ${configurationKeys.join(', ')}, alias.NAME, a short name for a model, and directory.PATH, the profile to use in that directory`
+    `If the profile does not exist, it is created. Without --profile, the value is set in the profile of the working directory, else in the default profile, else in "local". Options: ${configurationKeys.join(', ')}, alias.NAME (short name for a model), and directory.PATH (profile to use in that directory).`
   static override requests = localWork
   static override completes = { key: 'configuration key', value: 'configuration value' } as const
   static override view = configValueView
@@ -69,12 +69,12 @@ function readAssignment(key: string, value: string | undefined): [key: string, v
   const at = isPath ? key.lastIndexOf('=') : key.indexOf('=')
   if (value !== undefined && (at < 0 || isPath)) return [key, value]
   if (value !== undefined) {
-    throw new Failure('usage', 'config set sets one key at a time', {
-      hint: `Set ${key.slice(0, at)} and the next key with one command each.`,
+    throw new Failure('usage', 'config set sets one option at a time', {
+      hint: `Set ${key.slice(0, at)} and the next option with one command each.`,
     })
   }
   if (at > 0) return [key.slice(0, at), key.slice(at + 1)]
   throw new Failure('usage', `Missing value for ${key}`, {
-    hint: `Remove the key with: ${commandLine('config', 'unset', key)}`,
+    hint: `Remove the option with: ${commandLine('config', 'unset', key)}`,
   })
 }

@@ -37,7 +37,7 @@ describe('the program in separate bundles', function () {
   it('reports a failure after an update has removed a bundle that only other errors need', async () => {
     const { exitCode, stderr } = await runWithout('dist/usage-error.cjs', ['config', 'get', 'unknown'])
     expect(exitCode).to.equal(2)
-    expect(stderr).to.match(/^Error: Unknown configuration key "unknown"/)
+    expect(stderr).to.match(/^Error: Unknown configuration option "unknown"/)
   })
 
   it('shows that a stream was interrupted, although the trace is in another bundle than the client', async () => {
