@@ -121,7 +121,7 @@ function managedKeys(keys: readonly SettingsKey[], wanted: object, current: obje
   )
 }
 
-/** The paths of the keys that the interface does not document. */
+/** The paths of the undocumented settings. */
 export function undocumentedIn({ settings }: Plan): string[] {
   return settings.map(({ path }) => path).filter(isUndocumentedKey)
 }

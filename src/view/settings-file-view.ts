@@ -82,7 +82,7 @@ function renderUndocumented(undocumented: Fields, settings: Fields): string {
 
 /** A line of a comment that becomes a key of the file when its # is removed. */
 function undocumentedLine(name: string, value: unknown): string {
-  return ` ${fieldText(name, value)} # not documented; apply with --allow-unknown-keys`
+  return ` ${fieldText(name, value)} # undocumented; apply with --allow-unknown-keys`
 }
 
 function renderRefused(refused: Fields): string {

@@ -138,7 +138,7 @@ function differenceMarkdown(changes: Change[], comparison: Comparison): string {
   const undocumented = changes.flatMap((change) => (change.undocumented ? [codeSpan(change.path)] : []))
   const notes = [
     ...(changes.some(isApi) ? [`API configuration: ${sentFrom(comparison, codeSpan)}.`] : []),
-    ...(undocumented.length > 0 ? [`Not documented: ${undocumented.join(', ')}.`] : []),
+    ...(undocumented.length > 0 ? [`Undocumented: ${undocumented.join(', ')}.`] : []),
     ...(record ? [describeRecord(record, codeSpan)] : []),
   ].map((note) => `${note}\n`)
   if (changes.length === 0) return [`No differences. ${summary}\n`, ...notes].join('\n')
@@ -161,7 +161,7 @@ function shown({ path, from, to, undocumented }: Change): ShownChange {
   return { path, before: valueText(from), isKnown, after: valueText(to), mark: undocumented ? mark : '' }
 }
 
-const mark = ' (not documented)'
+const mark = ' (undocumented)'
 
 /** A change in one line, without color. */
 export function describeChange({ path, from, to }: Change): string {

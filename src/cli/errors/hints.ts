@@ -140,8 +140,7 @@ const hints: Hints = {
 
   // Settings as code
   save_new_plan: `Make a new plan with: ${savingCommand}`,
-  allow_unknown_keys:
-    'If the service has a key that the interface does not document, pass --allow-unknown-keys.',
+  allow_unknown_keys: 'If the service has this undocumented setting, pass --allow-unknown-keys.',
   other_part: ({ part }) => `Use --only ${part}, or omit --only.`,
   other_plan_file: 'Choose another file with --save, or delete this one.',
   export_settings: 'Create a file to start from with: chatctl settings export settings.yaml',

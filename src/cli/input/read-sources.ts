@@ -43,7 +43,7 @@ export const settingsFileFlag = () =>
   })
 
 export const allowUnknownKeysFlag = Flags.boolean({
-  summary: 'Accept settings that the interface does not document',
+  summary: 'Accept undocumented settings',
 })
 
 export const onlyFlag = Flags.option({

@@ -21,7 +21,7 @@ const paths = settingsKeys.map(({ path }) => path)
 /**
  * Reads `KEY=VALUE` words into the patch that names exactly those keys. `KEY=@file` and `KEY=-`
  * take the value from a file or stdin; `KEY=@@text` is a value that begins with an @.
- * `KEY:=JSON` is for keys that the interface does not document, if these are allowed.
+ * `KEY:=JSON` is for undocumented settings, if these are allowed.
  *
  * @throws Failure `usage` for an unknown or repeated key, `refused` for a value of the wrong type
  */
@@ -102,7 +102,7 @@ function isDocumented(path: string): boolean {
 /** @param mayAllow whether a flag allows unknown keys */
 function unknownSettingsKey(path: string, mayAllow = false): Failure {
   const meant = similarKey(path)
-  const orAllow = mayAllow ? 'If the service has this key, pass --allow-unknown-keys. ' : ''
+  const orAllow = mayAllow ? 'If the service has this undocumented setting, pass --allow-unknown-keys. ' : ''
   return new Failure('usage', `Unknown setting "${path}"`, {
     hint: orAllow + (meant ? `Did you mean ${meant}?` : `Known keys: ${paths.join(', ')}`),
   })

@@ -153,7 +153,7 @@ export default class SettingsApply extends BaseCommand {
     const part = partOfPlan(saved.plan, only, plan.name)
     const [unknown] = undocumentedIn(part.plan)
     if (unknown !== undefined && !flags['allow-unknown-keys']) {
-      const words = `${plan.name} contains ${unknown}, which the interface does not document`
+      const words = `${plan.name} contains the undocumented setting ${unknown}`
       throw new Failure('refused', words, { advice: [{ code: 'allow_unknown_keys' }] })
     }
     const { plan: kept, ignored } = part

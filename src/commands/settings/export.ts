@@ -15,7 +15,7 @@ const formats = { yaml: 'yaml', yml: 'yaml', json: 'json' } as const
 export default class SettingsExport extends BaseCommand {
   static override summary = 'Export the settings as a settings file'
   static override description =
-    'The file is YAML with a comment for each setting. Settings that the interface does not document, and values that chatctl cannot set, are comments, or under $unmanaged with --json. To apply an undocumented setting, remove its # and pass --allow-unknown-keys.'
+    'The file is YAML with a comment for each setting. Undocumented settings, and values that chatctl cannot set, are comments, or under $unmanaged with --json. To apply an undocumented setting, remove its # and pass --allow-unknown-keys.'
   static override requests = calls('getSettings')
   static override view = settingsFileView
   static override examples = [

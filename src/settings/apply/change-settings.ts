@@ -67,7 +67,7 @@ async function sendPatch(
 ): Promise<ChangeOutcome> {
   let response: ApiResponse<unknown>
   try {
-    // Keys that the interface does not document were allowed when the patch was made.
+    // Undocumented settings were allowed when the patch was made.
     response = await settings.update(patch, { allowsUnknownFields: true })
   } catch (failure) {
     const isOutcomeUnknown = failure instanceof Failure ? failure.isOutcomeUnknown : signal.aborted

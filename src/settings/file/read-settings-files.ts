@@ -35,7 +35,7 @@ export interface SettingsSource {
 export interface ReadOptions {
   /** For `${NAME}` references in strings (default: references are not expanded). */
   env?: NodeJS.ProcessEnv | undefined
-  /** Whether the settings may have keys that the interface does not document. */
+  /** Whether the settings may have undocumented ones. */
   allowsUnknownKeys?: boolean
 }
 

@@ -66,10 +66,10 @@ describe('settings export', () => {
     run.service.change({ theme: { primary_color: 'tomato', x_font: 'serif' }, limits: { max_tokens: null } })
     const { stdout, stderr } = await run.settings(['export'])
     expect(stdout).to.contain(
-      '  mode: light\n  # x_font: "serif" # not documented; apply with --allow-unknown-keys\n',
+      '  mode: light\n  # x_font: "serif" # undocumented; apply with --allow-unknown-keys\n',
     )
     expect(stdout).to.match(
-      /\n# x_extra: 1 # not documented; apply with --allow-unknown-keys\n#\n# The service also has the following, which chatctl cannot set:\n# {3}theme: {"primary_color":"tomato"}\n$/,
+      /\n# x_extra: 1 # undocumented; apply with --allow-unknown-keys\n#\n# The service also has the following, which chatctl cannot set:\n# {3}theme: {"primary_color":"tomato"}\n$/,
     )
     expect(stdout).not.to.contain('max_tokens')
     expect(stderr).to.equal('chatctl cannot set these values of the service: theme.primary_color\n')
@@ -133,7 +133,7 @@ describe('settings export', () => {
         // YAML 1.1 has more line breaks than YAML 1.2, and each would end a comment.
         for (const line of text.split('\n').filter((one) => /^ *#/.test(one)))
           expect(line).not.to.match(/[\r\u0085\u2028\u2029]/)
-        const uncommented = text.replace(/^( *)# (.*) # not documented; .*$/gm, '$1$2')
+        const uncommented = text.replace(/^( *)# (.*) # undocumented; .*$/gm, '$1$2')
         const expected = left.filter(([path]) => managedPaths.has(path) || isUndocumentedKey(path))
         const readAll = () =>
           readSettingsFiles([{ name: 'settings.yaml', text: uncommented }], { allowsUnknownKeys: true })

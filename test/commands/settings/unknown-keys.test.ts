@@ -14,7 +14,7 @@ const body = {
   experimental: { flag: true, list: [1, { a: 'x' }] },
 }
 
-describe('settings that the interface does not document', () => {
+describe('undocumented settings', () => {
   const run = perTest(
     () => SettingsRun.start(),
     (opened) => opened.stop(),
@@ -46,9 +46,9 @@ describe('settings that the interface does not document', () => {
     expect((await diff('settings.yaml', allow)).stdout).to.equal(
       [
         '  theme.mode         "light" → "dark"',
-        '  limits.burst       5       → 9 (not documented)',
-        '  experimental.flag  false   → true (not documented)',
-        '  experimental.list  none    → [1,{"a":"x"}] (not documented)',
+        '  limits.burst       5       → 9 (undocumented)',
+        '  experimental.flag  false   → true (undocumented)',
+        '  experimental.list  none    → [1,{"a":"x"}] (undocumented)',
         '',
         '4 of the 5 keys in the file differ.\n',
       ].join('\n'),
@@ -60,7 +60,7 @@ describe('settings that the interface does not document', () => {
       undocumented: true,
     })
     expect((await diff('settings.yaml', allow, '-o', 'markdown')).stdout).to.contain(
-      '\n\nNot documented: `limits.burst`, `experimental.flag`, `experimental.list`.\n',
+      '\n\nUndocumented: `limits.burst`, `experimental.flag`, `experimental.list`.\n',
     )
   })
 
@@ -69,7 +69,7 @@ describe('settings that the interface does not document', () => {
     expect({ exitCode, stdout }).to.deep.equal({
       exitCode: 0,
       stdout:
-        'Applied and verified: theme.mode, limits.burst (not documented), experimental.flag (not documented), experimental.list (not documented)\n',
+        'Applied and verified: theme.mode, limits.burst (undocumented), experimental.flag (undocumented), experimental.list (undocumented)\n',
     })
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body }])
     expect((await diff('settings.yaml', allow, '--exit-code')).exitCode).to.equal(0)
@@ -78,7 +78,7 @@ describe('settings that the interface does not document', () => {
   it('are in a plan, which also needs the flag', async () => {
     const saved = await diff('settings.yaml', allow, '--save', 'settings.plan')
     expect(saved.stderr).to.contain(`chatctl settings apply settings.plan ${allow}\n`)
-    expect((await diff('settings.plan')).stdout).to.contain('9 (not documented)')
+    expect((await diff('settings.plan')).stdout).to.contain('9 (undocumented)')
     expectFailure(await apply('settings.plan'), 2, 'settings.plan contains limits.burst', `pass ${allow}`)
     expect((await apply('settings.plan', allow)).exitCode).to.equal(0)
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body }])
@@ -167,7 +167,7 @@ describe('settings that the interface does not document', () => {
     expectFailure(await edit(), 2, 'limits.burst is an unknown key', `pass ${allow}`)
     expect(await edit(allow)).to.include({
       exitCode: 0,
-      stdout: 'Applied and verified: limits.burst (not documented)\n',
+      stdout: 'Applied and verified: limits.burst (undocumented)\n',
     })
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { limits: { burst: 6 } } }])
   })
