@@ -104,7 +104,7 @@ describe('a command in a terminal', () => {
       ['y\r', 0, 0],
     ] as const) {
       const { type, waitFor, end } = bind(start('service', 'keys', 'revoke', 'x'))
-      await waitFor(`Revoke the key ${id} (x) for good?`)
+      await waitFor(`Revoke the key ${id} (x) permanently?`)
       type(answer)
       expect(await end(), terminal?.shown).to.equal(exitCode)
       expect(await keys()).to.equal(left)

@@ -35,7 +35,7 @@ export function administerAccounts(data: DataAccess) {
   }
   return {
     /**
-     * The administrator that would be created.
+     * The admin that would be created.
      * @throws Failure `refused` for an invalid email or name, `conflict` if the email is taken
      */
     async checkAdmin(wanted: { email: string; name: string }): Promise<Account> {

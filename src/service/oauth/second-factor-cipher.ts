@@ -35,7 +35,7 @@ export class SecondFactorCipher {
    */
   decrypt(stored: string, userId: string): string {
     try {
-      // Does not create a key, because an administrator may restore the missing one.
+      // Does not create a key, because an admin may restore the missing one.
       this.#key ??= readKey(this.#file, false)
       const bytes = Buffer.from(stored, 'base64url')
       const decipher = createDecipheriv(algorithm, this.#key, bytes.subarray(0, nonceLength))
@@ -46,7 +46,7 @@ export class SecondFactorCipher {
     } catch (cause) {
       throw new ApiError(
         'internal_error',
-        'The second factor cannot be checked because its encryption key is missing. Ask an administrator to reset it',
+        'The second factor cannot be checked because its encryption key is missing. Ask an admin to reset it',
         { cause },
       )
     }

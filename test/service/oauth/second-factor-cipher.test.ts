@@ -41,7 +41,7 @@ describe('the cipher of second factors', () => {
       rmSync(join(directory, 'second-factor.key'))
       const other = new SecondFactorCipher(directory)
       other.encrypt('JBSWY3DPEHPK3PXP', 'usr_b')
-      expect(() => other.decrypt(sealed, 'usr_a')).to.throw(ApiError, /Ask an administrator to reset it/)
+      expect(() => other.decrypt(sealed, 'usr_a')).to.throw(ApiError, /Ask an admin to reset it/)
     }))
 
   it('creates no new key while its key is missing, and opens again when the key is back', () =>
@@ -50,7 +50,7 @@ describe('the cipher of second factors', () => {
       const file = join(directory, 'second-factor.key')
       renameSync(file, `${file}.kept`)
       const cipher = new SecondFactorCipher(directory)
-      expect(() => cipher.decrypt(sealed, 'usr_a')).to.throw(ApiError, /Ask an administrator to reset it/)
+      expect(() => cipher.decrypt(sealed, 'usr_a')).to.throw(ApiError, /Ask an admin to reset it/)
       expect(readdirSync(directory)).to.deep.equal(['second-factor.key.kept'])
       renameSync(`${file}.kept`, file)
       expect(cipher.decrypt(sealed, 'usr_a')).to.equal('JBSWY3DPEHPK3PXP')

@@ -7,14 +7,14 @@ import { userListView } from '../../../view/service.ts'
 import { dataFlags, planned } from '../service-flags.ts'
 
 export default class ServiceAdminCreate extends BaseCommand {
-  static override summary = 'Create an administrator of the embedded service'
+  static override summary = 'Create an admin of the embedded service'
   static override description =
     'Run it on the machine of the service; the service may be running or stopped. Without a flag for the password, chatctl prompts for it twice.'
   static override requests = serviceData
   static override view = userListView
   static override examples = [
     {
-      description: 'Create an administrator',
+      description: 'Create an admin',
       command: 'chatctl service admin create ada@example.com --name "Ada"',
     },
     {

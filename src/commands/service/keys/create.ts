@@ -34,7 +34,7 @@ export default class ServiceKeysCreate extends BaseCommand {
     ...keyFlags,
     user: textFlag({
       helpValue: 'USER',
-      summary: 'User of the key: ID or email address (default: the built-in administrator)',
+      summary: 'User of the key: ID or email address (default: the built-in admin)',
     }),
     ...dataFlags,
     'dry-run': dryRunFlag,

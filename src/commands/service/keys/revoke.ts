@@ -25,7 +25,7 @@ export default class ServiceKeysRevoke extends BaseCommand {
     const administration = await context.administration.openToChange(flags)
     const { id, name } = await administration.findKey(args.key)
     if (context.dryRun) return this.showLocalChange({ revoke: id })
-    if (!flags.yes) await context.prompter.confirm(`Revoke the key ${id} (${name}) for good?`)
+    if (!flags.yes) await context.prompter.confirm(`Revoke the key ${id} (${name}) permanently?`)
     await context.output.show(keyView, await administration.revokeKey(id))
   }
 }

@@ -19,7 +19,7 @@ export default class ServiceKeysRotate extends BaseCommand {
       command: 'chatctl service keys rotate ci --dry-run',
     },
     {
-      description: 'Replace a key, and give the programs that use it a day to change over',
+      description: 'Replace a key, and keep the old key valid for a day',
       command: 'chatctl service keys rotate ci --overlap 24h',
     },
     {

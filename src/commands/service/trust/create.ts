@@ -57,7 +57,7 @@ export default class ServiceTrustCreate extends BaseCommand {
     limit: keyFlags.limit,
     user: textFlag({
       helpValue: 'USER',
-      summary: 'User that jobs act as: ID or email address (default: the built-in administrator)',
+      summary: 'User that jobs act as: ID or email address (default: the built-in admin)',
     }),
     ...dataFlags,
     'dry-run': dryRunFlag,

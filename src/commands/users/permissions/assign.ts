@@ -12,7 +12,7 @@ import { closeImport, importFile } from '../import-file.ts'
 export default class UsersPermissionsAssign extends BaseCommand {
   static override summary = 'Assign permissions and a role to users'
   static override description =
-    'Only the values you give are sent. Some services replace the existing permissions with the new ones, and others add the new ones. The embedded service replaces them. A file is checked before anything is sent, and an interrupted run is resumed by the same command. After a finished run, the same command sends every row again.'
+    'Only the values you give are sent. Some services replace the existing permissions with the new ones, and others add the new ones. The embedded service replaces them. A file is checked before anything is sent, and an interrupted import is resumed by the same command. After a finished import, the same command sends every row again.'
   static override requests = {
     ...calls('assignPermissions'),
     note: 'and with `--file` one more to read the quota.',

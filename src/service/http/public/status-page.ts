@@ -37,7 +37,7 @@ export function renderStatusPage({ version, url, isReady }: StatusPageContent): 
 <p>In the browser, with an account on this service:</p>
 <pre><code>chatctl auth login --profile team \\
   --base-url ${url}</code></pre>
-<p>If an administrator gave you an API key, add <code>--with-api-key</code>. To see where you are signed in, open <a href="${paths.account}">your account</a>.</p>
+<p>If an admin gave you an API key, add <code>--with-api-key</code>. To see where you are signed in, open <a href="${paths.account}">your account</a>.</p>
 <h2>Chat</h2>
 <pre><code>chatctl chat --profile team
 chatctl chat send --profile team "Hello"</code></pre>
