@@ -8,7 +8,7 @@ import { dataFlags } from '../service-flags.ts'
 export default class ServiceKeysRevoke extends BaseCommand {
   static override summary = 'Revoke an API key permanently'
   static override description =
-    'Service processes rejects the next request with the key, and end replies that are running.'
+    'Service processes reject the next request with the key, and end replies that are running.'
   static override requests = serviceData
   static override view = keyView
   static override examples = [
