@@ -1,6 +1,6 @@
 import type { Command } from '@oclif/core/command'
 import type { Plugin } from '@oclif/core/interfaces'
-import type { Installation } from './host.ts'
+import type { Host, Installation } from './host.ts'
 
 type Manifest = { commands: Record<string, Omit<Command.Loadable, 'load'>> }
 
@@ -75,4 +75,12 @@ function assemble(installation: Installation, commands: readonly Partial<Command
     load: async () => {},
   }
   return plugin as unknown as Plugin
+}
+
+/** A message with its commands as the user types them: in a run of `npm start`, chatctl may not be installed. */
+export function asTyped(text: string, { env, installation }: Pick<Host, 'env' | 'installation'>): string {
+  const isNpmStart = env['npm_lifecycle_event'] === 'start' && env['npm_package_name'] === 'chatctl'
+  if (!isNpmStart || !text.includes('chatctl ')) return text
+  const names = readCommandIds(installation).map((id) => id.replace(/:.*/, ''))
+  return text.replace(RegExp(`\\bchatctl (?=(?:${names.join('|')}|help|--)\\b)`, 'g'), 'npm start -- ')
 }

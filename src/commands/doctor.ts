@@ -1,5 +1,6 @@
 import { BaseCommand } from '../cli/base-command.ts'
 import { calls } from '../cli/documented-requests.ts'
+import { asTyped } from '../cli/static-plugin.ts'
 import type { ClientEvent } from '../client/client-event.ts'
 import { checksView } from '../view/checks.ts'
 
@@ -39,7 +40,8 @@ export default class Doctor extends BaseCommand {
           },
         }),
     }
-    const { checks, exitCode } = await examine(doctor)
+    const { checks: found, exitCode } = await examine(doctor)
+    const checks = found.map((one) => ({ ...one, hint: one.hint && asTyped(one.hint, context.host) }))
     const { output } = context
     if (streams.isShown) {
       const { describeChecks, speaksUnicode } = await import('../view/checks.ts')

@@ -42,7 +42,7 @@ export function describeChecks(checks: readonly Finding[], { width, unicode }: C
     spans.push(status === 'skipped' ? { text: words, style: 'dim' } : { text: words })
     if (hint !== null) {
       // A command is never wrapped, so that it can be copied.
-      const text = hint.startsWith('chatctl ') ? stripControls(hint) : wrap(hint, indent + arrow.length)
+      const text = /^(chatctl|npm) /.test(hint) ? stripControls(hint) : wrap(hint, indent + arrow.length)
       spans.push({ text: `\n${' '.repeat(indent)}${arrow}${text}`, style: 'bold' })
     }
     spans.push({ text: '\n' })

@@ -212,13 +212,17 @@ describe('an unusual but valid command line', () => {
     })
   }
 
-  it('has hints that begin with npm start if npm started the program', async () => {
+  it('names commands that begin with npm start if npm started the program', async () => {
     const env = { npm_lifecycle_event: 'start', npm_package_name: 'chatctl' }
     for (const words of [['login'], ['login', '--json']]) {
       const { stderr } = await runChatctl(sandbox, words, { env })
       expect(stderr).to.contain('Did you mean: npm start -- auth login')
       expect((await runChatctl(sandbox, words)).stderr).to.contain('Did you mean: chatctl auth login')
     }
+    const notice = await runChatctl(sandbox, ['chat', 'sessions', '-o', 'table'], { env })
+    expect(notice.stderr).to.contain('List all sessions with: npm start -- chat sessions')
+    const checks = await runChatctl(sandbox, ['doctor', '-p', 'local'], { env })
+    expect(checks.stdout).to.contain('with: npm start -- config set').and.not.to.contain(': chatctl ')
   })
 
   it('prints the version for -v and -V', async () => {

@@ -58,19 +58,8 @@ export async function reportInterruption(
 }
 
 async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
-  const { hint } = rendered
-  const said = hint === undefined ? rendered : { ...rendered, hint: asTyped(hint, style.streams.host.env) }
-  if (style.json) style.streams.say(JSON.stringify({ error: said }))
-  else await sayInWords(said, style)
-}
-
-const startOfCommand =
-  /\bchatctl (?=(?:activity|api|auth|autocomplete|chat|config|doctor|help|history|service|settings|users|--)\b)/g
-
-/** A hint with its commands as the user types them: in a run of `npm start`, chatctl may not be installed. */
-function asTyped(hint: string, env: NodeJS.ProcessEnv): string {
-  const isNpmStart = env['npm_lifecycle_event'] === 'start' && env['npm_package_name'] === 'chatctl'
-  return isNpmStart ? hint.replace(startOfCommand, 'npm start -- ') : hint
+  if (style.json) style.streams.say(JSON.stringify({ error: rendered }))
+  else await sayInWords(rendered, style)
 }
 
 function render(error: unknown, { connection, debug, streams }: ErrorStyle): Rendered {

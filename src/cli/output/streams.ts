@@ -1,6 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import type { Host } from '../host.ts'
+import { asTyped } from '../static-plugin.ts'
 
 const eraseLine = '\r\u001b[2K'
 
@@ -87,9 +88,10 @@ export class Streams {
   }
 
   /** For messages with colors. The caller has removed control characters from quoted values. */
-  sayStyled(text: string): void {
+  sayStyled(message: string): void {
     if (this.#isUnread) return
     const { stderr } = this.host
+    const text = asTyped(message, this.host)
     if (this.#lineTaker) this.#lineTaker(text)
     else if (this.#statusLine === '') stderr.write(`${text}\n`)
     else stderr.write(`${eraseLine}${text}\n${this.#statusLine}`)
