@@ -57,11 +57,6 @@ export async function reportInterruption(
   return exitCode
 }
 
-async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
-  if (style.json) style.streams.say(JSON.stringify({ error: rendered }))
-  else await sayInWords(rendered, style)
-}
-
 function render(error: unknown, { connection, debug, streams }: ErrorStyle): Rendered {
   if (error instanceof Failure) {
     const { message, hint } = describeFailure(error, connection)
@@ -93,8 +88,9 @@ function lostDirectory(error: unknown): Failure | undefined {
   })
 }
 
-async function sayInWords(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
+async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorStyle): Promise<void> {
   const { streams } = style
+  if (style.json) return streams.say(JSON.stringify({ error: rendered }))
   const { stderr, env } = streams.host
   const colors = await loadColors(wantsColor(stderr, env, style.noColor))
   const { message, hint, request } = rendered

@@ -106,13 +106,8 @@ export class Prompter {
     const label = question.endsWith(':') ? question.slice(0, -1) : undefined
     const need = label ?? (verb === 'Confirm' ? 'Confirmation' : 'A choice')
     const asked = label === undefined ? `: ${question}` : ''
-    throw new Failure(
-      'input_needed',
-      `${need} is required, and chatctl cannot prompt because ${why}${asked}`,
-      {
-        hint: `${verb} with ${instead}`,
-      },
-    )
+    const message = `${need} is required, and chatctl cannot prompt because ${why}${asked}`
+    throw new Failure('input_needed', message, { hint: `${verb} with ${instead}` })
   }
 
   async #ask<T>(

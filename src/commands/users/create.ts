@@ -64,8 +64,13 @@ export default class UsersCreate extends BaseCommand {
     const client = await context.connect()
     const email = flags.email ?? (await askEmail(context))
     const generated = flags['generate-password'] ? generatePassword() : undefined
-    const password =
-      generated ?? (flags['no-password'] ? undefined : await readPassword(sourceOf(flags, email), context))
+    const source = {
+      stdin: flags['password-stdin'],
+      file: flags['password-file'],
+      instead: email === undefined ? `${instead}, and --email ADDRESS if the service requires one` : instead,
+      ifEmpty: 'To create a user without a password, use --no-password.',
+    }
+    const password = generated ?? (flags['no-password'] ? undefined : await readPassword(source, context))
     const shown = { email, name: flags.name, metadata }
     const user = { ...shown, password }
     const given = { ...flags, email, password }
@@ -110,15 +115,6 @@ export default class UsersCreate extends BaseCommand {
 }
 
 const instead = '--password-stdin, --password-file, --generate-password, or --no-password'
-
-function sourceOf(flags: { 'password-stdin': boolean; 'password-file': string | undefined }, email?: string) {
-  return {
-    stdin: flags['password-stdin'],
-    file: flags['password-file'],
-    instead: email === undefined ? `${instead}, and --email ADDRESS if the service requires one` : instead,
-    ifEmpty: 'To create a user without a password, use --no-password.',
-  }
-}
 
 type Given = Record<'email' | 'name' | 'password', string | undefined> & { metadata: string[] | undefined }
 
