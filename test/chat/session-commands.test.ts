@@ -116,7 +116,7 @@ cd rome
 
 You: And then?
 
-[lost: interrupted by a crash]
+[lost: ended by a crash]
 `,
       )
     } finally {
@@ -152,7 +152,7 @@ cd rome
 
 > And then?
 
-*[lost: interrupted by a crash]*
+*[lost: ended by a crash]*
 `,
     )
   })

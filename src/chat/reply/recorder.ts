@@ -154,7 +154,7 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
     whereaboutsOf(conversation, outcome),
-    isTokenLimit(end?.finishReason) ? 'truncated at the token limit' : undefined,
+    isTokenLimit(end?.finishReason) ? 'stopped at the token limit' : undefined,
     end?.complete && !end.verified ? 'the service did not mark the end' : undefined,
   ]
   return parts.filter((part) => part !== undefined && part !== '').join(' · ')

@@ -39,7 +39,7 @@ export const replyCommands: readonly SlashCommand[] = [
   },
   {
     name: 'continue',
-    summary: 'Get the rest of an interrupted or truncated reply',
+    summary: 'Get the rest of an incomplete reply',
     run: async (session) => {
       const { partialReply } = session
       // If the user stops the search, nothing is sent either.

@@ -47,7 +47,7 @@ export function readMessages(path: string) {
 }
 
 /** Reason of a turn without an `end` line. */
-const crash = 'interrupted by a crash'
+const crash = 'ended by a crash'
 
 /**
  * Builds a transcript from its lines.

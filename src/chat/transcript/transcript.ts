@@ -84,7 +84,7 @@ export interface Transcript {
  * for a complete reply below its token limit.
  */
 export function describeStatus({ status, reply, reason, finishReason }: Turn): string | undefined {
-  if (status === 'complete') return isTokenLimit(finishReason) ? 'truncated at the token limit' : undefined
+  if (status === 'complete') return isTokenLimit(finishReason) ? 'stopped at the token limit' : undefined
   if (status === 'unverified') return 'unverified: the service did not mark the end of the reply'
   const length = Array.from(reply).length
   const after = length === 0 ? '' : ` after ${countOf(length, 'character')}`

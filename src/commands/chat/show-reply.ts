@@ -41,7 +41,7 @@ export function emptyReplyNotice(content: 'reasoning' | 'nothing'): string {
   return content === 'reasoning' ? 'The model sent only reasoning, and no reply.' : 'The reply is empty.'
 }
 
-export const tokenLimitNotice = 'The reply was truncated at its token limit.'
+export const tokenLimitNotice = 'The reply stopped at the token limit.'
 
 /** Prints a reply. Until then, a terminal shows what the command waits for. */
 export class ReplyPrinter {

@@ -21,7 +21,7 @@ export type StreamEvent =
 /** How a streamed reply ended. */
 export interface StreamEnd {
   type: 'end'
-  /** False if the reply was interrupted or truncated. */
+  /** False if the reply is incomplete. */
   complete: boolean
   /** Whether the service marked the end of the reply; some formats have no mark. */
   verified: boolean

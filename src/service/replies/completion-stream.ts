@@ -115,7 +115,7 @@ function parseChunk({ event, data }: EventSourceMessage, secrets: readonly strin
   return chunk
 }
 
-const interrupted = (words = 'no reason given') => invalidResponse(`interrupted the response: ${words}`)
+const interrupted = (words = 'no reason given') => invalidResponse(`truncated the response: ${words}`)
 
 function parseObject(data: string): Chunk {
   try {

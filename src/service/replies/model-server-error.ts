@@ -30,7 +30,7 @@ export function modelServerError(error: unknown, signal: AbortSignal): unknown {
   if (code && connectionErrors.has(code)) {
     return new ApiError('model_server_unreachable', `Cannot reach the model server${why}`, options)
   }
-  return new ApiError('model_server_error', `The model server interrupted the response${why}`, options)
+  return new ApiError('model_server_error', `The model server truncated the response${why}`, options)
 }
 
 export const invalidResponse = (what: string, cause?: unknown): ApiError =>

@@ -124,7 +124,7 @@ function readAll(body: Readable): Promise<Buffer> {
     body.once('end', () => resolve(Buffer.concat(chunks)))
     body.once('error', reject)
     body.once('close', () => {
-      if (!body.readableEnded) reject(invalidResponse('interrupted the response'))
+      if (!body.readableEnded) reject(invalidResponse('truncated the response'))
     })
   })
 }

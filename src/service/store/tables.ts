@@ -50,7 +50,7 @@ export interface MessageRow {
   user_id: string
   role: 'user' | 'assistant'
   content: string
-  /** 1 while a reply is still arriving, and permanently if it was truncated. */
+  /** 1 while a reply is still arriving, and permanently if it ended early. */
   incomplete: number
   model: string | null
   finish_reason: string | null

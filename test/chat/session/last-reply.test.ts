@@ -61,7 +61,7 @@ describe('a reply in a session', () => {
   it('that reached its token limit is continued where it stopped, also after it is resumed', async () => {
     for (const rest of ['ning', ' and the']) {
       world.server.answerNext({ text: 'The begin', finishReason: 'length' })
-      await run.say('Hello', /truncated at the\s+token\s+limit[\s\S]*^>$/m)
+      await run.say('Hello', /stopped at the\s+token\s+limit[\s\S]*^>$/m)
       world.server.answerNext({ text: rest })
       await run.say('/continue', new RegExp(`^${rest.trim()}$[\\s\\S]*total`, 'm'))
       expect(world.server.sends.at(-1)?.message).to.equal(continueExactly)
@@ -70,7 +70,7 @@ describe('a reply in a session', () => {
     expect(world.server.historyRequests).to.equal(0)
     run = await world.resume()
     world.server.answerNext({ text: 'The', finishReason: 'length' })
-    await run.say('Hello', /truncated at the\s+token\s+limit[\s\S]*^>$/m)
+    await run.say('Hello', /stopped at the\s+token\s+limit[\s\S]*^>$/m)
     await run.leave()
     run = await world.resume()
     await run.say('/continue', /You said: Continue exactly[\s\S]*total/)

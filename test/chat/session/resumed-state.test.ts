@@ -20,7 +20,7 @@ describe('a resumed session', () => {
     ['interrupted by the user', { interrupted: true }, '[interrupted after 6 characters]'],
     ['truncated', { reason: 'the line went dead' }, '[truncated after 6 characters: the line went dead]'],
     ['failed', { error: { code: 'x', message: 'No GPU' } }, '[failed after 6 characters: No GPU]'],
-    ['lost in a crash', undefined, '[lost after 6 characters: interrupted by a crash]'],
+    ['lost in a crash', undefined, '[lost after 6 characters: ended by a crash]'],
   ]
   for (const [how, ending, words] of endings) {
     it(`shows that a reply was ${how}, and /continue requests the rest`, async () => {

@@ -200,10 +200,10 @@ describe('a transcript', () => {
     })
   }
 
-  it('treats a turn without an end as interrupted by a crash', () => {
+  it('treats a turn without an end as ended by a crash', () => {
     withDirectory((directory) => {
       const path = write(directory, [{ type: 'user', turn: 1, at, text: 'Hi' }])
-      expect(readTranscript(path).turns[0]).to.include({ status: 'lost', reason: 'interrupted by a crash' })
+      expect(readTranscript(path).turns[0]).to.include({ status: 'lost', reason: 'ended by a crash' })
       expect(readTranscript(path).conversation).to.deep.equal([])
     })
   })

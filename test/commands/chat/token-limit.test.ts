@@ -5,7 +5,7 @@ import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { serveRuns } from '../../support/served-runs.ts'
 
-const truncated = 'The reply was truncated at its token limit.'
+const truncated = 'The reply stopped at the token limit.'
 
 describe('a reply that reaches its token limit', () => {
   describe('from the embedded service', () => {
@@ -25,7 +25,7 @@ describe('a reply that reaches its token limit', () => {
         )
         expect(sent.stdout.trimEnd()).to.equal("This is chatctl's")
         const [id = ''] = (await run('chat', 'sessions', '--fields', 'id')).stdout.split('\n')
-        expect((await run('chat', 'show', id)).stdout).to.include('\n[truncated at the token limit]\n')
+        expect((await run('chat', 'show', id)).stdout).to.include('\n[stopped at the token limit]\n')
         expect((await run('chat', 'send', '--continue', 'Continue')).exitCode).to.equal(0)
       })
     }

@@ -149,7 +149,7 @@ const ofStreams: Record<string, Fault> = {
     expected: {
       text: 'half',
       code: 'model_server_error',
-      message: 'The model server interrupted the response: out of memory',
+      message: 'The model server truncated the response: out of memory',
     },
   },
   'reports an error by the name of an event': {
@@ -157,7 +157,7 @@ const ofStreams: Record<string, Fault> = {
     expected: {
       text: '',
       code: 'model_server_error',
-      message: 'The model server interrupted the response: out of luck',
+      message: 'The model server truncated the response: out of luck',
     },
   },
   'reports an error by the name of an event, as plain text': {
@@ -165,7 +165,7 @@ const ofStreams: Record<string, Fault> = {
     expected: {
       text: 'half',
       code: 'model_server_error',
-      message: 'The model server interrupted the response: out of luck',
+      message: 'The model server truncated the response: out of luck',
     },
   },
   'reports an error in a field named error': {
@@ -173,7 +173,7 @@ const ofStreams: Record<string, Fault> = {
     expected: {
       text: 'half',
       code: 'model_server_error',
-      message: 'The model server interrupted the response: out of luck',
+      message: 'The model server truncated the response: out of luck',
     },
   },
   'reports an error by the name of an object': {
@@ -181,7 +181,7 @@ const ofStreams: Record<string, Fault> = {
     expected: {
       text: 'half',
       code: 'model_server_error',
-      message: 'The model server interrupted the response: out of luck',
+      message: 'The model server truncated the response: out of luck',
     },
   },
   'ends with the body of an error': {
@@ -189,7 +189,7 @@ const ofStreams: Record<string, Fault> = {
     expected: {
       text: 'half',
       code: 'model_server_error',
-      message: 'The model server interrupted the response: out of luck',
+      message: 'The model server truncated the response: out of luck',
     },
   },
   'ends regularly without a finish_reason': {

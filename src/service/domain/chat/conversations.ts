@@ -59,7 +59,7 @@ export interface Exchange {
   message: string
   /** See `storableText`. */
   reply: string
-  /** Whether the reply is still arriving or was truncated. */
+  /** Whether the reply is still arriving or ended early. */
   incomplete: boolean
   model: string
   finishReason: string | null
