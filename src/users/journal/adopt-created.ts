@@ -13,7 +13,7 @@ interface Creation {
  * Finds the rows whose user others have created, or may have created, by email. A row with the same content as in
  * another import continues where that one has ended.
  *
- * @param others journals of other imports
+ * @param others other import journals
  * @param created the users whose creation any command has sent, by email in lower case
  * @returns the number of rows whose user was certainly created
  */

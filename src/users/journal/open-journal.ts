@@ -52,7 +52,7 @@ function openLocked(path: string, header: JournalHeader, restart = false): Journ
   }
 }
 
-/** The journals of other imports of this kind to the service. */
+/** The other import journals of this kind for the service. */
 export function readOthers(request: JournalRequest): JournalContent[] {
   const { directory, header } = request
   const own = pathOf(request)
@@ -114,7 +114,7 @@ function lock(path: string, file: string): () => void {
 }
 
 function unusable(directory: string, cause: unknown): Failure {
-  return unusableStateDirectory(directory, 'the journal of an import there', cause)
+  return unusableStateDirectory(directory, 'an import journal there', cause)
 }
 
 /** An import with rows that are not sent, or whose outcome is unknown. */

@@ -326,7 +326,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       expect((await browser.submit(page, { user_code: 'BBBB-BBBB' })).status).to.equal(400)
     }))
 
-  it('asks for the code again if the session of the browser ends before the user decides', () =>
+  it('asks for the code again if the sign-in session of the browser ends before the user decides', () =>
     onClock(async ({ url }) => {
       const device = await beginDevice(url)
       const browser = new Browser()
@@ -382,7 +382,7 @@ onEachEngine('the device flow of the embedded service', (withService, engine) =>
       expect((await refresh(url, body.refresh_token)).status).to.equal(200)
     }))
 
-  it('ends if the session of the browser in which it was allowed is revoked', () =>
+  it('ends if the sign-in session of the browser in which it was allowed is revoked', () =>
     onClock(async ({ url, place }, clock) => {
       const device = await beginDevice(url)
       await decide(url, device, 'allow')

@@ -78,7 +78,7 @@ function lastIn(bytes: Buffer): Map<string, Last> {
 const lastOf = (journal: Journal): Map<string, Last> =>
   new Map([...journal.content.states].map(([key, { step, phase, id }]) => [key, { step, phase, id }]))
 
-describe('the journal of an import', () => {
+describe('an import journal', () => {
   it('can be read and continued after any interruption of its writing', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -7,7 +7,7 @@ import type { BrowserRequest } from './browser-request.ts'
 
 export type BrowserSession = InstanceType<Provider['Session']>
 
-/** The session of the browser, or undefined if no user is signed in. */
+/** The sign-in session of the browser, or undefined if no user is signed in. */
 export async function findSession(
   provider: Provider,
   visit: BrowserRequest,

@@ -73,7 +73,7 @@ interface Row {
 function present(row: Row, hash: string, last: readonly Row[]): StoredSession {
   const { model, written, user_id: userId, email } = row
   const { seen } = last.map((token) => token.written).reduce((a, b) => (b.seen.at > a.seen.at ? b : a))
-  // The session of a program ends with its grant, or when its last token expires.
+  // The sign-in session of a program ends with its grant, or when its last token expires.
   const end = Math.max(...last.map((token) => token.expires_at ?? 0))
   return {
     hash,
@@ -148,7 +148,7 @@ export async function endGrants(db: Database, hashes: readonly string[]): Promis
 }
 
 /**
- * Ends sessions of browsers, by the digests of their uids, with all grants that were made in them.
+ * Ends sign-in sessions of browsers, by the digests of their uids, with all grants that were made in them.
  * A request in progress may still write them, but with the mark they are not found. Must run inside a
  * transaction.
  */
