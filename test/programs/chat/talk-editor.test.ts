@@ -78,11 +78,11 @@ describe('the editor of a session', () => {
   })
 
   it('completes commands with Tab', async () => {
-    await terminal.type('/cont')
+    await terminal.type('/con')
     await terminal.key('Tab')
     // /conversations and /continue begin with it.
     await terminal.waitFor(/conversations +continue/)
-    await terminal.type('e')
+    await terminal.type('v')
     await terminal.waitForNo('continue')
     await terminal.key('Tab')
     await terminal.waitUntil((screen) => promptOf(screen).trim() === '/conversations', 'the whole command')
