@@ -79,7 +79,12 @@ describe('undocumented settings', () => {
     const saved = await diff('settings.yaml', allow, '--save', 'settings.plan')
     expect(saved.stderr).to.contain(`chatctl settings apply settings.plan ${allow}\n`)
     expect((await diff('settings.plan')).stdout).to.contain('9 (undocumented)')
-    expectFailure(await apply('settings.plan'), 2, 'settings.plan contains limits.burst', `pass ${allow}`)
+    expectFailure(
+      await apply('settings.plan'),
+      2,
+      'settings.plan contains the undocumented setting limits.burst',
+      `pass ${allow}`,
+    )
     expect((await apply('settings.plan', allow)).exitCode).to.equal(0)
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body }])
   })
