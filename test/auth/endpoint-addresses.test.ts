@@ -63,7 +63,7 @@ describe('the URL of an OAuth endpoint', () => {
       const login = startLogin(world.sandbox, [...loginFlags(world), '--no-browser'], { stdin: '' })
       const run = await login.ended
       expectFailure(run, 2, words)
-      expect(run.stderr).not.to.match(/open this address|secret/)
+      expect(run.stderr).not.to.match(/open this URL|secret/)
       expect(world.server.authorizations).to.deep.equal([])
     })
   }

@@ -172,7 +172,7 @@ describe('auth login', () => {
       const flags = [...loginFlags({ server, service }), ...more]
       const run = await startLogin(sandbox, flags, { stdin: '', env: browser.env }).ended
       expectFailure(run, 2, ...words)
-      expect(run.stderr).not.to.contain('open this address')
+      expect(run.stderr).not.to.contain('open this URL')
       expect(browser.wasOpened()).to.equal(false)
     })
   }

@@ -27,8 +27,8 @@ describe('auth login in a terminal', function () {
 
   const start = async (...more: string[]) => {
     terminal = new Terminal(sandbox, ['auth', 'login', ...loginFlags({ server, service }), ...more])
-    await terminal.waitFor('Then wait, or paste the address')
-    const [, address = ''] = /^To sign in, open this address:\r?\n(\S+)/m.exec(terminal.shown) ?? []
+    await terminal.waitFor('Then wait, or paste the URL')
+    const [, address = ''] = /^To sign in, open this URL:\r?\n(\S+)/m.exec(terminal.shown) ?? []
     return { terminal, address }
   }
 

@@ -128,7 +128,7 @@ describe('a command in a terminal', () => {
     terminal = new Terminal(sandbox, ['auth', 'login', '--web', ...loginFlags({ server, service })], {
       BROWSER: '/nowhere/browser',
     })
-    await terminal.waitFor('Then wait, or paste the address')
+    await terminal.waitFor('Then wait, or paste the URL')
     terminal.type('\u0003')
     expect(await terminal.end()).to.equal(130)
     await server.close()

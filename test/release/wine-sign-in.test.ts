@@ -49,7 +49,7 @@ describe(`the executable for Windows, signed in${leftOut}`, function () {
         ...['auth', 'login', ...flags, '--client-id', server.clientId, '--no-browser'],
         ...['--scope', 'chat:read chat:write'],
       ])
-      const address = () => /^To sign in, open this address:\r?\n(.+)\r?\n/m.exec(login.written().stderr)?.[1]
+      const address = () => /^To sign in, open this URL:\r?\n(.+)\r?\n/m.exec(login.written().stderr)?.[1]
       await until(() => address() !== undefined, 20_000)
       await signInByHttp(address() ?? '')
       const { exitCode, stderr } = await login.ended

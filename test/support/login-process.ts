@@ -87,7 +87,7 @@ function follow({
 
 /** Matches only a complete line, because a part of a line may have arrived. */
 function findAddress(stderr: string): string | undefined {
-  const plain = [...stderr.matchAll(/^To sign in, open this address:\r?\n(.+)\r?\n/gm)].at(-1)?.[1]
+  const plain = [...stderr.matchAll(/^To sign in, open this URL:\r?\n(.+)\r?\n/gm)].at(-1)?.[1]
   if (plain !== undefined) return plain
   const notices = [...stderr.matchAll(/^(\{"notice":.+\})\n/gm)].map(
     ([, line = '']) => JSON.parse(line).notice,

@@ -37,7 +37,7 @@ const hints: Hints = {
   other_scheme: ({ url }, connection) => {
     const isUsable = url.startsWith('https:') || isLoopback(new URL(url).hostname)
     return isUsable
-      ? `Use this address: --base-url ${quoteWord(withPath(url, connection))}`
+      ? `Use this base URL: --base-url ${quoteWord(withPath(url, connection))}`
       : 'Check the port of the base URL.'
   },
 
@@ -68,7 +68,7 @@ const hints: Hints = {
   known_scope: 'Request a scope that the authorization server supports, with --scope.',
   scope_of_device: 'Request another scope with --scope, or sign in with --no-browser.',
   sign_in_conflict:
-    'Another user of this machine may have tried to sign you in as their own user. Sign in again. To open the address yourself, add --no-browser.',
+    'Another user of this machine may have tried to sign you in as their own user. Sign in again. To open the URL yourself, add --no-browser.',
   issuer_mismatch:
     'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
   no_callback: ({ redirectUri }) =>

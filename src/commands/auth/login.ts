@@ -163,8 +163,7 @@ async function getTokensOnDevice(
     : ({ message }: Failure) => output.notice(`No code for another device: ${message}`)
   const tokens = await signInOnDevice({ ...server, wait, transport, onCode, onRefused })
   if (tokens || !device) return tokens
-  const hint =
-    'Sign in with --no-browser, which prints an address to open on any machine, or with --with-api-key.'
+  const hint = 'Sign in with --no-browser, which prints a URL to open on any machine, or with --with-api-key.'
   throw new Failure('usage', `${server.authUrl} does not offer a sign-in on another device`, {
     hint: server.tokenUrl === undefined ? hint : `${hint} With --token-url, the metadata is not read.`,
   })
@@ -233,8 +232,8 @@ async function showAddress(
   browser: 'opening' | 'failed' | 'none',
 ): Promise<void> {
   if (browser === 'failed') output.notice('Cannot open a browser.')
-  await output.showAddress('To sign in, open this address:', url)
+  await output.showAddress('To sign in, open this URL:', url)
   if (browser !== 'opening' && streams.isInteractive) {
-    output.notice('Then wait, or paste the address of the last page here.')
+    output.notice('Then wait, or paste the URL of the last page here.')
   }
 }

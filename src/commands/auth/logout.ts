@@ -10,7 +10,7 @@ import { chooseSignOuts, signOutProfile } from './sign-out-profile.ts'
 export default class AuthLogout extends BaseCommand {
   static override summary = 'Sign out and delete the credential'
   static override description =
-    'The token is revoked if the authorization server supports it; an API key stays valid. The profile keeps its address and defaults, but no credential command. The credential is also deleted if it is for an earlier address of the profile; with --base-url, only one for that address is deleted.'
+    'The token is revoked if the authorization server supports it; an API key stays valid. The profile keeps its base URL and defaults, but no credential command. The credential is also deleted if it is for an earlier address of the profile; with --base-url, only one for that address is deleted.'
   static override requests = {
     ...calls(),
     note: 'none to the service; a token is revoked at its authorization server.',
@@ -19,13 +19,13 @@ export default class AuthLogout extends BaseCommand {
   static override examples = [
     { description: 'Sign out of a profile', command: 'chatctl auth logout --profile work' },
     {
-      description: 'Delete the credential for one address',
+      description: 'Delete the credential for one base URL',
       command: 'chatctl auth logout --profile work --base-url https://old.example',
     },
     { description: 'Sign out of every profile', command: 'chatctl auth logout --all --yes' },
   ]
   static override flags = {
-    all: Flags.boolean({ summary: 'Sign out of every profile at every address, after confirmation' }),
+    all: Flags.boolean({ summary: 'Sign out of every profile and base URL, after confirmation' }),
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }

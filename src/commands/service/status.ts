@@ -5,7 +5,7 @@ import { serviceStatusView, serviceUrlView } from '../../view/service.ts'
 import { dataFlags } from './service-flags.ts'
 
 export default class ServiceStatus extends BaseCommand {
-  static override summary = 'Show the data and address of the embedded service'
+  static override summary = 'Show the data and URL of the embedded service'
   static override requests = { ...calls(), note: '`GET /readyz` of the service process.' }
   static override view = serviceStatusView
   static override examples = [

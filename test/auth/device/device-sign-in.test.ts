@@ -68,10 +68,10 @@ describe('auth login --device', () => {
     expect(run.exitCode, run.stderr).to.equal(0)
     expect(run.stderr).to.equal(
       [
-        'To sign in, open this address on any device:',
+        'To sign in, open this URL on any device:',
         uri,
         'Enter this code there: WDJB-MJHT',
-        'Or open the address that contains the code:',
+        'Or open the URL that contains the code:',
         `${uri}?user_code=WDJB-MJHT`,
         'Waiting up to 15m until you have signed in.',
         'Warning: The credential is stored unencrypted in a file. Anyone who can read your files can use it.',
@@ -223,7 +223,7 @@ describe('auth login --device', () => {
     it(`exits ${exitCode} if the device authorization endpoint responds with ${what}`, async () => {
       server.script.device = behavior
       const { stderr } = await fail(exitCode, words)
-      expect(stderr).not.to.contain('\u001b').and.not.to.contain('open this address')
+      expect(stderr).not.to.contain('\u001b').and.not.to.contain('open this URL')
       expect(server.tokenRequests).to.deep.equal([])
     })
   }

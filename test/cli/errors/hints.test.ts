@@ -123,7 +123,7 @@ describe('the hint of a failure', () => {
       ['http://other.example/team', 'https://chat.example'],
     ] as const) {
       const connection = { baseUrl, baseUrlFrom: 'flag', profile: undefined } as const
-      expect(hintOf(failure, connection)).to.equal(`Use this address: --base-url ${corrected}`)
+      expect(hintOf(failure, connection)).to.equal(`Use this base URL: --base-url ${corrected}`)
     }
   })
 

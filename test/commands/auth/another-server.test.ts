@@ -51,7 +51,7 @@ describe('signing in at another authorization server than the one in the profile
       const words = ['-p', 'work', '--no-browser', ...flags()]
       const run = await startLogin(sandbox, words, { stdin: '', env: env() }).ended
       expectFailure(run, 3, '--client-id')
-      expect(run.stderr).not.to.contain('open this address')
+      expect(run.stderr).not.to.contain('open this URL')
     })
   }
 

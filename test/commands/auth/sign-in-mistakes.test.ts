@@ -111,6 +111,6 @@ describe('signing in with a common mistake', () => {
     const env = { XDG_CONFIG_HOME: '/dev/null/x' }
     const run = await startLogin(sandbox, flags, { stdin: '', env }).ended
     expectFailure(run, 1, 'XDG_CONFIG_HOME')
-    expect(run.stderr).not.to.contain('open this address')
+    expect(run.stderr).not.to.contain('open this URL')
   })
 })

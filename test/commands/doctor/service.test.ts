@@ -76,7 +76,7 @@ describe('doctor on a service', () => {
     expect(exitCode).to.equal(69)
     for (const check of ['network', 'service']) {
       expect(found(check).message).to.match(/the server does not speak TLS$/)
-      expect(found(check).hint).to.equal(`Use this address: --base-url ${server.url}`)
+      expect(found(check).hint).to.equal(`Use this base URL: --base-url ${server.url}`)
     }
   })
 

@@ -63,7 +63,7 @@ const signInFlags = {
     summary: 'Sign in with a code that you enter in a browser on any device (OAuth)',
     exclusive: ['with-api-key', 'web', ...redirectWays],
   }),
-  qr: Flags.boolean({ summary: 'Show the address as a QR code (with --device)', dependsOn: ['device'] }),
+  qr: Flags.boolean({ summary: 'Show the URL as a QR code (with --device)', dependsOn: ['device'] }),
   browser: Flags.boolean({
     allowNo: true,
     default: true,

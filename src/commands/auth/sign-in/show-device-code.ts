@@ -12,7 +12,7 @@ export function demandTerminalForQrCode({ streams, output }: Context): void {
   if (streams.isWatched && !output.isJson) return
   const reason = output.isJson ? 'with JSON output' : 'if stderr is not a terminal'
   throw new Failure('usage', `--qr cannot be used ${reason}`, {
-    hint: 'Omit --qr. The address and the code are printed in any case.',
+    hint: 'Omit --qr. The URL and the code are printed in any case.',
   })
 }
 
@@ -41,10 +41,9 @@ export async function showDeviceCode(
     // Fields of the result would leave nothing of the code.
     return output.showEvent(event, false)
   }
-  await output.showAddress('To sign in, open this address on any device:', uri)
+  await output.showAddress('To sign in, open this URL on any device:', uri)
   streams.say(`Enter this code there: ${userCode}`)
-  if (complete !== undefined)
-    await output.showAddress('Or open the address that contains the code:', complete)
+  if (complete !== undefined) await output.showAddress('Or open the URL that contains the code:', complete)
   if (withQrCode) await showQrCode(context, complete ?? uri)
   // A user who pastes another code into a shell would run it.
   if (/^[A-Za-z0-9-]+$/.test(userCode) && sendToClipboard(context, userCode)) {
