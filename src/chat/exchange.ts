@@ -178,7 +178,7 @@ export class Exchange {
   }
 
   /**
-   * Requests the reply in one piece.
+   * Requests the reply as a whole.
    *
    * @param isStreamed whether the service sends it as a stream, so that it may take long. A completion is
    *   the body that the service sent, so it is never streamed.

@@ -27,7 +27,7 @@ export class SteppedClock implements Clock {
     this.#passed += ms
   }
 
-  /** Sets the clock, like the administrator of a machine. */
+  /** Sets the clock, like the admin of a machine. */
   set(now: number): void {
     this.#now = now
   }

@@ -170,7 +170,7 @@ export class UsersServer {
     return id
   }
 
-  /** Removes a user, like another administrator. */
+  /** Removes a user, like another admin. */
   remove(id: string): void {
     this.#emails.delete(this.#users.get(id)?.email?.toLowerCase() ?? '')
     this.#users.delete(id)

@@ -34,7 +34,7 @@ interface PromptHost extends ConversationHost {
 }
 
 const notStreamed =
-  '[this service does not stream completions: each reply arrives in one piece, and Ctrl-C discards it]'
+  '[this service does not stream completions: each reply arrives as a whole, and Ctrl-C discards it]'
 
 /** The reason of an abort by Ctrl-C. */
 export const stopped = new Error('stopped')

@@ -47,8 +47,7 @@ export default class ChatSend extends BaseCommand {
     'no-save': noSaveFlag,
     stream: Flags.boolean({
       allowNo: true,
-      summary:
-        'Print the reply while it arrives (default in a terminal); --no-stream requests it in one piece',
+      summary: 'Print the reply while it arrives (default in a terminal); --no-stream requests it as a whole',
     }),
     'stream-format': streamFormatFlag({
       summary: 'Format of a stream: auto, sse, ndjson, json, text',

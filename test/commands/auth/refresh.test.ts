@@ -103,7 +103,7 @@ describe('an access token', () => {
     ])
   })
 
-  it('is expired for good after invalid_grant: exit 4, with the command that signs in', async () => {
+  it('is expired permanently after invalid_grant: exit 4, with the command that signs in', async () => {
     expireCredential(world.sandbox)
     world.server.script.token = [refusing('invalid_grant')]
     expectFailure(await models(), 4, signInAgain)
@@ -120,7 +120,7 @@ describe('an access token', () => {
     ['400 with an empty body', answer(400)],
     ['401 with a challenge', answer(401, { 'www-authenticate': 'Basic realm="x"' })],
   ] as [string, Behavior][]) {
-    it(`is expired for good if the token endpoint responds with ${what}: exit 4, with the command that signs in`, async () => {
+    it(`is expired permanently if the token endpoint responds with ${what}: exit 4, with the command that signs in`, async () => {
       expireCredential(world.sandbox)
       world.server.script.token = [behavior]
       const run = await models()
