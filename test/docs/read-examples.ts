@@ -65,6 +65,7 @@ function linesOf(block: string): string[] {
   if (!typed.test(block)) return []
   return block
     .replaceAll(/\\\n\s*/g, '')
+    .replaceAll(/ +# .*$/gm, '')
     .split('\n')
     .filter((line) => line.trim() !== '')
 }

@@ -283,7 +283,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
               const { status, body, text } = await call('POST', '/api/chat/send', { message: 'x', stream })
               expect(status).to.equal(400)
               expect(body.error.code).to.equal('invalid_request')
-              expect(body.error.message).to.match(/refused the request: top_k is unknown to http:\/\/…/)
+              expect(body.error.message).to.match(/rejected the request: top_k is unknown to http:\/\/…/)
               expect(text).not.to.contain(new URL(url).port).and.not.to.contain('sk-model')
             }
           },
