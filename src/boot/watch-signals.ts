@@ -29,16 +29,19 @@ export function watchSignals(
     const reason = new Interruption(signal)
     if (controller.signal.aborted) {
       if (performance.now() - first < echo) return
+      if (leaveToSystem() && platform !== 'win32') process.kill(process.pid, signal)
       endProcess(reason.exitCode)
     }
     first = performance.now()
     controller.abort(reason)
-    setTimeout(() => {
-      // The first process of a container has no default action.
-      if (process.pid !== 1 && !mustCleanUp())
-        for (const [name, handler] of handlers) process.off(name, handler)
-    }, echo).unref()
+    setTimeout(leaveToSystem, echo).unref()
     setTimeout(() => endProcess(reason.exitCode), grace).unref()
+  }
+  /** @returns whether the next signal has its default action, which the first process of a container lacks */
+  const leaveToSystem = (): boolean => {
+    if (process.pid === 1 || mustCleanUp()) return false
+    for (const [name, handler] of handlers) process.off(name, handler)
+    return true
   }
   const handlers = endingSignals.map((name) => [name, () => take(name)] as const)
   for (const [name, handler] of handlers) process.on(name, handler)
