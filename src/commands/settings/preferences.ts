@@ -3,7 +3,8 @@ import { calls } from '../../cli/documented-requests.ts'
 import { preferencesView } from '../../view/settings.ts'
 
 export default class SettingsPreferences extends BaseCommand {
-  static override summary = 'Show your preferences, which users settings set changes'
+  static override summary = 'Show your preferences'
+  static override description = 'To change them, use: chatctl users settings set'
   static override requests = calls('getPreferences')
   static override view = preferencesView
   static override examples = [

@@ -4,7 +4,7 @@ import { signInSessionsView } from '../../../view/service.ts'
 import { dataFlags } from '../service-flags.ts'
 
 export default class ServiceSessionsList extends BaseCommand {
-  static override summary = 'List the sign-in sessions of the embedded service'
+  static override summary = 'List sign-in sessions of the embedded service'
   static override requests = serviceData
   static override view = signInSessionsView
   static override examples = [
