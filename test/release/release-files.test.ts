@@ -44,7 +44,7 @@ describe('the files of a release', () => {
       return files
     })
     expect(contents[0]).to.deep.equal(contents[1])
-    expect(contents[0]).to.have.length(13)
+    expect(contents[0]).to.have.length(14)
   })
 
   it('are all listed in SHASUMS256.txt, in the notation of sha256sum', () => {
@@ -63,7 +63,7 @@ describe('the files of a release', () => {
     for (const name of [...extra, 'chatctl_0.0.1_amd64.deb', 'chatctl-0.0.1.tgz'])
       writeFileSync(join(directory, name), name)
     const files = writeStandInRelease(directory, url)
-    expect(files).to.include.members(extra).and.have.length(16)
+    expect(files).to.include.members(extra).and.have.length(17)
     rmSync(directory, { recursive: true })
   })
 
