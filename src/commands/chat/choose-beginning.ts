@@ -5,7 +5,6 @@ import type { Context } from '../../cli/context/context.ts'
 import { rememberLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { countOf, localTime } from '../../view/format/quantities.ts'
 
@@ -58,6 +57,8 @@ async function pickSession(
   sessions: readonly TranscriptSummary[],
   { prompter, streams }: Pick<Context, 'prompter' | 'streams'>,
 ): Promise<string> {
+  // Its regular expressions for emoji take longer than the rest of `chat send`.
+  const { truncateToWidth } = await import('../../terminal/editor/graphemes.ts')
   const known = sessions.map((session) => {
     const { path, name, firstMessage, turns, updatedAt } = session
     const title = stripControls([name, firstMessage].filter(Boolean).join(': ').slice(0, 1_000))

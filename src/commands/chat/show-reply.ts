@@ -10,7 +10,6 @@ import type { ApiResponse } from '../../client/response/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
-import { loadHighlight } from '../../terminal/markdown/code-block.ts'
 import type { CodeSelection } from '../../terminal/markdown/code-selection.ts'
 import { PlainWriter, type ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
@@ -210,7 +209,9 @@ async function loadReplyWriter(output: Output, isRaw: boolean, isWhole = false):
     import('../../terminal/markdown/markdown-writer.ts'),
     loadSessionStyle(hasColor),
     linkerFor(stdout),
-    hasColor ? loadHighlight() : undefined,
+    hasColor
+      ? import('../../terminal/markdown/code-block.ts').then(({ loadHighlight }) => loadHighlight())
+      : undefined,
   ])
   return new MarkdownWriter({
     // The last column stays empty, because terminals wrap there in different ways.
