@@ -245,6 +245,7 @@ const byCommand: Record<string, FlagRow> = {
   'service:restore database': { ends: [2] },
   'service:restore yes': { base: 'service restore copy.db' },
   'service:run admin-port': { base: 'service run --port 0 --log-level warn' },
+  'service:run fields': { valid: 'url' },
   'service:run log-level': { base: 'service run --port 0 --admin-port off' },
   'service:run port': { base: 'service run --admin-port off --log-level warn' },
   'service:run tls-cert': {

@@ -134,7 +134,7 @@ export const files: readonly Surrounding[] = [
     ends: (call) => {
       // Nothing was ever recorded there.
       if (call.name.startsWith('settings:api:get')) return [6]
-      return needsState(call) || /^auth:log(in|out)/.test(call.name) ? [1] : 'fine'
+      return needsState(call) || call.name.startsWith('auth:login') ? [1] : 'fine'
     },
   },
   {
