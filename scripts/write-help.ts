@@ -24,9 +24,11 @@ const declarations: Declarations = {
   })),
 }
 
+const { SOURCE_DATE_EPOCH: epoch } = process.env
+const today = new Date(epoch === undefined ? Date.now() : Number(epoch) * 1000)
 /** Of the last release, or of a build that is not one. */
 const date =
-  /^## .* - (\d{4}-\d\d-\d\d)$/m.exec(read('CHANGELOG.md'))?.[1] ?? new Date().toISOString().slice(0, 10)
+  /^## .* - (\d{4}-\d\d-\d\d)$/m.exec(read('CHANGELOG.md'))?.[1] ?? today.toISOString().slice(0, 10)
 const topicNames = helpTopics.map((topic) => topic.name)
 const seeAlso = topicNames.map((name) => `chatctl-${name}(7)`)
 

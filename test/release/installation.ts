@@ -12,10 +12,17 @@ export interface Tarball {
 }
 
 /** Runs npm in a directory, and returns its stdout. */
-export async function runNpm(directory: string, args: readonly string[]): Promise<string> {
+export async function runNpm(
+  directory: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
   const npm = process.env['npm_execpath']
   const [command, start] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []]
-  const { stdout } = await promisify(execFile)(command, [...start, ...args], { cwd: directory })
+  const { stdout } = await promisify(execFile)(command, [...start, ...args], {
+    cwd: directory,
+    env: { ...process.env, ...env },
+  })
   return stdout
 }
 
