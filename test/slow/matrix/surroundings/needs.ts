@@ -66,7 +66,7 @@ export function replacesRecord({ name }: Call): boolean {
 export function writesHere({ name, args }: Call): boolean {
   // The state file of users.
   if (/^users:(adopt|state:)/.test(name)) return true
-  return ['new.db', 'history.json', 'new-data', 'plan.json', 'results.csv'].some((file) =>
+  return ['new.db', 'history.json', 'new-data', 'plan.json', 'results.csv', 'settings.json'].some((file) =>
     args.includes(file),
   )
 }
