@@ -37,12 +37,12 @@ export default class Chat extends BaseCommand {
   static override flags = {
     model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
     context: textFlag({
-      char: 'c',
       helpValue: 'ID',
       summary: 'Conversation to continue (its context_id)',
       exclusive: ['continue', 'resume'],
     }),
     continue: Flags.boolean({
+      char: 'c',
       summary: 'Continue the last conversation of this profile',
       exclusive: ['resume'],
     }),

@@ -36,12 +36,11 @@ export default class ChatSend extends BaseCommand {
   static override flags = {
     model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
     context: textFlag({
-      char: 'c',
       helpValue: 'ID',
       summary: 'Conversation to continue (its context_id)',
       exclusive: ['continue'],
     }),
-    continue: Flags.boolean({ summary: 'Continue the last conversation of this profile' }),
+    continue: Flags.boolean({ char: 'c', summary: 'Continue the last conversation of this profile' }),
     ...promptFlags,
     system: systemFlag,
     'no-save': noSaveFlag,

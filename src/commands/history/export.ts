@@ -28,7 +28,7 @@ export default class HistoryExport extends BaseCommand {
     },
   ]
   static override flags = {
-    context: textFlag({ char: 'c', helpValue: 'ID', summary: 'Only messages of this conversation' }),
+    context: textFlag({ helpValue: 'ID', summary: 'Only messages of this conversation' }),
     since: pastFlag({
       summary:
         'Only messages since this time: 7d (7 days ago), 24h, 2026-01-31 (UTC), or 2026-01-31T08:00:00Z',

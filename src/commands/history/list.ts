@@ -21,7 +21,7 @@ export default class HistoryList extends BaseCommand {
     },
   ]
   static override flags = {
-    context: textFlag({ char: 'c', helpValue: 'ID', summary: 'Only messages of this conversation' }),
+    context: textFlag({ helpValue: 'ID', summary: 'Only messages of this conversation' }),
     limit: integerFlag({
       char: 'n',
       helpValue: 'N',

@@ -31,7 +31,6 @@ export default class HistorySearch extends BaseCommand {
   }
   static override flags = {
     context: textFlag({
-      char: 'c',
       helpValue: 'ID',
       summary: 'Only messages that are known to belong to this conversation',
     }),

@@ -160,7 +160,7 @@ describe('chat send records its exchange', () => {
     const env = await serve(reply)
     await runChatctl(sandbox, ['chat', 'send', 'one'], { env })
     await runChatctl(sandbox, ['chat', 'rename', files()[0]?.slice(0, -6) ?? '', 'trip'])
-    await runChatctl(sandbox, ['chat', 'send', '--continue', 'two', '-m', 'large'], { env })
+    await runChatctl(sandbox, ['chat', 'send', '-c', 'two', '-m', 'large'], { env })
     expect(only().map(({ type }) => type)).to.deep.equal([
       ...['session', 'options', 'user', 'start', 'delta', 'end', 'name'],
       ...['options', 'user', 'start', 'delta', 'end'],
@@ -172,7 +172,7 @@ describe('chat send records its exchange', () => {
     const env = await serve(reply)
     const send = (...args: string[]) => runChatctl(sandbox, ['chat', 'send', ...args], { env })
     await send('one')
-    await send('--continue', 'two')
+    await send('-c', 'two')
     await send('--context', 'c1', 'three')
     const turns = only().filter(({ type }) => type === 'user')
     expect(turns.map(({ turn, text }) => `${turn} ${text}`)).to.deep.equal(['1 one', '2 two', '3 three'])
@@ -189,7 +189,7 @@ describe('chat send records its exchange', () => {
       const env = { ...(await serve(reply)), ...variables }
       expect((await runChatctl(sandbox, ['chat', 'send', 'Hi', ...args], { env })).exitCode).to.equal(0)
       expect(
-        (await runChatctl(sandbox, ['chat', 'send', 'Hi', '-c', 'c1', ...args], { env })).exitCode,
+        (await runChatctl(sandbox, ['chat', 'send', 'Hi', '--context', 'c1', ...args], { env })).exitCode,
       ).to.equal(0)
       expect(files()).to.deep.equal([])
     })
@@ -211,7 +211,7 @@ describe('chat send records its exchange', () => {
     const run = await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
     expect(run).to.include({ exitCode: 0, stdout: 'Hello\n' })
     expect(run.stderr).to.match(/^Warning: This machine does not record the message and its reply: /)
-    const continued = await runChatctl(sandbox, ['chat', 'send', 'Hi', '-c', 'c1'], { env })
+    const continued = await runChatctl(sandbox, ['chat', 'send', 'Hi', '--context', 'c1'], { env })
     expect(continued).to.include({ exitCode: 0, stdout: 'Hello\n' })
     expect(continued.stderr.match(/Warning/g)).to.have.lengthOf(1)
   })
