@@ -55,9 +55,10 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     const contents = programWith(commands.filter(({ id }) => ids.test(id)))
     await write(name, { stdin: { contents, resolveDir: join(root, 'src') }, define })
   }
+  const others = new Set(commands.map(({ id }) => id.replace(/:.*/, '')).filter((name) => name !== 'chat'))
   await write('start', {
     entryPoints: ['src/boot/start.ts'],
-    define: { bundleHashes: JSON.stringify(hashes) },
+    define: { bundleHashes: JSON.stringify(hashes), otherCommands: JSON.stringify([...others]) },
   })
   metafiles['client'] = await buildClientLibrary(root, { target })
   for (const [place, source] of Object.entries(carriedFiles)) {

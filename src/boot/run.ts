@@ -3,7 +3,13 @@ import { Config } from '@oclif/core/config'
 import type { CommandClass } from '../cli/base-command.ts'
 import { reportError, wantsJson } from '../cli/errors/render-error.ts'
 import type { Host } from '../cli/host.ts'
-import { type CommandLine, isOwnFlag, readLine, wordsBeforeFlags } from '../cli/line/read-line.ts'
+import {
+  type CommandLine,
+  isOwnFlag,
+  readLine,
+  readShortForm,
+  wordsBeforeFlags,
+} from '../cli/line/read-line.ts'
 import { Streams } from '../cli/output/streams.ts'
 import { createSingleCommandPlugin, createStaticPlugin, readCommandIds } from '../cli/static-plugin.ts'
 
@@ -36,7 +42,7 @@ export async function run(argv: readonly string[], host: Host, program: CommandS
 async function runLine(argv: readonly string[], streams: Streams, program: CommandSet): Promise<number> {
   const { signal } = streams
   try {
-    const line = readLine(argv, program.commandIds)
+    const line = await readCommandLine(argv, program)
     return line.id === undefined || line.isHelp
       ? await runWithoutCommand(line, streams, program)
       : await runCommand(line.id, [...line.leading, ...line.rest], streams, program)
@@ -48,6 +54,17 @@ async function runLine(argv: readonly string[], streams: Streams, program: Comma
       noColor: argv.includes('--no-color'),
     })
   }
+}
+
+/** Words without a command may be a message. */
+async function readCommandLine(argv: readonly string[], { commandIds }: CommandSet): Promise<CommandLine> {
+  const line = readLine(argv, commandIds)
+  if (line.path.length > 0 || line.rest.length === 0) return line
+  // Not with `loadCommand`, which counts as a run of the command (src/boot/main.ts).
+  const { default: ChatSend } = await import('../commands/chat/send.ts')
+  const flags = Object.entries({ ...ChatSend.baseFlags, ...ChatSend.flags })
+  const known = flags.map(([name, flag]) => ({ ...flag, name }))
+  return readShortForm(argv, commandIds, known) ?? line
 }
 
 async function runCommand(

@@ -6,6 +6,9 @@ import { expectStreamedReply, keepHeapSmall } from './v8-flags.ts'
 
 // bin/run.js must parse on any Node version; all code after it requires a supported one.
 
+/** The first words of all commands but those of `chat`, set by the build. */
+declare const otherCommands: readonly string[]
+
 /** A bundle that has the program with some or all of its commands. */
 type Program = typeof import('./main.ts') & { loadCommand(id: string): Command.Class }
 
@@ -20,7 +23,9 @@ const runningFile = '/proc/self/exe'
 
 function start(): void {
   const argv = process.argv.slice(2)
-  const { main, loadCommand } = loadBundle(argv[0] === 'chat' ? 'chat' : 'main') as Program
+  // `chatctl -m MODEL "question"` is `chat send`. The words may contain the name of a command by chance.
+  const isChat = argv[0] === 'chat' || !argv.some((word) => otherCommands.includes(word))
+  const { main, loadCommand } = loadBundle(isChat ? 'chat' : 'main') as Program
   void main(argv, {
     installation: { isExecutable, readFile: readOwnFile },
     keychainProcess: {

@@ -82,5 +82,5 @@ export function asTyped(text: string, { env, installation }: Pick<Host, 'env' | 
   const isNpmStart = env['npm_lifecycle_event'] === 'start' && env['npm_package_name'] === 'chatctl'
   if (!isNpmStart || !text.includes('chatctl ')) return text
   const names = readCommandIds(installation).map((id) => id.replace(/:.*/, ''))
-  return text.replace(RegExp(`\\bchatctl (?=(?:${names.join('|')}|help|--)\\b)`, 'g'), 'npm start -- ')
+  return text.replace(RegExp(`\\bchatctl (?=(?:${names.join('|')}|help)\\b|--|["'])`, 'g'), 'npm start -- ')
 }

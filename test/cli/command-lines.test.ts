@@ -18,7 +18,14 @@ const cases: Record<string, Case[]> = {
     ['chat new', /Did you mean: chatctl chat$/m],
     ['service stop', 'Stop the embedded service with Ctrl-C or SIGTERM'],
     ['complet', /Hint: {2}(?!.*chatctl complete\b)/],
-    [['What is WAL?'], 'For one message: chatctl chat send "What is WAL?"'],
+    [
+      ['settings get'],
+      'Did you mean: chatctl settings get',
+      'To send it as a message: chatctl -- "settings get"',
+    ],
+    [['sk-canary: What is it?'], 'Unknown command: chatctl (hidden', 'Do not pass a key'],
+    [['-c', 'sk-canary'], 'Unknown command: chatctl (hidden', 'Do not pass a key'],
+    [['What is WAL?', '--strem'], 'Unknown flag --strem', 'Did you mean --stream?'],
     [['chat', 'What is WAL?'], 'Send one message with: chatctl chat send "What is WAL?"'],
     ['config reset', /Hint: {2}(?!Did you mean: chatctl config set)/],
     ['users search ada', 'The interface of the service cannot search or list users'],
@@ -216,13 +223,20 @@ describe('an unusual but valid command line', () => {
     const env = { npm_lifecycle_event: 'start', npm_package_name: 'chatctl' }
     for (const words of [['login'], ['login', '--json']]) {
       const { stderr } = await runChatctl(sandbox, words, { env })
-      expect(stderr).to.contain('Did you mean: npm start -- auth login')
+      expect(stderr).to.contain('Did you mean: npm start -- auth login').and.contain('npm start -- -- login')
       expect((await runChatctl(sandbox, words)).stderr).to.contain('Did you mean: chatctl auth login')
     }
     const notice = await runChatctl(sandbox, ['chat', 'sessions', '-o', 'table'], { env })
     expect(notice.stderr).to.contain('List all sessions with: npm start -- chat sessions')
     const checks = await runChatctl(sandbox, ['doctor', '-p', 'local'], { env })
     expect(checks.stdout).to.contain('with: npm start -- config set').and.not.to.contain(': chatctl ')
+  })
+
+  it('sends a message without the name of the command, followed by stdin', async () => {
+    for (const words of [['What is it?'], ['-p', 'local', 'What is it?', '--json'], ['-q', '--', 'What']]) {
+      const { stdout, stderr } = await runChatctl(sandbox, ['--dry-run', ...words], { stdin: 'diff' })
+      expect(stdout, stderr).to.match(/"message": ?"What( is it\?)?\\n\\ndiff"/)
+    }
   })
 
   it('prints the version for -v and -V', async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
@@ -61,11 +61,17 @@ describe('the built program', function () {
     expect(await run(['config', 'unset', 'model'])).to.include({ exitCode: 0 })
   })
 
-  it('sends stdin as the message', async () => {
+  it('sends a message with stdin, without the name of the command and with the bundle of chat', async () => {
     server = await startFaultServer(json(200, { response: 'From stdin', context_id: 'c' }))
-    const { exitCode, stdout, stderr } = await run(['chat', 'send'], { stdin: 'Text of a pipe\n' })
+    const cache = join(sandbox.home, 'cache-of-message')
+    const { exitCode, stdout, stderr } = await run(['-m', 'small', 'Review this'], {
+      stdin: 'Text of a pipe\n',
+      env: { ...environment(), XDG_CACHE_HOME: cache },
+    })
     expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 0, stdout: 'From stdin\n' })
-    expect(JSON.parse(server.requests[0]?.body ?? '').message).to.equal('Text of a pipe')
+    expect(JSON.parse(server.requests[0]?.body ?? '').message).to.match(/^Review this\s+Text of a pipe$/)
+    const bundles = readdirSync(join(cache, 'chatctl/cache')).map((file) => file.replace(/-.*/, ''))
+    expect(bundles).to.include('chat').and.not.to.include('main')
   })
 
   it('exits 69 for a service that cannot be reached', async () => {

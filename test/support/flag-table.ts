@@ -204,7 +204,9 @@ const byCommand: Record<string, FlagRow> = {
   'chat:complete temperature': {
     adds: { to: 'chat complete x', words: ['-t', '0.5'], body: { temperature: 0.5 } },
   },
-  'chat:send context': { adds: { to: 'chat send x', words: ['--context', 'c1'], body: { context_id: 'c1' } } },
+  'chat:send context': {
+    adds: { to: 'chat send x', words: ['--context', 'c1'], body: { context_id: 'c1' } },
+  },
   'chat:send continue': { ends: [2] },
   'chat:send file': {
     valid: 'messages.jsonl',
@@ -223,7 +225,9 @@ const byCommand: Record<string, FlagRow> = {
   'history:export output': { valid: 'markdown', invalid: 'xml' },
   'history:export to': { valid: 'history.json', invalid: 'history.pdf', invalidEnds: [0, 2] },
   'history:list before': { adds: { to: 'history list', words: ['--before', 'm1'], query: 'before=m1' } },
-  'history:list context': { adds: { to: 'history list', words: ['--context', 'c 1'], query: 'context_id=c+1' } },
+  'history:list context': {
+    adds: { to: 'history list', words: ['--context', 'c 1'], query: 'context_id=c+1' },
+  },
   'history:list limit': { adds: { to: 'history list', words: ['-n', '5'], query: 'limit=5' } },
   'settings:export to': { valid: 'settings.json', invalid: 'settings.pdf', invalidEnds: [0, 2] },
   'service:admin:create password-file': { base: 'service admin create ada@example.com' },

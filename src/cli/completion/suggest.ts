@@ -1,7 +1,7 @@
 import type { Command } from '@oclif/core/command'
 import { sharedFlags } from '../flags/shared-flags.ts'
 import { helpTopics } from '../help/page.ts'
-import { isNegatable, readFlags, readLine, readWords, takesValue } from '../line/read-line.ts'
+import { isNegatable, readFlags, readLine, readShortForm, readWords, takesValue } from '../line/read-line.ts'
 import {
   type Candidate,
   type Flag,
@@ -36,7 +36,12 @@ export async function suggest(
   const word = words.at(-1) ?? ''
   const visible = { ...tree, commands: tree.commands.filter(({ hidden }) => !hidden) }
   const ids = visible.commands.map(({ id }) => id)
-  const { id, path, leading, rest, isHelp } = readLine(words.slice(0, -1), ids)
+  const typed = words.slice(0, -1)
+  const named = readLine(typed, ids)
+  const send = visible.commands.find((one) => one.id === 'chat:send')
+  const message =
+    named.path.length === 0 && send ? readShortForm(typed, ids, Object.values(send.flags)) : undefined
+  const { id, path, leading, rest, isHelp } = message ?? named
   if (isHelp && words.includes('help'))
     return startingWith(word, { candidates: helpWords(path, rest, visible) })
   const command = visible.commands.find((one) => one.id === id)

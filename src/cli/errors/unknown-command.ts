@@ -1,8 +1,9 @@
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { commandLine, looksSecret, quoteWord, secretAdvice } from '../command-line.ts'
-import { type CommandLine, wordsBeforeFlags } from '../line/read-line.ts'
+import { type CommandLine, readLine, wordsBeforeFlags } from '../line/read-line.ts'
 import { findAlias, isSentence } from './aliases.ts'
+import { sentences } from './hints.ts'
 
 /**
  * @param line a command line that names no command, or words after `chatctl chat` that may be a mistyped command: a
@@ -10,28 +11,33 @@ import { findAlias, isSentence } from './aliases.ts'
  * @param ids every command that may be named
  */
 export function unknownCommand(
-  { path, leading, rest }: Pick<CommandLine, 'path' | 'leading' | 'rest'>,
+  { path, leading, rest, isHelp = false }: Omit<CommandLine, 'id' | 'isHelp'> & { isHelp?: boolean },
   ids: readonly string[],
 ): Failure {
   const words = wordsBeforeFlags(rest)
   const [word] = words
   const typed = ['chatctl', ...path].join(' ')
+  if (rest.some(looksSecret)) {
+    return new Failure('usage', `Unknown command: ${typed} (hidden, it looks like a secret)`, {
+      hint: secretAdvice,
+    })
+  }
   if (word === undefined) {
     // What follows a = may be a secret.
     const flag = [...leading, ...rest][0]?.replace(/=.*/s, '') ?? ''
     const alias = findAlias(flag.toLowerCase())
     const place = path.length === 0 ? 'before' : `between ${typed} and`
+    const rule = `Flags come after the command${path.length === 0 ? ', or beside a message in quotes' : ''}.`
     return new Failure('usage', `There is no command ${place} ${flag}`, {
-      hint: `${alias === undefined ? 'Flags come after the command.' : `Did you mean ${alias}?`} See: ${typed} --help`,
+      hint: `${alias === undefined ? rule : `Did you mean ${alias}?`} See: ${typed} --help`,
     })
   }
-  if (words.some(looksSecret)) {
-    return new Failure('usage', `Unknown command: ${typed} (hidden, it looks like a secret)`, {
-      hint: secretAdvice,
-    })
-  }
+  const guessed = guess(path, words, ids)
+  const isMessage = !isHelp && (guessed === undefined || path.length === 0)
+  const hints = [guessed, isMessage ? hintOfMessage(path, words) : undefined]
+  const known = hints.filter((hint) => hint !== undefined)
   return new Failure('usage', `Unknown command: ${typed} ${word || '""'}`, {
-    hint: guess(path, words, ids) ?? hintOfMessage(path, words) ?? `List the commands with: ${typed} --help`,
+    hint: sentences(known.length > 0 ? known : [`List the commands with: ${typed} --help`]),
   })
 }
 
@@ -45,6 +51,9 @@ function guess(
   const known = ids
     .filter((id) => id.startsWith(prefix))
     .map((id) => id.slice(prefix.length).split(':')[0] ?? '')
+  const quoted = readLine(word.trim().split(/\s+/), ids)
+  if (quoted.path.length > 1 && quoted.rest.length === 0)
+    return `Did you mean: chatctl ${quoted.path.join(' ')}`
   for (const meant of [word, findAlias(`* ${word}`)]) {
     if (meant === undefined) continue
     const names = [...path, meant, ...others.map((other) => findAlias(`* ${other}`) ?? other)]
@@ -71,11 +80,11 @@ function updateWords(words: readonly string[]): string[] {
   return isKnown ? flags.flatMap((word) => word.split('\0')) : []
 }
 
-/** Words in quotes, or after `chatctl chat`, were probably meant as a message. */
+/** How to send the words as a message, which they may be. */
 function hintOfMessage(path: readonly string[], words: readonly string[]): string | undefined {
-  const isAfterChat = path.join(' ') === 'chat'
-  const isQuoted = path.length === 0 && /\s/.test(words[0]?.trim() ?? '')
-  if (!isAfterChat && !isQuoted) return undefined
   const message = quoteWord(words.join(' '))
-  return `For one message: chatctl chat send ${message}. To begin a session with it: chatctl chat -- ${message}`
+  if (path.join(' ') === 'chat')
+    return `For one message: chatctl chat send ${message}. To begin a session with it: chatctl chat -- ${message}`
+  if (path.length > 0 || words[0] === '') return undefined
+  return `To send it as a message: chatctl ${words.length > 1 ? '' : '-- '}${message}`
 }

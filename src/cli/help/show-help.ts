@@ -95,12 +95,12 @@ function rootPage({ commands, topics }: Declarations): HelpPage {
   return {
     summary: 'Command-line client and administration tool for AI chat services.',
     sections: [
-      { title: 'USAGE', kind: 'usage', lines: ['chatctl COMMAND [flags]'] },
+      { title: 'USAGE', kind: 'usage', lines: ['chatctl COMMAND [flags]', 'chatctl "MESSAGE" [flags]'] },
       {
         title: 'GETTING STARTED',
         kind: 'list',
         rows: [
-          ['chatctl chat send "Hello"', 'Send one message and print the reply'],
+          ['chatctl "What is WAL?"', 'Send one message, as with chat send'],
           ['chatctl chat', 'Start a chat session'],
           ['chatctl auth login', 'Sign in to a service'],
           ['chatctl doctor', 'Check the setup, and suggest fixes'],

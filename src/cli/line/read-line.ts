@@ -1,3 +1,4 @@
+import { looksSecret } from '../command-line.ts'
 import { sharedFlags } from '../flags/shared-flags.ts'
 
 /** A flag, as a command or the manifest declares it. */
@@ -53,9 +54,42 @@ export function readLine(words: readonly string[], ids: readonly string[]): Comm
   }
   const rest = words.slice(at)
   const id = path.join(':')
-  const beforeArguments = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
-  isHelp ||= beforeArguments.some((word) => word === '--help' || word === '-h')
+  isHelp ||= asksForHelp(rest)
   return { id: ids.includes(id) ? id : undefined, path, leading, rest, isHelp }
+}
+
+/**
+ * A line that means `chat send` without its name: its first argument has white space, or follows `--` or `--continue`,
+ * after which no command can be.
+ *
+ * @param known the flags of `chat send`
+ * @returns undefined for another line, for a command in quotes, and for what looks like a secret
+ */
+export function readShortForm(
+  words: readonly string[],
+  ids: readonly string[],
+  known: readonly ReadableFlag[],
+): CommandLine | undefined {
+  const { args, flags, isPastFlags } = readWords(words, known)
+  // The last word after --file may be the message.
+  const [text = flags.get('file') ?? ''] = args
+  const isAfterDashes = isPastFlags && args.length === words.length - words.indexOf('--') - 1
+  if (!isAfterDashes && !flags.has('continue')) {
+    const { path, rest } = readLine(text.trim().split(/\s+/), ids)
+    if (!/\s/.test(text.trim()) || (path.length > 0 && rest.length === 0)) return undefined
+  }
+  if ([text, ...args].some(holdsSecret)) return undefined
+  return { id: 'chat:send', path: ['chat', 'send'], leading: [], rest: words, isHelp: asksForHelp(words) }
+}
+
+/** Word by word, so that a question about bearer tokens can be sent. */
+function holdsSecret(text: string): boolean {
+  return text.split(/\s+/).some(looksSecret) || /^(\S+:\s*)?bearer\s+\S+$/i.test(text.trim())
+}
+
+function asksForHelp(words: readonly string[]): boolean {
+  const beforeArguments = words.includes('--') ? words.slice(0, words.indexOf('--')) : words
+  return beforeArguments.some((word) => word === '--help' || word === '-h')
 }
 
 /** The words before the first flag. */

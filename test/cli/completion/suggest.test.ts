@@ -47,6 +47,7 @@ describe('tab completion', () => {
     ['se', ['service', 'settings']],
     ['chat se', ['send', 'sessions']],
     ['chat send --prompt ', ['review', 'translate']],
+    ['-c --prompt ', ['review', 'translate']],
     ['chat send --prompt translate --var ', ['language=', 'level=']],
     ['chat send --prompt translate --var language=', []],
     ['chat prompts delete re', ['review']],

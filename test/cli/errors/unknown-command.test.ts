@@ -39,16 +39,17 @@ describe('an unknown command', () => {
 
   for (const [line, hint] of [
     ['users rm u1', aliases['users delete']],
-    ['user get u1', 'Did you mean: chatctl users'],
-    ['get user u1', 'Did you mean: chatctl users get'],
-    ['server keys ls', 'Did you mean: chatctl service'],
+    ['user get u1', 'Did you mean: chatctl users. To send it as a message: chatctl "user get u1"'],
+    ['get user u1', 'Did you mean: chatctl users get. To send it as a message: chatctl "get user u1"'],
+    ['server keys ls', 'Did you mean: chatctl service. To send it as a message: chatctl "server keys ls"'],
     ['users lst', 'Did you mean: chatctl users list'],
     ['-p work users lst', 'Did you mean: chatctl users list'],
     [
       'chat Hello',
       'For one message: chatctl chat send Hello. To begin a session with it: chatctl chat -- Hello',
     ],
-    ['xyzzy', 'List the commands with: chatctl --help'],
+    ['xyzzy', 'To send it as a message: chatctl -- xyzzy'],
+    ['help xyzzy', 'List the commands with: chatctl --help'],
     ['users --stream', 'Flags come after the command. See: chatctl users --help'],
   ]) {
     it(`has the hint ${JSON.stringify(hint)}: chatctl ${line}`, () => {
