@@ -26,6 +26,7 @@ const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatct
 const longPages = [
   'auth login',
   'chat',
+  'chat send',
   'environment',
   'service run',
   'users import',

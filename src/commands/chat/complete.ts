@@ -1,12 +1,12 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { argument, integerFlag, numberFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { argument, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { readMessages } from '../../cli/input/read-document.ts'
 import { requestDefaults } from '../../contract/request-defaults.ts'
 import { isTokenLimit, reasoningIn } from '../../contract/resources/stream-event.ts'
 import { completionView } from '../../view/chat.ts'
-import { fileFlags, promptFlags, readPrompt, readSystem, systemFlag } from './message.ts'
+import { fileFlags, modelFlag, parameterFlags, promptFlags, readMessage, systemFlag } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
 import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './show-reply.ts'
 
@@ -36,14 +36,13 @@ export default class ChatComplete extends BaseCommand {
     ),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
+    model: modelFlag,
     system: systemFlag,
     messages: textFlag({
       helpValue: 'FILE',
       summary: 'Earlier messages, as YAML, JSON, or JSONL',
     }),
-    temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
-    'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
+    ...parameterFlags,
     ...promptFlags,
     ...fileFlags,
     ...replyFlags,
@@ -57,13 +56,13 @@ export default class ChatComplete extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatComplete)
-    const ownSystem = await readSystem(flags.system, context)
     const earlier = flags.messages === undefined ? [] : await readMessages(flags.messages, context)
     const line = { command: 'chat complete', argv: this.argv, argument: args.message, flags }
-    const { message, model, ...filled } = await readPrompt(line, earlier.length > 0, context)
-    const system = ownSystem ?? filled.system
-    const temperature = flags.temperature ?? filled.temperature
-    const maxTokens = flags['max-tokens'] ?? filled.maxTokens
+    const { message, model, system, temperature, maxTokens } = await readMessage(
+      line,
+      context,
+      earlier.length > 0,
+    )
     const request = {
       model,
       messages: [

@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/context/context.ts'
-import { fileSizeFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { fileSizeFlag, integerFlag, numberFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { demandText, readText, readTextValue } from '../../cli/input/read-input.ts'
 import { resolveAlias } from '../../config/model-aliases.ts'
 import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
@@ -24,6 +24,18 @@ export const systemFlag = textFlag({
   summary: 'System message, @FILE, or - for stdin',
 })
 
+export const modelFlag = textFlag({
+  char: 'm',
+  helpValue: 'ID',
+  summary: "Model to use (default: the service's choice)",
+})
+
+/** The flags that only a completion has (docs/interface.md, "Chat completion request"). */
+export const parameterFlags = {
+  temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
+  'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
+}
+
 /** The flags that select a prompt and fill its variables. */
 export const promptFlags = {
   prompt: textFlag({ helpValue: 'NAME', summary: 'Prompt to use: see chat prompts' }),
@@ -41,6 +53,9 @@ interface PromptFlags {
 }
 
 interface MessageFlags extends PromptFlags {
+  system?: string | undefined
+  temperature?: number | undefined
+  'max-tokens'?: number | undefined
   file?: string[] | undefined
   'max-file-size'?: number | undefined
 }
@@ -57,30 +72,30 @@ interface MessageLine {
 }
 
 /**
- * The message of `chat send`: the files of `--file`, and the text from the argument, stdin, or both. With
- * `--prompt`, they are the input of that prompt.
- *
- * @throws Failure `usage` for an empty text, `refused` for files that cannot be sent; as `applyPrompt`
- */
-export async function readMessage(line: MessageLine, context: Context): Promise<FilledPrompt> {
-  const parts = await readParts(line, context)
-  return applyPrompt(joinParts(parts, 'MESSAGE', line), 'MESSAGE', line.flags, context)
-}
-
-/**
- * The message of `chat complete`, from the same sources.
+ * The message of `chat send` or `chat complete`, and its parameters: the files of `--file`, and the text from the
+ * argument, stdin, or both. With `--prompt`, they are the input of that prompt, over whose parameters the flags have
+ * precedence.
  *
  * @param mayBeEmpty whether the request has other messages; files need a text in any case
- * @throws Failure as `readMessage`
+ * @throws Failure `usage` for an empty text, `refused` for files that cannot be sent; as `readSystem`, `applyPrompt`
  */
-export async function readPrompt(
+export async function readMessage(
   line: MessageLine,
-  mayBeEmpty: boolean,
   context: Context,
+  mayBeEmpty = false,
 ): Promise<FilledPrompt> {
+  const { flags } = line
+  const system = await readSystem(flags.system, context)
   const parts = await readParts(line, context)
   const name = mayBeEmpty && parts.files.length === 0 ? undefined : 'MESSAGE'
-  return applyPrompt(joinParts(parts, name, line), name, line.flags, context)
+  const filled = await applyPrompt(joinParts(parts, name, line), name, flags, context)
+  const { temperature, 'max-tokens': maxTokens } = flags
+  return {
+    ...filled,
+    ...(system !== undefined && { system }),
+    ...(temperature !== undefined && { temperature }),
+    ...(maxTokens !== undefined && { maxTokens }),
+  }
 }
 
 /** @param name of the argument; undefined if the text may be empty, as it may with `--prompt` */

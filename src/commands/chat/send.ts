@@ -8,17 +8,18 @@ import { calls } from '../../cli/documented-requests.ts'
 import { hintOf, sentences } from '../../cli/errors/hints.ts'
 import { argument, streamFormatFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
+import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import { completionView, sendView, streamEventView } from '../../view/chat.ts'
 import { chooseBeginning, rememberContext } from './choose-beginning.ts'
-import { fileFlags, promptFlags, readMessage, readSystem, systemFlag } from './message.ts'
+import { fileFlags, modelFlag, parameterFlags, promptFlags, readMessage, systemFlag } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
 import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './show-reply.ts'
 
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
   static override description =
-    'The service stores the conversation. With --system, or a prompt that sets parameters, the request is POST /v1/chat/completions, and only this machine stores it. --stream-format implies --stream. Its default is auto.'
+    'The service stores the conversation. With --system, --temperature, --max-tokens, or a prompt that sets them, the request is POST /v1/chat/completions, and only this machine stores it. --stream-format implies --stream. Its default is auto.'
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory')
   static override view = sendView
   static override examples = [
@@ -34,7 +35,7 @@ export default class ChatSend extends BaseCommand {
     ),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
+    model: modelFlag,
     context: textFlag({
       helpValue: 'ID',
       summary: 'Conversation to continue (its context_id)',
@@ -43,6 +44,7 @@ export default class ChatSend extends BaseCommand {
     continue: Flags.boolean({ char: 'c', summary: 'Continue the last conversation of this profile' }),
     ...promptFlags,
     system: systemFlag,
+    ...parameterFlags,
     'no-save': noSaveFlag,
     stream: Flags.boolean({
       allowNo: true,
@@ -61,8 +63,11 @@ export default class ChatSend extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(
       ChatSend,
-      ({ continue: isContinued, prompt, system }) =>
-        isContinued || prompt !== undefined ? undefined : system === undefined ? sendView : completionView,
+      ({ continue: isContinued, prompt, system, temperature, 'max-tokens': maxTokens }) => {
+        if (isContinued || prompt !== undefined) return undefined
+        const isMessage = system === undefined && temperature === undefined && maxTokens === undefined
+        return isMessage ? sendView : completionView
+      },
     )
     const { output } = context
     const format = flags['stream-format']
@@ -74,10 +79,8 @@ export default class ChatSend extends BaseCommand {
       throw new Failure('usage', '--stream and --extract cannot be used together')
     }
     const begin = await chooseBeginning(flags, context, true)
-    const system = await readSystem(flags.system, context)
     const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
-    const { message, model, ...prompted } = await readMessage(line, context)
-    const parameters = { ...prompted, ...(system !== undefined && { system }) }
+    const { message, model, ...parameters } = await readMessage(line, context)
     const isCompletion = begin.kind === 'transcript' || Object.keys(parameters).length > 0
     const wantsStream = flags.stream ?? format !== undefined
     const view = isCompletion ? completionView : sendView
@@ -97,11 +100,27 @@ export default class ChatSend extends BaseCommand {
           output.progress('The reply was not streamed: this service does not stream completions.')
         if (end.failure) throw end.failure
       } else await reply.show(await exchange.send(message, { isStreamed: flags.stream !== false }))
+    } catch (error) {
+      throw explainRefusal(error, flags)
     } finally {
       reply.end()
       await close()
     }
   }
+}
+
+/** A service without the endpoint for completions says only that it does not know the path. */
+function explainRefusal(error: unknown, flags: Readonly<Record<string, unknown>>): unknown {
+  if (!(error instanceof Failure && error.request?.url.endsWith(endpoints.createCompletion.path)))
+    return error
+  const isUnknownPath = [404, 405, 501].includes(error.status ?? 0)
+  if (!isUnknownPath || /model/i.test(`${error.code} ${error.message}`)) return error
+  const names = ['system', 'temperature', 'max-tokens', 'prompt'].filter((name) => flags[name] !== undefined)
+  const given = names.map((name) => `--${name}`).join(', ')
+  return error.reworded('This service does not take a system message, a temperature, or a token limit', {
+    hint:
+      given === '' ? 'Start another conversation: omit --continue.' : `Send the message without ${given}.`,
+  })
 }
 
 /** @returns the exchange, and the function that ends it: it remembers the conversation, and warns if nothing was recorded */

@@ -53,9 +53,11 @@ describe('--prompt', () => {
 
   it('gives each flag precedence over the prompt', async () => {
     const flags = ['-m', 'large', '-t', '1', '--max-tokens', '9', '--system', 'Be kind']
-    const args = ['chat', 'complete', '--prompt', 'review', '--var', 'language=Go', 'x', ...flags]
-    expect(await bodyOf(args)).to.deep.include({ model: 'large', temperature: 1, max_tokens: 9 })
-    expect((await bodyOf(args)).messages[0]).to.deep.equal({ role: 'system', content: 'Be kind' })
+    for (const command of ['complete', 'send']) {
+      const args = ['chat', command, '--prompt', 'review', '--var', 'language=Go', 'x', ...flags]
+      expect(await bodyOf(args)).to.deep.include({ model: 'large', temperature: 1, max_tokens: 9 })
+      expect((await bodyOf(args)).messages[0]).to.deep.equal({ role: 'system', content: 'Be kind' })
+    }
   })
 
   it('is the message of chat send if there is no other, and else comes before it', async () => {

@@ -283,6 +283,18 @@ describe('chat send records its exchange', () => {
       ])
     })
 
+    it('names the flags to omit if the service has no completions, but not if it lacks the model', async () => {
+      const args = ['chat', 'send', 'Hi', '--temperature', '0', '--system', 'x']
+      for (const stream of ['--stream', '--no-stream']) {
+        const env = await serve(json(404, { error: { message: 'Not found' } }))
+        const words = ['does not take a system message, a temperature, or a token limit (404, POST http']
+        const hint = 'Send the message without --system, --temperature.'
+        expectFailure(await runChatctl(sandbox, [...args, stream], { env }), 6, ...words, hint)
+      }
+      const env = await serve(json(404, { error: { message: 'No model x' } }))
+      expectFailure(await runChatctl(sandbox, args, { env }), 6, 'No model x')
+    })
+
     it('sends nothing if the service has no such conversation', async () => {
       const env = await serve(json(200, { messages: [], has_more: false }))
       const args = ['chat', 'send', 'Now', '--system', 'x', '--context', 'c9']
