@@ -12,6 +12,22 @@ export interface Message {
 /** @internal */
 export const message: z.ZodMiniType<Message> = z.strictObject({ role: z.enum(roles), content: z.string() })
 
+/** Requests JSON that fits a JSON Schema. An extension of the embedded service (docs/reference/service.md). */
+export interface ResponseFormat {
+  type: 'json_schema'
+  json_schema: { name: string; schema: Record<string, unknown>; strict?: boolean | undefined }
+}
+
+/** @internal */
+export const responseFormat: z.ZodMiniType<ResponseFormat> = z.strictObject({
+  type: z.literal('json_schema'),
+  json_schema: z.strictObject({
+    name: z.string(),
+    schema: z.record(z.string(), z.unknown()),
+    strict: z.optional(z.boolean()),
+  }),
+})
+
 /** docs/interface.md, "Chat completion request". It has no `stream` field. */
 export interface CompletionRequest {
   /** Id of a model, as `models` lists it. */
@@ -21,6 +37,7 @@ export interface CompletionRequest {
   temperature?: number | undefined
   /** Maximum number of tokens to generate. */
   max_tokens?: number | undefined
+  response_format?: ResponseFormat | undefined
 }
 
 /** @internal */
@@ -29,6 +46,7 @@ export const completionRequest = request<CompletionRequest>(() => ({
   messages: z.array(message),
   temperature: z.number(),
   max_tokens: z.int(),
+  response_format: responseFormat,
 }))
 
 /** Token counts of a completion (docs/interface.md, "Chat completion response"). */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { type ResponseFormat, responseFormat } from './completion.ts'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
 /** docs/interface.md, "Send-message request and response". */
@@ -11,6 +12,7 @@ export interface SendRequest {
   model?: string | undefined
   /** Set by `Chat` itself. */
   stream?: boolean | undefined
+  response_format?: ResponseFormat | undefined
 }
 
 /** @internal */
@@ -19,6 +21,7 @@ export const sendRequest = request<SendRequest>(() => ({
   context_id: z.string(),
   model: z.string(),
   stream: z.boolean(),
+  response_format: responseFormat,
 }))
 
 /** A reply (docs/interface.md, "Send-message request and response"). */

@@ -16,6 +16,7 @@ import {
   readFailedResponse,
   statusError,
 } from './model-server-error.ts'
+import type { ModelRequest } from './reply-source.ts'
 
 export interface ModelServerOptions {
   /** The base URL, with `/v1` if the server has it, or the name of a known server. */
@@ -39,6 +40,8 @@ export type ModelServerTimeouts = typeof defaultTimeouts
 interface CompletionBody {
   model: string
   stream: boolean
+  response_format?: ModelRequest['response_format']
+  stream_options?: object
 }
 
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
@@ -95,17 +98,21 @@ export class ModelServer {
     throw statusError(response, undefined, this.secrets)
   }
 
-  /** A stream also requests its usage, unless the server has refused that before. @throws as `get` */
-  async post(path: string, body: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const asksForUsage = body.stream && this.#takesUsageRequest
-    let response = await this.#sendCompletion(
-      path,
-      asksForUsage ? { ...body, ...usageRequest } : body,
-      signal,
-    )
-    if (asksForUsage && refusesUsageRequest(response)) {
+  /**
+   * A stream also requests its usage, unless the server has refused that before. A format that the server refuses is
+   * omitted. @throws as `get`
+   */
+  async post(path: string, given: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    let body: CompletionBody = given.stream && this.#takesUsageRequest ? { ...given, ...usageRequest } : given
+    let response = await this.#sendCompletion(path, body, signal)
+    if (body.stream_options && refuses(response, /stream_options|include_usage/)) {
       this.#takesUsageRequest = false
+      body = given
       response = await this.#sendCompletion(path, body, signal)
+    }
+    // A server may refuse only this schema.
+    if (body.response_format && refuses(response, /response_format|schema|grammar/i)) {
+      response = await this.#sendCompletion(path, { ...body, response_format: undefined }, signal)
     }
     if ('statusCode' in response) return response
     throw statusError(response, body.model, this.secrets)
@@ -163,10 +170,8 @@ export class ModelServer {
  */
 const usageRequest = { stream_options: { include_usage: true } }
 
-const refusesUsageRequest = (response: Dispatcher.ResponseData | FailedResponse) =>
-  'status' in response &&
-  (response.status === 400 || response.status === 422) &&
-  /stream_options|include_usage/.test(response.text)
+const refuses = (response: Dispatcher.ResponseData | FailedResponse, fields: RegExp) =>
+  'status' in response && (response.status === 400 || response.status === 422) && fields.test(response.text)
 
 /** @throws Failure `config` or `refused` */
 function readKey(

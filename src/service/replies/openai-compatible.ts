@@ -85,8 +85,9 @@ async function* stream(
 }
 
 /** Names each field that is sent, so that no other field of a client's request is. */
-function bodyOf({ model, messages, temperature, max_tokens }: ModelRequest, stream: boolean) {
-  return { model, messages, temperature, max_tokens, stream }
+function bodyOf(modelRequest: ModelRequest, stream: boolean) {
+  const { model, messages, temperature, max_tokens, response_format } = modelRequest
+  return { model, messages, temperature, max_tokens, response_format, stream }
 }
 
 async function readJson(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {

@@ -1,4 +1,4 @@
-import type { Message, Model } from '../../contract/resources/completion.ts'
+import type { CompletionRequest, Message, Model } from '../../contract/resources/completion.ts'
 
 /** The source of replies: a model server or the built-in model. An aborted signal ends its work immediately. */
 export interface ReplySource {
@@ -32,6 +32,7 @@ export interface ModelRequest {
   messages: readonly Message[]
   temperature?: number | undefined
   max_tokens?: number | undefined
+  response_format?: CompletionRequest['response_format']
 }
 
 export interface CompletionResult {

@@ -93,6 +93,38 @@ describe('a request to a model server', () => {
       ))
   }
 
+  const response_format = { type: 'json_schema', json_schema: { name: 'reply', schema: { type: 'object' } } }
+  for (const [status, error] of [
+    [200, ''],
+    [400, 'Invalid schema for response_format: additionalProperties must be false'],
+    [422, 'failed to parse grammar'],
+  ] as const) {
+    it(`receives the response format, or a request without it if it rejects it: ${status}`, () =>
+      withModelServer(
+        (response, { body }) => {
+          if (error !== '' && JSON.parse(body).response_format) return sendJson(response, { error }, status)
+          const message = { role: 'assistant', content: '{}' }
+          sendJson(response, { model: 'm1', choices: [{ index: 0, message, finish_reason: 'stop' }] })
+        },
+        ({ url, requests }) =>
+          withService(
+            async ({ call }) => {
+              const message = { message: 'x', model: 'm1', response_format }
+              for (const stream of [true, false])
+                expect((await call('POST', '/api/chat/send', { ...message, stream })).status).to.equal(200)
+              const completion = { messages, model: 'm1', response_format }
+              expect((await call('POST', '/v1/chat/completions', completion)).status).to.equal(200)
+              const formats = requests.map(({ body }) => JSON.parse(body).response_format)
+              const each = error === '' ? [response_format] : [response_format, undefined]
+              expect(formats).to.deep.equal([...each, ...each, ...each])
+              const wrong = { ...message, response_format: { type: 'text' } }
+              expect((await call('POST', '/api/chat/send', wrong)).status).to.equal(400)
+            },
+            { modelServer: { url } },
+          ),
+      ))
+  }
+
   const quoted = 'quota of sk-up-7f3a is used up'
   const showing: Record<string, (response: ServerResponse) => void> = {
     'with a status': (response) => sendJson(response, { error: { message: quoted } }, 402),

@@ -35,7 +35,7 @@ export async function prepareExchange(
   replySource: ReplySource,
   settings: EffectiveSettings,
   userId: string,
-  { message, context_id, model }: MessageRequest,
+  { message, context_id, model, response_format }: MessageRequest,
   { signal, clock }: RequestContext,
 ): Promise<PreparedExchange> {
   requireChat(settings)
@@ -58,6 +58,7 @@ export async function prepareExchange(
       model: chosen,
       messages: [...earlier, { role: 'user', content: message }],
       max_tokens: capTokens(settings, undefined),
+      response_format,
     },
   }
 }
@@ -114,10 +115,10 @@ export async function prepareCompletion(
   signal: AbortSignal,
 ): Promise<ModelRequest> {
   requireChat(settings)
-  const { messages, temperature } = request
+  const { messages, temperature, response_format } = request
   const max_tokens = capTokens(settings, request.max_tokens)
   const model = request.model ?? (await replySource.defaultModel(signal))
-  return { model, messages, temperature, max_tokens }
+  return { model, messages, temperature, max_tokens, response_format }
 }
 
 /** One stateless completion. Nothing is stored. @throws ApiError as `prepareCompletion` */
