@@ -38,13 +38,11 @@ export async function buildBundles(root: string): Promise<Record<string, Metafil
     const mappings = isStart ? `;${map.mappings}` : map.mappings
     writeFileSync(join(dist, `${name}.cjs.map`), JSON.stringify({ ...map, mappings }))
   }
-  for (const [name, { files = [], package: own, exports, keepNames = false }] of Object.entries(
-    lazyBundles,
-  )) {
+  for (const [name, { files = [], package: own, exports, ...options }] of Object.entries(lazyBundles)) {
     const modules = files.map((file) => `./src/${file}`)
     if (own !== undefined && exports === undefined) modules.push(own)
     const contents = [...modules.map((path) => `export * from '${path}'`), exports ?? ''].join('\n')
-    await write(name, { stdin: { contents, resolveDir: root }, keepNames })
+    await write(name, { stdin: { contents, resolveDir: root }, ...options })
   }
   const commands = findCommands(root)
   const define = { commandIds: JSON.stringify(commands.map(({ id }) => id)) }

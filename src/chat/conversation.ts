@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts'
 import { Failure } from '../contract/failure.ts'
 import { testProgramModel } from '../contract/model-server-address.ts'
-import type { CompletionRequest, Message } from '../contract/resources/completion.ts'
+import type { CompletionRequest, Message, ResponseFormat } from '../contract/resources/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/resources/conversation.ts'
 import type { Transcript, TranscriptLine } from './transcript/transcript.ts'
 
@@ -30,6 +30,8 @@ export class Conversation {
   /** The model that the last reply named. */
   replyModel: string | undefined
   parameters: Parameters = {}
+  /** Only for the embedded service. */
+  responseFormat: ResponseFormat | undefined
   /** Messages of user and assistant so far, oldest first. */
   messages: Message[] = []
   /** Whether the service has all of `messages`, so that the conversation can continue there. */
@@ -56,7 +58,8 @@ export class Conversation {
   }
 
   sendRequest(message: string): SendRequest {
-    return { message, context_id: this.contextId || undefined, model: this.model }
+    const { contextId, model, responseFormat: response_format } = this
+    return { message, context_id: contextId || undefined, model, response_format }
   }
 
   completionRequest(prompt: string): CompletionRequest {
@@ -73,6 +76,7 @@ export class Conversation {
       ],
       temperature,
       max_tokens: maxTokens,
+      response_format: this.responseFormat,
     }
   }
 

@@ -26,6 +26,7 @@ interface OpenOptions {
   isModelExplicit: boolean
   /** Those that are given replace those of an earlier conversation. */
   parameters: Parameters
+  responseFormat?: Conversation['responseFormat']
   /** Directory of the transcripts. Undefined if nothing is recorded. */
   sessionsDirectory: (() => string) | undefined
   /** Called at most once. The exchange continues without being recorded. */
@@ -43,6 +44,7 @@ interface OpenOptions {
 export async function openExchange(options: OpenOptions): Promise<Exchange> {
   const { client, clock, signal, onLost } = options
   const { conversation, earlier } = await openConversation(options)
+  conversation.responseFormat = options.responseFormat
   const opened = openWriter(options, conversation, earlier)
   const recorder = new Recorder(opened?.writer, opened?.turns ?? 0, clock, onLost)
   return new Exchange({ client, conversation, recorder, clock, signal })
@@ -125,7 +127,7 @@ function unlessLost<T>(onLost: (failure: Failure) => void, work: () => T): T | u
 
 type ExchangeOptions = Omit<TurnOptions, 'prompt' | 'onContext'>
 
-/** One message outside of a session, and its reply. The message is recorded before it is sent. */
+/** Messages outside of a session, and their replies. Each message is recorded before it is sent. */
 export class Exchange {
   readonly #options: ExchangeOptions
   #turn: Turn | undefined
@@ -147,6 +149,16 @@ export class Exchange {
   /** Whether the reply has reached its maximum number of tokens. */
   get isCutShort(): boolean {
     return isTokenLimit(this.#turn?.outcome.end?.finishReason)
+  }
+
+  /** The text of the last reply. */
+  get reply(): string {
+    return this.#turn?.text ?? ''
+  }
+
+  /** ID and path of the transcript. Undefined if nothing is recorded. */
+  get transcript(): Pick<Recorder, 'id' | 'path'> {
+    return this.#options.recorder
   }
 
   /** See `Turn`. */
@@ -188,6 +200,8 @@ export class Exchange {
     { isStreamed }: { isStreamed: boolean },
   ): Promise<ApiResponse<SendResponse | Completion>> {
     const { client, conversation } = this.#options
+    // As for `--continue`, if the service has not named the conversation.
+    if (this.#turn && conversation.contextId === undefined) conversation.mode = 'completions'
     const turn = this.#begin(message)
     const onEvent = (event: StreamEvent): void => turn.take(event)
     try {
@@ -206,6 +220,7 @@ export class Exchange {
       throw error
     } finally {
       turn.end()
+      conversation.add(message, turn.text)
     }
   }
 

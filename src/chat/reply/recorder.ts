@@ -37,8 +37,9 @@ export class Recorder {
     return this.#writer?.id
   }
 
+  /** Undefined if the last part is lost. */
   get path(): string | undefined {
-    return this.#writer?.path
+    return this.#lost ? undefined : this.#writer?.path
   }
 
   /** Records the prompt and flushes it to disk, before it is sent. */

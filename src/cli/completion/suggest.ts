@@ -38,9 +38,8 @@ export async function suggest(
   const ids = visible.commands.map(({ id }) => id)
   const typed = words.slice(0, -1)
   const named = readLine(typed, ids)
-  const send = visible.commands.find((one) => one.id === 'chat:send')
-  const message =
-    named.path.length === 0 && send ? readShortForm(typed, ids, Object.values(send.flags)) : undefined
+  const flagsOfSend = Object.values(visible.commands.find(({ id }) => id === 'chat:send')?.flags ?? {})
+  const message = named.path.length === 0 ? readShortForm(typed, ids, flagsOfSend) : undefined
   const { id, path, leading, rest, isHelp } = message ?? named
   if (isHelp && words.includes('help'))
     return startingWith(word, { candidates: helpWords(path, rest, visible) })

@@ -60,6 +60,7 @@ const byFlag: Readonly<Record<string, Suggest>> = {
 const byHelpValue: Readonly<Record<string, Suggestions>> = {
   FILE: files,
   'FILE...': files,
+  'FILE|JSON': files,
   DIRECTORY: { candidates: [], paths: 'directories' },
   'on|off': candidates(['on', 'off']),
 }

@@ -1,12 +1,12 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { argument, textFlag } from '../../cli/flags/flag-types.ts'
+import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { readMessages } from '../../cli/input/read-document.ts'
 import { requestDefaults } from '../../contract/request-defaults.ts'
 import { isTokenLimit, reasoningIn } from '../../contract/resources/stream-event.ts'
 import { completionView } from '../../view/chat.ts'
-import { fileFlags, modelFlag, parameterFlags, promptFlags, readMessage, systemFlag } from './message.ts'
+import { messageArgument, messageFlags, readMessage } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
 import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './show-reply.ts'
 
@@ -30,21 +30,13 @@ export default class ChatComplete extends BaseCommand {
       command: 'chatctl chat complete --prompt translate --var language=French "Good night"',
     },
   ]
-  static override args = {
-    message: argument(
-      'Text to complete, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
-    ),
-  }
+  static override args = { message: messageArgument }
   static override flags = {
-    model: modelFlag,
-    system: systemFlag,
+    ...messageFlags,
     messages: textFlag({
       helpValue: 'FILE',
       summary: 'Earlier messages, as YAML, JSON, or JSONL',
     }),
-    ...parameterFlags,
-    ...promptFlags,
-    ...fileFlags,
     ...replyFlags,
     'dry-run': dryRunFlag,
     timeout: {

@@ -1,11 +1,15 @@
 import type { Context } from '../../cli/context/context.ts'
-import { fileSizeFlag, integerFlag, numberFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { argument, fileSizeFlag, integerFlag, numberFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { demandText, readText, readTextValue } from '../../cli/input/read-input.ts'
 import { resolveAlias } from '../../config/model-aliases.ts'
 import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
 import { Failure } from '../../contract/failure.ts'
 import { joinFiles, type MessageParts } from '../../contract/resources/file-block.ts'
 import { maxTextBytes } from '../../system/files/read-named-file.ts'
+
+export const messageArgument = argument(
+  'Text to send, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
+)
 
 /** The flags that add files to a message. */
 export const fileFlags = {
@@ -24,20 +28,28 @@ export const systemFlag = textFlag({
   summary: 'System message, @FILE, or - for stdin',
 })
 
-export const modelFlag = textFlag({
-  char: 'm',
-  helpValue: 'ID',
-  summary: "Model to use (default: the service's choice)",
-})
-
-/** The flags that only a completion has (docs/interface.md, "Chat completion request"). */
-export const parameterFlags = {
-  temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
-  'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
+/** The flags that request JSON. It is printed as it is, so no output format applies. */
+export const schemaFlags = {
+  schema: textFlag({
+    helpValue: 'FILE|JSON',
+    summary: 'Print only JSON that fits this JSON Schema',
+    exclusive: ['extract', 'raw', 'stream-format', 'output', 'fields', 'jq'],
+  }),
+  attempts: integerFlag({
+    helpValue: 'N',
+    min: 1,
+    dependsOn: ['schema'],
+    summary: 'Maximum number of replies with --schema (default: 2)',
+  }),
 }
 
-/** The flags that select a prompt and fill its variables. */
-export const promptFlags = {
+/** The flags of one message. */
+export const messageFlags = {
+  model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
+  system: systemFlag,
+  // Only a completion has these (docs/interface.md, "Chat completion request").
+  temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
+  'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
   prompt: textFlag({ helpValue: 'NAME', summary: 'Prompt to use: see chat prompts' }),
   var: textFlag({
     helpValue: 'KEY=VALUE',
@@ -45,6 +57,7 @@ export const promptFlags = {
     multipleNonGreedy: true,
     summary: 'Value of a variable of the prompt',
   }),
+  ...fileFlags,
 }
 
 interface PromptFlags {

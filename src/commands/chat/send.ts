@@ -6,20 +6,21 @@ import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { hintOf, sentences } from '../../cli/errors/hints.ts'
-import { argument, streamFormatFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { streamFormatFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import { completionView, sendView, streamEventView } from '../../view/chat.ts'
 import { chooseBeginning, rememberContext } from './choose-beginning.ts'
-import { fileFlags, modelFlag, parameterFlags, promptFlags, readMessage, systemFlag } from './message.ts'
+import { messageArgument, messageFlags, readMessage, schemaFlags } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
 import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './show-reply.ts'
+import type { ReplySchema } from './structured/json-schema.ts'
 
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
   static override description =
-    'The service stores the conversation. With --system, --temperature, --max-tokens, or a prompt that sets them, the request is POST /v1/chat/completions, and only this machine stores it. --stream-format implies --stream. Its default is auto.'
+    'The service stores the conversation. With --system, --temperature, --max-tokens, or a prompt that sets them, the request is POST /v1/chat/completions, and only this machine stores it. With --schema, another message names the faults of a reply that does not fit. --stream-format implies --stream. Its default is auto.'
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory')
   static override view = sendView
   static override examples = [
@@ -29,22 +30,15 @@ export default class ChatSend extends BaseCommand {
       command: 'git diff | chatctl chat send "Review this change" -f CONTRIBUTING.md',
     },
   ]
-  static override args = {
-    message: argument(
-      'Text to send, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
-    ),
-  }
+  static override args = { message: messageArgument }
   static override flags = {
-    model: modelFlag,
+    ...messageFlags,
     context: textFlag({
       helpValue: 'ID',
       summary: 'Conversation to continue (its context_id)',
       exclusive: ['continue'],
     }),
     continue: Flags.boolean({ char: 'c', summary: 'Continue the last conversation of this profile' }),
-    ...promptFlags,
-    system: systemFlag,
-    ...parameterFlags,
     'no-save': noSaveFlag,
     stream: Flags.boolean({
       allowNo: true,
@@ -53,31 +47,28 @@ export default class ChatSend extends BaseCommand {
     'stream-format': streamFormatFlag({
       summary: 'Format of a stream: auto, sse, ndjson, json, text',
     }),
-    ...fileFlags,
     ...replyFlags,
+    ...schemaFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
   }
   protected override readonly takesText = true
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(
-      ChatSend,
-      ({ continue: isContinued, prompt, system, temperature, 'max-tokens': maxTokens }) => {
-        if (isContinued || prompt !== undefined) return undefined
-        const isMessage = system === undefined && temperature === undefined && maxTokens === undefined
-        return isMessage ? sendView : completionView
-      },
-    )
+    // The view depends on the conversation.
+    const { args, flags, context } = await this.start(ChatSend, () => undefined)
     const { output } = context
     const format = flags['stream-format']
     if (format && flags.stream === false) {
       throw new Failure('usage', '--stream-format and --no-stream cannot be used together')
     }
     const { extract } = flags
-    if (extract !== undefined && flags.stream) {
-      throw new Failure('usage', '--stream and --extract cannot be used together')
+    if (flags.stream && (extract ?? flags.schema) !== undefined) {
+      const other = extract === undefined ? 'schema' : 'extract'
+      throw new Failure('usage', `--stream and --${other} cannot be used together`)
     }
+    const { readSchema } = flags.schema ? await import('./structured/json-schema.ts') : {}
+    const schema = readSchema?.(flags.schema ?? '', context)
     const begin = await chooseBeginning(flags, context, true)
     const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
     const { message, model, ...parameters } = await readMessage(line, context)
@@ -85,21 +76,27 @@ export default class ChatSend extends BaseCommand {
     const wantsStream = flags.stream ?? format !== undefined
     const view = isCompletion ? completionView : sendView
     const isShown = output.showsText(view) && context.streams.isShown
-    const streams = wantsStream || (flags.stream === undefined && (isShown || extract !== undefined))
+    const streams =
+      !schema && (wantsStream || (flags.stream === undefined && (isShown || extract !== undefined)))
     output.checkFields(streams ? streamEventView : view)
     const asText = streams && (extract !== undefined || output.streamsText(view))
     if (streams || (!isCompletion && flags.stream !== false)) context.host.expectStreamedReply()
     await offerModelServer(context)
-    const { exchange, close } = await openExchange(context, { begin, parameters, model })
+    const { exchange, close } = await openExchange(context, { begin, parameters, model, schema })
     const reply = new ReplyPrinter(context, view, flags)
     try {
       reply.begin()
-      if (streams) {
+      const isStreamed = flags.stream !== false
+      if (schema) {
+        const { printValue } = await import('./structured/print-value.ts')
+        const request = { message, schema, attempts: flags.attempts ?? 2, isStreamed }
+        await printValue(exchange, request, context, reply)
+      } else if (streams) {
         const end = await reply.showEvents(exchange.stream(message, format), { asText })
         if (isCompletion && end.isWholeBody && extract === undefined)
           output.progress('The reply was not streamed: this service does not stream completions.')
         if (end.failure) throw end.failure
-      } else await reply.show(await exchange.send(message, { isStreamed: flags.stream !== false }))
+      } else await reply.show(await exchange.send(message, { isStreamed }))
     } catch (error) {
       throw explainRefusal(error, flags)
     } finally {
@@ -116,17 +113,23 @@ function explainRefusal(error: unknown, flags: Readonly<Record<string, unknown>>
   const isUnknownPath = [404, 405, 501].includes(error.status ?? 0)
   if (!isUnknownPath || /model/i.test(`${error.code} ${error.message}`)) return error
   const names = ['system', 'temperature', 'max-tokens', 'prompt'].filter((name) => flags[name] !== undefined)
-  const given = names.map((name) => `--${name}`).join(', ')
-  return error.reworded('This service does not take a system message, a temperature, or a token limit', {
-    hint:
-      given === '' ? 'Start another conversation: omit --continue.' : `Send the message without ${given}.`,
-  })
+  const given = names.map((name) => `--${name}`).join(', ') || '--continue'
+  const hint = `Send the message without ${given}.`
+  return error.reworded('This service takes no system message, temperature, or token limit', { hint })
 }
 
 /** @returns the exchange, and the function that ends it: it remembers the conversation, and warns if nothing was recorded */
 async function openExchange(
   context: Context,
-  chosen: { begin: ConversationStart; parameters: Parameters; model: string | undefined },
+  {
+    schema,
+    ...chosen
+  }: {
+    begin: ConversationStart
+    parameters: Parameters
+    model: string | undefined
+    schema: ReplySchema | undefined
+  },
 ) {
   const { options, dryRun, signal, host, output } = context
   const isRecorded = options.save.value === 'on' && !dryRun
@@ -138,6 +141,8 @@ async function openExchange(
   const exchange = await open({
     client,
     ...chosen,
+    // Another service may refuse an unknown field.
+    responseFormat: context.target().kind === 'local' ? schema?.format : undefined,
     owner: context.contextOwner(),
     isModelExplicit: options.model.source === 'flag',
     sessionsDirectory: isRecorded ? () => context.directories.sessions : undefined,
@@ -152,8 +157,8 @@ async function openExchange(
     withdrawCleanup()
     exchange.close()
     await rememberContext(context, exchange.contextId)
-    if (exchange.emptiness) output.progress(emptyReplyNotice(exchange.emptiness))
-    if (exchange.isCutShort) {
+    if (schema === undefined && exchange.emptiness) output.progress(emptyReplyNotice(exchange.emptiness))
+    if (schema === undefined && exchange.isCutShort) {
       const isKept = exchange.contextId !== undefined || (isRecorded && !lost)
       const command = commandFor(context, 'chat', 'send', '--continue', 'Continue')
       output.progress(`${tokenLimitNotice}${isKept ? ` Continue it with: ${command}` : ''}`)

@@ -100,7 +100,7 @@ export class ReplyPrinter {
     }
     if (!end) throw new Error('the stream had no end event')
     if (asText && extract !== undefined) {
-      if (end.failure) this.#sayReply(end.text)
+      if (end.failure) this.sayReply(end.text)
       else await this.#showCode(end.text, extract, end.contextId)
     } else if (asText && end.complete && !hasText && !streams.isShown) await this.#write('\n')
     return end
@@ -172,13 +172,13 @@ export class ReplyPrinter {
       const words = ['history', 'export', '--context', contextId ?? '', '-o', 'markdown']
       const hint = contextId && `Show the whole reply with: ${commandFor(this.#context, ...words)}`
       // The service does not keep this reply.
-      if (!hint) this.#sayReply(reply)
+      if (!hint) this.sayReply(reply)
       throw error.reworded(error.message, { hint })
     }
   }
 
   /** Writes a reply that is not printed to stderr, so that it is not lost. */
-  #sayReply(text: string): void {
+  sayReply(text: string): void {
     this.end()
     if (text === '') return
     const { output, streams } = this.#context

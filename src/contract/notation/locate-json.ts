@@ -50,6 +50,7 @@ const words: Readonly<Record<number, string>> = {
   7: 'expected a comma or }',
   8: 'expected a comma or ]',
   9: 'unexpected text after the end of the JSON value',
+  10: 'JSON has no comments',
   12: noString,
   14: noString,
   15: noString,

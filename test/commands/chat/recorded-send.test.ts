@@ -287,7 +287,7 @@ describe('chat send records its exchange', () => {
       const args = ['chat', 'send', 'Hi', '--temperature', '0', '--system', 'x']
       for (const stream of ['--stream', '--no-stream']) {
         const env = await serve(json(404, { error: { message: 'Not found' } }))
-        const words = ['does not take a system message, a temperature, or a token limit (404, POST http']
+        const words = ['takes no system message, temperature, or token limit (404, POST http']
         const hint = 'Send the message without --system, --temperature.'
         expectFailure(await runChatctl(sandbox, [...args, stream], { env }), 6, ...words, hint)
       }
