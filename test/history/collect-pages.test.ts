@@ -1,4 +1,4 @@
-import { statSync, truncateSync } from 'node:fs'
+import { rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -160,19 +160,21 @@ describe('the pages of an export', function () {
       fc.asyncProperty(readings, fc.integer({ min: 3, max: 30 }), ends, async (reading, count, all) => {
         const stored = storedAt(Array.from({ length: count }, (_, index) => index))
         const service = historyService({ ...reading, largest: Math.max(3, reading.largest) }, stored)
+        const file = join(directory.path, 'pages')
+        // Of a case that failed.
+        rmSync(file, { force: true })
         for (const { requests, cut, added } of all) {
-          const store = new PageStore(join(directory.path, 'pages'), systemClock)
+          const store = new PageStore(file, systemClock)
           const broken: typeof script = {
             choose: (request, index) => (index < requests ? service.choose(request, index) : hangUp),
           }
           await read(broken, async (client) => collectInto(store, client).then(() => []))
           store.keep()
-          const file = join(directory.path, 'pages')
           truncateSync(file, Math.max(0, statSync(file).size - cut))
           const next = stored.length
           stored.push(...storedAt(Array.from({ length: next + added }, (_, index) => index)).slice(next))
         }
-        const store = new PageStore(join(directory.path, 'pages'), systemClock)
+        const store = new PageStore(file, systemClock)
         const { failure } = await read(service, async (client) => collectInto(store, client).then(() => []))
         expect(failure).to.equal(undefined)
         const chunks: Buffer[] = []
@@ -187,7 +189,6 @@ describe('the pages of an export', function () {
           onWritten: () => {},
           signal: new AbortController().signal,
         })
-        store.clear()
         store.close()
         expect(readLines(Buffer.concat(chunks).toString())).to.deep.equal(stored)
       }),

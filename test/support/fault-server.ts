@@ -50,6 +50,9 @@ export async function startFaultServer(script: Script, at = 0): Promise<FaultSer
     const behavior = chooseBehavior(script, request, index)
     await behavior(request, response, incoming)
   })
+  // By default, Node.js closes idle connections. If a busy machine then stops the test for some seconds, its timer is
+  // due before the client sends the next request, which fails.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
