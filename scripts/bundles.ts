@@ -62,6 +62,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   transcript: {
     files: [
       'chat/transcript/list-transcripts.ts',
+      'chat/transcript/local-messages.ts',
       'chat/transcript/manage-transcripts.ts',
       'chat/transcript/read-transcript.ts',
       'chat/transcript/render-transcript.ts',

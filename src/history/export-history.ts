@@ -6,12 +6,13 @@ import type { Directories } from '../system/files/directories.ts'
 import { DocumentFile } from '../system/files/document-file.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { PageStore, unusableExports } from './page-store.ts'
-import { type ExportFormat, type Write, type WriteOptions, writeDocument } from './write-document.ts'
+import { type Write, type WriteOptions, type Written, writeDocument } from './write-document.ts'
 
 export interface ExportOptions
-  extends Pick<CollectOptions, 'history' | 'since' | 'onFirstResponse' | 'onPage' | 'onAmbiguousTime'>,
-    Pick<WriteOptions, 'onWritten' | 'signal'> {
-  format: ExportFormat
+  extends Pick<CollectOptions, 'since' | 'onFirstResponse' | 'onPage' | 'onAmbiguousTime'>,
+    Pick<WriteOptions, 'format' | 'local' | 'signal'> {
+  /** Undefined to export only the local messages, without a request. */
+  history: CollectOptions['history'] | undefined
   identity: ExportIdentity
   directories: Directories
   clock: Clock
@@ -22,6 +23,8 @@ export interface ExportOptions
   isStdoutClosed(): boolean
   /** Calls `cleanup` if the process ends before the export. @returns a function that unregisters it */
   onExit(cleanup: (exitCode: number) => void): () => void
+  /** Called when all messages of the service are on disk. */
+  onCollected(): void
   /** Called with the number of messages of an interrupted run. */
   onResume(messages: number): void
   /** Called if the messages of an interrupted run cannot be used. */
@@ -31,24 +34,26 @@ export interface ExportOptions
 }
 
 /**
- * Downloads the whole history to disk, newest page first, and then writes it, oldest message first. If it ends
- * early, the same export resumes it.
- *
- * @returns the number of written messages
+ * Downloads the whole history to disk, newest page first, and then writes it with the local messages, oldest message
+ * first. If it ends early, the same export resumes it.
  */
-export async function exportHistory(options: ExportOptions): Promise<number> {
-  const { to, identity, signal, clock } = options
+export async function exportHistory(options: ExportOptions): Promise<Written> {
+  const { to, history, identity, signal, clock } = options
   const file = to === undefined ? undefined : new DocumentFile(to)
-  const { path, previousPid } = openExportFile(options)
+  const { path = '', previousPid } = history ? openExportFile(options) : {}
   if (previousPid !== undefined) file?.removeLeftovers(previousPid)
-  const store = new PageStore(path, clock)
+  const store = history && new PageStore(path, clock)
+  const removePages = () => {
+    store?.close()
+    if (store) rmSync(path, { force: true })
+  }
   // When the reader closes a pipe, the process ends without unwinding the stack.
   const withdrawCleanup = options.onExit((exitCode) => {
-    if (exitCode === 0) rmSync(path, { force: true })
+    if (exitCode === 0) removePages()
   })
   try {
-    if (store.messages > 0) options.onResume(store.messages)
-    await collect(options, store)
+    if (store) await collect({ ...options, history, context: identity.context, store })
+    options.onCollected()
     const written = await writeDocument({
       ...options,
       context: identity.context,
@@ -57,30 +62,29 @@ export async function exportHistory(options: ExportOptions): Promise<number> {
     })
     signal.throwIfAborted()
     await file?.finish()
-    store.close()
-    rmSync(path, { force: true })
+    removePages()
     return written
   } catch (error) {
     await file?.discard()
-    if (store.messages > 0 && !options.isStdoutClosed()) {
+    if (store && store.messages > 0 && !options.isStdoutClosed()) {
       store.keep()
       options.onKept(store.messages)
-    } else {
-      store.close()
-      rmSync(path, { force: true })
-    }
+    } else removePages()
     throw error
   } finally {
     withdrawCleanup()
   }
 }
 
-async function collect(options: ExportOptions, store: PageStore): Promise<void> {
-  const collecting = { ...options, context: options.identity.context, store }
-  if (await collectHistory(collecting)) return
+async function collect(
+  options: CollectOptions & Pick<ExportOptions, 'onResume' | 'onRestart'> & { store: PageStore },
+): Promise<void> {
+  const { store } = options
+  if (store.messages > 0) options.onResume(store.messages)
+  if (await collectHistory(options)) return
   options.onRestart()
   store.clear()
-  await collectHistory(collecting)
+  await collectHistory(options)
 }
 
 /** Pages of another version of chatctl are not used. */

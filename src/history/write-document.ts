@@ -3,42 +3,97 @@ import type { HistoryMessage } from '../contract/resources/conversation.ts'
 import { timeOf } from '../contract/resources/history-order.ts'
 import type { PageStore, StoredPage } from './page-store.ts'
 
-export type ExportFormat = 'jsonl' | 'json' | 'markdown' | 'html'
+type ExportFormat = 'jsonl' | 'json' | 'markdown' | 'html'
 
 /** Writes the next bytes of a document. Resolves when more can be written. */
 export type Write = (bytes: Uint8Array) => Promise<void>
 
 export interface WriteOptions {
   format: ExportFormat
-  store: PageStore
+  /** The messages of the service; undefined for none. */
+  store: PageStore | undefined
+  /** The messages that only this machine stores, oldest first. */
+  local: Iterable<HistoryMessage>
   context: string | undefined
-  /** Unix time in ms. */
+  /** Unix time in ms. The local messages are selected already. */
   since: number | undefined
   write: Write
-  /** Called with the numbers of written messages and of all messages. */
-  onWritten(messages: number, total: number): void
   signal: AbortSignal
 }
 
-/** Writes the stored messages as one document, oldest first, page by page. */
-export async function writeDocument(writing: WriteOptions): Promise<number> {
-  const { store, since, signal, onWritten } = writing
-  const pages = pagesInOrder(store)
-  const total = pages.reduce((sum, page) => sum + page.messages, 0)
+/** The numbers of messages in a document. */
+export interface Written {
+  service: number
+  local: number
+}
+
+/** Writes the messages as one document, oldest first, page by page. */
+export async function writeDocument(writing: WriteOptions): Promise<Written> {
+  const { write, signal } = writing
   const shape = await loadShape(writing.format, writing.context)
-  let written = 0
-  if (shape.head !== '') await writing.write(Buffer.from(shape.head))
-  for (const page of pages) {
+  const written = { service: 0, local: 0 }
+  const isEmpty = () => written.service + written.local === 0
+  if (shape.head !== '') await write(Buffer.from(shape.head))
+  for (const { lines, service, local } of mergeByTime(writing)) {
     signal.throwIfAborted()
-    const { lines, messages } = linesOf(store, page, since)
-    if (messages === 0) continue
-    await writing.write(shape.page(lines, written === 0))
-    written += messages
-    onWritten(written, total)
+    await write(shape.page(lines, isEmpty()))
+    written.service += service
+    written.local += local
   }
-  const tail = shape.tail(written === 0)
-  if (tail !== '') await writing.write(Buffer.from(tail))
+  const tail = shape.tail(isEmpty())
+  if (tail !== '') await write(Buffer.from(tail))
   return written
+}
+
+/** Lines of a document: each is a message as JSON and a newline. */
+interface Lines extends Written {
+  lines: Buffer
+}
+
+/** The messages of the service in their order, and each local message before the first of them that is later. */
+function* mergeByTime({ store, local, since }: WriteOptions): Generator<Lines> {
+  const messages = local[Symbol.iterator]()
+  let next: HistoryMessage | undefined = messages.next().value
+  const isDue = (time: number) => next !== undefined && !Number.isNaN(time) && !(timeOf(next) >= time)
+  function* localBefore(time: number): Generator<Line> {
+    for (; isDue(time); next = messages.next().value) yield [JSON.stringify(next), 'local']
+  }
+  function* withLocal(lines: readonly string[]): Generator<Line> {
+    for (const line of lines) {
+      yield* localBefore(timeOf(parseJson(line) as HistoryMessage))
+      yield [line, 'service']
+    }
+  }
+  if (store) {
+    const pages = pagesInOrder(store)
+    for (const [index, page] of pages.entries()) {
+      const { lines, messages: service } = linesOf(store, page, since)
+      // Most pages are written as they are.
+      if (isDue(pages[index + 1]?.oldest ?? Number.POSITIVE_INFINITY))
+        yield* inBatches(withLocal(splitLines(lines)))
+      else if (service > 0) yield { lines, service, local: 0 }
+    }
+  }
+  yield* inBatches(localBefore(Number.POSITIVE_INFINITY))
+}
+
+type Line = [text: string, source: keyof Written]
+
+/** Maximum number of lines that are written together. */
+const batchSize = 100
+
+function* inBatches(lines: Iterable<Line>): Generator<Lines> {
+  let text = ''
+  let counts = { service: 0, local: 0 }
+  for (const [line, source] of lines) {
+    text += `${line}\n`
+    counts[source]++
+    if (counts.service + counts.local < batchSize) continue
+    yield { lines: Buffer.from(text), ...counts }
+    text = ''
+    counts = { service: 0, local: 0 }
+  }
+  if (text !== '') yield { lines: Buffer.from(text), ...counts }
 }
 
 /**
@@ -66,9 +121,12 @@ function linesOf(
   const bytes = store.read(page)
   if (since === undefined || page.oldest === undefined || page.oldest >= since)
     return { lines: bytes, messages: page.messages }
-  const lines = bytes.toString('utf8').split('\n').slice(0, -1)
-  const kept = lines.filter((line) => !(timeOf(parseJson(line) as HistoryMessage) < since))
+  const kept = splitLines(bytes).filter((line) => !(timeOf(parseJson(line) as HistoryMessage) < since))
   return { lines: Buffer.from(kept.map((line) => `${line}\n`).join('')), messages: kept.length }
+}
+
+function splitLines(lines: Buffer): string[] {
+  return lines.toString('utf8').split('\n').slice(0, -1)
 }
 
 interface Shape {

@@ -152,46 +152,61 @@ describe('the pages of an export', function () {
     )
   })
 
-  it('have each message once if runs end after any request and their file is truncated anywhere', async () => {
+  it('have each message once, in the order of time, if runs end after any request and their file is truncated', async () => {
     const ends = fc.array(fc.record({ requests: fc.nat(6), cut: fc.nat(400), added: fc.nat(3) }), {
       maxLength: 4,
     })
+    const seconds = fc
+      .array(fc.integer({ min: -60, max: 2400 }), { maxLength: 9 })
+      .map((all) => all.toSorted((one, other) => one - other))
     await fc.assert(
-      fc.asyncProperty(readings, fc.integer({ min: 3, max: 30 }), ends, async (reading, count, all) => {
-        const stored = storedAt(Array.from({ length: count }, (_, index) => index))
-        const service = historyService({ ...reading, largest: Math.max(3, reading.largest) }, stored)
-        const file = join(directory.path, 'pages')
-        // Of a case that failed.
-        rmSync(file, { force: true })
-        for (const { requests, cut, added } of all) {
-          const store = new PageStore(file, systemClock)
-          const broken: typeof script = {
-            choose: (request, index) => (index < requests ? service.choose(request, index) : hangUp),
+      fc.asyncProperty(
+        readings,
+        fc.integer({ min: 3, max: 30 }),
+        ends,
+        seconds,
+        async (reading, count, all, own) => {
+          const local = own.map((second) => ({
+            content: 'own',
+            created_at: new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString(),
+          }))
+          const stored = storedAt(Array.from({ length: count }, (_, index) => index))
+          const service = historyService({ ...reading, largest: Math.max(3, reading.largest) }, stored)
+          const file = join(directory.path, 'pages')
+          // Of a case that failed.
+          rmSync(file, { force: true })
+          for (const { requests, cut, added } of all) {
+            const store = new PageStore(file, systemClock)
+            const broken: typeof script = {
+              choose: (request, index) => (index < requests ? service.choose(request, index) : hangUp),
+            }
+            await read(broken, async (client) => collectInto(store, client).then(() => []))
+            store.keep()
+            truncateSync(file, Math.max(0, statSync(file).size - cut))
+            const next = stored.length
+            stored.push(...storedAt(Array.from({ length: next + added }, (_, index) => index)).slice(next))
           }
-          await read(broken, async (client) => collectInto(store, client).then(() => []))
-          store.keep()
-          truncateSync(file, Math.max(0, statSync(file).size - cut))
-          const next = stored.length
-          stored.push(...storedAt(Array.from({ length: next + added }, (_, index) => index)).slice(next))
-        }
-        const store = new PageStore(file, systemClock)
-        const { failure } = await read(service, async (client) => collectInto(store, client).then(() => []))
-        expect(failure).to.equal(undefined)
-        const chunks: Buffer[] = []
-        await writeDocument({
-          format: 'jsonl',
-          store,
-          context: undefined,
-          since: undefined,
-          write: async (bytes) => {
-            chunks.push(Buffer.from(bytes))
-          },
-          onWritten: () => {},
-          signal: new AbortController().signal,
-        })
-        store.close()
-        expect(readLines(Buffer.concat(chunks).toString())).to.deep.equal(stored)
-      }),
+          const store = new PageStore(file, systemClock)
+          const { failure } = await read(service, async (client) => collectInto(store, client).then(() => []))
+          expect(failure).to.equal(undefined)
+          const chunks: Buffer[] = []
+          await writeDocument({
+            format: 'jsonl',
+            store,
+            local,
+            context: undefined,
+            since: undefined,
+            write: async (bytes) => {
+              chunks.push(Buffer.from(bytes))
+            },
+            signal: new AbortController().signal,
+          })
+          store.close()
+          expect(readLines(Buffer.concat(chunks).toString())).to.deep.equal(
+            [...stored, ...local].toSorted((a, b) => (String(a.created_at) < String(b.created_at) ? -1 : 1)),
+          )
+        },
+      ),
     )
   })
 })

@@ -51,7 +51,8 @@ describe('history export', () => {
       x_extra: { index, list: [1, null, 'ü\u2028'] },
     }))
     const run = await runExport(sandbox, await start(historyService(plainReading, odd)))
-    expect(run).to.include({ exitCode: 0, stderr: '' })
+    expect(run.exitCode).to.equal(0)
+    expect(run.stderr).to.equal('450 messages: 450 from the service, 0 from this machine\n')
     expect(readLines(run.stdout)).to.deep.equal(odd)
     expect(left()).to.deep.equal([])
   })
@@ -82,7 +83,7 @@ describe('history export', () => {
 
   it('writes nothing, an empty list, or an empty document for an empty history', async () => {
     const url = await start(json(200, { messages: [], has_more: false }))
-    expect(await runExport(sandbox, url)).to.include({ exitCode: 0, stdout: '', stderr: '' })
+    expect(await runExport(sandbox, url)).to.include({ exitCode: 0, stdout: '' })
     expect(await runExport(sandbox, url, ['-o', 'json'])).to.include({
       exitCode: 0,
       stdout: '{"messages":[]}\n',
@@ -233,7 +234,8 @@ describe('history export', () => {
     })
     await runExport(sandbox, url)
     const other = await runExport(sandbox, url, [], { env: { CHATCTL_API_KEY: 'another' } })
-    expect(other).to.include({ exitCode: 0, stderr: '' })
+    expect(other.exitCode).to.equal(0)
+    expect(other.stderr).not.to.include('Resuming')
     expect(left()).to.have.lengthOf(1)
     for (const name of left()) {
       const path = join(stateDirectory(), name)
@@ -262,32 +264,143 @@ describe('history export', () => {
 
   describe('of a profile with conversations that only this machine stores', () => {
     const run = (...words: string[]) => runChatctl(sandbox, words)
+    const at = (minute: number) => new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString()
 
-    it('names them, and the command that exports one', async () => {
-      await run('chat', 'send', 'On the service')
-      expect((await run('history', 'export')).stderr).not.to.include('this machine stores')
-      await run('chat', 'send', 'Only here *now*', '--system', 'Be brief')
-      for (const format of ['html', 'markdown', 'json', 'jsonl']) {
-        const { exitCode, stdout, stderr } = await run('history', 'export', '-o', format)
-        expect(exitCode).to.equal(0)
-        expect(stdout).to.include('On the service').and.not.include('Only here')
-        const [, command = ''] =
-          /This export lacks messages of 1 conversation, .* Export one with: chatctl ([\w -]+)/.exec(
-            stderr,
-          ) ?? []
-        expect(command, stderr).to.match(new RegExp(`^chat show s\\S+ -o ${format}$`))
-        expect((await run(...command.split(' '))).stdout).to.include('Only here *now*')
-      }
+    /** A session that begins on the service, and continues on this machine with the turns after `onService`. */
+    function writeSession(
+      id: string,
+      baseUrl: string,
+      turns: [text: string, minute: number][],
+      onService = 0,
+    ): void {
+      const sessions = join(sandbox.home, '.local/share/chatctl/sessions')
+      mkdirSync(sessions, { recursive: true })
+      const context = onService > 0 ? { context_id: 'c1' } : {}
+      const lines = [
+        { v: 1, type: 'session', id, at: at(0), profile: null, base_url: baseUrl },
+        ...turns.flatMap(([text, minute], index) => {
+          const turn = { turn: index + 1, at: at(minute) }
+          const isStored = index < onService
+          return [
+            ...(index === 0 && isStored ? [{ type: 'options', at: at(0), mode: 'context' }] : []),
+            ...(index === onService ? [{ type: 'options', at: at(0), mode: 'completions', ...context }] : []),
+            { type: 'user', ...turn, text },
+            { type: 'start', ...turn, id: `reply-${text}`, ...(isStored && context) },
+            { type: 'delta', turn: index + 1, text: `re: ${text}` },
+            { type: 'end', ...turn, complete: text !== 'stopped', verified: true },
+          ]
+        }),
+      ]
+      writeFileSync(join(sessions, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    }
+
+    it('contains messages of both, each once, by time, with the same fields', async () => {
+      const url = await start(historyService({ ...plainReading, largest: 2 }, stored.slice(0, 6)))
+      const turns: [string, number][] = [
+        ['text 2', 2],
+        ['own', 2.5],
+        ['stopped', 3.5],
+      ]
+      writeSession('s2', `${url}/`, turns, 1)
+      writeSession('s1', `${url}/`, [['text 3', 3]])
+      const both = await runExport(sandbox, url)
+      const texts = (text: string) => readLines(text).map(({ content }) => content)
+      const all =
+        'text 0,text 1,text 2,own,re: own,text 3,text 3,re: text 3,stopped,re: stopped,text 4,text 5'
+      expect(texts(both.stdout).join()).to.equal(all)
+      expect(both.stderr).to.equal('12 messages: 6 from the service, 6 from this machine\n')
+      const own = { created_at: at(2.5), context_id: 'c1', session_id: 's2' }
+      expect(readLines(both.stdout)[2]).to.deep.equal(stored[2])
+      expect(readLines(both.stdout).slice(3, 5)).to.deep.equal([
+        { id: null, content: 'own', role: 'user', ...own },
+        { id: 'reply-own', content: 're: own', role: 'assistant', ...own },
+      ])
+      const [, reply] = readLines(both.stdout).filter(({ session_id }) => session_id === 's1')
+      expect(reply).to.include({ context_id: null, role: 'assistant', id: 'reply-text 3' })
+      const incomplete = readLines(both.stdout).filter((message) => message['incomplete'] === true)
+      expect(incomplete.map(({ content }) => content)).to.deep.equal(['re: stopped'])
+
+      const onService = await runExport(sandbox, url, ['--stored', '--to', 'stored.jsonl'])
+      expect(onService.stderr).to.equal('6 messages in stored.jsonl: 6 from the service\n')
+      expect(readLines(readFileSync(join(sandbox.home, 'stored.jsonl'), 'utf8'))).to.deep.equal(
+        stored.slice(0, 6),
+      )
+      const json = JSON.parse((await runExport(sandbox, url, ['--json', '--local'])).stdout)
+      expect(json.messages).to.deep.equal(readLines(both.stdout).filter((message) => 'session_id' in message))
+      const one = await runExport(sandbox, url, ['--context', 'c1', '--since', at(3), '-o', 'md', '--local'])
+      expect(one.stdout).to.match(/^# Conversation c1\n\n## user · 2026-01-01 00:03:30 UTC\n\n> stopped\n/)
+      expect(one.stderr).to.equal('2 messages: 2 from this machine\n')
+      const html = (await runExport(sandbox, url, ['-o', 'html'])).stdout
+      expect(html.match(/<article/g)).to.have.lengthOf(12)
+      expect(html).to.match(/re: own.*text 3.*re: stopped/s)
+      expect(await runExport(sandbox, url, ['--local', '--stored'])).to.include({ exitCode: 2 })
     })
 
-    it('does not name those of another conversation, time, or profile', async () => {
+    it('sends no request and needs no sign-in with --local', async () => {
+      const url = await start(json(500, {}))
+      writeSession('s1', `${url}/`, [['own', 1]])
+      const env = { CHATCTL_API_KEY: undefined }
+      const { exitCode, stdout } = await runExport(sandbox, url, ['--local'], { env })
+      expect(readLines(stdout)).to.have.lengthOf(2)
+      expect(exitCode).to.equal(0)
+      expect(server.requests).to.deep.equal([])
+      expect(left()).to.deep.equal([])
+    })
+
+    it('contains them once in a resumed export, and omits those of other services', async () => {
+      const service = historyService({ ...plainReading, largest: 2 }, stored.slice(0, 6))
+      const url = await start({
+        choose: (request, index) =>
+          index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
+      })
+      writeSession('s1', `${url}/`, [['own', 2.5]])
+      writeSession('s2', 'https://chat.example/', [['other', 2.5]])
+      expect((await runExport(sandbox, url)).stderr).to.include('3 messages saved.')
+      const { stdout } = await runExport(sandbox, url)
+      expect(
+        readLines(stdout)
+          .map(({ content }) => content)
+          .join(),
+      ).to.equal('text 0,text 1,text 2,own,re: own,text 3,text 4,text 5')
+    })
+
+    it('contains a reply for which the service named no conversation', async () => {
+      const url = await start((request, ...rest) =>
+        json(200, request.method === 'POST' ? { response: 'unnamed' } : { messages: [] })(request, ...rest),
+      )
+      await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env: exportEnvironment(url) })
+      const { stdout } = await runExport(sandbox, url)
+      expect(readLines(stdout).map(({ content }) => content)).to.deep.equal(['Hi', 'unnamed'])
+    })
+
+    it('names a transcript that cannot be read', async () => {
+      const url = await start(json(200, { messages: [], has_more: false }))
+      writeSession('s1', `${url}/`, [['own', 1]])
+      const sessions = join(sandbox.home, '.local/share/chatctl/sessions')
+      writeFileSync(
+        join(sessions, 's9.jsonl'),
+        '{"v":9,"type":"session","id":"s9","at":"","profile":null,"base_url":null}\n',
+      )
+      const { stderr, stdout, exitCode } = await runExport(sandbox, url)
+      expect(stderr).to.include(
+        'The transcript s9 was written by a newer chatctl (version 9), so its messages',
+      )
+      expect(readLines(stdout)).to.have.lengthOf(2)
+      expect(exitCode).to.equal(0)
+    })
+
+    it('contains the messages of commands that the embedded service did not store', async () => {
       const { context_id: id } = JSON.parse((await run('chat', 'send', 'Hi', '--json')).stdout)
       await run('chat', 'send', 'Only here', '--system', 'Be brief')
-      for (const words of [['--context', id], ['--since', '2999-01-01'], ['--quiet']]) {
-        expect((await run('history', 'export', ...words)).stderr).not.to.include('this machine stores')
-      }
-      const url = await start(json(200, { messages: [], has_more: false }))
-      expect((await runExport(sandbox, url)).stderr).to.equal('')
+      await run('chat', 'send', 'Continued', '--context', id, '--system', 'Be brief')
+      const prompts = async (...words: string[]) =>
+        readLines((await run('history', 'export', ...words)).stdout)
+          .filter(({ role }) => role === 'user')
+          .map(({ content }) => content)
+      expect(await prompts()).to.deep.equal(['Hi', 'Only here', 'Continued'])
+      expect(await prompts('--stored')).to.deep.equal(['Hi'])
+      expect(await prompts('--context', id)).to.deep.equal(['Hi', 'Continued'])
+      expect(await prompts('--local', '--since', '2999-01-01')).to.deep.equal([])
     })
   })
 })

@@ -35,14 +35,14 @@ describe('a resumed export', () => {
     const written = await writeDocument({
       format: 'jsonl',
       store,
+      local: [],
       context: undefined,
       since: Date.UTC(2026, 0, 1, 0, 2),
       write: async () => {},
-      onWritten: () => {},
       signal: new AbortController().signal,
     })
     store.close()
     sandbox.remove()
-    expect(written).to.equal(1)
+    expect(written).to.deep.equal({ service: 1, local: 0 })
   })
 })

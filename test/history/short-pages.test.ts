@@ -36,7 +36,7 @@ describe('a history with messages so long that they fill a page before its limit
       const exported = await runExport(sandbox, service.url, [], { env })
       expect(exported.exitCode, exported.stderr).to.equal(0)
       expect(idsOf(readLines(exported.stdout))).to.deep.equal(stored)
-      expect(exported.stderr).to.equal('')
+      expect(exported.stderr).to.equal('24 messages: 24 from the service, 0 from this machine\n')
       const listed: (string | undefined)[] = []
       for (let hasMore = true; hasMore; ) {
         const before = listed[0] === undefined ? [] : ['--before', listed[0]]

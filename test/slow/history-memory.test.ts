@@ -41,7 +41,7 @@ describe('the memory of history export and history sync', function () {
     servers.push(server)
     const sandbox = createSandbox()
     sandboxes.push(sandbox)
-    const child = spawn(process.execPath, [binary, 'history', command], {
+    const child = spawn(process.execPath, [binary, 'history', command, '--quiet'], {
       env: { ...sandbox.env, ...exportEnvironment(server.url) },
       stdio: ['ignore', 'ignore', 'inherit'],
     })

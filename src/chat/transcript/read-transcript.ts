@@ -34,16 +34,25 @@ function* readLines(path: string, isNeeded: (line: string) => boolean): Generato
   }
 }
 
-/** A session as messages that a search finds. */
+/** A session as messages that a search finds and an export contains. */
 export function readMessages(path: string) {
-  const { profile, baseUrl, turns } = readTranscript(path)
-  const messages = turns.flatMap(({ number, at, user, reply, repliedAt, sentIn, ...turn }) => {
-    const common = { turn: number, contextId: turn.contextId ?? sentIn }
-    const prompt = { ...common, role: 'user', at, text: user, id: undefined }
+  const { id, profile, baseUrl, turns } = readTranscript(path)
+  const messages = turns.flatMap((turn) => {
+    const { at, user, reply, repliedAt = at, origin, status } = turn
+    const contextId = turn.contextId ?? origin.contextId
+    const common = { turn: turn.number, contextId, isLocal: isLocal(turn) }
+    const prompt = { ...common, role: 'user', at, text: user, id: undefined, isComplete: true }
     if (reply === '') return [prompt]
-    return [prompt, { ...common, role: 'assistant', at: repliedAt ?? at, text: reply, id: turn.id }]
+    const isComplete = status === 'complete' || status === 'unverified'
+    return [prompt, { ...common, role: 'assistant', at: repliedAt, text: reply, id: turn.id, isComplete }]
   })
-  return { profile, baseUrl, messages }
+  return { id, profile, baseUrl, messages }
+}
+
+/** Whether only this machine stores a turn: a completion, or a reply for which the service has named no conversation. */
+export function isLocal({ origin, contextId = origin.contextId, reply, firstMs }: Turn): boolean {
+  const hasReply = reply !== '' || firstMs !== undefined
+  return origin.mode === 'completions' || (contextId === undefined && hasReply)
 }
 
 /** Reason of a turn without an `end` line. */
@@ -139,17 +148,8 @@ function setOptions(transcript: Transcript, line: LineOf<'options'>): void {
 }
 
 function openTurn({ turn, at, text }: LineOf<'user'>, { mode, contextId }: Transcript): Turn {
-  const sentIn = mode === 'context' ? contextId : undefined
-  return {
-    number: turn,
-    at,
-    user: text,
-    reply: '',
-    status: 'lost',
-    reason: crash,
-    events: [],
-    sentIn,
-  }
+  const origin = { mode, contextId }
+  return { number: turn, at, user: text, reply: '', status: 'lost', reason: crash, events: [], origin }
 }
 
 type ReplyLine = LineOf<'start' | 'reasoning' | 'delta' | 'usage' | 'end' | 'recovered'>

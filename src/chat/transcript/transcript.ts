@@ -24,9 +24,10 @@ export interface Turn {
   /** When the service first replied, ISO 8601. */
   repliedAt?: string
   status: TurnStatus
-  /** The conversation that the reply names, and the one in which the prompt was sent. */
+  /** The conversation that the reply names. */
   contextId?: string
-  sentIn?: string
+  /** The mode and the conversation of the session when the prompt was sent. */
+  origin: Pick<Transcript, 'mode' | 'contextId'>
   id?: string
   /** The model that the reply names. */
   model?: string

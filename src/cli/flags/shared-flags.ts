@@ -87,6 +87,18 @@ export const replyTimeoutFlag = {
   summary: `Timeout until the reply begins (default: ${replyTimeout / 60_000}m)`,
 }
 
+/** Which conversations a command uses. */
+export const storedFlags = {
+  local: Flags.boolean({
+    exclusive: ['stored'],
+    summary: 'Only conversations that this machine alone stores',
+  }),
+  stored: Flags.boolean({
+    exclusive: ['local'],
+    summary: 'Only conversations that the service stores',
+  }),
+}
+
 export const noSaveFlag = Flags.boolean({
   summary: 'Do not record the chat on this machine',
 })

@@ -1,11 +1,11 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
-import { sharedFlags } from '../../cli/flags/shared-flags.ts'
+import { sharedFlags, storedFlags } from '../../cli/flags/shared-flags.ts'
 import { formatOfFile } from '../../cli/output/format-of-file.ts'
-import { countOf } from '../../view/format/quantities.ts'
+import type { Failure } from '../../contract/failure.ts'
+import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import { pastFlag } from '../service/service-flags.ts'
 import { ambiguousTimes, reportFetch } from './page-through-history.ts'
 
@@ -14,10 +14,14 @@ const formats = { jsonl: 'jsonl', json: 'json', md: 'markdown', markdown: 'markd
 export default class HistoryExport extends BaseCommand {
   static override summary = 'Export past messages, oldest first'
   static override description =
-    'All messages are fetched before anything is written. To resume an interrupted export, run the same command within 7 days. This also works if the command has a relative time, such as --since 24h. A conversation that only this machine stores is exported with chat show.'
-  static override requests = { ...calls('listHistory'), note: 'once for each page.' }
+    'Contains the messages that the service stores, and those that only this machine stores, such as a conversation with a system message. With --local, no request is sent. All messages are fetched before anything is written. To resume an interrupted export, run the same command within 7 days. This also works if the command has a relative time, such as --since 24h.'
+  static override requests = { ...calls('listHistory'), note: 'once for each page; none with --local.' }
   static override examples = [
-    { description: 'Export the whole history', command: 'chatctl history export --to history.jsonl' },
+    { description: 'Export all messages', command: 'chatctl history export --to history.jsonl' },
+    {
+      description: 'Export what only this machine stores, without a request',
+      command: 'chatctl history export --local --to local.html',
+    },
     {
       description: 'Export one conversation as a web page',
       command: 'chatctl history export --context ID --to conversation.html',
@@ -33,6 +37,7 @@ export default class HistoryExport extends BaseCommand {
       summary:
         'Only messages since this time: 7d (7 days ago), 24h, 2026-01-31 (UTC), or 2026-01-31T08:00:00Z',
     }),
+    ...storedFlags,
     to: textFlag({
       helpValue: 'FILE',
       summary: 'File to write when all messages are fetched; - is stdout (default: -)',
@@ -53,15 +58,23 @@ export default class HistoryExport extends BaseCommand {
     const typed = raw.find((token) => token.type === 'flag' && token.flag === 'since')
     const format = formatOfFile(flags.to ?? '', formats, options.output) ?? 'jsonl'
     const to = flags.to === undefined || flags.to === '-' ? undefined : context.resolvePath(flags.to)
-    const client = await context.connect()
+    const { readLocalMessages } = await import('../../chat/transcript/local-messages.ts')
+    const unreadable: Failure[] = []
+    const onUnreadable = (failure: Failure) => unreadable.push(failure)
+    const selection = { since, contextId: flags.context, onUnreadable }
+    const local = flags.stored
+      ? []
+      : readLocalMessages(context.directories.sessions, context.contextOwner(), selection)
+    const client = flags.local ? undefined : await context.connect()
     const { exportHistory } = await import('../../history/export-history.ts')
     context.host.keepHeapSmall()
     const { progress, ...report } = reportFetch(output)
     let isUnsure = false
     try {
-      const written = await exportHistory({
+      const { service, local: own } = await exportHistory({
         directories: context.directories,
-        history: client.history,
+        history: client?.history,
+        local,
         format,
         identity: { ...identify(context), context: flags.context, since: typed?.input },
         since,
@@ -72,44 +85,29 @@ export default class HistoryExport extends BaseCommand {
         onExit: context.host.onExit,
         writeToStdout: (bytes) => output.showBytes(bytes),
         ...report,
+        onCollected: () => progress.end(),
         onResume: (messages) =>
           output.notice(`Resuming after ${countOf(messages, 'message')} of an earlier run.`),
         onAmbiguousTime: () => {
           isUnsure = true
         },
-        onWritten: () => progress.end(),
         onKept: (messages) => {
           progress.end()
           output.notice(`${countOf(messages, 'message')} saved. To resume, run the same command.`)
         },
       })
-      progress.end()
       if (isUnsure) await output.warn(ambiguousTimes)
-      if (to !== undefined) output.progress(`${countOf(written, 'message')} in ${flags.to}`)
-      await noteOwnConversations(context, format, flags.context, since)
+      for (const { message } of unreadable) await output.warn(`${message}, so its messages may be missing.`)
+      const place = to === undefined ? '' : ` in ${flags.to}`
+      const sources = [
+        ...(flags.local ? [] : [`${groupDigits(service)} from the service`]),
+        ...(flags.stored ? [] : [`${groupDigits(own)} from this machine`]),
+      ]
+      output.progress(`${countOf(service + own, 'message')}${place}: ${sources.join(', ')}`)
     } finally {
       progress.end()
     }
   }
-}
-
-/** Says how to export the conversations of which the service does not have all messages. */
-async function noteOwnConversations(
-  { directories, output, contextOwner }: Context,
-  format: string,
-  id: string | undefined,
-  since = Number.NEGATIVE_INFINITY,
-): Promise<void> {
-  const { listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
-  const own = listTranscripts(directories.sessions, contextOwner(), {
-    isWanted: ({ isOnService, contextId, updatedAt }) =>
-      !isOnService && (id ?? contextId) === contextId && !(Date.parse(updatedAt) < since),
-  }).map((session) => session.id)
-  const [first] = own
-  if (first === undefined) return
-  output.notice(
-    `This export lacks messages of ${countOf(own.length, 'conversation')}, which only this machine stores. List them with: chatctl chat sessions --fields id,mode. Export one with: ${commandLine('chat', 'show', first, '-o', format)}`,
-  )
 }
 
 /** Identifies the history, so that an export only resumes an earlier export of the same history. */

@@ -156,6 +156,7 @@ describe('a transcript', () => {
           repliedAt: at,
           status: 'complete',
           contextId: 'c1',
+          origin: { mode: 'context' },
           id: 'm1',
           usage: { total_tokens: 3 },
           finishReason: 'stop',

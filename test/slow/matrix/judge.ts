@@ -97,7 +97,7 @@ function judgeJson(call: ServiceCall, ending: Ending, { stdout, stderr }: Outcom
   else expect(stdout).to.equal('')
 }
 
-const progress = /^.+\. Retrying in \S+…$/
+const progress = /^(.+\. Retrying in \S+…|\d+ messages?: \d+ from the service, 0 from this machine)$/
 /** The last line of `doctor` on stderr. */
 const summary = /^(No problems found|\d+ (failure|warning)s?\b.*)\.$/
 
