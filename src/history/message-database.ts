@@ -14,6 +14,8 @@ export interface StoredMessage {
   contextId: string | null
   messageId: string | null
   text: string
+  /** Of a session: whether only this machine stores it. */
+  isLocal?: boolean | undefined
 }
 
 /** A message that a search found. `id` sorts by time. */
@@ -25,6 +27,7 @@ export interface SearchFilters {
   since: number | undefined
   role: string | undefined
   contextId: string | undefined
+  isLocal?: boolean | undefined
 }
 
 /** In ms, for other processes that write. */
@@ -164,7 +167,7 @@ export class MessageDatabase {
    */
   search(
     query: SearchQuery,
-    { since, role, contextId }: SearchFilters,
+    { since, ...selected }: SearchFilters,
     limit: number,
     condition = 'true',
     values: readonly (string | null)[] = [],
@@ -172,7 +175,7 @@ export class MessageDatabase {
     const sql = `select ${columns} from words join messages m on m.id = words.rowid
       where words match ? and words.rowid >= ? and ${condition}
       order by words.rowid desc limit ?`
-    const tags = tagsOf({ role, contextId }).map((tag) => ` AND tags : ${tag}`)
+    const tags = tagsOf(selected).map((tag) => ` AND tags : ${tag}`)
     return this.guard(() => {
       const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
       const found = this.prepare(sql).all(
@@ -189,9 +192,9 @@ export class MessageDatabase {
     this.database.close()
   }
 
-  #index(id: number, { text, role, contextId }: StoredMessage): void {
+  #index(id: number, message: StoredMessage): void {
     const insert = this.prepare('insert into words (rowid, text, tags) values (?, ?, ?)')
-    insert.run(id, indexedText(text), tagsOf({ role, contextId }).join(' '))
+    insert.run(id, indexedText(message.text), tagsOf(message).join(' '))
   }
 
   #freeId(time: number): number {
@@ -204,17 +207,12 @@ export class MessageDatabase {
   }
 }
 
-/** Words that represent a role and a conversation, so that the index alone can select them. */
-function tagsOf({
-  role,
-  contextId,
-}: {
-  role?: string | null | undefined
-  contextId?: string | null | undefined
-}) {
+/** Words that represent what a search selects by, so that the index alone can do it. */
+function tagsOf({ role, contextId, isLocal }: Partial<StoredMessage> | Omit<SearchFilters, 'since'>) {
   const tags: string[] = []
   if (role != null) tags.push(`r${digestOf([role])}`)
   if (contextId != null) tags.push(`c${digestOf([contextId])}`)
+  if (isLocal !== undefined) tags.push(isLocal ? 'local' : 'stored')
   return tags
 }
 

@@ -30,7 +30,7 @@ export interface SearchReport {
   results: SearchResult[]
   /** Whether there are more than the limit. */
   hasMore: boolean
-  /** Undefined if there is no mirror. */
+  /** Undefined if there is no mirror, or only local messages are searched. */
   mirror: MirrorFacts | undefined
   sessions: number
   /** The ranges of the matches in a snippet. */
@@ -54,17 +54,20 @@ export async function searchMessages({
   const owner = ownerOf(contextOwner)
   const directory = mirrorsDirectory(directories)
   const path = mirrorPath(directory, owner)
-  const mirror = existsSync(path) ? openToSearch(path) : undefined
+  const { isLocal: isWanted } = filters
+  const mirror = !isWanted && existsSync(path) ? openToSearch(path) : undefined
   const index = await TranscriptIndex.open(directory, transcripts)
   const most = limit + beyondLimit
   try {
-    const inMirror = mirror?.store.search(query, filters, most) ?? []
-    const found = mergeNewest(inMirror, index.search(query, filters, most, owner))
+    const inSessions = (isLocal: boolean) =>
+      isWanted === !isLocal ? [] : index.search(query, { ...filters, isLocal }, most, owner)
+    const inMirror = mirror?.store.search(query, { ...filters, isLocal: undefined }, most) ?? []
+    const found = mergeNewest(inMirror, inSessions(false), inSessions(true))
     return {
       results: found.slice(0, limit).map((each) => present(each, query)),
       hasMore: found.length > limit,
       mirror: mirror?.facts,
-      sessions: index.countSessions(owner),
+      sessions: index.countSessions(owner, isWanted),
       find: (snippet) => query.find(snippet),
     }
   } finally {
@@ -87,11 +90,15 @@ const maxSkew = 10 * 60_000
 const beyondLimit = 20
 
 /**
- * Merges two lists, the newest first. A message of the mirror covers one of a session with the same ID, or
- * with the same role and text at about the same time: a transcript does not know the IDs of prompts, and the
+ * Merges lists, the newest first. A message of the mirror covers one of a session that is not local and has the same
+ * ID, or the same role and text at about the same time: a transcript does not know the IDs of prompts, and the
  * interface does not say whether a reply has its ID in the history too.
  */
-function mergeNewest(inMirror: readonly FoundMessage[], inSessions: readonly FoundMessage[]): Merged[] {
+function mergeNewest(
+  inMirror: readonly FoundMessage[],
+  inSessions: readonly FoundMessage[],
+  local: readonly FoundMessage[],
+): Merged[] {
   const merged = inMirror.map((mirrored): Merged => ({ id: mirrored.id, mirrored, session: undefined }))
   const byText = Map.groupBy(merged, ({ mirrored }) => keyOf(mirrored))
   const byId = new Map(merged.map((each) => [each.mirrored?.messageId, each]))
@@ -104,6 +111,7 @@ function mergeNewest(inMirror: readonly FoundMessage[], inSessions: readonly Fou
     if (twin) twin.session = session
     else merged.push({ id: session.id, mirrored: undefined, session })
   }
+  for (const session of local) merged.push({ id: session.id, mirrored: undefined, session })
   return merged.sort((a, b) => b.id - a.id)
 }
 

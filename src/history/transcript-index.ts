@@ -25,6 +25,7 @@ interface RecordedSession extends MirrorOwner {
     text: string
     contextId: string | undefined
     id: string | undefined
+    isLocal: boolean
   }[]
 }
 
@@ -38,9 +39,9 @@ export interface Transcripts {
 }
 
 const schema = `
-create table if not exists sessions (
+create table if not exists transcripts (
   id text primary key, size integer not null, modified_at real not null,
-  profile text, base_url text, messages integer not null
+  profile text, base_url text, stored integer not null, local integer not null
 ) strict;
 create index if not exists messages_of_session on messages (session_id);
 `
@@ -82,14 +83,16 @@ export class TranscriptIndex {
 
   /** Finds messages of the sessions of an owner, the newest first. */
   search(query: SearchQuery, filters: SearchFilters, limit: number, owner: MirrorOwner): FoundMessage[] {
-    const ofOwner = 'm.session_id in (select s.id from sessions s where s.profile is ? and s.base_url is ?)'
+    const ofOwner =
+      'm.session_id in (select t.id from transcripts t where t.profile is ? and t.base_url is ?)'
     return this.#store.search(query, filters, limit, ofOwner, [owner.profile, owner.baseUrl])
   }
 
-  /** Number of sessions of an owner. */
-  countSessions({ profile, baseUrl }: MirrorOwner): number {
+  /** Number of sessions of an owner that have messages, for example local ones. */
+  countSessions({ profile, baseUrl }: MirrorOwner, isLocal?: boolean): number {
+    const messages = isLocal === undefined ? 'stored + local' : isLocal ? 'local' : 'stored'
     const count = this.#store.prepare(
-      'select count(*) count from sessions where profile is ? and base_url is ? and messages > 0',
+      `select count(*) count from transcripts where profile is ? and base_url is ? and ${messages} > 0`,
     )
     return Number(count.get(profile, baseUrl)?.['count'])
   }
@@ -99,7 +102,7 @@ export class TranscriptIndex {
   }
 
   async #update({ files, loadReader }: Transcripts): Promise<void> {
-    const rows = this.#store.prepare('select id, size, modified_at from sessions').all()
+    const rows = this.#store.prepare('select id, size, modified_at from transcripts').all()
     const known = new Map(rows.map((row) => [String(row['id']), row]))
     const changed = files.filter(({ id, size, modifiedAt }) => {
       const before = known.get(id)
@@ -119,20 +122,23 @@ export class TranscriptIndex {
   #indexFile({ id, path, size, modifiedAt }: TranscriptFile, read: ReadMessages): void {
     this.#forget(id)
     const { profile, baseUrl, messages } = readOrSkip(path, read)
-    for (const { turn, role, at, text, contextId = null, id: messageId = null } of messages) {
-      const time = Date.parse(at)
-      const message = { at, role, contextId, messageId, text }
-      this.#store.add(message, Number.isNaN(time) ? modifiedAt : time, { id, turn })
+    for (const { turn, contextId = null, id: messageId = null, ...message } of messages) {
+      const time = Date.parse(message.at)
+      this.#store.add({ ...message, contextId, messageId }, Number.isNaN(time) ? modifiedAt : time, {
+        id,
+        turn,
+      })
     }
+    const local = messages.filter(({ isLocal }) => isLocal).length
     this.#store
-      .prepare('insert into sessions values (?, ?, ?, ?, ?, ?)')
-      .run(id, size, modifiedAt, profile, baseUrl, messages.length)
+      .prepare('insert into transcripts values (?, ?, ?, ?, ?, ?, ?)')
+      .run(id, size, modifiedAt, profile, baseUrl, messages.length - local, local)
   }
 
   #forget(session: string): void {
     const rows = this.#store.prepare('select id from messages where session_id = ?').all(session)
     for (const { id } of rows) this.#store.remove(Number(id))
-    this.#store.prepare('delete from sessions where id = ?').run(session)
+    this.#store.prepare('delete from transcripts where id = ?').run(session)
   }
 }
 

@@ -2,6 +2,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag, requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
+import { storedFlags } from '../../cli/flags/shared-flags.ts'
 import { wantsColor } from '../../cli/output/colors.ts'
 import type { SearchReport } from '../../history/search-messages.ts'
 import { countOf } from '../../view/format/quantities.ts'
@@ -12,7 +13,7 @@ import { searchHistory } from './search-history.ts'
 export default class HistorySearch extends BaseCommand {
   static override summary = 'Search past messages on this machine'
   static override description =
-    'Searches the mirror that history sync made, and the sessions of this profile, newest message first. No request is sent. All words must occur. Case and accents do not matter. "Two words" in quotes must follow each other, and index* finds words that begin with index.'
+    'Searches the mirror that history sync made, and the sessions of this profile, newest message first. --stored finds the messages that the service has, and --local those that only this machine stores. No request is sent. All words must occur. Case and accents do not matter. "Two words" in quotes must follow each other, and index* finds words that begin with index.'
   static override requests = localWork
   static override view = foundMessagesView
   static override examples = [
@@ -41,6 +42,7 @@ export default class HistorySearch extends BaseCommand {
       min: 1,
       summary: 'Maximum number of messages',
     }),
+    ...storedFlags,
     role: textFlag({ helpValue: 'ROLE', summary: 'Only messages of this role, such as user or assistant' }),
     since: pastFlag({
       summary:
@@ -53,20 +55,26 @@ export default class HistorySearch extends BaseCommand {
     const { args, flags, context } = await this.start(HistorySearch)
     const { output, host } = context
     const since = flags.since === undefined ? undefined : Date.parse(flags.since)
-    const filters = { since, role: flags.role, contextId: flags.context }
+    const isLocal = flags.local || (flags.stored ? false : undefined)
+    const filters = { since, role: flags.role, contextId: flags.context, isLocal }
     const report = await searchHistory(context, args.words, filters, flags.limit)
     const isColored = wantsColor(host.stdout, context.env, output.isColorless)
     await output.show(highlightedView(report.find, isColored), report.results)
     const sync = commandFor(context, 'history', 'sync')
-    output.progress(describeSearch(report, sync))
+    output.progress(describeSearch(report, sync, isLocal))
   }
 }
 
 /** What was searched, so that it is not taken for everything. */
-function describeSearch({ results, hasMore, sessions, mirror }: SearchReport, sync: string): string {
+function describeSearch(
+  { results, hasMore, sessions, mirror }: SearchReport,
+  sync: string,
+  isLocal: boolean | undefined,
+): string {
   const found = results.length === 0 ? 'No message found. ' : ''
   const more = hasMore ? 'There are more messages; to see them, use --limit. ' : ''
   const inSessions = countOf(sessions, 'session')
+  if (isLocal) return `${found}${more}Searched ${inSessions} with messages that only this machine stores.`
   if (!mirror) {
     return `${found}${more}Searched ${inSessions} on this machine. There is no mirror of this service; create one with: ${sync}`
   }

@@ -39,11 +39,16 @@ describe('history search after history sync', () => {
   const mirrors = () => join(sandbox.home, '.local/share/chatctl/mirrors')
   const mirror = () => join(mirrors(), readdirSync(mirrors()).find((name) => /^\w{16}\.db$/.test(name)) ?? '')
 
-  function writeSession(id: string, turns: [text: string, reply: string, minute: number][]): void {
+  function writeSession(
+    id: string,
+    turns: [text: string, reply: string, minute: number][],
+    mode = 'context',
+  ): void {
     const sessions = join(sandbox.home, '.local/share/chatctl/sessions')
     mkdirSync(sessions, { recursive: true })
     const lines = [
       { v: 1, type: 'session', id, at: at(0), profile: null, base_url: `${server.url}/` },
+      { type: 'options', at: at(0), mode, context_id: 'c1' },
       ...turns.flatMap(([text, reply, minute], index) => [
         { type: 'user', turn: index + 1, at: at(minute), text },
         { type: 'start', turn: index + 1, at: at(minute), context_id: 'c1', id: `reply-${id}-${index}` },
@@ -124,6 +129,33 @@ describe('history search after history sync', () => {
     expect(await found('--limit', '3')).to.have.lengthOf(3)
     const { stderr } = await chatctl(['search', 'log', '--limit', '3'])
     expect(stderr).to.include('There are more messages')
+  })
+
+  it('finds what the service has with --stored, and what only this machine stores with --local', async () => {
+    writeSession('s1', [['What is a write-ahead log?', 'unsynced log', 1]])
+    // These are other messages, although their texts and times are those of the mirror.
+    writeSession('s2', [['What is a write-ahead log?', 'A log that is written first.', 1]], 'completions')
+    await chatctl(['sync'])
+    const search = async (...flags: string[]) => {
+      const rows: Record<string, string>[] = JSON.parse(
+        (await chatctl(['search', 'log', '--json', ...flags])).stdout,
+      )
+      return rows.map(({ source, snippet }) => `${source}: ${snippet}`)
+    }
+    const question = 'What is a write-ahead log?'
+    const stored = ['mirror: A log that is written first.', 'session: unsynced log', `both: ${question}`]
+    const local = ['session: A log that is written first.', `session: ${question}`]
+    expect(await search('--stored')).to.deep.equal(stored)
+    expect(await search('--local')).to.deep.equal(local)
+    expect((await search()).toSorted()).to.deep.equal([...stored, ...local].toSorted())
+    expect(await search('--local', '--context', 'c1')).to.deep.equal(local)
+    expect((await chatctl(['search', 'log', '--local'])).stderr).to.equal(
+      'Searched 1 session with messages that only this machine stores.\n',
+    )
+    expect((await chatctl(['search', 'log', '--stored'])).stderr).to.match(
+      /^Searched 1 session on this machine, and the mirror of the service \(2 messages, as of /,
+    )
+    expectFailure(await chatctl(['search', 'log', '--stored', '--local']), 2)
   })
 
   it('exits 0 without a match, and says what was searched', async () => {
