@@ -96,7 +96,8 @@ export const syncedHistoryView: View = {
     const count = (path: string) => Number(valueAt(body, path) ?? 0)
     const removed = count('removed') === 0 ? '' : `, ${countOf(count('removed'), 'message')} removed`
     const added = `${countOf(count('added'), 'new message')}${removed}`
-    const mirrored = `The mirror has ${countOf(count('messages'), 'message')}, as of ${textOf(valueAt(body, 'as_of'))}.`
+    const asOf = localTime(valueAt(body, 'as_of')) ?? ''
+    const mirrored = `The mirror has ${countOf(count('messages'), 'message')}, as of ${asOf}.`
     return wrapWords(`${added}. ${mirrored}`, width)
   },
 }

@@ -5,7 +5,7 @@ import { integerFlag, requiredArgument, textFlag } from '../../cli/flags/flag-ty
 import { storedFlags } from '../../cli/flags/shared-flags.ts'
 import { wantsColor } from '../../cli/output/colors.ts'
 import type { SearchReport } from '../../history/search-messages.ts'
-import { countOf } from '../../view/format/quantities.ts'
+import { countOf, localTime } from '../../view/format/quantities.ts'
 import { foundMessagesView, highlightedView } from '../../view/history.ts'
 import { pastFlag } from '../service/service-flags.ts'
 import { searchHistory } from './search-history.ts'
@@ -80,7 +80,7 @@ function describeSearch(
   }
   const { messages, asOf, isIncomplete } = mirror
   const inMirror = `the mirror of the service (${countOf(messages, 'message')}${
-    asOf === null ? '' : `, as of ${new Date(asOf).toISOString()}`
+    asOf === null ? '' : `, as of ${localTime(asOf / 1000)}`
   })`
   const rest = isIncomplete ? ` The mirror is incomplete; continue with: ${sync}` : ''
   return `${found}${more}Searched ${inSessions} on this machine, and ${inMirror}.${rest}`

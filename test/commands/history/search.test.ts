@@ -153,7 +153,7 @@ describe('history search after history sync', () => {
       'Searched 1 session with messages that only this machine stores.\n',
     )
     expect((await chatctl(['search', 'log', '--stored'])).stderr).to.match(
-      /^Searched 1 session on this machine, and the mirror of the service \(2 messages, as of /,
+      /^Searched 1 session on this machine, and the mirror of the service \(2 messages, as of [-\d]{10} \d\d:\d\d\)\.$/m,
     )
     expectFailure(await chatctl(['search', 'log', '--stored', '--local']), 2)
   })
@@ -166,8 +166,10 @@ describe('history search after history sync', () => {
     )
   })
 
-  it('highlights matches in a terminal, with asterisks if there is no color', async () => {
+  it('highlights matches in a terminal, with asterisks if there is no color, and shows local times', async () => {
     await chatctl(['sync'])
+    const synced = await chatctl(['sync'], { terminal: { columns: 80 } })
+    expect(synced.stdout).to.match(/0 new messages. The mirror has 2 messages, as of [-\d]{10} \d\d:\d\d\.$/m)
     const plain = await chatctl(['search', 'log'], { terminal: { columns: 80 }, env: { NO_COLOR: '1' } })
     expect(plain.stdout).to.include('  A *log* that is written first.\n')
     const colored = await chatctl(['search', 'log'], { terminal: { columns: 80 }, env: { FORCE_COLOR: '1' } })
