@@ -9,7 +9,7 @@ import { historyView } from '../../view/history.ts'
 export default class HistoryList extends BaseCommand {
   static override summary = 'List past messages, one page at a time'
   static override description =
-    'Rows are sorted oldest first; JSON keeps the order of the service. If there are older messages, a line on stderr has the command that shows them.'
+    'Lists only messages that the service stores; history export has all. Rows are sorted oldest first; JSON keeps the order of the service. If there are older messages, a line on stderr has the command that shows them.'
   static override requests = calls('listHistory')
   static override view = historyView
   static override examples = [
