@@ -140,6 +140,7 @@ const cases: Record<string, Case[]> = {
     [['history', 'list', '-o', 'csv', '--jq', '.'], '--jq filters JSON', '--output csv'],
     ['chat send hi --stream -o yaml', '--stream writes text or JSON, not yaml'],
     ['chat send hi --context c --continue', '--context and --continue cannot be used together'],
+    ['history export --stored --local', /^Error: --stored and --local cannot be used together$/m],
     ['users create --password-stdin --generate-password', 'cannot be used together'],
     ['api POST / --data {} --field password=canary', /^Error: --data and --field cannot be used together$/m],
     ['settings get theme.mode --fields theme', 'KEY and --fields cannot be combined'],

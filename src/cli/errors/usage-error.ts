@@ -86,7 +86,8 @@ function tidy(message: string): string {
     .replace(/^Parsing (--\S+)\s+/, '$1: ')
     .replace(/^Missing required flag (\S+)/, 'Missing flag --$1')
     .replace(
-      /^--([\w-]+)=(.*) cannot also be provided when using (--\S+)$/s,
+      // Only the first of two flags that exclude each other.
+      /^--([\w-]+)=(.*?) cannot also be provided when using (--\S+).*$/s,
       (_, flag, value, other) =>
         `${other} and --${value === 'false' ? 'no-' : ''}${flag} cannot be used together`,
     )
