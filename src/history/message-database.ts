@@ -217,7 +217,7 @@ function tagsOf({ role, contextId, isLocal }: Partial<StoredMessage> | Omit<Sear
 }
 
 /** IDs begin with the milliseconds since 2020, so that they are exact as numbers until 2089. */
-const idsPerMs = 4096
+export const idsPerMs = 4096
 const epoch = Date.UTC(2020, 0, 1)
 const lastTime = Math.floor(Number.MAX_SAFE_INTEGER / idsPerMs) - 1000
 

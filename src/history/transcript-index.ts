@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
-import { type FoundMessage, MessageDatabase, type SearchFilters, storageError } from './message-database.ts'
+import {
+  type FoundMessage,
+  idsPerMs,
+  MessageDatabase,
+  type SearchFilters,
+  storageError,
+} from './message-database.ts'
 import { type MirrorOwner, mirrorsDirectory } from './mirror.ts'
 import type { SearchQuery } from './search-query.ts'
 
@@ -46,6 +52,11 @@ create table if not exists transcripts (
 create index if not exists messages_of_session on messages (session_id);
 `
 
+/** A session may begin with a copy of an earlier one. */
+const isCopy = `exists (
+  select 1 from messages o where o.id between m.id - ${idsPerMs} and m.id + ${idsPerMs}
+  and o.at = m.at and o.role = m.role and o.text = m.text and o.session_id < m.session_id)`
+
 const indexPath = (directory: string) => join(directory, 'sessions.db')
 
 /** The transcripts of this machine in a database, which can be rebuilt from them at any time. */
@@ -85,7 +96,10 @@ export class TranscriptIndex {
   search(query: SearchQuery, filters: SearchFilters, limit: number, owner: MirrorOwner): FoundMessage[] {
     const ofOwner =
       'm.session_id in (select t.id from transcripts t where t.profile is ? and t.base_url is ?)'
-    return this.#store.search(query, filters, limit, ofOwner, [owner.profile, owner.baseUrl])
+    return this.#store.search(query, filters, limit, `${ofOwner} and not ${isCopy}`, [
+      owner.profile,
+      owner.baseUrl,
+    ])
   }
 
   /** Number of sessions of an owner that have messages, for example local ones. */

@@ -347,21 +347,27 @@ describe('history export', () => {
       expect(left()).to.deep.equal([])
     })
 
-    it('contains them once in a resumed export, and omits those of other services', async () => {
+    it('contains each once in a resumed export, and none of other services', async () => {
       const service = historyService({ ...plainReading, largest: 2 }, stored.slice(0, 6))
       const url = await start({
         choose: (request, index) =>
           index === 2 ? failing(403, 'no', 'No more') : service.choose(request, index),
       })
       writeSession('s1', `${url}/`, [['own', 2.5]])
-      writeSession('s2', 'https://chat.example/', [['other', 2.5]])
+      // Another session that begins with a copy of the first one.
+      const copied: [string, number][] = [
+        ['own', 2.5],
+        ['forked', 2.6],
+      ]
+      writeSession('s2', `${url}/`, copied)
+      writeSession('s3', 'https://chat.example/', [['other', 2.5]])
       expect((await runExport(sandbox, url)).stderr).to.include('3 messages saved.')
       const { stdout } = await runExport(sandbox, url)
       expect(
         readLines(stdout)
           .map(({ content }) => content)
           .join(),
-      ).to.equal('text 0,text 1,text 2,own,re: own,text 3,text 4,text 5')
+      ).to.equal('text 0,text 1,text 2,own,re: own,forked,re: forked,text 3,text 4,text 5')
     })
 
     it('contains a reply for which the service named no conversation', async () => {

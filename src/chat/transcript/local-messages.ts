@@ -1,3 +1,4 @@
+import { digestOf } from '../../client/history/message-keys.ts'
 import type { ContextOwner } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { HistoryMessage } from '../../contract/resources/conversation.ts'
@@ -16,7 +17,8 @@ interface Options {
 
 /**
  * The messages of an owner that only this machine stores, oldest first, as messages of a history. To save memory, a
- * transcript is read when its first message is due.
+ * transcript is read when its first message is due. A session may begin with a copy of another one, whose messages
+ * are the same.
  *
  * @throws Failure `storage` if the directory exists and cannot be read
  */
@@ -40,14 +42,18 @@ export function* readLocalMessages(
     const first = outline && belongsTo(outline, owner) ? outline.turns.find(isLocal) : undefined
     if (first) sessions.push({ path, beginsAt: Date.parse(first.at) })
   }
+  sessions.sort((a, b) => a.beginsAt - b.beginsAt || (a.path < b.path ? -1 : 1))
+  const seen = new Set<string>()
   const due: HistoryMessage[] = []
-  for (const { path, beginsAt } of sessions.sort((a, b) => a.beginsAt - b.beginsAt)) {
+  for (const { path, beginsAt } of sessions) {
     yield* due.splice(0, due.filter((message) => timeOf(message) < beginsAt).length)
     const session = read(path, readMessages)
     for (const message of session?.messages ?? []) {
       const { id = null, text: content, role, at, contextId: context = null, isComplete } = message
       const isInContext = contextId === undefined || contextId === context
-      if (!message.isLocal || !isInContext || Date.parse(at) < since) continue
+      const key = digestOf([role, at, content])
+      if (!message.isLocal || !isInContext || Date.parse(at) < since || seen.has(key)) continue
+      seen.add(key)
       const place = { context_id: context, session_id: session?.id }
       due.push({ id, content, role, created_at: at, ...(!isComplete && { incomplete: true }), ...place })
     }

@@ -98,6 +98,17 @@ describe('history search after history sync', () => {
     ])
   })
 
+  it('finds a message once of which another session has a copy', async () => {
+    writeSession('s2', [
+      ['ok', 'fine', 3],
+      ['ok', 'fine', 4],
+    ])
+    writeSession('s1', [['ok', 'fine', 3]])
+    const found = JSON.parse((await chatctl(['search', 'ok', '--json'])).stdout)
+    const sessions = found.map(({ session_id: id }: { session_id: string }) => id)
+    expect(sessions).to.deep.equal(['s2', 's1'])
+  })
+
   it('shows as many equal messages as there are', async () => {
     stored = [3, 4, 5].map((minute) => ({
       id: `m${minute}`,
@@ -134,7 +145,7 @@ describe('history search after history sync', () => {
   it('finds what the service has with --stored, and what only this machine stores with --local', async () => {
     writeSession('s1', [['What is a write-ahead log?', 'unsynced log', 1]])
     // These are other messages, although their texts and times are those of the mirror.
-    writeSession('s2', [['What is a write-ahead log?', 'A log that is written first.', 1]], 'completions')
+    writeSession('s2', [['What is a write-ahead log?', 'A log that is written first.', 3]], 'completions')
     await chatctl(['sync'])
     const search = async (...flags: string[]) => {
       const rows: Record<string, string>[] = JSON.parse(
