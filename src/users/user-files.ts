@@ -4,10 +4,11 @@ import { isPlan } from '../system/files/saved-plan.ts'
 import { countOf } from '../view/format/quantities.ts'
 import { describeRespelled } from './input/csv-rows.ts'
 import { type Input, type InputOptions, readInput } from './input/input.ts'
-import { FaultList } from './input/input-row.ts'
+import { type ExtraCheck, FaultList } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
 import type { WantedUser } from './managed-fields.ts'
-import type { ExtraCheck } from './rows/check-row.ts'
+import type { ImportedUser } from './rows/imported-user.ts'
+import { userRows } from './rows/user-rows.ts'
 import { usersPlan } from './users-plan-file.ts'
 
 /** A wanted user, and its place in the files. */
@@ -63,9 +64,10 @@ export class UserFiles {
   async check(): Promise<number> {
     const faults = new FaultList()
     const emails = new Map<string, string>()
+    const shape = userRows('managed users', this.#env)
     for (const input of this.#inputs) {
-      const rules = { extraCheck: findDuplicates(emails, input.name), env: this.#env }
-      for await (const { row, line, csv, faults: found } of readRows(input, 'managed users', rules)) {
+      const rows = readRows(input, shape, findDuplicates(emails, input.name))
+      for await (const { row, line, csv, faults: found } of rows) {
         this.#users.push({ user: row as WantedUser, file: input.name, line })
         const respelled = csv?.columns.respelled ?? []
         if (respelled.length > 0) this.#warnings.add(describeRespelled(input.name, respelled))
@@ -88,7 +90,7 @@ export class UserFiles {
 }
 
 /** An email may be in one row of one file. @param places of the emails so far */
-function findDuplicates(places: Map<string, string>, file: string): ExtraCheck {
+function findDuplicates(places: Map<string, string>, file: string): ExtraCheck<ImportedUser> {
   return ({ email }, { line }, report) => {
     if (email === undefined) return
     const first = places.get(email.toLowerCase())

@@ -1,7 +1,7 @@
-import type { ExtraCheck } from '../rows/check-row.ts'
 import { type ImportedUser, type RowKind, rowKey } from '../rows/imported-user.ts'
+import { userRows } from '../rows/user-rows.ts'
 import type { Input } from './input.ts'
-import type { RespelledColumn, RowFault } from './input-row.ts'
+import type { ExtraCheck, RespelledColumn, RowFault } from './input-row.ts'
 import { readRows } from './read-rows.ts'
 
 /** A row of a checked input, without its source text. */
@@ -46,7 +46,7 @@ export async function checkInput(
   onFault: (fault: RowFault) => void,
 ): Promise<CheckedInput> {
   const claims = new UniqueValues()
-  const extraCheck: ExtraCheck = (row, { line, isFaulty }, report) => {
+  const extraCheck: ExtraCheck<ImportedUser> = (row, { line, isFaulty }, report) => {
     const taken = claims.findTaken(row)
     for (const { field, line } of taken) report([field], `${field} is already used on line ${line}`)
     // The email of a row that is not sent may be in another row.
@@ -55,7 +55,7 @@ export async function checkInput(
   const rows: CheckedRow[] = []
   const valid: ValidRow[] = []
   let respelled: readonly RespelledColumn[] = []
-  for await (const { index, line, column, row, faults, csv } of readRows(input, kind, { extraCheck })) {
+  for await (const { index, line, column, row, faults, csv } of readRows(input, userRows(kind), extraCheck)) {
     if (csv) respelled = csv.columns.respelled
     for (const fault of faults) onFault(fault)
     const fault = faults.map(({ message }) => message).join('; ')

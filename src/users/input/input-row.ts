@@ -1,8 +1,6 @@
 import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { FilePosition } from '../../contract/notation/located.ts'
-import type { ExtraCheck, ReportFault } from '../rows/check-row.ts'
-import type { ImportedUser, RowKind } from '../rows/imported-user.ts'
+import type { FilePosition, Located } from '../../contract/notation/located.ts'
 
 /** A fault of a row, with its place. */
 export interface RowFault extends FilePosition {
@@ -10,7 +8,59 @@ export interface RowFault extends FilePosition {
   advice?: Advice
 }
 
-export interface InputRow {
+/** The path of a value in a row: names of fields and indexes of lists; empty for the row itself. */
+export type FieldPath = readonly (string | number)[]
+
+/** Called with each fault of a row. */
+export type ReportFault = (path: FieldPath, message: string, advice?: Advice) => void
+
+/** A check that needs other rows. `isFaulty`: the row already has faults, so it is not sent. */
+export type ExtraCheck<R> = (
+  row: R,
+  place: { index: number; line: number; isFaulty: boolean },
+  report: ReportFault,
+) => void
+
+/** What the rows of an input are. */
+export interface RowShape<R> {
+  /** For errors, in the plural. */
+  noun: string
+  /** The key of the list of rows in a map that contains it. */
+  listKey: string
+  /** Whether the source text of the rows is needed. */
+  keepsText: boolean
+  /**
+   * Reads the header of CSV.
+   *
+   * @param given the names of the columns, without spaces around them
+   */
+  readColumns(given: readonly string[], refuse: RefuseColumn): ColumnReader<R>
+  /** @returns undefined if the value is not an object */
+  readObject(located: Located, report: ReportFault): R | undefined
+  /** @param isComplete false if fields with faults were omitted from the row */
+  check(row: R, isComplete: boolean, report: ReportFault): void
+}
+
+/** Creates the error about the column at an index. */
+export type RefuseColumn = (
+  words: string,
+  index: number,
+  help?: { hint?: string; advice?: Advice },
+) => Failure
+
+/** How the cells of a file become rows. */
+export interface ColumnReader<R> {
+  /** The field of each column, without spaces and `:=`, in its usual case: `metadata.seats`. */
+  names: readonly string[]
+  /** The columns that are recognized although their case differs. */
+  respelled: readonly RespelledColumn[]
+  /** Which column is missing, for an error. */
+  missing: string | undefined
+  /** Reads a record with a cell for each column. An empty cell is an absent field. */
+  read(cells: readonly string[], report: ReportFault): R
+}
+
+export interface InputRow<R> {
   /** From 0. Counts rows with faults, but not blank lines. */
   index: number
   /** The line on which the row begins, from 1. */
@@ -18,26 +68,18 @@ export interface InputRow {
   /** The column at which the row begins; only in a JSON list, whose rows may share a line. */
   column?: number
   /** The fields that could be read; undefined if none could. */
-  row: ImportedUser | undefined
+  row: R | undefined
   faults: readonly RowFault[]
   /** Its source text. */
   raw: string
   /** The columns and the cells, in CSV. No cells if the quotes are invalid. */
-  csv?: { columns: CsvColumns; cells: readonly string[] }
+  csv?: { columns: CsvColumns<R>; cells: readonly string[] }
 }
 
-/** Sets a field of the row to the text of a cell, which is not empty. */
-export type SetCell = (row: ImportedUser, cell: string, report: ReportFault) => void
-
-export interface CsvColumns {
+export interface CsvColumns<R> extends ColumnReader<R> {
   /** As in the file. */
   header: readonly string[]
-  /** The field of each column, without spaces and `:=`, in its usual case: `metadata.seats`. */
-  names: readonly string[]
-  /** The columns that are recognized although their case differs. */
-  respelled: readonly RespelledColumn[]
   separator: string
-  setters: readonly SetCell[]
 }
 
 /** A column whose name has another case than its field. */
@@ -49,11 +91,9 @@ export interface RespelledColumn {
 }
 
 /** The rules for the rows of an input. */
-export interface RowRules {
-  kind: RowKind
-  extraCheck?: ExtraCheck | undefined
-  /** For `${NAME}` references in strings (default: references are not expanded). */
-  env?: NodeJS.ProcessEnv | undefined
+export interface RowRules<R> {
+  shape: RowShape<R>
+  extraCheck?: ExtraCheck<R> | undefined
 }
 
 const none: readonly RowFault[] = []

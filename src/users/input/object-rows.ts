@@ -1,12 +1,12 @@
 import { Failure } from '../../contract/failure.ts'
 import { locateJson } from '../../contract/notation/locate-json.ts'
 import { type FilePosition, type Located, placesIn } from '../../contract/notation/located.ts'
-import { checkRow, type FieldPath, type ReportFault } from '../rows/check-row.ts'
-import { expandStrings, readObject } from '../rows/read-object.ts'
 import {
+  type FieldPath,
   type InputRow,
   maxRowLength,
   placeAfter,
+  type ReportFault,
   type RowFault,
   type RowRules,
   rowTooLarge,
@@ -28,21 +28,20 @@ interface RowSource {
  *
  * @param placeOf converts an offset of the located value
  */
-export function objectRow(
+export function objectRow<R>(
   { index, raw, start }: RowSource,
   located: Located,
-  { kind, extraCheck, env }: RowRules,
+  { shape, extraCheck }: RowRules<R>,
   placeOf: (at: number) => FilePosition,
-): InputRow {
+): InputRow<R> {
   let faults: RowFault[] | undefined
   const report: ReportFault = (path, message, advice) => {
     faults ??= []
     faults.push({ ...placeOf(offsetOf(located, path)), message, advice })
   }
-  const value = plainValue(located)
-  const row = readObject(env ? expandStrings(value, env, report) : value, kind, report)
+  const row = shape.readObject(located, report)
   if (row) {
-    checkRow(row, kind, faults === undefined, report)
+    shape.check(row, faults === undefined, report)
     extraCheck?.(row, { index, line: start.line, isFaulty: faults !== undefined }, report)
   }
   return { index, line: start.line, row, faults: sortFaults(faults), raw }
@@ -87,7 +86,7 @@ export function readStrictJson(text: string): { root: Located } | { fault: { at:
 }
 
 /** Reads JSONL: one object per line. */
-export function* jsonLineRows(text: string, name: string, rules: RowRules): Generator<InputRow> {
+export function* jsonLineRows<R>(text: string, name: string, rules: RowRules<R>): Generator<InputRow<R>> {
   let index = 0
   for (const [at, raw] of text.split('\n').entries()) {
     const line = at + 1
@@ -96,10 +95,10 @@ export function* jsonLineRows(text: string, name: string, rules: RowRules): Gene
   }
 }
 
-function jsonLineRow(
+function jsonLineRow<R>(
   { index, raw, line }: { index: number; raw: string; line: number },
-  rules: RowRules,
-): InputRow {
+  rules: RowRules<R>,
+): InputRow<R> {
   const start = { line, column: 1 }
   const placeOf = (at: number) => placeAfter(start, raw.slice(0, at))
   const read = readStrictJson(raw)
@@ -108,8 +107,8 @@ function jsonLineRow(
   return { index, line, row: undefined, faults: [{ ...placeOf(at), message }], raw }
 }
 
-/** Reads a JSON list of objects, which may be the `users` of an object. */
-export function* jsonListRows(text: string, name: string, rules: RowRules): Generator<InputRow> {
+/** Reads a JSON list of objects, which may be the `listKey` of an object. */
+export function* jsonListRows<R>(text: string, name: string, rules: RowRules<R>): Generator<InputRow<R>> {
   if (text.trim() === '') return
   const placeOf = placesIn(text)
   const refuse = (at: number, words: string, code?: 'json_lines'): Failure => {
@@ -121,10 +120,11 @@ export function* jsonListRows(text: string, name: string, rules: RowRules): Gene
     throw refuse(read.fault.at, read.fault.message, /^\s*\{/.test(text) ? 'json_lines' : undefined)
   }
   const { root } = read
-  const users = root.kind === 'map' && root.entries.length === 1 ? root.entries[0] : undefined
-  const list = users?.key === 'users' ? users.value : root
+  const only = root.kind === 'map' && root.entries.length === 1 ? root.entries[0] : undefined
+  const { listKey } = rules.shape
+  const list = only?.key === listKey ? only.value : root
   if (list.kind !== 'list')
-    throw refuse(list.at, 'expected a list of objects or {"users": [...]}', 'json_lines')
+    throw refuse(list.at, `expected a list of objects or {"${listKey}": [...]}`, 'json_lines')
   for (const [index, item] of list.items.entries()) {
     const start = placeOf(item.at)
     const source = { index, raw: text.slice(item.at, item.end), start }

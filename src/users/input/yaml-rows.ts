@@ -15,10 +15,10 @@ const blank = /^\s*(#.*|---\s*(#.*)?)?$/
 const reference = /(?:^|[:,[{-])[ \t]*(?:[&*][^\s,[\]{}]|<<[ \t]*:)/m
 
 /**
- * Reads YAML: a list of users, or a map with such a list as `users`, whose other keys may hold anchors. A list at
+ * Reads YAML: a list of rows, or a map with such a list as `listKey`, whose other keys may hold anchors. A list at
  * the left margin without anchors is parsed item by item, because the parser holds a hundred times as much as the text.
  */
-export function* yamlRows(text: string, name: string, rules: RowRules): Generator<InputRow> {
+export function* yamlRows<R>(text: string, name: string, rules: RowRules<R>): Generator<InputRow<R>> {
   const start = text.search(/^-(?:\s|$)/m)
   const head = text.slice(0, Math.max(0, start)).split('\n')
   if (start === -1 || reference.test(text) || !head.every((line) => blank.test(line))) {
@@ -36,10 +36,10 @@ export function* yamlRows(text: string, name: string, rules: RowRules): Generato
 }
 
 /** One item of a list. */
-function itemRow(
+function itemRow<R>(
   { index, raw, line }: { index: number; raw: string; line: number },
-  rules: RowRules,
-): InputRow {
+  rules: RowRules<R>,
+): InputRow<R> {
   const placeOf = (at: number) => {
     // A fault at the end belongs to this row, not to the line after it.
     const place = placesIn(raw)(Math.min(at, raw.trimEnd().length))
@@ -58,7 +58,7 @@ function itemRow(
   }
 }
 
-function* documentRows(text: string, name: string, rules: RowRules): Generator<InputRow> {
+function* documentRows<R>(text: string, name: string, rules: RowRules<R>): Generator<InputRow<R>> {
   const placeOf = placesIn(text)
   const refuse = (at: number, words: string, hint?: string): Failure => {
     const { line, column } = placeOf(at)
@@ -73,15 +73,16 @@ function* documentRows(text: string, name: string, rules: RowRules): Generator<I
     throw refuse(fault.at, wordsOf(fault), error.isTooLarge ? splitHint : undefined)
   }
   if (root.kind === 'scalar' && root.value === null) return
-  const users = root.kind === 'map' ? root.entries.find(({ key }) => key === 'users')?.value : root
-  if (users?.kind !== 'list') {
-    const hint = 'Begin each user with "- ", below users: or at the left margin.'
-    throw refuse(users?.at ?? root.at, 'expected a list of users', hint)
+  const { listKey, keepsText } = rules.shape
+  const list = root.kind === 'map' ? root.entries.find(({ key }) => key === listKey)?.value : root
+  if (list?.kind !== 'list') {
+    const hint = `Begin each ${listKey.slice(0, -1)} with "- ", below ${listKey}: or at the left margin.`
+    throw refuse(list?.at ?? root.at, `expected a list of ${listKey}`, hint)
   }
-  for (const [index, item] of users.items.entries()) {
+  for (const [index, item] of list.items.entries()) {
     const value = plainValue(item)
     // Without anchors, which are perhaps in another row.
-    const raw = rules.kind === 'managed users' ? '' : stringify([value], yamlWriting([value]))
+    const raw = keepsText ? stringify([value], yamlWriting([value])) : ''
     yield objectRow({ index, raw, start: placeOf(item.at) }, item, rules, placeOf)
   }
 }

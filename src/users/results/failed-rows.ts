@@ -4,6 +4,7 @@ import { replaceDocument } from '../../system/files/document-file.ts'
 import type { Input, InputFormat } from '../input/input.ts'
 import type { InputRow } from '../input/input-row.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { ImportedUser } from '../rows/imported-user.ts'
 
 /** The content of a file beside the input: failed rows, or rows whose outcome is unknown. */
 export type RowListName = 'failed' | 'unknown'
@@ -72,7 +73,7 @@ function isWritable(directory: string): boolean {
 
 /** A row that failed or has faults. */
 export interface FailedRow {
-  row: InputRow
+  row: InputRow<ImportedUser>
   /**
    * Of the user, if it was created before a later step failed. The written row has the id and no password, so that
    * it changes the user.
@@ -107,14 +108,18 @@ function failedRowText({ row, id }: FailedRow, format: InputFormat, isFirst: boo
   }
 }
 
-function objectText({ row, raw }: InputRow, id: string | undefined): string {
+function objectText({ row, raw }: InputRow<ImportedUser>, id: string | undefined): string {
   if (row === undefined || id === undefined) return raw.trim()
   const { password: _, ...kept } = row
   return JSON.stringify({ id, ...kept })
 }
 
 /** If the input has no id column, the file gets one as its first column. */
-function csvText({ row, csv, raw }: InputRow, id: string | undefined, isFirst: boolean): string {
+function csvText(
+  { row, csv, raw }: InputRow<ImportedUser>,
+  id: string | undefined,
+  isFirst: boolean,
+): string {
   const { names = [], header: given = [], separator = ',' } = csv?.columns ?? {}
   const joinCells = (cells: readonly string[]) =>
     cells.map((cell) => (/[",;\t\r\n]/.test(cell) ? quoted(cell) : cell)).join(separator)

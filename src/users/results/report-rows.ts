@@ -11,6 +11,7 @@ import {
 } from '../journal/journal.ts'
 import { formatRowPlace } from '../planned-work.ts'
 import type { RowKind } from '../rows/imported-user.ts'
+import { userRows } from '../rows/user-rows.ts'
 import { type FailedRow, writeFailedRows, writeRowList } from './failed-rows.ts'
 import { type RowStatus, rowStatuses, type WrittenResult, writeResults } from './results-file.ts'
 
@@ -144,7 +145,7 @@ async function writeFailed(
 ): Promise<string | undefined> {
   if (ids.size === 0) return writeRowList('failed', { input, journal }, undefined)
   const rows: FailedRow[] = []
-  for await (const row of readRows(input, kind)) {
+  for await (const row of readRows(input, userRows(kind))) {
     if (ids.has(row.index)) rows.push({ row, id: ids.get(row.index) })
   }
   return writeRowList('failed', { input, journal }, (path) => writeFailedRows(path, rows, input.format))

@@ -1,22 +1,9 @@
 import { expandPath } from '../../client/network/address.ts'
-import type { Advice } from '../../contract/advice.ts'
 import { afterColon } from '../../contract/failure.ts'
 import { emailPattern, permissionPattern, permissionRule } from '../../contract/resources/user.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
+import type { ReportFault } from '../input/input-row.ts'
 import { type ImportedUser, type RowKind, stepsOf } from './imported-user.ts'
-
-/** The path of a value in a row: names of fields and indexes of lists; empty for the row itself. */
-export type FieldPath = readonly (string | number)[]
-
-/** Called with each fault of a row. */
-export type ReportFault = (path: FieldPath, message: string, advice?: Advice) => void
-
-/** A check that needs other rows. `isFaulty`: the row already has faults, so it is not sent. */
-export type ExtraCheck = (
-  row: ImportedUser,
-  place: { index: number; line: number; isFaulty: boolean },
-  report: ReportFault,
-) => void
 
 /**
  * Checks the syntax of values and the combination of fields. The types are already checked.

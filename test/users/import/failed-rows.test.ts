@@ -5,9 +5,12 @@ import fc from 'fast-check'
 import type { InputFormat } from '../../../src/users/input/input.ts'
 import type { InputRow } from '../../../src/users/input/input-row.ts'
 import { writeFailedRows } from '../../../src/users/results/failed-rows.ts'
+import type { ImportedUser } from '../../../src/users/rows/imported-user.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { rowsOf, textInput } from '../input/text-input.ts'
+
+type Row = InputRow<ImportedUser>
 
 const inputs: Record<InputFormat | 'yaml in a map', string> = {
   csv: 'email,name,password,metadata.a\r\na@x,"A, ""B""\nC",pw,1\r\n,"x,y",,\nb@x,,,"open\n"c@x",,,\nd@x,é😀,pw,2\ne@x,,,"\n',
@@ -28,9 +31,9 @@ describe('the file of failed rows', () => {
 
   async function rewrite(
     format: InputFormat,
-    rows: readonly InputRow[],
-    idOf: (row: InputRow) => string | undefined = () => undefined,
-  ): Promise<InputRow[]> {
+    rows: readonly Row[],
+    idOf: (row: Row) => string | undefined = () => undefined,
+  ): Promise<Row[]> {
     const failed = rows.map((row) => ({ row, id: idOf(row) }))
     await writeFailedRows(path, failed, format)
     return rowsOf(textInput(format, readFileSync(path, 'utf8')))

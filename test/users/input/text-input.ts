@@ -2,7 +2,8 @@ import { Failure } from '../../../src/contract/failure.ts'
 import type { Input, InputFormat } from '../../../src/users/input/input.ts'
 import type { InputRow, RowFault } from '../../../src/users/input/input-row.ts'
 import { readRows } from '../../../src/users/input/read-rows.ts'
-import type { RowKind } from '../../../src/users/rows/imported-user.ts'
+import type { ImportedUser, RowKind } from '../../../src/users/rows/imported-user.ts'
+import { userRows } from '../../../src/users/rows/user-rows.ts'
 
 /** An input with this text. */
 export function textInput(format: InputFormat, text: string): Input {
@@ -10,9 +11,9 @@ export function textInput(format: InputFormat, text: string): Input {
 }
 
 /** All rows of an input. */
-export async function rowsOf(input: Input, kind: RowKind = 'users'): Promise<InputRow[]> {
-  const rows: InputRow[] = []
-  for await (const row of readRows(input, kind)) rows.push(row)
+export async function rowsOf(input: Input, kind: RowKind = 'users'): Promise<InputRow<ImportedUser>[]> {
+  const rows: InputRow<ImportedUser>[] = []
+  for await (const row of readRows(input, userRows(kind))) rows.push(row)
   return rows
 }
 
