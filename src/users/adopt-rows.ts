@@ -1,8 +1,8 @@
 import { Failure } from '../contract/failure.ts'
 import type { ValidRow } from './input/check-input.ts'
-import type { Journal } from './journal/journal.ts'
+import type { Journal, Step } from './journal/journal.ts'
 import { hashOfField, managedFields } from './managed-fields.ts'
-import { type ImportedUser, type Step, stepsOf } from './rows/imported-user.ts'
+import { type ImportedUser, stepsOf } from './rows/imported-user.ts'
 import { keyOf } from './state/state-entry.ts'
 import type { UsersState } from './state/users-state.ts'
 

@@ -2,8 +2,8 @@ import { expandPath } from '../client/network/address.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import type { CheckedInput, ValidRow } from './input/check-input.ts'
-import { isUnresolved, type RowState, type RowStates, remainingSteps } from './journal/journal.ts'
-import type { ImportedUser, Step } from './rows/imported-user.ts'
+import { isUnresolved, type RowState, type RowStates, type Step } from './journal/journal.ts'
+import { type ImportedUser, remainingSteps } from './rows/imported-user.ts'
 import { bodyOf, type Resolution, type RowWork } from './send/send-row.ts'
 
 /** How the user resolves rows whose outcome is unknown. */

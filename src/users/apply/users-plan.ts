@@ -6,8 +6,9 @@ import type {
   UserCounts,
 } from '../../view/user-differences.ts'
 import { compareUser, type FieldDifference, type UserDifference } from '../compare-user.ts'
+import type { Step } from '../journal/journal.ts'
 import { managedFields, userOf, type WantedUser } from '../managed-fields.ts'
-import { type ImportedUser, type Step, stepsOf } from '../rows/imported-user.ts'
+import { type ImportedUser, stepsOf } from '../rows/imported-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 
 export interface UsersPlan {

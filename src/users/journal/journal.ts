@@ -2,7 +2,12 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
-import { type ImportedUser, type Step, stepsOf } from '../rows/imported-user.ts'
+
+/**
+ * A kind of request. A `create` makes something at the service that a second request would make again. The others
+ * have the same result if they are sent twice.
+ */
+export type Step = 'create' | 'update' | 'assign'
 
 /** The first line of each run. */
 export interface JournalHeader {
@@ -286,13 +291,4 @@ export function mayHaveChanged(state: RowState | undefined): boolean {
 export function isUnresolved(state: RowState | undefined): boolean {
   if (state?.step !== 'create') return false
   return state.phase === 'unknown' || state.phase === 'intended' || state.phase === 'nameless'
-}
-
-/** The steps of a row that are not done yet, in order. */
-export function remainingSteps(row: ImportedUser, state: RowState | undefined): Step[] {
-  const steps = stepsOf(row)
-  if (!state) return steps
-  if (state.phase === 'skipped' || (state.phase === 'differs' && state.step === 'create')) return []
-  const at = steps.indexOf(state.step)
-  return steps.slice(state.phase === 'took' ? at + 1 : at)
 }

@@ -2,15 +2,9 @@ import { Failure } from '../../contract/failure.ts'
 import type { CheckedInput, CheckedRow, ValidRow } from '../input/check-input.ts'
 import type { Input } from '../input/input.ts'
 import { readRows } from '../input/read-rows.ts'
-import {
-  isUnresolved,
-  type Journal,
-  type RowState,
-  type RowStates,
-  remainingSteps,
-} from '../journal/journal.ts'
+import { isUnresolved, type Journal, type RowState, type RowStates } from '../journal/journal.ts'
 import { formatRowPlace } from '../planned-work.ts'
-import type { RowKind } from '../rows/imported-user.ts'
+import { type RowKind, remainingSteps } from '../rows/imported-user.ts'
 import { userRows } from '../rows/user-rows.ts'
 import { type FailedRow, writeFailedRows, writeRowList } from './failed-rows.ts'
 import { type RowStatus, rowStatuses, type WrittenResult, writeResults } from './results-file.ts'

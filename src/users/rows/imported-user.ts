@@ -1,4 +1,5 @@
 import type { Advice } from '../../contract/advice.ts'
+import type { RowState, Step } from '../journal/journal.ts'
 
 /** One row of the input: a user to create, or changes to the user `id`. */
 export interface ImportedUser {
@@ -13,16 +14,13 @@ export interface ImportedUser {
   permissions?: string[]
 }
 
-/** A request that a row may need. They are sent in this order. */
-export type Step = 'create' | 'update' | 'assign'
-
 /**
  * The content of the file: users, only roles and permissions of existing users, or users whose ids are in a state
  * file.
  */
 export type RowKind = 'users' | 'assignments' | 'managed users'
 
-/** The requests of a row; empty if it has only an id. */
+/** The requests of a row, in order; empty if it has only an id. */
 export function stepsOf(row: ImportedUser): Step[] {
   const steps: Step[] = []
   if (row.id === undefined) steps.push('create')
@@ -31,6 +29,15 @@ export function stepsOf(row: ImportedUser): Step[] {
   if (changes !== undefined) steps.push('update')
   if (row.role !== undefined || row.permissions !== undefined) steps.push('assign')
   return steps
+}
+
+/** The steps of a row that are not done yet, in order. */
+export function remainingSteps(row: ImportedUser, state: RowState | undefined): Step[] {
+  const steps = stepsOf(row)
+  if (!state) return steps
+  if (state.phase === 'skipped' || (state.phase === 'differs' && state.step === 'create')) return []
+  const at = steps.indexOf(state.step)
+  return steps.slice(state.phase === 'took' ? at + 1 : at)
 }
 
 const assignmentFields = ['id', 'role', 'permissions'] as const

@@ -5,8 +5,8 @@ import { type Failure, reasonOf } from '../../contract/failure.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { contradictionOf } from '../../view/failure-details.ts'
 import type { ValidRow } from '../input/check-input.ts'
-import type { Journal, StepOutcome } from '../journal/journal.ts'
-import { emailOfKey, type ImportedUser, type Step } from '../rows/imported-user.ts'
+import type { Journal, Step, StepOutcome } from '../journal/journal.ts'
+import { emailOfKey, type ImportedUser } from '../rows/imported-user.ts'
 import { affectsEveryRow, type Sending, sendChange } from './send-change.ts'
 
 /** How the user resolves a create whose outcome is unknown. */
