@@ -73,7 +73,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
     files: [
       'commands/doctor/examine.ts',
       'client/network/probe-network.ts',
-      'users/journal/open-journal.ts',
+      'bulk/journal/open-journal.ts',
       'view/checks.ts',
     ],
   },
@@ -101,7 +101,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   },
   'change-recorder': { files: ['activity/change-recorder.ts'] },
   activity: { files: ['activity/read-activity.ts'] },
-  'bulk-send': { files: ['users/send/throttle.ts', 'users/send/get-users.ts'] },
+  'bulk-send': { files: ['bulk/send/throttle.ts', 'users/send/get-users.ts'] },
   'users-state': {
     files: [
       'users/state/users-state.ts',

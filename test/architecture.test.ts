@@ -61,14 +61,15 @@ const allowed: Record<string, readonly string[]> = {
   client: innermost,
   activity: innermost,
   view: [...innermost, 'terminal'],
+  bulk: [...innermost, 'config', 'client'],
   service: [...innermost, 'pages'],
   auth: [...innermost, 'config', 'client', 'pages'],
-  chat: inner,
+  chat: [...inner, 'bulk'],
   settings: [...inner, 'activity'],
-  users: [...inner, 'activity'],
+  users: [...inner, 'bulk', 'activity'],
   history: [...inner, 'pages'],
   cli: [...innermost, 'terminal', 'view', 'config', 'auth'],
-  commands: [...inner, 'cli', 'auth', 'chat', 'settings', 'users', 'history', 'activity'],
+  commands: [...inner, 'cli', 'auth', 'bulk', 'chat', 'settings', 'users', 'history', 'activity'],
   boot: [...innermost, 'cli', 'commands', 'auth'],
 }
 

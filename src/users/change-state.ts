@@ -1,3 +1,4 @@
+import type { Throttle } from '../bulk/send/throttle.ts'
 import type { Client } from '../client/client.ts'
 import { type ApiResponse, idIn } from '../client/response/response.ts'
 import type { Advice } from '../contract/advice.ts'
@@ -6,7 +7,6 @@ import { nearest } from '../contract/nearest-word.ts'
 import type { User } from '../contract/resources/user.ts'
 import type { ComparedEntry } from './compare-user.ts'
 import { getUsers } from './send/get-users.ts'
-import type { Throttle } from './send/throttle.ts'
 import { combined, formatEntry, keyOf, type StateEntry } from './state/state-entry.ts'
 import type { UsersState } from './state/users-state.ts'
 

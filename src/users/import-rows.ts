@@ -1,18 +1,23 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { rowListPath } from '../bulk/failed-rows.ts'
+import { describeRespelled } from '../bulk/input/csv-rows.ts'
+import { type Input, readInput } from '../bulk/input/input.ts'
+import { FaultList } from '../bulk/input/input-row.ts'
+import { type Journal, mayHaveChanged } from '../bulk/journal/journal.ts'
+import {
+  importsDirectory,
+  type JournalRequest,
+  openJournal,
+  readOthers,
+} from '../bulk/journal/open-journal.ts'
 import { Failure } from '../contract/failure.ts'
 import { countOf } from '../view/format/quantities.ts'
+import { adoptCreated } from './adopt-created.ts'
 import { type ImportEvent, type ImportOptions, ImportRun, type ImportSurroundings } from './import-run.ts'
-import { type CheckedInput, checkInput } from './input/check-input.ts'
-import { describeRespelled } from './input/csv-rows.ts'
-import { type Input, readInput } from './input/input.ts'
-import { FaultList } from './input/input-row.ts'
-import { adoptCreated } from './journal/adopt-created.ts'
-import { type Journal, mayHaveChanged } from './journal/journal.ts'
-import { importsDirectory, type JournalRequest, openJournal, readOthers } from './journal/open-journal.ts'
 import { chooseResolved, findFirstRequests, planWork, workOf } from './planned-work.ts'
-import { rowListPath } from './results/failed-rows.ts'
 import { lockResults, openPasswords } from './results/results-file.ts'
+import { type CheckedInput, checkInput } from './rows/check-input.ts'
 import { emailOfKey } from './rows/imported-user.ts'
 
 /** Number of requests that a dry run shows. */

@@ -1,12 +1,15 @@
 import { resolve } from 'node:path'
 import type { CreatedUser } from '../activity/read-activity.ts'
+import type { Input, InputFormat } from '../bulk/input/input.ts'
+import type { Journal } from '../bulk/journal/journal.ts'
+import { BulkRun, type ProgressEvent, type RunSurroundings } from '../bulk/send/bulk-run.ts'
+import { runRows } from '../bulk/send/concurrency.ts'
+import type { KnownQuota } from '../bulk/send/known-quota.ts'
+import { ServiceHealth } from '../bulk/send/send-change.ts'
 import type { Client } from '../client/client.ts'
 import type { ConfiguredQuota } from '../config/quota.ts'
 import { Failure, type FailureKind } from '../contract/failure.ts'
 import { type KnownRow, knownRows } from './adopt-rows.ts'
-import type { CheckedInput } from './input/check-input.ts'
-import type { Input, InputFormat } from './input/input.ts'
-import type { Journal } from './journal/journal.ts'
 import {
   type PlannedRequest,
   type PlannedWork,
@@ -16,11 +19,8 @@ import {
 } from './planned-work.ts'
 import { type Report, reportRows, resultOf, writeAllResults } from './results/report-rows.ts'
 import { addPasswords, type GeneratedPasswords } from './results/results-file.ts'
+import type { CheckedInput } from './rows/check-input.ts'
 import type { RowKind } from './rows/imported-user.ts'
-import { BulkRun, type ProgressEvent, type RunSurroundings } from './send/bulk-run.ts'
-import { runRows } from './send/concurrency.ts'
-import type { KnownQuota } from './send/known-quota.ts'
-import { ServiceHealth } from './send/send-change.ts'
 import { type RowWork, sendRow } from './send/send-row.ts'
 
 /** In ms, of a request, if none was made yet. */

@@ -1,8 +1,8 @@
+import { isUnresolved, type RowState, type RowStates, type Step } from '../bulk/journal/journal.ts'
 import { expandPath } from '../client/network/address.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
-import type { CheckedInput, ValidRow } from './input/check-input.ts'
-import { isUnresolved, type RowState, type RowStates, type Step } from './journal/journal.ts'
+import type { CheckedInput, ValidRow } from './rows/check-input.ts'
 import { type ImportedUser, remainingSteps } from './rows/imported-user.ts'
 import { bodyOf, type Resolution, type RowWork } from './send/send-row.ts'
 

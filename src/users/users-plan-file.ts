@@ -1,3 +1,4 @@
+import type { Input } from '../bulk/input/input.ts'
 import { Failure } from '../contract/failure.ts'
 import {
   composePlan,
@@ -8,7 +9,6 @@ import {
   savePlan,
 } from '../system/files/saved-plan.ts'
 import type { PlannedUser, UsersPlan } from './apply/users-plan.ts'
-import type { Input } from './input/input.ts'
 import type { UsersState } from './state/users-state.ts'
 
 /** Where a saved plan comes from. */

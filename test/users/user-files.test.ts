@@ -7,10 +7,10 @@ import { stringify } from 'yaml'
 import { canonicalJson, parseJson } from '../../src/contract/notation/exact-json.ts'
 import { yamlWriting } from '../../src/contract/notation/yaml-scalars.ts'
 import { type PlacedUser, UserFiles, type UserFilesOptions } from '../../src/users/user-files.ts'
+import { failureOf } from '../bulk/input/text-input.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 import { anyWantedUser } from './any-users.ts'
-import { failureOf } from './input/text-input.ts'
 
 describe('files that describe users', () => {
   const directory = perTest(makeEmptyDirectory)

@@ -7,10 +7,10 @@ import { type UsersPlan, UsersPlanBuilder } from '../../src/users/apply/users-pl
 import { compareUser } from '../../src/users/compare-user.ts'
 import { managedFields } from '../../src/users/managed-fields.ts'
 import { assertPlanFits, readUsersPlan, saveUsersPlan, usersPlan } from '../../src/users/users-plan-file.ts'
+import { failureOf, textInput } from '../bulk/input/text-input.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 import { anyEntry, anyServiceUser, anyWantedUser } from './any-users.ts'
-import { failureOf, textInput } from './input/text-input.ts'
 
 const header = {
   id: '0c7b3c9e-3f0b-4a52-9d60-d2cbe1a3f6a1',

@@ -1,11 +1,11 @@
 import { existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { findUnfinishedImports } from '../../bulk/journal/open-journal.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import { ownVariables, unknownVariables } from '../../cli/help/environment-variables.ts'
 import type { Configuration } from '../../config/configuration-file.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { findUnfinishedImports } from '../../users/journal/open-journal.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { type Doctor, type Examined, ok, warning } from './finding.ts'
 

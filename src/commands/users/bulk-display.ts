@@ -1,7 +1,7 @@
+import type { ProgressEvent, RunSurroundings } from '../../bulk/send/bulk-run.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { BulkProgress } from '../../cli/output/progress.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
-import type { ProgressEvent, RunSurroundings } from '../../users/send/bulk-run.ts'
 
 /** @param service as records name it */
 export function surroundingsOf(context: Context, service: string): RunSurroundings {
@@ -21,7 +21,7 @@ export function surroundingsOf(context: Context, service: string): RunSurroundin
  * @param total number of users; undefined if it is not known
  */
 export async function throttledClient(context: Context, total: number | undefined) {
-  const { estimateDuration, Throttle } = await import('../../users/send/throttle.ts')
+  const { estimateDuration, Throttle } = await import('../../bulk/send/throttle.ts')
   const progress = new BulkProgress(context.output, {
     noun: 'user',
     total,

@@ -1,8 +1,8 @@
 import * as Flags from '@oclif/core/flags'
+import type { InputFormat } from '../../bulk/input/input.ts'
 import { integerFlag, quotaFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { yesFlag } from '../../cli/flags/shared-flags.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
-import type { InputFormat } from '../../users/input/input.ts'
 
 /** Requests at the same time, where nothing is said. */
 export const defaultConcurrency = 8

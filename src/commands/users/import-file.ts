@@ -272,7 +272,7 @@ export async function closeImport(
 ): Promise<void> {
   context.demandNamedService()
   const service = journalServiceOf(context)
-  const { closeImports } = await import('../../users/journal/open-journal.ts')
+  const { closeImports } = await import('../../bulk/journal/open-journal.ts')
   const closed = await closeImports(context.directories, {
     file: file === '-' ? file : context.resolvePath(file),
     kind,

@@ -1,3 +1,6 @@
+import { BulkRun, type ProgressEvent, type RunSurroundings } from '../../bulk/send/bulk-run.ts'
+import { mapInOrder } from '../../bulk/send/concurrency.ts'
+import { ServiceHealth } from '../../bulk/send/send-change.ts'
 import type { Users } from '../../client/users.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -10,9 +13,6 @@ import {
   recordedUsers,
   type UserReading,
 } from '../compare-user.ts'
-import { BulkRun, type ProgressEvent, type RunSurroundings } from '../send/bulk-run.ts'
-import { mapInOrder } from '../send/concurrency.ts'
-import { ServiceHealth } from '../send/send-change.ts'
 import { keyOf, type StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { PlacedUser, UserFiles } from '../user-files.ts'

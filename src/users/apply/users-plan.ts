@@ -1,3 +1,4 @@
+import type { Step } from '../../bulk/journal/journal.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import type {
   PrintedDifferences,
@@ -6,7 +7,6 @@ import type {
   UserCounts,
 } from '../../view/user-differences.ts'
 import { compareUser, type FieldDifference, type UserDifference } from '../compare-user.ts'
-import type { Step } from '../journal/journal.ts'
 import { managedFields, userOf, type WantedUser } from '../managed-fields.ts'
 import { type ImportedUser, stepsOf } from '../rows/imported-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'

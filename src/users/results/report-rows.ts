@@ -1,12 +1,11 @@
+import { writeFailedList, writeRowList } from '../../bulk/failed-rows.ts'
+import type { Input } from '../../bulk/input/input.ts'
+import { isUnresolved, type Journal, type RowState, type RowStates } from '../../bulk/journal/journal.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { CheckedInput, CheckedRow, ValidRow } from '../input/check-input.ts'
-import type { Input } from '../input/input.ts'
-import { readRows } from '../input/read-rows.ts'
-import { isUnresolved, type Journal, type RowState, type RowStates } from '../journal/journal.ts'
 import { formatRowPlace } from '../planned-work.ts'
+import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'
 import { type RowKind, remainingSteps } from '../rows/imported-user.ts'
 import { userRows } from '../rows/user-rows.ts'
-import { type FailedRow, writeFailedRows, writeRowList } from './failed-rows.ts'
 import { type RowStatus, rowStatuses, type WrittenResult, writeResults } from './results-file.ts'
 
 export interface ReportOptions {
@@ -56,7 +55,7 @@ const maxListedRows = 10
 
 /** Determines the result of every row, and writes the results file and the files of failed and unknown rows. */
 export async function reportRows(reporting: ReportOptions): Promise<Report> {
-  const { checked, journal, results } = reporting
+  const { kind, checked, journal, results } = reporting
   const { states } = journal.content
   const counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
   const failed: (RowResult & { index: number })[] = []
@@ -100,7 +99,9 @@ export async function reportRows(reporting: ReportOptions): Promise<Report> {
     remaining,
     failed: failed.slice(0, maxListedRows),
     unknown: listed,
-    failedRows: await unlessFailed('failed', () => writeFailed(reporting, ids)),
+    failedRows: await unlessFailed('failed', () =>
+      writeFailedList({ ...reporting, shape: userRows(kind) }, ids),
+    ),
     unknownRows: await unlessFailed('unknown', () =>
       writeUnknown(reporting, listed.length < unknown.length ? unknown : []),
     ),
@@ -130,19 +131,6 @@ export async function writeAllResults(
     return 'key' in row ? { ...result, password: passwords?.get(result.email.toLowerCase()) } : result
   })
   await writeResults(path, results, passwords !== undefined)
-}
-
-/** @param ids of the users of the rows to write, by index; undefined if a user was not created */
-async function writeFailed(
-  { input, kind, journal }: ReportOptions,
-  ids: ReadonlyMap<number, string | undefined>,
-): Promise<string | undefined> {
-  if (ids.size === 0) return writeRowList('failed', { input, journal }, undefined)
-  const rows: FailedRow[] = []
-  for await (const row of readRows(input, userRows(kind))) {
-    if (ids.has(row.index)) rows.push({ row, id: ids.get(row.index) })
-  }
-  return writeRowList('failed', { input, journal }, (path) => writeFailedRows(path, rows, input.format))
 }
 
 async function writeUnknown(

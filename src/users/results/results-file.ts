@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { csvRecords } from '../../bulk/input/csv-records.ts'
+import { isUnresolved, type Journal, mayHaveChanged } from '../../bulk/journal/journal.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { DocumentFile, replaceDocument } from '../../system/files/document-file.ts'
-import type { CheckedInput, CheckedRow, ValidRow } from '../input/check-input.ts'
-import { csvRecords } from '../input/csv-records.ts'
-import { isUnresolved, type Journal, mayHaveChanged } from '../journal/journal.ts'
+import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'
 import type { RowWork } from '../send/send-row.ts'
 
 export const rowStatuses = ['created', 'updated', 'failed', 'unknown', 'skipped'] as const

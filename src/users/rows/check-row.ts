@@ -1,8 +1,8 @@
+import type { ReportFault } from '../../bulk/input/input-row.ts'
 import { expandPath } from '../../client/network/address.ts'
 import { afterColon } from '../../contract/failure.ts'
 import { emailPattern, permissionPattern, permissionRule } from '../../contract/resources/user.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
-import type { ReportFault } from '../input/input-row.ts'
 import { type ImportedUser, type RowKind, stepsOf } from './imported-user.ts'
 
 /**

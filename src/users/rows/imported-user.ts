@@ -1,5 +1,5 @@
+import type { RowState, Step } from '../../bulk/journal/journal.ts'
 import type { Advice } from '../../contract/advice.ts'
-import type { RowState, Step } from '../journal/journal.ts'
 
 /** One row of the input: a user to create, or changes to the user `id`. */
 export interface ImportedUser {

@@ -1,7 +1,7 @@
+import type { FieldPath, ReportFault } from '../../bulk/input/input-row.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { expandReferences } from '../../contract/notation/text.ts'
 import { parseBoolean } from '../../contract/notation/text-value.ts'
-import type { FieldPath, ReportFault } from '../input/input-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
 
 type Fields = Record<string, unknown>

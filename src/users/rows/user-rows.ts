@@ -1,7 +1,7 @@
+import type { ColumnReader, RefuseColumn, ReportFault, RowShape } from '../../bulk/input/input-row.ts'
+import { plainValue, readStrictJson } from '../../bulk/input/object-rows.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
-import type { ColumnReader, RefuseColumn, ReportFault, RowShape } from '../input/input-row.ts'
-import { plainValue, readStrictJson } from '../input/object-rows.ts'
 import { checkRow } from './check-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
 import { checkMetadata, expandString, expandStrings, readObject } from './read-object.ts'
@@ -13,6 +13,7 @@ export function userRows(kind: RowKind, env?: NodeJS.ProcessEnv): RowShape<Impor
     listKey: 'users',
     // A failed row of a file of managed users is not written again.
     keepsText: kind !== 'managed users',
+    hasIds: true,
     readColumns: (given, refuse) => readColumns(given, kind, env, refuse),
     readObject: (located, report) => {
       const value = plainValue(located)

@@ -1,11 +1,11 @@
+import { mapInOrder } from '../../bulk/send/concurrency.ts'
+import { ServiceHealth } from '../../bulk/send/send-change.ts'
+import type { Throttle } from '../../bulk/send/throttle.ts'
 import type { Client } from '../../client/client.ts'
 import { expandPath } from '../../client/network/address.ts'
 import type { ApiResponse } from '../../client/response/response.ts'
 import { afterColon, Failure } from '../../contract/failure.ts'
 import type { User } from '../../contract/resources/user.ts'
-import { mapInOrder } from './concurrency.ts'
-import { ServiceHealth } from './send-change.ts'
-import type { Throttle } from './throttle.ts'
 
 export interface RequestedId {
   id: string

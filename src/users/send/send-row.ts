@@ -1,13 +1,13 @@
+import type { Journal, Step, StepOutcome } from '../../bulk/journal/journal.ts'
+import { affectsEveryRow, type Sending, sendChange } from '../../bulk/send/send-change.ts'
 import { type ApiResponse, idOfCreated } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
 import { contradictionsIn } from '../../contract/contradictions.ts'
 import { type Failure, reasonOf } from '../../contract/failure.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { contradictionOf } from '../../view/failure-details.ts'
-import type { ValidRow } from '../input/check-input.ts'
-import type { Journal, Step, StepOutcome } from '../journal/journal.ts'
+import type { ValidRow } from '../rows/check-input.ts'
 import { emailOfKey, type ImportedUser } from '../rows/imported-user.ts'
-import { affectsEveryRow, type Sending, sendChange } from './send-change.ts'
 
 /** How the user resolves a create whose outcome is unknown. */
 export type Resolution = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }

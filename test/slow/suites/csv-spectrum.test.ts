@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import spectrum from 'csv-spectrum'
-import { csvRecords } from '../../../src/users/input/csv-records.ts'
+import { csvRecords } from '../../../src/bulk/input/csv-records.ts'
 import { renderCsv } from '../../../src/view/format/delimited.ts'
 
 /** csv-spectrum by Max Ogden: CSV of many kinds, each with the JSON that it represents. */

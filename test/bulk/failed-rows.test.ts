@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { InputFormat } from '../../../src/users/input/input.ts'
-import type { InputRow } from '../../../src/users/input/input-row.ts'
-import { writeFailedRows } from '../../../src/users/results/failed-rows.ts'
-import type { ImportedUser } from '../../../src/users/rows/imported-user.ts'
-import { makeEmptyDirectory } from '../../support/empty-directory.ts'
-import { perTest } from '../../support/lifetime.ts'
-import { rowsOf, textInput } from '../input/text-input.ts'
+import { writeFailedRows } from '../../src/bulk/failed-rows.ts'
+import type { InputFormat } from '../../src/bulk/input/input.ts'
+import type { InputRow } from '../../src/bulk/input/input-row.ts'
+import type { ImportedUser } from '../../src/users/rows/imported-user.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
+import { rowsOf, textInput } from './input/text-input.ts'
 
 type Row = InputRow<ImportedUser>
 
@@ -35,7 +35,7 @@ describe('the file of failed rows', () => {
     idOf: (row: Row) => string | undefined = () => undefined,
   ): Promise<Row[]> {
     const failed = rows.map((row) => ({ row, id: idOf(row) }))
-    await writeFailedRows(path, failed, format)
+    await writeFailedRows(path, failed, format, true)
     return rowsOf(textInput(format, readFileSync(path, 'utf8')))
   }
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import yaml from 'yaml'
-import type { InputFormat } from '../../../src/users/input/input.ts'
+import type { InputFormat } from '../../../src/bulk/input/input.ts'
 import type { ImportedUser } from '../../../src/users/rows/imported-user.ts'
 import { failureOf, faultsOf, rowsOf, textInput } from './text-input.ts'
 

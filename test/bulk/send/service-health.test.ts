@@ -1,6 +1,6 @@
 import { expect } from 'chai'
+import { ServiceHealth } from '../../../src/bulk/send/send-change.ts'
 import { Failure, type FailureKind, type FailureOptions } from '../../../src/contract/failure.ts'
-import { ServiceHealth } from '../../../src/users/send/send-change.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
 
 function failure(kind: FailureKind, options: FailureOptions = {}): Failure {

@@ -1,7 +1,7 @@
-import type { CreatedUser } from '../../activity/read-activity.ts'
-import type { ValidRow } from '../input/check-input.ts'
-import { emailOfKey, stepsOf } from '../rows/imported-user.ts'
-import { type Journal, type JournalContent, mayHaveChanged, type RowState } from './journal.ts'
+import type { CreatedUser } from '../activity/read-activity.ts'
+import { type Journal, type JournalContent, mayHaveChanged, type RowState } from '../bulk/journal/journal.ts'
+import type { ValidRow } from './rows/check-input.ts'
+import { emailOfKey, stepsOf } from './rows/imported-user.ts'
 
 /** The state of a row that creates a user, and the key of the row, if it is known. */
 interface Creation {

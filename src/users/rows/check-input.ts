@@ -1,8 +1,8 @@
-import { type ImportedUser, type RowKind, rowKey } from '../rows/imported-user.ts'
-import { userRows } from '../rows/user-rows.ts'
-import type { Input } from './input.ts'
-import type { ExtraCheck, RespelledColumn, RowFault } from './input-row.ts'
-import { readRows } from './read-rows.ts'
+import type { Input } from '../../bulk/input/input.ts'
+import type { ExtraCheck, RespelledColumn, RowFault } from '../../bulk/input/input-row.ts'
+import { readRows } from '../../bulk/input/read-rows.ts'
+import { type ImportedUser, type RowKind, rowKey } from './imported-user.ts'
+import { userRows } from './user-rows.ts'
 
 /** A row of a checked input, without its source text. */
 export interface CheckedRow {

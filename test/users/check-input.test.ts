@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type CheckedInput, checkInput } from '../../../src/users/input/check-input.ts'
-import type { RowFault } from '../../../src/users/input/input-row.ts'
-import { describeFault, textInput } from './text-input.ts'
+import type { RowFault } from '../../src/bulk/input/input-row.ts'
+import { type CheckedInput, checkInput } from '../../src/users/rows/check-input.ts'
+import { describeFault, textInput } from '../bulk/input/text-input.ts'
 
 async function check(text: string): Promise<{ checked: CheckedInput; faults: string[] }> {
   const faults: string[] = []

@@ -3,18 +3,18 @@ import { join } from 'node:path'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Directories } from '../../../src/system/files/directories.ts'
 import {
   type EndLine,
   Journal,
   type JournalHeader,
   type RowState,
   type StepLine,
-} from '../../../src/users/journal/journal.ts'
-import { findUnfinishedImports, importsDirectory } from '../../../src/users/journal/open-journal.ts'
-import { rowKey } from '../../../src/users/rows/imported-user.ts'
-import { makeEmptyDirectory } from '../../support/empty-directory.ts'
-import { perTest } from '../../support/lifetime.ts'
+} from '../../src/bulk/journal/journal.ts'
+import { findUnfinishedImports, importsDirectory } from '../../src/bulk/journal/open-journal.ts'
+import { Directories } from '../../src/system/files/directories.ts'
+import { rowKey } from '../../src/users/rows/imported-user.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 
 const keys = ['a', 'b', 'c', 'd', 'e']
 const header: JournalHeader = {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { estimateDuration } from '../../../src/users/send/throttle.ts'
+import { estimateDuration } from '../../../src/bulk/send/throttle.ts'
 
 const hour = 3_600_000
 

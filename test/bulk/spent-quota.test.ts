@@ -2,11 +2,11 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { join, relative } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Directories } from '../../../src/system/files/directories.ts'
-import { countAcrossRuns, readSpentQuota } from '../../../src/users/journal/spent-quota.ts'
-import { makeEmptyDirectory } from '../../support/empty-directory.ts'
-import { perTest } from '../../support/lifetime.ts'
-import { SteppedClock } from '../../support/stepped-clock.ts'
+import { countAcrossRuns, readSpentQuota } from '../../src/bulk/journal/spent-quota.ts'
+import { Directories } from '../../src/system/files/directories.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
 
 const service = 'https://chat.example/'
 const hour = 3_600_000

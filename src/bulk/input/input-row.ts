@@ -29,6 +29,8 @@ export interface RowShape<R> {
   listKey: string
   /** Whether the source text of the rows is needed. */
   keepsText: boolean
+  /** Whether a row may have created a user, whose ID it needs when it is sent again. */
+  hasIds: boolean
   /**
    * Reads the header of CSV.
    *

@@ -1,10 +1,10 @@
 import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import { replaceDocument } from '../../system/files/document-file.ts'
-import type { Input, InputFormat } from '../input/input.ts'
-import type { InputRow } from '../input/input-row.ts'
-import type { Journal } from '../journal/journal.ts'
-import type { ImportedUser } from '../rows/imported-user.ts'
+import { replaceDocument } from '../system/files/document-file.ts'
+import type { Input, InputFormat } from './input/input.ts'
+import type { InputRow, RowShape } from './input/input-row.ts'
+import { readRows } from './input/read-rows.ts'
+import type { Journal } from './journal/journal.ts'
 
 /** The content of a file beside the input: failed rows, or rows whose outcome is unknown. */
 export type RowListName = 'failed' | 'unknown'
@@ -71,9 +71,29 @@ function isWritable(directory: string): boolean {
   }
 }
 
+/**
+ * Writes rows of the input to the file of failed rows.
+ *
+ * @param ids see `FailedRow`, by the index of the row
+ * @returns as `writeRowList`
+ */
+export async function writeFailedList<R>(
+  { input, shape, journal }: { input: Input; shape: RowShape<R>; journal: Journal },
+  ids: ReadonlyMap<number, string | undefined>,
+): Promise<string | undefined> {
+  if (ids.size === 0) return writeRowList('failed', { input, journal }, undefined)
+  const rows: FailedRow<R>[] = []
+  for await (const row of readRows(input, shape)) {
+    if (ids.has(row.index)) rows.push({ row, id: ids.get(row.index) })
+  }
+  return writeRowList('failed', { input, journal }, (path) =>
+    writeFailedRows(path, rows, input.format, shape.hasIds),
+  )
+}
+
 /** A row that failed or has faults. */
-export interface FailedRow {
-  row: InputRow<ImportedUser>
+export interface FailedRow<R> {
+  row: InputRow<R>
   /**
    * Of the user, if it was created before a later step failed. The written row has the id and no password, so that
    * it changes the user.
@@ -81,21 +101,32 @@ export interface FailedRow {
   id: string | undefined
 }
 
-/** Writes rows in the format of the input, so that they can be fixed and imported. @throws Failure `storage` */
-export async function writeFailedRows(
+/**
+ * Writes rows in the format of the input, so that they can be fixed and sent.
+ *
+ * @param hasIds whether the file gets a column for IDs
+ * @throws Failure `storage`
+ */
+export async function writeFailedRows<R>(
   path: string,
-  rows: readonly FailedRow[],
+  rows: readonly FailedRow<R>[],
   format: InputFormat,
+  hasIds: boolean,
 ): Promise<void> {
-  const texts = rows.map((row, index) => failedRowText(row, format, index === 0))
+  const texts = rows.map((row, index) => failedRowText(row, format, { isFirst: index === 0, hasIds }))
   await replaceDocument(path, texts.join('') + (format === 'json' ? '\n]\n' : ''))
 }
 
-/** @param isFirst whether to add the beginning of the file */
-function failedRowText({ row, id }: FailedRow, format: InputFormat, isFirst: boolean): string {
+/** @param file.isFirst whether to add the beginning of the file */
+function failedRowText<R>(
+  { row, id }: FailedRow<R>,
+  format: InputFormat,
+  file: { isFirst: boolean; hasIds: boolean },
+): string {
+  const { isFirst } = file
   switch (format) {
     case 'csv':
-      return csvText(row, id, isFirst)
+      return csvText(row, id, file)
     case 'json':
       return `${isFirst ? '[\n' : ',\n'}${objectText(row, id)}`
     case 'jsonl':
@@ -108,31 +139,31 @@ function failedRowText({ row, id }: FailedRow, format: InputFormat, isFirst: boo
   }
 }
 
-function objectText({ row, raw }: InputRow<ImportedUser>, id: string | undefined): string {
+function objectText<R>({ row, raw }: InputRow<R>, id: string | undefined): string {
   if (row === undefined || id === undefined) return raw.trim()
-  const { password: _, ...kept } = row
+  const { password: _, ...kept } = row as { password?: unknown }
   return JSON.stringify({ id, ...kept })
 }
 
 /** If the input has no id column, the file gets one as its first column. */
-function csvText(
-  { row, csv, raw }: InputRow<ImportedUser>,
+function csvText<R>(
+  { row, csv, raw }: InputRow<R>,
   id: string | undefined,
-  isFirst: boolean,
+  { isFirst, hasIds }: { isFirst: boolean; hasIds: boolean },
 ): string {
   const { names = [], header: given = [], separator = ',' } = csv?.columns ?? {}
   const joinCells = (cells: readonly string[]) =>
     cells.map((cell) => (/[",;\t\r\n]/.test(cell) ? quoted(cell) : cell)).join(separator)
-  const hasColumn = names.includes('id')
-  const header = isFirst ? `${joinCells(hasColumn ? given : ['id', ...given])}\n` : ''
+  const addsColumn = hasIds && !names.includes('id')
+  const header = isFirst ? `${joinCells(addsColumn ? ['id', ...given] : given)}\n` : ''
   // As one quoted cell, because two rows with unclosed quotes would become one valid row.
   if (row === undefined && csv?.cells.length === 0) return `${header}${quoted(raw)}\n`
-  if (id === undefined || !csv) return `${header}${hasColumn ? '' : separator}${raw}\n`
+  if (id === undefined || !csv) return `${header}${addsColumn ? separator : ''}${raw}\n`
   const cells = csv.cells.map((cell, index) => {
     if (names[index] === 'id') return id
     return names[index] === 'password' ? '' : cell
   })
-  return `${header}${joinCells(hasColumn ? cells : [id, ...cells])}\n`
+  return `${header}${joinCells(addsColumn ? [id, ...cells] : cells)}\n`
 }
 
 function quoted(cell: string): string {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { mapInOrder } from '../../../src/users/send/concurrency.ts'
+import { mapInOrder } from '../../../src/bulk/send/concurrency.ts'
 import { reasonOf } from '../../client/capture.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 

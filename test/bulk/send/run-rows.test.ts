@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { runRows } from '../../../src/users/send/concurrency.ts'
+import { runRows } from '../../../src/bulk/send/concurrency.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 
 const { signal } = new AbortController()

@@ -1,7 +1,7 @@
+import type { Input, InputFormat } from '../../../src/bulk/input/input.ts'
+import type { InputRow, RowFault } from '../../../src/bulk/input/input-row.ts'
+import { readRows } from '../../../src/bulk/input/read-rows.ts'
 import { Failure } from '../../../src/contract/failure.ts'
-import type { Input, InputFormat } from '../../../src/users/input/input.ts'
-import type { InputRow, RowFault } from '../../../src/users/input/input-row.ts'
-import { readRows } from '../../../src/users/input/read-rows.ts'
 import type { ImportedUser, RowKind } from '../../../src/users/rows/imported-user.ts'
 import { userRows } from '../../../src/users/rows/user-rows.ts'
 
