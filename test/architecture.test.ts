@@ -61,7 +61,7 @@ const allowed: Record<string, readonly string[]> = {
   client: innermost,
   activity: innermost,
   view: [...innermost, 'terminal'],
-  bulk: [...innermost, 'config', 'client'],
+  bulk: [...innermost, 'view', 'config', 'client'],
   service: [...innermost, 'pages'],
   auth: [...innermost, 'config', 'client', 'pages'],
   chat: [...inner, 'bulk'],

@@ -1,5 +1,6 @@
-import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
+import { Failure } from '../contract/failure.ts'
 import { replaceDocument } from '../system/files/document-file.ts'
 import type { Input, InputFormat } from './input/input.ts'
 import type { InputRow, RowShape } from './input/input-row.ts'
@@ -13,7 +14,7 @@ export type RowListName = 'failed' | 'unknown'
  * `users.failed.csv` beside `users.csv`. In the working directory for a pipe, or if the directory of the input
  * is not writable.
  */
-export function rowListPath(list: RowListName, { path = 'stdin', format }: Input, number = 1): string {
+function rowListPath(list: RowListName, { path = 'stdin', format }: Input, number = 1): string {
   const extension = extname(path)
   const isBeside = path !== 'stdin' && isWritable(dirname(path))
   const count = number === 1 ? '' : `-${number}`
@@ -21,6 +22,22 @@ export function rowListPath(list: RowListName, { path = 'stdin', format }: Input
   const ownExtension = list === 'failed' ? extension || `.${format}` : '.csv'
   const name = `${basename(path, extension)}.${list}${count}${ownExtension}`
   return join(isBeside ? dirname(path) : realpathSync('.'), name)
+}
+
+/** @throws Failure `usage` if the results would replace the input or a file of failed or unknown rows */
+export function assertApart(results: string, input: Input): void {
+  const path = existsSync(results)
+    ? realpathSync(results)
+    : join(realpathSync(dirname(results)), basename(results))
+  if (path === input.path) {
+    throw new Failure('usage', `Cannot write the results to ${results}: it is the input file`)
+  }
+  if (path !== rowListPath('failed', input) && path !== rowListPath('unknown', input)) return
+  throw new Failure(
+    'usage',
+    `Cannot write the results to ${results}: chatctl writes failed or unknown rows there`,
+    { advice: [{ code: 'other_results_file' }] },
+  )
 }
 
 /**

@@ -1,6 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { rowListPath } from '../bulk/failed-rows.ts'
+import { assertApart } from '../bulk/failed-rows.ts'
 import { describeRespelled } from '../bulk/input/csv-rows.ts'
 import { type Input, readInput } from '../bulk/input/input.ts'
 import { FaultList } from '../bulk/input/input-row.ts'
@@ -11,10 +9,11 @@ import {
   openJournal,
   readOthers,
 } from '../bulk/journal/open-journal.ts'
+import type { FileSurroundings } from '../bulk/send/bulk-run.ts'
 import { Failure } from '../contract/failure.ts'
 import { countOf } from '../view/format/quantities.ts'
 import { adoptCreated } from './adopt-created.ts'
-import { type ImportEvent, type ImportOptions, ImportRun, type ImportSurroundings } from './import-run.ts'
+import { type ImportEvent, type ImportOptions, ImportRun } from './import-run.ts'
 import { chooseResolved, findFirstRequests, planWork, workOf } from './planned-work.ts'
 import { lockResults, openPasswords } from './results/results-file.ts'
 import { type CheckedInput, checkInput } from './rows/check-input.ts'
@@ -32,48 +31,19 @@ const shownRequests = 3
  */
 export async function* importRows(
   options: ImportOptions,
-  around: ImportSurroundings,
+  around: FileSurroundings,
 ): AsyncGenerator<ImportEvent> {
   const { file, format, results } = options
   // Also fails now rather than after the import if the file cannot be written.
   const unlock = results === undefined ? undefined : lockResults(results)
   try {
-    const input = await readInput(file, { ...inputOptions(around), format })
+    const input = await readInput(file, { ...around, format })
     if (results !== undefined) assertApart(results, input)
     const checked = yield* check(input, options)
     yield* importChecked(input, checked, options, around)
   } finally {
     unlock?.()
   }
-}
-
-/** Reading `stdin` opens it, so the surroundings are not copied. */
-function inputOptions(around: ImportSurroundings) {
-  const { signal, untilEnded, resolvePath } = around
-  return {
-    signal,
-    untilEnded,
-    resolvePath,
-    get stdin() {
-      return around.stdin
-    },
-  }
-}
-
-/** @throws Failure `usage` if the results would replace the input or a file of failed or unknown rows */
-function assertApart(results: string, input: Input): void {
-  const path = existsSync(results)
-    ? realpathSync(results)
-    : join(realpathSync(dirname(results)), basename(results))
-  if (path === input.path) {
-    throw new Failure('usage', `Cannot write the results to ${results}: it is the input file`)
-  }
-  if (path !== rowListPath('failed', input) && path !== rowListPath('unknown', input)) return
-  throw new Failure(
-    'usage',
-    `Cannot write the results to ${results}: chatctl writes failed or unknown rows there`,
-    { advice: [{ code: 'other_results_file' }] },
-  )
 }
 
 /** @throws Failure `refused` that lists the faults */
@@ -92,15 +62,8 @@ async function* check(
       text: `An email cannot be changed. ${rows} with an id: the email is not sent`,
     }
   }
-  if (faults.count === 0) return checked
-  const what = countOf(faults.count, 'error')
-  if (!skipInvalid) {
-    throw new Failure('refused', `Nothing was sent, because the input has ${what}:\n${faults.describe()}`, {
-      advice: [{ code: 'skip_invalid', faults: faults.count }],
-      details: { faults: faults.shown, count: faults.count },
-    })
-  }
-  yield { type: 'warning', text: `Skipping invalid rows (${what}):\n${faults.describe(10)}` }
+  const skipping = faults.settle(skipInvalid)
+  if (skipping !== undefined) yield { type: 'warning', text: skipping }
   return checked
 }
 
@@ -108,7 +71,7 @@ async function* importChecked(
   input: Input,
   checked: CheckedInput,
   options: ImportOptions,
-  around: ImportSurroundings,
+  around: FileSurroundings,
 ): AsyncGenerator<ImportEvent> {
   const { makePassword, isDryRun } = options
   const request = journalRequest(input, checked, options, around)
@@ -147,7 +110,7 @@ function journalRequest(
   input: Input,
   { rows, sha256 }: CheckedInput,
   { kind, restart, isDryRun }: ImportOptions,
-  { service, clock, directories }: ImportSurroundings,
+  { service, clock, directories }: FileSurroundings,
 ): JournalRequest {
   const header = {
     type: 'import' as const,

@@ -2,13 +2,12 @@ import { resolve } from 'node:path'
 import type { CreatedUser } from '../activity/read-activity.ts'
 import type { Input, InputFormat } from '../bulk/input/input.ts'
 import type { Journal } from '../bulk/journal/journal.ts'
-import { BulkRun, type ProgressEvent, type RunSurroundings } from '../bulk/send/bulk-run.ts'
+import { BulkRun, type FileSurroundings, type ProgressEvent } from '../bulk/send/bulk-run.ts'
 import { runRows } from '../bulk/send/concurrency.ts'
 import type { KnownQuota } from '../bulk/send/known-quota.ts'
 import { ServiceHealth } from '../bulk/send/send-change.ts'
 import type { Client } from '../client/client.ts'
 import type { ConfiguredQuota } from '../config/quota.ts'
-import { Failure, type FailureKind } from '../contract/failure.ts'
 import { type KnownRow, knownRows } from './adopt-rows.ts'
 import {
   type PlannedRequest,
@@ -26,17 +25,6 @@ import { type RowWork, sendRow } from './send/send-row.ts'
 /** In ms, of a request, if none was made yet. */
 const assumedLatency = 100
 
-const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
-
-/** Whether the service accepted the key. It may refuse the profile of a key that belongs to no user. */
-function isKeyAccepted(error: unknown): boolean {
-  const kinds: readonly FailureKind[] = ['forbidden', 'not_found', 'rejected', 'conflict']
-  if (!(error instanceof Failure)) return false
-  // A page with status 200 comes from another program, such as a sign-in page.
-  const isPage = error.advice.some(({ code }) => code === 'web_page')
-  return kinds.includes(error.kind) || (error.kind === 'invalid_response' && !isPage)
-}
-
 interface ImportParts {
   input: Input
   checked: CheckedInput
@@ -44,7 +32,7 @@ interface ImportParts {
   /** Undefined if no passwords are generated. */
   passwords: GeneratedPasswords | undefined
   options: ImportOptions
-  around: ImportSurroundings
+  around: FileSurroundings
 }
 
 /** One run of an import: waits for the confirmation, sends, and reports. */
@@ -65,11 +53,11 @@ export class ImportRun {
     const client = await this.#run.connect()
     if (planned.requests > 0) {
       // With a configured quota, the probe would use up one of its requests.
-      const latency = options.quota ? undefined : await this.#probe(client)
+      const latency = options.quota ? undefined : await this.#run.probe(client)
       yield { type: 'forecast', forecast: this.#forecast(planned, latency) }
     } else if (!hasWork) {
       // Resolving rows of an earlier run may need no request.
-      yield* this.#run.while(() => this.#checkService(client))
+      yield* this.#run.while(() => this.#run.checkService(client))
     }
     // The probe does not count.
     this.#run.requests = 0
@@ -83,35 +71,6 @@ export class ImportRun {
     const perSecond = (this.#parts.options.concurrency * 1000) / latency
     const duration = this.#run.estimate(planned.requests, perSecond)
     return { ...planned, quota: this.#run.throttle.known, duration }
-  }
-
-  /**
-   * Sends one request that changes nothing, before the confirmation prompt. It checks the credential, and
-   * reads the quota from the headers of the response.
-   *
-   * @returns its duration in ms; undefined if it failed
-   */
-  async #probe(client: Client): Promise<number | undefined> {
-    const { clock } = this.#parts.around
-    const startedAt = clock.now()
-    try {
-      await client.users.profile()
-      return clock.now() - startedAt
-    } catch (error) {
-      // A service that is busy now may be ready when the first row is sent.
-      const isBusy = error instanceof Failure && busy.includes(error.kind)
-      if (!isBusy && !isKeyAccepted(error)) throw error
-      return undefined
-    }
-  }
-
-  /** A run with nothing to send must still fail if the service is unreachable or refuses the key. */
-  async #checkService(client: Client): Promise<void> {
-    try {
-      await this.#run.throttle.through(() => client.users.profile())
-    } catch (error) {
-      if (!isKeyAccepted(error)) throw error
-    }
   }
 
   /** The passwords are on disk before the first request is sent. */
@@ -204,15 +163,6 @@ export interface ImportOptions extends ResolutionOptions {
   makePassword: (() => string) | undefined
   /** The users whose creation any command has sent, by email in lower case; undefined to create users again. */
   createdUsers: (() => ReadonlyMap<string, CreatedUser>) | undefined
-}
-
-/** Where an import runs. */
-export interface ImportSurroundings extends RunSurroundings {
-  stdin: AsyncIterable<Uint8Array>
-  /** Registers an operation that may not end by itself. @returns the function to call at its end */
-  untilEnded(): () => void
-  /** Resolves a path relative to the working directory of the run. */
-  resolvePath(name: string): string
 }
 
 /** The work of a run, and how long it will take. */

@@ -1,6 +1,7 @@
 import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { FilePosition, Located } from '../../contract/notation/located.ts'
+import { countOf } from '../../view/format/quantities.ts'
 
 /** A fault of a row, with its place. */
 export interface RowFault extends FilePosition {
@@ -134,6 +135,21 @@ export class FaultList {
   add(file: string, fault: RowFault): void {
     this.count++
     if (this.shown.length < maxInDetails) this.shown.push({ file, ...fault })
+  }
+
+  /**
+   * @param isSkipping whether the rows with faults are skipped
+   * @returns a warning about them, if there are any
+   * @throws Failure `refused` that lists the faults
+   */
+  settle(isSkipping: boolean): string | undefined {
+    if (this.count === 0) return undefined
+    const what = countOf(this.count, 'error')
+    if (isSkipping) return `Skipping invalid rows (${what}):\n${this.describe(10)}`
+    throw new Failure('refused', `Nothing was sent, because the input has ${what}:\n${this.describe()}`, {
+      advice: [{ code: 'skip_invalid', faults: this.count }],
+      details: { faults: this.shown, count: this.count },
+    })
   }
 
   /** One line for each of the first faults. */

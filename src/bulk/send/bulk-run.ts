@@ -1,8 +1,10 @@
 import type { Client } from '../../client/client.ts'
 import type { ClientOptions } from '../../client/client-options.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
+import { Failure, type FailureKind } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Directories } from '../../system/files/directories.ts'
+import type { InputOptions } from '../input/input.ts'
 import { countAcrossRuns } from '../journal/spent-quota.ts'
 import { ChangeNotifier } from './concurrency.ts'
 import { estimateDuration, type Pause, Throttle } from './throttle.ts'
@@ -17,6 +19,9 @@ export interface RunSurroundings {
   signal: AbortSignal
   connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
 }
+
+/** Where a file of rows is read and sent. */
+export type FileSurroundings = RunSurroundings & Omit<InputOptions, 'format'>
 
 /** Numbers of rows or users by their state. */
 export interface RowCounts {
@@ -44,6 +49,17 @@ export type ProgressEvent =
 
 /** In ms: how long requests in progress may take to finish after an abort. */
 const patience = 4_000
+
+const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
+
+/** Whether the service accepted the key. It may refuse the profile of a key that belongs to no user. */
+function isKeyAccepted(error: unknown): boolean {
+  const kinds: readonly FailureKind[] = ['forbidden', 'not_found', 'rejected', 'conflict']
+  if (!(error instanceof Failure)) return false
+  // A page with status 200 comes from another program, such as a sign-in page.
+  const isPage = error.advice.some(({ code }) => code === 'web_page')
+  return kinds.includes(error.kind) || (error.kind === 'invalid_response' && !isPage)
+}
 
 /** A client with a throttle, for concurrent requests, whose progress one reader follows. */
 export class BulkRun<E = never> {
@@ -90,6 +106,35 @@ export class BulkRun<E = never> {
         this.throttle.observe(event)
       },
     })
+  }
+
+  /**
+   * Sends one request that changes nothing, before the confirmation prompt. It checks the credential, and
+   * reads the quota from the headers of the response.
+   *
+   * @returns its duration in ms; undefined if it failed
+   */
+  async probe(client: Client): Promise<number | undefined> {
+    const { clock } = this.#around
+    const startedAt = clock.now()
+    try {
+      await client.users.profile()
+      return clock.now() - startedAt
+    } catch (error) {
+      // A service that is busy now may be ready when the first row is sent.
+      const isBusy = error instanceof Failure && busy.includes(error.kind)
+      if (!isBusy && !isKeyAccepted(error)) throw error
+      return undefined
+    }
+  }
+
+  /** A run with nothing to send must still fail if the service is unreachable or refuses the key. */
+  async checkService(client: Client): Promise<void> {
+    try {
+      await this.throttle.through(() => client.users.profile())
+    } catch (error) {
+      if (!isKeyAccepted(error)) throw error
+    }
   }
 
   /**

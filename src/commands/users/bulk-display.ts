@@ -1,7 +1,12 @@
-import type { ProgressEvent, RunSurroundings } from '../../bulk/send/bulk-run.ts'
+import type { FileSurroundings, ProgressEvent, RunSurroundings } from '../../bulk/send/bulk-run.ts'
+import type { KnownQuota } from '../../bulk/send/known-quota.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { BulkProgress } from '../../cli/output/progress.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
+import { usualWindow } from '../../config/quota.ts'
+import { durationFlagFor, roundDuration } from '../../config/units.ts'
+import { Failure } from '../../contract/failure.ts'
+import { countOf, groupDigits } from '../../view/format/quantities.ts'
 
 /** @param service as records name it */
 export function surroundingsOf(context: Context, service: string): RunSurroundings {
@@ -12,6 +17,24 @@ export function surroundingsOf(context: Context, service: string): RunSurroundin
     clock: host.clock,
     signal,
     connect: (other) => connectWorkers(context, other),
+  }
+}
+
+/** Address of the service, as journals name it. */
+export function serviceOf(context: Context): string {
+  return context.contextOwner().baseUrl ?? `local ${context.directories.data}`
+}
+
+/** Reading `stdin` opens it. */
+export function surroundingsOfFile(context: Context): FileSurroundings {
+  const { host, resolvePath } = context
+  return {
+    ...surroundingsOf(context, serviceOf(context)),
+    resolvePath,
+    untilEnded: () => host.untilEnded(),
+    get stdin() {
+      return host.stdin
+    },
   }
 }
 
@@ -115,4 +138,113 @@ function onlyFirstRetry(): (event: ClientEvent) => boolean {
     isKnown = true
     return isNew
   }
+}
+
+/** The work of a run, and how long it will take. */
+interface Forecast {
+  rows: number
+  done: number
+  requests: number
+  quota: KnownQuota | undefined
+  /** Approximate, in ms. */
+  duration: number
+}
+
+/** What the user said about a run. */
+interface RunOptions {
+  /** `-` is stdin. */
+  file: string
+  concurrency: number
+  restart: boolean
+  /** Whether to skip the confirmation prompt. */
+  yes: boolean
+}
+
+/** @param options.noun of the run, for the estimate */
+export async function confirmForecast(
+  context: Context,
+  forecast: Forecast,
+  options: RunOptions & { noun: string; outline: string },
+): Promise<void> {
+  const { output, prompter } = context
+  const { file, yes, outline } = options
+  const service = context.contextOwner().baseUrl ?? 'the embedded service'
+  const name = file === '-' ? 'stdin' : file
+  output.notice(`${name}: ${outline}.\n${describeForecast(context, forecast, options)}`)
+  if (yes) return
+  await prompter.confirm(`Send ${countOf(forecast.rows - forecast.done, 'row')} to ${service}?`)
+}
+
+/** The quota, and the estimated duration. */
+function describeForecast(
+  { options }: Context,
+  { quota, duration, requests }: Forecast,
+  file: RunOptions & { noun: string },
+): string {
+  const about = `${file.noun} takes about ${roundDuration(Math.max(1000, duration))}, ${file.concurrency} at a time`
+  if (quota?.limit === undefined && quota?.remaining === undefined) {
+    return `Quota: unknown (to set one, use --quota 100/h). Without a quota, the ${about}.`
+  }
+  const { limit, remaining = limit ?? 0, window, reset } = quota
+  const known = [
+    ...(limit === undefined
+      ? []
+      : [`${countOf(limit, 'request')}${window ? ` per ${roundDuration(window)}` : ''}`]),
+    ...(quota.remaining === undefined ? [] : [`${groupDigits(remaining)} left`]),
+    ...(window || reset === undefined ? [] : [`more in ${roundDuration(reset)}`]),
+  ]
+  const isLonger = limit === undefined || requests - remaining > limit
+  const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? usualWindow) : 0)
+  const maxWait = options.max_wait.value
+  // The run will stop at the limit of --max-wait.
+  const stop = `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${sameCommand(file)}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
+  return `Quota: ${known.join(', ')}. The ${about}.${pause > maxWait ? stop : ''}`
+}
+
+/** How a run of a file ended. */
+interface EndedRun {
+  counts: { failed: number; unknown: number }
+  invalid: number
+  /** Rows that the same command would send. */
+  remaining: number
+  /** The error or abort reason that ended it early. */
+  ended: unknown
+  resultsFailure: Failure | undefined
+  failedRows: string | undefined
+}
+
+/**
+ * @param hintFor what to do with the file of failed rows
+ * @throws Failure, or what ended the run
+ */
+export function throwWhatIsLeft(
+  { output }: Context,
+  { counts, ended, remaining, failedRows, invalid, resultsFailure }: EndedRun,
+  options: Pick<RunOptions, 'restart'>,
+  hintFor: (failedRows: string) => string,
+): void {
+  const words = [
+    ...(counts.failed > 0 ? [`${countOf(counts.failed, 'row')} failed`] : []),
+    ...(counts.unknown > 0 ? [`the outcome of ${countOf(counts.unknown, 'row')} is unknown`] : []),
+    ...(invalid > 0 ? [`${countOf(invalid, 'invalid row')} ${invalid === 1 ? 'was' : 'were'} skipped`] : []),
+  ]
+  if (ended !== undefined) {
+    const left = `${countOf(remaining, 'row')} ${remaining === 1 ? 'is' : 'are'} left`
+    const isStale = ended === resultsFailure
+    const aim = isStale ? 'The results file is not up to date. To write the results' : 'To resume'
+    const resume = `${aim}, run ${sameCommand(options)}.`
+    output.notice(`${[left, ...words].join(', ')}. ${resume}`)
+    // Rows whose outcome is unknown were named with what settles them.
+    throw ended instanceof Failure && ended.isOutcomeUnknown
+      ? ended.reworded(ended.message, { hint: resume })
+      : ended
+  }
+  if (words.length === 0) return
+  if (failedRows === undefined) throw new Failure('incomplete', words.join(', and '))
+  throw new Failure('incomplete', words.join(', and '), { hint: hintFor(failedRows) })
+}
+
+/** The command that resumes. With --restart, it would start again. */
+function sameCommand({ restart }: Pick<RunOptions, 'restart'>): string {
+  return restart ? 'the same command without --restart' : 'the same command'
 }

@@ -2,20 +2,18 @@ import { join, parse } from 'node:path'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
-import { usualWindow } from '../../config/quota.ts'
-import { durationFlagFor, roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { KnownRow } from '../../users/adopt-rows.ts'
-import type {
-  Forecast,
-  ImportEvent,
-  Imported,
-  ImportOptions,
-  ImportSurroundings,
-} from '../../users/import-run.ts'
+import type { ImportEvent, Imported, ImportOptions } from '../../users/import-run.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import { closedView, importForecastView, importView, summarizeForecast } from '../../view/users.ts'
-import { BulkDisplay, surroundingsOf } from './bulk-display.ts'
+import {
+  BulkDisplay,
+  confirmForecast,
+  serviceOf,
+  surroundingsOfFile,
+  throwWhatIsLeft,
+} from './bulk-display.ts'
 import { describeFailed, describeUnknown, type ResolvingCommand } from './describe-outcomes.ts'
 
 /** Grace period in ms, to wait for pending requests and to write the results. */
@@ -58,7 +56,7 @@ export async function importFile(
       isDryRun: context.dryRun,
       maxWait: context.options.max_wait.value,
     },
-    importSurroundings(context),
+    surroundingsOfFile(context),
   )
   const shown = new ShownImport(context, options)
   try {
@@ -72,19 +70,6 @@ export async function importFile(
   const { imported } = shown
   if (!imported) return
   await showImported(context, imported, options)
-}
-
-/** Reading `stdin` opens it. */
-function importSurroundings(context: Context): ImportSurroundings {
-  const { host, resolvePath } = context
-  return {
-    ...surroundingsOf(context, journalServiceOf(context)),
-    resolvePath,
-    untilEnded: () => host.untilEnded(),
-    get stdin() {
-      return host.stdin
-    },
-  }
 }
 
 /** The prompts and the progress of an import. */
@@ -117,7 +102,11 @@ class ShownImport {
       case 'planned':
         return showPlanned(this.#context, event)
       case 'forecast':
-        return this.#confirm(event.forecast)
+        return confirmForecast(this.#context, event.forecast, {
+          ...this.#options,
+          noun: 'import',
+          outline: summarizeForecast(event.forecast),
+        })
       case 'end':
         this.imported = event.imported
         return
@@ -128,16 +117,6 @@ class ShownImport {
 
   endProgress(): void {
     this.#display.end()
-  }
-
-  async #confirm(forecast: Forecast): Promise<void> {
-    const { output, prompter } = this.#context
-    const { file, yes } = this.#options
-    const service = this.#context.contextOwner().baseUrl ?? 'the embedded service'
-    const outline = `${file === '-' ? 'stdin' : file}: ${summarizeForecast(forecast)}`
-    output.notice(`${outline}.\n${describeForecast(this.#context, forecast, this.#options)}`)
-    if (yes) return
-    await prompter.confirm(`Send ${countOf(forecast.rows - forecast.done, 'row')} to ${service}?`)
   }
 }
 
@@ -185,40 +164,11 @@ async function showImported(context: Context, imported: Imported, options: FileO
       : []),
   ]
   if (words.length > 0) output.notice(words.join(' '))
-  throwWhatIsLeft(context, imported, options)
-}
-
-/** @throws Failure, or what ended the run */
-function throwWhatIsLeft(context: Context, imported: Imported, options: FileOptions): void {
-  const { counts, ended, remaining, failedRows, invalid } = imported
-  const words = [
-    ...(counts.failed > 0 ? [`${countOf(counts.failed, 'row')} failed`] : []),
-    ...(counts.unknown > 0 ? [`the outcome of ${countOf(counts.unknown, 'row')} is unknown`] : []),
-    ...(invalid > 0 ? [`${countOf(invalid, 'invalid row')} ${invalid === 1 ? 'was' : 'were'} skipped`] : []),
-  ]
-  if (ended !== undefined) {
-    const left = `${countOf(remaining, 'row')} ${remaining === 1 ? 'is' : 'are'} left`
-    const isStale = ended === imported.resultsFailure
-    const aim = isStale ? 'The results file is not up to date. To write the results' : 'To resume'
-    const resume = `${aim}, run ${sameCommand(options)}.`
-    context.output.notice(`${[left, ...words].join(', ')}. ${resume}`)
-    // Rows whose outcome is unknown were named with what settles them.
-    throw ended instanceof Failure && ended.isOutcomeUnknown
-      ? ended.reworded(ended.message, { hint: resume })
-      : ended
-  }
-  if (words.length === 0) return
-  if (failedRows === undefined) throw new Failure('incomplete', words.join(', and '))
-  // The service refused these rows, or they are invalid, so the same command would fail again.
-  const rows = counts.failed + invalid === 1 ? 'the row' : 'these rows'
-  throw new Failure('incomplete', words.join(', and '), {
-    hint: `Fix ${rows}, and run: ${correctedCommand(context, options, failedRows)}`,
+  throwWhatIsLeft(context, imported, options, (path) => {
+    // The service refused these rows, or they are invalid, so the same command would fail again.
+    const which = counts.failed + imported.invalid === 1 ? 'the row' : 'these rows'
+    return `Fix ${which}, and run: ${correctedCommand(context, options, path)}`
   })
-}
-
-/** The command that resumes. With --restart, it would start again. */
-function sameCommand({ restart }: FileOptions): string {
-  return restart ? 'the same command without --restart' : 'the same command'
 }
 
 function correctedCommand(context: Context, { kind, makePassword }: FileOptions, path: string): string {
@@ -228,37 +178,6 @@ function correctedCommand(context: Context, { kind, makePassword }: FileOptions,
     ? ['--generate-passwords', '--results', join(dir, `${name}.passwords.csv`)]
     : []
   return commandFor(context, 'users', 'import', path, ...passwords)
-}
-
-/** The quota, and the estimated duration. */
-function describeForecast(
-  { options }: Context,
-  { quota, duration, requests }: Forecast,
-  file: FileOptions,
-): string {
-  const about = `about ${roundDuration(Math.max(1000, duration))}, ${file.concurrency} at a time`
-  if (quota?.limit === undefined && quota?.remaining === undefined) {
-    return `Quota: unknown (to set one, use --quota 100/h). Without a quota, the import takes ${about}.`
-  }
-  const { limit, remaining = limit ?? 0, window, reset } = quota
-  const known = [
-    ...(limit === undefined
-      ? []
-      : [`${countOf(limit, 'request')}${window ? ` per ${roundDuration(window)}` : ''}`]),
-    ...(quota.remaining === undefined ? [] : [`${groupDigits(remaining)} left`]),
-    ...(window || reset === undefined ? [] : [`more in ${roundDuration(reset)}`]),
-  ]
-  const isLonger = limit === undefined || requests - remaining > limit
-  const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? usualWindow) : 0)
-  const maxWait = options.max_wait.value
-  // The run will stop at the limit of --max-wait.
-  const stop = `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${sameCommand(file)}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
-  return `Quota: ${known.join(', ')}. The import takes ${about}.${pause > maxWait ? stop : ''}`
-}
-
-/** Address of the service, as journals name it. */
-function journalServiceOf(context: Context): string {
-  return context.contextOwner().baseUrl ?? `local ${context.directories.data}`
 }
 
 /**
@@ -271,7 +190,7 @@ export async function closeImport(
   { file, kind }: { file: string; kind: 'users' | 'assignments' },
 ): Promise<void> {
   context.demandNamedService()
-  const service = journalServiceOf(context)
+  const service = serviceOf(context)
   const { closeImports } = await import('../../bulk/journal/open-journal.ts')
   const closed = await closeImports(context.directories, {
     file: file === '-' ? file : context.resolvePath(file),
