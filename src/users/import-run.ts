@@ -1,13 +1,16 @@
 import { resolve } from 'node:path'
 import type { CreatedUser } from '../activity/read-activity.ts'
-import type { Input, InputFormat } from '../bulk/input/input.ts'
+import type { Input } from '../bulk/input/input.ts'
 import type { Journal } from '../bulk/journal/journal.ts'
-import { BulkRun, type FileSurroundings, type ProgressEvent } from '../bulk/send/bulk-run.ts'
-import { runRows } from '../bulk/send/concurrency.ts'
+import {
+  BulkRun,
+  type FileOptions,
+  type FileSurroundings,
+  type ProgressEvent,
+} from '../bulk/send/bulk-run.ts'
 import type { KnownQuota } from '../bulk/send/known-quota.ts'
 import { ServiceHealth } from '../bulk/send/send-change.ts'
 import type { Client } from '../client/client.ts'
-import type { ConfiguredQuota } from '../config/quota.ts'
 import { type KnownRow, knownRows } from './adopt-rows.ts'
 import {
   type PlannedRequest,
@@ -101,27 +104,30 @@ export class ImportRun {
     planned: PlannedWork,
     resolved: ResolvedRows,
   ): AsyncGenerator<ImportEvent, unknown> {
-    const { journal, options, around } = this.#parts
-    const counts = { done: planned.done, failed: 0, unknown: planned.unknown }
-    const { throttle } = this.#run
-    const sending = { users: client.users, journal, throttle, health: new ServiceHealth() }
-    const sendOne = async (row: RowWork) => {
-      try {
-        await sendRow(sending, row)
-      } finally {
-        const { status } = resultOf(row.checked, journal.content.states)
-        if (status === 'created' || status === 'updated') counts.done++
-        else if (status === 'failed' || status === 'unknown') counts[status]++
-        this.#run.push({ type: 'progress', counts: { ...counts } })
-      }
+    const { journal, options } = this.#parts
+    const sending = {
+      users: client.users,
+      journal,
+      throttle: this.#run.throttle,
+      health: new ServiceHealth(),
     }
-    // Assumes that the remaining rows need the average number of requests.
-    const perRow = planned.requests / Math.max(1, planned.rows - planned.done)
-    yield this.#run.begin({ rows: planned.rows, counts, perRow, isSending: true })
-    const { concurrency } = options
-    const { signal } = around
-    return yield* this.#run.whileSending(() =>
-      runRows(this.#work(resolved), { concurrency, signal }, sendOne),
+    const { rows, done, unknown } = planned
+    const start = {
+      ...{ rows, concurrency: options.concurrency, counts: { done, failed: 0, unknown } },
+      // Assumes that the remaining rows need the average number of requests.
+      perRow: planned.requests / Math.max(1, rows - done),
+    }
+    return yield* this.#run.sendRows(
+      this.#work(resolved),
+      start,
+      async (row) => {
+        await sendRow(sending, row)
+      },
+      ({ checked }) => {
+        const { status } = resultOf(checked, journal.content.states)
+        if (status === 'skipped') return undefined
+        return status === 'created' || status === 'updated' ? 'done' : status
+      },
     )
   }
 
@@ -143,20 +149,8 @@ export class ImportRun {
 }
 
 /** What is imported, and how. */
-export interface ImportOptions extends ResolutionOptions {
-  /** Path of the input; `-` is stdin. */
-  file: string
-  /** Default: detected from the file extension or the first characters. */
-  format: InputFormat | undefined
+export interface ImportOptions extends ResolutionOptions, FileOptions {
   kind: RowKind
-  skipInvalid: boolean
-  restart: boolean
-  /** Whether to end when the work is planned. */
-  isDryRun: boolean
-  concurrency: number
-  quota: ConfiguredQuota | undefined
-  /** In ms. */
-  maxWait: number
   /** Path of the results file. */
   results: string | undefined
   /** Generates a password for a user without one (default: the user is created without a password). */

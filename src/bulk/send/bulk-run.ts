@@ -4,9 +4,9 @@ import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure, type FailureKind } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Directories } from '../../system/files/directories.ts'
-import type { InputOptions } from '../input/input.ts'
+import type { InputFormat, InputOptions } from '../input/input.ts'
 import { countAcrossRuns } from '../journal/spent-quota.ts'
-import { ChangeNotifier } from './concurrency.ts'
+import { ChangeNotifier, runRows } from './concurrency.ts'
 import { estimateDuration, type Pause, Throttle } from './throttle.ts'
 
 /** Where many requests are sent. */
@@ -22,6 +22,22 @@ export interface RunSurroundings {
 
 /** Where a file of rows is read and sent. */
 export type FileSurroundings = RunSurroundings & Omit<InputOptions, 'format'>
+
+/** Which rows are sent, and how. */
+export interface FileOptions {
+  /** Path of the input; `-` is stdin. */
+  file: string
+  /** Default: detected from the file extension or the first characters. */
+  format: InputFormat | undefined
+  skipInvalid: boolean
+  restart: boolean
+  /** Whether to end when the work is planned. */
+  isDryRun: boolean
+  concurrency: number
+  quota: ConfiguredQuota | undefined
+  /** In ms. */
+  maxWait: number
+}
 
 /** Numbers of rows or users by their state. */
 export interface RowCounts {
@@ -150,6 +166,34 @@ export class BulkRun<E = never> {
   /** In ms. */
   estimate(requests: number, perSecond: number): number {
     return estimateDuration({ requests, perSecond, quota: this.throttle.known })
+  }
+
+  /**
+   * Sends rows concurrently, and counts them.
+   *
+   * @param send throws the error that should end the run
+   * @param kindOf the kind as which a row counts after it
+   * @returns the error or abort reason that ended the run early
+   */
+  async *sendRows<T>(
+    work: Iterable<T>,
+    { concurrency, ...start }: { rows: number; concurrency: number; counts: RowCounts; perRow?: number },
+    send: (row: T) => Promise<void>,
+    kindOf: (row: T) => keyof RowCounts | undefined,
+  ): AsyncGenerator<E | ProgressEvent, unknown> {
+    const { counts } = start
+    const sendOne = async (row: T) => {
+      try {
+        await send(row)
+      } finally {
+        const kind = kindOf(row)
+        if (kind !== undefined) counts[kind]++
+        this.push({ type: 'progress', counts: { ...counts } })
+      }
+    }
+    yield this.begin({ ...start, isSending: true })
+    const { signal } = this.#around
+    return yield* this.whileSending(() => runRows(work, { concurrency, signal }, sendOne))
   }
 
   push(event: E | ProgressEvent): void {

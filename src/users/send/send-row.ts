@@ -1,9 +1,10 @@
-import type { Journal, Step, StepOutcome } from '../../bulk/journal/journal.ts'
-import { affectsEveryRow, type Sending, sendChange } from '../../bulk/send/send-change.ts'
+import type { Journal, Step } from '../../bulk/journal/journal.ts'
+import type { Sending } from '../../bulk/send/send-change.ts'
+import { type Outcome, sendStep } from '../../bulk/send/send-step.ts'
 import { type ApiResponse, idOfCreated } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
 import { contradictionsIn } from '../../contract/contradictions.ts'
-import { type Failure, reasonOf } from '../../contract/failure.ts'
+import { reasonOf } from '../../contract/failure.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { contradictionOf } from '../../view/failure-details.ts'
 import type { ValidRow } from '../rows/check-input.ts'
@@ -41,75 +42,35 @@ export async function sendRow(sending: RowSending, work: RowWork): Promise<void>
   if (resolution?.as === 'created') sending.journal.record({ ...create, did: 'took', id: resolution.id })
   let { id } = work
   for (const step of steps) {
-    const hasNext = step !== steps.at(-1)
+    const sent = { row: checked.row, step, id, hasNext: step !== steps.at(-1) }
     const isRetry = resolution?.as === 'retry' && step === 'create'
-    const done = await sendStep(sending, { ...checked, step, id, hasNext, isRetry })
-    if (!done) return
+    const done = await sendStep(sending, {
+      ...{ key, step, id, isRetry, password: checked.row.password },
+      request: () => request(sending.users, sent),
+      confirm: (response) => confirm(sent, response, sending.journal),
+      refuse: (failure, error) => {
+        // After a 409, the user exists, so the earlier create has succeeded.
+        if (!isRetry || failure.status !== 409) return { did: 'refused', error }
+        return sent.hasNext
+          ? { did: 'nameless', error: 'the user was created, but its id is unknown' }
+          : { did: 'took', error }
+      },
+    })
+    if (done?.did !== 'took') return
     id = done.id
   }
 }
 
-const stillUnknown = 'not sent again yet; the outcome of the earlier request is unknown'
-
-interface StepRequest {
-  key: string
+interface SentStep {
   row: ImportedUser
   step: Step
   id: string | undefined
   /** Whether another step needs the id of the user. */
   hasNext: boolean
-  /** Whether this may be the second create of the user. */
-  isRetry: boolean
-}
-
-/** @returns undefined if the next steps of the row must not be sent */
-async function sendStep(
-  sending: RowSending,
-  sent: StepRequest,
-): Promise<{ id: string | undefined } | undefined> {
-  const { journal, health, users } = sending
-  const { key, step, id, row } = sent
-  const record = (outcome: Outcome): void => journal.record({ key, step, id, ...outcome })
-  const outcome = await sendChange(sending, {
-    recordIntent: () =>
-      journal.recordIntent({ key, step, id }).catch((error: unknown) => {
-        record(unsent(sent))
-        throw error
-      }),
-    retract: () => record(unsent(sent)),
-    request: () => request(users, sent),
-    password: row.password,
-  })
-  if ('ended' in outcome) {
-    record({ did: 'unknown', error: 'the run ended before a response arrived' })
-    throw outcome.ended
-  }
-  if ('failure' in outcome) {
-    record(outcomeOf(outcome.failure, sent))
-    health.failed(outcome.failure)
-    return undefined
-  }
-  const confirmed = confirm(sent, outcome.response, journal)
-  record(confirmed)
-  return confirmed.did === 'took' ? { id: confirmed.id } : undefined
-}
-
-/** What the journal records about a step. */
-interface Outcome {
-  did: StepOutcome
-  id?: string
-  error?: string
-  /** Default: the step itself. */
-  step?: Step
-}
-
-/** The request had no effect, but the earlier create of a retried row may have had one. */
-function unsent({ isRetry }: StepRequest, error?: string): Outcome {
-  return isRetry ? { did: 'unknown', error: error ?? stillUnknown } : { did: 'unsent', error }
 }
 
 /** What a response with a 2xx status says. */
-function confirm(sent: StepRequest, response: ApiResponse<unknown>, journal: Journal): Outcome {
+function confirm(sent: SentStep, response: ApiResponse<unknown>, journal: Journal): Outcome {
   const { row, step, hasNext } = sent
   const id = step === 'create' ? idOfCreated(response) : sent.id
   const holder = step === 'create' && id !== undefined ? journal.rowOfCreated(id) : undefined
@@ -138,23 +99,10 @@ function confirm(sent: StepRequest, response: ApiResponse<unknown>, journal: Jou
   return { did: 'nameless', error: 'the user was created, but the response contained no id' }
 }
 
-/** The outcome of a step whose request failed. */
-function outcomeOf(failure: Failure, sent: StepRequest): Outcome {
-  const error = describe(failure)
-  if (failure.isOutcomeUnknown) return { did: 'unknown', error }
-  // The failure has nothing to do with the row.
-  if (affectsEveryRow(failure)) return unsent(sent, failure.message)
-  if (!sent.isRetry || failure.status !== 409) return { did: 'refused', error }
-  // The user exists, so the earlier create has succeeded.
-  return sent.hasNext
-    ? { did: 'nameless', error: 'the user was created, but its id is unknown' }
-    : { did: 'took', error }
-}
-
 /** Sends one step of a row. */
 export function request(
   users: RowSending['users'],
-  { row, step, id = '' }: Pick<StepRequest, 'row' | 'step' | 'id'>,
+  { row, step, id = '' }: Pick<SentStep, 'row' | 'step'> & { id?: string | undefined },
 ): Promise<ApiResponse<unknown>> {
   switch (step) {
     case 'create':
@@ -180,11 +128,4 @@ function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
     typeof definedOnly<T>
   >
-}
-
-/** With the status, because the message alone may not show whether the row or the service is at fault. */
-function describe(failure: Failure): string {
-  const { status, isOutcomeUnknown } = failure
-  const message = isOutcomeUnknown ? reasonOf(failure) : failure.message
-  return status === undefined ? message : `${status}: ${message}`
 }
