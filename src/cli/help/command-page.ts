@@ -13,10 +13,7 @@ export function commandPage(command: DeclaredCommand, declarations: Declarations
       'ARGUMENTS',
       Object.values(args).map(({ name, description = '' }) => [name.toUpperCase(), description]),
     ),
-    list(
-      'FLAGS',
-      listedFlags(command, declarations).map((flag) => [flagLabel(flag), describeFlag(flag)]),
-    ),
+    ...flagSections(listedFlags(command, declarations)),
     list('COMMANDS', commandRows(id, declarations)),
     description === undefined ? undefined : { title: 'DESCRIPTION', kind: 'text', text: description },
   ]
@@ -50,6 +47,20 @@ function commandRows(id: string, { commands }: Declarations): Row[] {
     .filter((command) => !command.hidden && command.id.startsWith(`${id}:`))
     .map((command) => [command.id.slice(id.length + 1).replaceAll(':', ' '), command.summary ?? ''] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** Several flags that require the same other one have a section. */
+function flagSections(flags: readonly DeclaredFlag[]): (Section | undefined)[] {
+  const titleOf = ({ dependsOn: [other] = [] }: DeclaredFlag): string =>
+    other !== undefined && flags.filter(({ dependsOn }) => dependsOn?.[0] === other).length > 4
+      ? `FLAGS WITH --${other}`
+      : 'FLAGS'
+  return [...new Set(flags.map(titleOf))].sort().map((title) =>
+    list(
+      title,
+      flags.filter((flag) => titleOf(flag) === title).map((flag) => [flagLabel(flag), describeFlag(flag)]),
+    ),
+  )
 }
 
 function list(title: string, rows: readonly Row[]): Section | undefined {

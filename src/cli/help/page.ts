@@ -37,6 +37,7 @@ export const helpTopics = [
 export interface DeclaredFlag extends ReadableFlag {
   summary?: string | undefined
   helpGroup?: string | undefined
+  dependsOn?: string[]
   hidden?: boolean | undefined
   multiple?: boolean | undefined
   required?: boolean | undefined
