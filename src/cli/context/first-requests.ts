@@ -2,6 +2,7 @@ import { isRecord } from '../../contract/notation/exact-json.ts'
 import type { PlannedRequest } from '../../users/planned-work.ts'
 import { dryRunRequestView } from '../../view/dry-run.ts'
 import { groupDigits } from '../../view/format/quantities.ts'
+import type { View } from '../../view/format/view.ts'
 import type { Context } from './context.ts'
 import { HeldRequest } from './held-request.ts'
 
@@ -18,6 +19,20 @@ export function describeFirst(context: Context, first: readonly PlannedRequest[]
       body: isRecord(body) ? { ...body, ...password } : body,
     }
   })
+}
+
+/** Shows the numbers of requests, and the first requests. In a table, TSV, or CSV, only the numbers are data. */
+export async function showPlanned<C extends { requests: number }>(
+  context: Context,
+  view: View,
+  counts: C,
+  first: readonly PlannedRequest[],
+): Promise<void> {
+  const output = context.output.withoutFields()
+  const first_requests = describeFirst(context, first)
+  if (output.isDocument) return output.show(view, { ...counts, first_requests })
+  await output.show(view, counts)
+  await showFirst(context, first_requests, counts.requests)
 }
 
 /**

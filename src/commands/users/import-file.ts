@@ -1,7 +1,7 @@
 import { join, parse } from 'node:path'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
+import { showPlanned } from '../../cli/context/first-requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { KnownRow } from '../../users/adopt-rows.ts'
 import type { ImportEvent, Imported, ImportOptions } from '../../users/import-run.ts'
@@ -100,7 +100,7 @@ class ShownImport {
           `${event.users === 1 ? '1 email in the file belongs to a user that was' : `${groupDigits(event.users)} emails in the file belong to users that were`} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`,
         )
       case 'planned':
-        return showPlanned(this.#context, event)
+        return this.#showPlanned(event)
       case 'forecast':
         return confirmForecast(this.#context, event.forecast, {
           ...this.#options,
@@ -118,21 +118,13 @@ class ShownImport {
   endProgress(): void {
     this.#display.end()
   }
-}
 
-/** Shows the numbers of requests, and the first requests. In a table, TSV, or CSV, only the numbers are data. */
-async function showPlanned(
-  context: Context,
-  { planned, first }: ImportEvent & { type: 'planned' },
-): Promise<void> {
-  const output = context.output.withoutFields()
-  const { rows, done: already_done, steps, requests } = planned
-  const { create: creates, update: updates, assign: assignments } = steps
-  const counts = { rows, already_done, creates, updates, assignments, requests }
-  const first_requests = describeFirst(context, first)
-  if (output.isDocument) return output.show(importForecastView, { ...counts, first_requests })
-  await output.show(importForecastView, counts)
-  await showFirst(context, first_requests, requests)
+  #showPlanned({ planned, first }: ImportEvent & { type: 'planned' }): Promise<void> {
+    const { rows, done: already_done, steps, requests } = planned
+    const { create: creates, update: updates, assign: assignments } = steps
+    const counts = { rows, already_done, creates, updates, assignments, requests }
+    return showPlanned(this.#context, importForecastView, counts, first)
+  }
 }
 
 /** @throws Failure, or what ended the run */
