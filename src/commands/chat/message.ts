@@ -74,7 +74,7 @@ interface MessageFlags extends PromptFlags {
 }
 
 /** The command line of a message. */
-interface MessageLine {
+export interface MessageLine {
   /** The command, `chat send`. */
   command: string
   /** The words after it. */
@@ -90,7 +90,7 @@ interface MessageLine {
  * precedence.
  *
  * @param mayBeEmpty whether the request has other messages; files need a text in any case
- * @throws Failure `usage` for an empty text, `refused` for files that cannot be sent; as `readSystem`, `applyPrompt`
+ * @throws Failure `usage` for an empty text, `refused` for files that cannot be sent; as `readSystem`, `openPrompt`
  */
 export async function readMessage(
   line: MessageLine,
@@ -101,7 +101,7 @@ export async function readMessage(
   const system = await readSystem(flags.system, context)
   const parts = await readParts(line, context)
   const name = mayBeEmpty && parts.files.length === 0 ? undefined : 'MESSAGE'
-  const filled = await applyPrompt(joinParts(parts, name, line), name, flags, context)
+  const filled = (await openPrompt(name, flags, context)).fill(joinParts(parts, name, line))
   const { temperature, 'max-tokens': maxTokens } = flags
   return {
     ...filled,
@@ -109,6 +109,11 @@ export async function readMessage(
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { maxTokens }),
   }
+}
+
+/** The message without the prompt. @throws Failure as `readMessage` */
+export async function readMessageText(line: MessageLine, context: Context): Promise<string> {
+  return joinParts(await readParts(line, context), 'MESSAGE', line)
 }
 
 /** @param name of the argument; undefined if the text may be empty, as it may with `--prompt` */
@@ -131,39 +136,49 @@ async function readParts(line: MessageLine, context: Context): Promise<MessagePa
   return { files: attached.files, text: await readText(attached.argument, context) }
 }
 
+/** A prompt, some of whose variables have no value yet. */
+interface OpenPrompt {
+  variables: readonly string[]
+  /** @param values of these variables */
+  fill(text: string, values?: ReadonlyMap<string, string>): FilledPrompt
+}
+
 /**
- * Fills the prompt that the flags select. Its model has precedence over a default, but not over `--model`.
+ * Opens the prompt that the flags select. Its model has precedence over a default, but not over `--model`. Without a
+ * prompt, the text is the message.
  *
- * @param text of the user; without a prompt, it is the message
  * @param argument name of the argument, for errors; undefined if the message may be empty
- * @throws Failure `not_found` for an unknown prompt; `refused` for an invalid one; `usage` for a variable that
- *   is missing or unknown, or if the message is empty
+ * @throws Failure `not_found` for an unknown prompt; `refused` for an invalid one; `usage` for a variable that is
+ *   missing or unknown, or if the message is empty
  */
-async function applyPrompt(
-  text: string,
+export async function openPrompt(
   argument: string | undefined,
   flags: PromptFlags,
   { directories, options: { model, aliases } }: Context,
-): Promise<FilledPrompt> {
+): Promise<OpenPrompt> {
   const { prompt: name } = flags
   const chosen = model.value === undefined ? {} : { model: model.value }
   const demand = (message: string) => (argument === undefined ? message : demandText(message, argument))
   if (name === undefined && flags.var) throw new Failure('usage', '--var requires --prompt')
-  if (name === undefined) return { message: demand(text), ...chosen }
+  if (name === undefined) return { variables: [], fill: (text) => ({ message: demand(text), ...chosen }) }
   const values = readVariables(flags.var ?? [])
   const { fillPrompt } = await import('../../config/prompts/fill-prompt.ts')
   const { parsePrompt } = await import('../../config/prompts/prompt-file.ts')
   const { PromptLibrary } = await import('../../config/prompts/prompt-library.ts')
   const library = new PromptLibrary(directories)
-  const filled = fillPrompt(parsePrompt(library.pathOf(name), library.read(name)), {
-    name,
-    values,
-    input: text,
-    hintFor: (missing) => `Add: ${missing.map((variable) => `--var ${variable}=VALUE`).join(' ')}`,
-  })
-  demand(filled.message)
-  if (model.source === 'flag' || filled.model === undefined) return { ...filled, ...chosen }
-  return { ...filled, model: resolveAlias(filled.model, aliases.value) }
+  const prompt = parsePrompt(library.pathOf(name), library.read(name))
+  const fill: OpenPrompt['fill'] = (text, more = new Map()) => {
+    const filled = fillPrompt(prompt, {
+      name,
+      values: new Map([...more, ...values]),
+      input: text,
+      hintFor: (missing) => `Add: ${missing.map((variable) => `--var ${variable}=VALUE`).join(' ')}`,
+    })
+    demand(filled.message)
+    if (model.source === 'flag' || filled.model === undefined) return { ...filled, ...chosen }
+    return { ...filled, model: resolveAlias(filled.model, aliases.value) }
+  }
+  return { variables: prompt.variables.filter((variable) => !values.has(variable)), fill }
 }
 
 /** @throws Failure `usage` */
