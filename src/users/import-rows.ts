@@ -122,7 +122,13 @@ function journalRequest(
     restarted: restart,
     at: new Date(clock.now()).toISOString(),
   }
-  return { directory: importsDirectory(directories), header, sha256, restart, isDryRun }
+  return {
+    directory: importsDirectory(directories),
+    header,
+    identity: input.path ?? sha256,
+    restart,
+    isDryRun,
+  }
 }
 
 /**

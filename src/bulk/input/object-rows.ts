@@ -47,14 +47,14 @@ export function objectRow<R>(
   return { index, line: start.line, row, faults: sortFaults(faults), raw }
 }
 
-/** A value with doubles as its numbers. */
-export function plainValue(located: Located): unknown {
-  if (located.kind === 'list') return located.items.map(plainValue)
+/** @param isExact whether numbers that are not doubles stay as they are */
+export function plainValue(located: Located, isExact = false): unknown {
+  if (located.kind === 'list') return located.items.map((item) => plainValue(item, isExact))
   // Object.fromEntries defines a property of any name, even `__proto__`.
   if (located.kind === 'map')
-    return Object.fromEntries(located.entries.map(({ key, value }) => [key, plainValue(value)]))
+    return Object.fromEntries(located.entries.map(({ key, value }) => [key, plainValue(value, isExact)]))
   const { value } = located
-  return typeof value === 'object' && value !== null ? Number(value) : value
+  return !isExact && typeof value === 'object' && value !== null ? Number(value) : value
 }
 
 /** Where a field with its name, or an item of a list, begins. */

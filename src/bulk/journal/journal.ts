@@ -35,9 +35,9 @@ export interface StepLine {
   error?: string
 }
 
-/** A file that the import has written: generated passwords, failed rows, or rows whose outcome is unknown. */
+/** A file that the run has written: results, generated passwords, failed rows, or rows whose outcome is unknown. */
 export interface FileLine {
-  type: 'passwords' | 'failed_rows' | 'unknown_rows'
+  type: 'results' | 'passwords' | 'failed_rows' | 'unknown_rows'
   path: string
   /** Size and modification time after writing. If they differ, another program has changed the file. */
   mark?: string
@@ -245,7 +245,7 @@ export class Journal {
 }
 
 function unwritable(path: string, cause: unknown): Failure {
-  return new Failure('storage', `Cannot write the import journal ${path}: ${describeSystemError(cause)}`, {
+  return new Failure('storage', `Cannot write the journal ${path}: ${describeSystemError(cause)}`, {
     hint: 'chatctl sends nothing without it. To resume, make it writable and run the same command.',
     cause,
   })

@@ -18,8 +18,8 @@ export interface JournalRequest {
   /** From `importsDirectory`. */
   directory: string
   header: JournalHeader
-  /** Of the content, in hex: stdin has a journal for each content. */
-  sha256: string
+  /** Names the input: its path, or for stdin a digest of the content. */
+  identity: string
   restart: boolean
   /** Whether to create nothing on disk. */
   isDryRun: boolean
@@ -43,7 +43,7 @@ export function openJournal(request: JournalRequest): Journal {
 }
 
 function openLocked(path: string, header: JournalHeader, restart = false): Journal {
-  const release = lock(path, header.file)
+  const release = lock(path, header)
   try {
     return new Journal({ path, header, restart, release })
   } catch (error) {
@@ -52,7 +52,7 @@ function openLocked(path: string, header: JournalHeader, restart = false): Journ
   }
 }
 
-/** The other import journals of this kind for the service. */
+/** The other journals of this kind for the service. */
 export function readOthers(request: JournalRequest): JournalContent[] {
   const { directory, header } = request
   const own = pathOf(request)
@@ -90,17 +90,17 @@ function readIfExists(path: string): JournalContent | undefined {
   }
 }
 
-function pathOf({ directory, header, sha256 }: JournalRequest): string {
-  const { kind, service, file } = header
+function pathOf({ directory, header, identity }: JournalRequest): string {
+  const { kind, service } = header
   const { createHash } = process.getBuiltinModule('node:crypto')
   const name = createHash('sha256')
-    .update(JSON.stringify([kind, service, file === 'stdin' ? sha256 : file]))
+    .update(JSON.stringify([kind, service, identity]))
     .digest('hex')
   return join(directory, `${name.slice(0, 24)}${extension}`)
 }
 
 /** @throws Failure `conflict` if another process holds the lock; `storage` */
-function lock(path: string, file: string): () => void {
+function lock(path: string, { kind, file }: JournalHeader): () => void {
   let release: (() => void) | undefined
   try {
     release = tryProcessLock(`${path}.lock`)
@@ -108,13 +108,17 @@ function lock(path: string, file: string): () => void {
     throw unusable(dirname(path), cause)
   }
   if (release) return release
-  throw new Failure('conflict', `Another chatctl process is importing ${file}`, {
-    hint: 'Wait until it ends. Then run the same command to send the rows that are left.',
-  })
+  throw new Failure(
+    'conflict',
+    `Another chatctl process is ${kind === 'messages' ? 'sending' : 'importing'} ${file}`,
+    {
+      hint: 'Wait until it ends. Then run the same command to send the rows that are left.',
+    },
+  )
 }
 
 function unusable(directory: string, cause: unknown): Failure {
-  return unusableStateDirectory(directory, 'an import journal there', cause)
+  return unusableStateDirectory(directory, 'a journal there', cause)
 }
 
 /** An import with rows that are not sent, or whose outcome is unknown. */

@@ -63,9 +63,6 @@ export type ProgressEvent =
   | { type: 'pause'; pause: Pause }
   | { type: 'resume' }
 
-/** In ms: how long requests in progress may take to finish after an abort. */
-const patience = 4_000
-
 const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
 
 /** Whether the service accepted the key. It may refuse the profile of a key that belongs to no user. */
@@ -89,12 +86,15 @@ export class BulkRun<E = never> {
   #events: (E | ProgressEvent)[] = []
   readonly #changed = new ChangeNotifier()
 
-  /** @param options.isCounted whether the requests count for later runs with a quota */
+  /**
+   * @param options.isCounted whether the requests count for later runs with a quota
+   * @param options.patience how long requests in progress may take to finish after an abort, in ms
+   */
   constructor(
     around: RunSurroundings,
-    options: { quota: ConfiguredQuota | undefined; maxWait: number; isCounted: boolean },
+    options: { quota: ConfiguredQuota | undefined; maxWait: number; isCounted: boolean; patience?: number },
   ) {
-    const { quota, maxWait, isCounted } = options
+    const { quota, maxWait, isCounted, patience = 4_000 } = options
     const { clock, signal } = around
     this.#around = around
     this.throttle = new Throttle({
