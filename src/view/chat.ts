@@ -53,6 +53,15 @@ export const sendView: View = {
   text: (body) => String(valueAt(body, 'response') ?? ''),
 }
 
+/** The result of a batch: numbers of rows by status. */
+export const batchView: View = {
+  layout: 'pairs',
+  columns: [
+    ...plain('rows', 'done', 'already_done', 'failed', 'unknown', 'skipped', 'remaining', 'requests'),
+    ...plain('results', 'failed_rows'),
+  ],
+}
+
 /** One event of a streamed reply, a line of JSON. */
 export const streamEventView: View = {
   layout: 'records',

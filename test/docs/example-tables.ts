@@ -231,6 +231,7 @@ export const files: Readonly<Record<string, string>> = {
   'users.tsv': 'ID\tAda\n',
   'ids.tsv': 'ID\n',
   'known-users.txt': 'grace@example.com=ID\n',
+  'rows.csv': 'text\nHello\n',
   'roles.csv': 'id,role\nID,editor\n',
   // The file of docs/guides/prompts.md.
   'review.md':

@@ -10,7 +10,8 @@ import { streamFormatFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
-import { completionView, sendView, streamEventView } from '../../view/chat.ts'
+import { batchView, completionView, sendView, streamEventView } from '../../view/chat.ts'
+import { batchFlags } from './batch-flags.ts'
 import { chooseBeginning, rememberContext } from './choose-beginning.ts'
 import { messageArgument, messageFlags, readMessage, schemaFlags } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
@@ -20,7 +21,7 @@ import type { ReplySchema } from './structured/json-schema.ts'
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
   static override description =
-    'The service stores the conversation. With --system, --temperature, --max-tokens, or a prompt that sets them, the request is POST /v1/chat/completions, and only this machine stores it. With --schema, another message names the faults of a reply that does not fit. --stream-format implies --stream. Its default is auto.'
+    'The service stores the conversation. With --system, --temperature, --max-tokens, or a prompt that sets them, the request is POST /v1/chat/completions, and only this machine stores it. With --schema, another message names the faults of a reply that does not fit. --stream-format implies --stream. Its default is auto.\n\nWith --each, the message, the files, the system message, and the variables of --prompt may contain {{COLUMN}}. Each row is a conversation that this machine does not record. The whole file is checked before anything is sent. To resume an interrupted batch, run the same command again.'
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory')
   static override view = sendView
   static override examples = [
@@ -28,6 +29,10 @@ export default class ChatSend extends BaseCommand {
     {
       description: 'Review a change, with a file attached',
       command: 'git diff | chatctl chat send "Review this change" -f CONTRIBUTING.md',
+    },
+    {
+      description: 'Summarize the column "text" of each row of a file',
+      command: 'chatctl chat send "Summarize: {{text}}" --each rows.csv --results replies.jsonl',
     },
   ]
   static override args = { message: messageArgument }
@@ -49,14 +54,17 @@ export default class ChatSend extends BaseCommand {
     }),
     ...replyFlags,
     ...schemaFlags,
+    ...batchFlags,
     'dry-run': dryRunFlag,
     timeout: replyTimeoutFlag,
   }
   protected override readonly takesText = true
 
   async run(): Promise<void> {
-    // The view depends on the conversation.
-    const { args, flags, context } = await this.start(ChatSend, () => undefined)
+    // The view of a single message depends on the conversation.
+    const { args, flags, context } = await this.start(ChatSend, ({ each }) =>
+      each === undefined ? undefined : batchView,
+    )
     const { output } = context
     const format = flags['stream-format']
     if (format && flags.stream === false) {
@@ -67,10 +75,11 @@ export default class ChatSend extends BaseCommand {
       const other = extract === undefined ? 'schema' : 'extract'
       throw new Failure('usage', `--stream and --${other} cannot be used together`)
     }
+    const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
+    if (flags.each !== undefined) return (await import('./each.ts')).sendEach(context, line, flags)
     const { readSchema } = flags.schema ? await import('./structured/json-schema.ts') : {}
     const schema = readSchema?.(flags.schema ?? '', context)
     const begin = await chooseBeginning(flags, context, true)
-    const line = { command: 'chat send', argv: this.argv, argument: args.message, flags }
     const { message, model, ...parameters } = await readMessage(line, context)
     const isCompletion = begin.kind === 'transcript' || Object.keys(parameters).length > 0
     const wantsStream = flags.stream ?? format !== undefined

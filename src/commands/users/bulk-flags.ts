@@ -59,7 +59,7 @@ export function bulkFlags(...dependsOn: string[]) {
   }
 }
 
-interface BulkFlags {
+export interface BulkFlags {
   format: InputFormat | undefined
   'skip-invalid': boolean
   concurrency: number | undefined

@@ -1,0 +1,298 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { assertApart, writeFailedList } from '../../bulk/failed-rows.ts'
+import { type Input, readInput } from '../../bulk/input/input.ts'
+import type { Journal } from '../../bulk/journal/journal.ts'
+import { type JournalRequest, openJournal } from '../../bulk/journal/open-journal.ts'
+import {
+  BulkRun,
+  type FileOptions,
+  type FileSurroundings,
+  type ProgressEvent,
+} from '../../bulk/send/bulk-run.ts'
+import type { KnownQuota } from '../../bulk/send/known-quota.ts'
+import { type Sending, ServiceHealth } from '../../bulk/send/send-change.ts'
+import { sendStep } from '../../bulk/send/send-step.ts'
+import type { Client } from '../../client/client.ts'
+import { Failure } from '../../contract/failure.ts'
+import { DocumentFile } from '../../system/files/document-file.ts'
+import {
+  type CheckedRow,
+  checkRows,
+  type MessageTemplate,
+  messageOf,
+  messageRows,
+  planRequest,
+  requestOf,
+  takeReply,
+} from './message-rows.ts'
+import { ResultsLog, type RowStatus } from './results-log.ts'
+
+export interface BatchOptions extends FileOptions {
+  /** Called when the rows have been read, which may come from stdin. */
+  readTemplate(): Promise<MessageTemplate>
+  /** Path of the results file. */
+  results: string
+  /** Whether to send the rows again whose outcome is unknown. */
+  retriesUnknown: boolean
+  isStreamed: boolean
+}
+
+interface BatchPlan {
+  rows: number
+  /** Rows that earlier runs have done. */
+  done: number
+  requests: number
+}
+
+export type BatchEvent =
+  | { type: 'warning'; text: string }
+  /** Of a dry run, which ends then. */
+  | { type: 'planned'; planned: BatchPlan; first: ReturnType<typeof planRequest>[] }
+  /** Before the first row is sent. To send nothing, stop reading the events. */
+  | { type: 'forecast'; forecast: BatchPlan & { quota: KnownQuota | undefined; duration: number } }
+  | ProgressEvent
+  | { type: 'end'; report: BatchReport }
+
+/** The result of a batch, over all runs of its journal. */
+export interface BatchReport {
+  rows: number
+  /** Numbers of rows by status, without those that earlier runs have done. */
+  counts: Record<RowStatus, number>
+  alreadyDone: number
+  /** Rows that were not sent. */
+  remaining: number
+  requests: number
+  /** The failed and unknown rows. */
+  problems: { line: number; status: 'failed' | 'unknown'; error: string }[]
+  /** Path of the file of rows that failed or have faults, if any. */
+  failedRows: string | undefined
+  /** The error or abort reason that ended the run early. */
+  ended: unknown
+  resultsFailure: Failure | undefined
+}
+
+/** In ms, of a reply. */
+const assumedLatency = 3_000
+
+/** How long replies may take after an abort, in ms. */
+const patience = 30_000
+
+/** A row is one request that must not be repeated. */
+const step = 'create'
+
+interface Batch {
+  input: Input
+  template: MessageTemplate
+  rows: readonly CheckedRow[]
+  journal: Journal
+  options: BatchOptions
+  around: FileSurroundings
+}
+
+/**
+ * Checks a file of rows, and sends a message for each row that earlier runs have not sent. If a run ends early, the
+ * same call resumes it.
+ *
+ * @throws Failure `refused` for faults in the file, or if the results file is not of this batch; `conflict` if another
+ *   process sends the batch
+ */
+export async function* sendRows(options: BatchOptions, around: FileSurroundings): AsyncGenerator<BatchEvent> {
+  const { file, format, results } = options
+  const unlock = new DocumentFile(results).lock()
+  try {
+    const input = await readInput(file, { ...around, format })
+    assertApart(results, input)
+    const template = await options.readTemplate()
+    const { rows, faults } = await checkRows(input, template)
+    const skipping = faults.settle(options.skipInvalid)
+    if (skipping !== undefined) yield { type: 'warning', text: skipping }
+    const parts = { input, template, rows, options, around }
+    const journal = openJournal(journalRequest(parts))
+    let failure: unknown
+    let report: BatchReport | undefined
+    try {
+      report = yield* runBatch({ ...parts, journal })
+    } finally {
+      await journal.close().catch((error: unknown) => {
+        failure = error
+      })
+    }
+    if (report) yield { type: 'end', report: { ...report, ended: report.ended ?? failure } }
+  } finally {
+    unlock()
+  }
+}
+
+/** Another content of the file, or another message, is another batch. */
+function journalRequest({ input, template, rows, options, around }: Omit<Batch, 'journal'>): JournalRequest {
+  const { path: file = 'stdin', text } = input
+  const { service, clock, directories } = around
+  const sample = template.fill(new Map(template.columns.map((name) => [name, `{{${name}}}`])))
+  const at = new Date(clock.now()).toISOString()
+  return {
+    directory: join(directories.state, 'batches'),
+    header: { type: 'import', kind: 'messages', service, file, rows: rows.length, restarted: false, at },
+    identity: process
+      .getBuiltinModule('node:crypto')
+      .hash('sha256', JSON.stringify([file, requestOf(sample), text])),
+    restart: false,
+    isDryRun: options.isDryRun,
+  }
+}
+
+/** @returns undefined for a dry run */
+async function* runBatch(batch: Batch): AsyncGenerator<BatchEvent, BatchReport | undefined> {
+  const { template, rows, journal, options, around } = batch
+  const { isDryRun, restart, retriesUnknown, concurrency, quota } = options
+  demandOwnResults(journal, options)
+  if (restart) for (const key of [...journal.content.states.keys()]) journal.drop(key)
+  let results = restart || isDryRun ? undefined : reopenResults(batch)
+  const statuses = rows.map((row) => statusOf(row, journal))
+  const countOf = (status: RowStatus) => statuses.filter((one) => one === status).length
+  const work = rows.filter((_, index) => {
+    const status = statuses[index]
+    return status === undefined || status === 'failed' || (status === 'unknown' && retriesUnknown)
+  })
+  const planned = { rows: rows.length, done: countOf('done'), requests: work.length }
+  if (isDryRun) {
+    yield { type: 'planned', planned, first: work.slice(0, 1).map((row) => planRequest(template, row)) }
+    return undefined
+  }
+  const run = new BulkRun(around, { ...options, isCounted: true, patience })
+  let ended: unknown
+  if (work.length > 0) {
+    const client = await run.connect()
+    // With a configured quota, the probe would use up one of its requests.
+    if (!quota) await run.probe(client)
+    const duration = run.estimate(work.length, (concurrency * 1000) / assumedLatency)
+    yield { type: 'forecast', forecast: { ...planned, quota: run.throttle.known, duration } }
+    // The probe does not count.
+    run.requests = 0
+    journal.noteFile({ type: 'results', path: options.results })
+    await journal.sync()
+    results ??= new ResultsLog(options.results, true)
+    const sending = { ...batch, results, client, throttle: run.throttle, health: new ServiceHealth() }
+    const unknown = retriesUnknown ? 0 : countOf('unknown')
+    ended = yield* run.sendRows(
+      work,
+      { rows: rows.length, concurrency, counts: { done: planned.done, failed: 0, unknown } },
+      (row) => sendRow(sending, row),
+      (row) => {
+        const status = statusOf(row, journal)
+        return status === 'skipped' ? undefined : status
+      },
+    )
+  }
+  results ??= new ResultsLog(options.results, false)
+  return { ...(await report(batch, results, ended)), requests: run.requests }
+}
+
+/** Opens the results, and takes the outcomes from them that a kill kept from the journal. @throws Failure `storage` */
+function reopenResults({ rows, journal, options }: Batch): ResultsLog {
+  const results = new ResultsLog(options.results, false)
+  for (const { index, line, key } of rows) {
+    const written = results.statusOf(index)
+    const phase = journal.content.states.get(key)?.phase
+    if (phase === 'took' && written !== 'done') {
+      throw new Failure('storage', `${options.results} lacks the reply of line ${line}`, {
+        hint: 'The file was changed after chatctl wrote it. Restore its earlier content.',
+      })
+    }
+    if (phase === 'took') continue
+    if (written === 'done') journal.record({ key, step, did: 'took' })
+    else if (written === 'failed' && phase === 'intended') journal.record({ key, step, did: 'refused' })
+  }
+  return results
+}
+
+/** The result of a row is on disk before the journal has the outcome. @throws the error that should end the run */
+async function sendRow(
+  sending: Batch & Sending & { client: Client; results: ResultsLog },
+  { key, index, line, row = {} }: CheckedRow,
+): Promise<void> {
+  const { client, results, journal, options, template } = sending
+  const { endpoint, body } = requestOf(messageOf(template, row))
+  const isRetry = statusOf({ key, fault: undefined }, journal) === 'unknown'
+  await sendStep(sending, {
+    ...{ key, step, isRetry },
+    request: () => {
+      if (endpoint === 'createCompletion') return client.chat.complete(body)
+      return options.isStreamed ? client.chat.collect(body) : client.chat.send(body)
+    },
+    confirm: async (response) => {
+      await results.add({ index, line, status: 'done', ...takeReply(Object(response.body), body.model), row })
+      return { did: 'took' }
+    },
+    refuse: async ({ code }, message) => {
+      await results.add({ index, line, status: 'failed', error: { code, message }, row })
+      return { did: 'refused', error: message }
+    },
+  })
+}
+
+/** Undefined if the row was not sent. */
+function statusOf(
+  { key, fault }: Pick<CheckedRow, 'key' | 'fault'>,
+  journal: Journal,
+): RowStatus | undefined {
+  if (fault !== undefined) return 'skipped'
+  const phase = journal.content.states.get(key)?.phase
+  if (phase === undefined || phase === 'unsent') return undefined
+  return phase === 'took' ? 'done' : phase === 'refused' ? 'failed' : 'unknown'
+}
+
+async function report(
+  { input, template, rows, journal }: Batch,
+  results: ResultsLog,
+  ended: unknown,
+): Promise<Omit<BatchReport, 'requests'>> {
+  const counts = { done: 0, failed: 0, unknown: 0, skipped: 0 }
+  const problems: BatchReport['problems'] = []
+  const ids = new Map<number, undefined>()
+  const added: Promise<void>[] = []
+  let [alreadyDone, remaining] = [0, 0]
+  for (const checked of rows) {
+    const { index, line, key, row, fault } = checked
+    const status = statusOf(checked, journal)
+    if (status === undefined) remaining++
+    else if (status === 'done' && !journal.wasRequested(key)) alreadyDone++
+    else counts[status]++
+    if (status === undefined || status === 'done') continue
+    const message =
+      fault ?? journal.content.states.get(key)?.error ?? 'the run ended before a response arrived'
+    if (status !== 'unknown') ids.set(index, undefined)
+    if (status !== 'skipped') problems.push({ line, status, error: message })
+    if (results.statusOf(index) !== status)
+      added.push(results.add({ index, line, status, error: { code: status, message }, row }))
+  }
+  let resultsFailure: Failure | undefined
+  try {
+    await Promise.all(added)
+    await results.finish()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    resultsFailure = error
+  }
+  const failedRows = await writeFailedList({ input, journal, shape: messageRows(template) }, ids)
+  const outcome = { failedRows, resultsFailure, ended: ended ?? resultsFailure }
+  return { rows: rows.length, counts, alreadyDone, remaining, problems, ...outcome }
+}
+
+/** @throws Failure `refused` if the results file has other content; `usage` if the results are in another file */
+function demandOwnResults({ content }: Journal, { results, restart }: BatchOptions): void {
+  const own = content.files.get('results')?.path
+  const found = statSync(results, { throwIfNoEntry: false })
+  if (!/\.(jsonl|ndjson)$/i.test(results) || found?.isFile() === false)
+    throw new Failure(
+      'usage',
+      `The results must be in a file with the file extension .jsonl, not in ${results}`,
+    )
+  if (own !== undefined && own !== results && !restart)
+    throw new Failure('usage', `The results of this batch are in ${own}, not in ${results}`)
+  if (own === results || !found?.size) return
+  throw new Failure('refused', `${results} exists and is not of this batch, so it is not overwritten`, {
+    hint: 'Another content of the file, another message, or another model is another batch.',
+    advice: [{ code: 'other_results_file' }],
+  })
+}

@@ -1,0 +1,145 @@
+import { extname } from 'node:path'
+import type { MessageTemplate } from '../../chat/each/message-rows.ts'
+import { type BatchReport, sendRows } from '../../chat/each/send-rows.ts'
+import { commandWith } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context/context.ts'
+import { showPlanned } from '../../cli/context/first-requests.ts'
+import { fillTemplate, parseTemplate, type Template, variablesOf } from '../../config/prompts/prompt-file.ts'
+import { Failure } from '../../contract/failure.ts'
+import { batchView } from '../../view/chat.ts'
+import { countOf, groupDigits } from '../../view/format/quantities.ts'
+import { BulkDisplay, confirmForecast, surroundingsOfFile, throwWhatIsLeft } from '../users/bulk-display.ts'
+import { type BulkFlags, readBulkFlags } from '../users/bulk-flags.ts'
+import { type MessageLine, openPrompt, readMessageText, readSystem } from './message.ts'
+import { offerModelServer } from './offer-model-server.ts'
+
+/** Maximum number of listed rows. */
+const maxListedRows = 10
+
+/** How long a run may take to end after a signal, in ms. */
+const grace = 60_000
+
+interface EachFlags extends BulkFlags {
+  each?: string | undefined
+  'on-unknown'?: 'retry' | undefined
+  stream?: boolean | undefined
+  system?: string | undefined
+}
+
+/**
+ * Sends a message for each row of a file, with a confirmation prompt and progress, and shows the numbers of rows.
+ *
+ * @throws Failure `incomplete` if rows failed or have an unknown outcome; the reason of an early end
+ */
+export async function sendEach(context: Context, line: MessageLine, flags: EachFlags): Promise<void> {
+  const { host, output, resolvePath } = context
+  const { each: file = '', results = '', stream } = flags
+  if (stream) throw new Failure('usage', '--stream and --each cannot be used together')
+  host.allowGrace(grace)
+  host.keepHeapSmall()
+  await offerModelServer(context)
+  const options = { ...readBulkFlags(flags), file }
+  const display = new BulkDisplay(context, 'row')
+  let report: BatchReport | undefined
+  const events = sendRows(
+    {
+      ...options,
+      readTemplate: () => readTemplate(context, line, flags.system),
+      results: resolvePath(results),
+      retriesUnknown: flags['on-unknown'] !== undefined,
+      isStreamed: stream !== false,
+      isDryRun: context.dryRun,
+      maxWait: context.options.max_wait.value,
+    },
+    surroundingsOfFile(context),
+  )
+  try {
+    for await (const event of events) {
+      if (event.type === 'warning') await output.warn(event.text)
+      else if (event.type === 'forecast') {
+        const { rows, done, requests } = event.forecast
+        const left = done > 0 ? ` (${groupDigits(done)} done before)` : ''
+        const outline = `${countOf(rows, 'row')}${left}, ${countOf(requests, 'message')}`
+        await confirmForecast(context, event.forecast, { ...options, noun: 'batch', outline })
+      } else if (event.type === 'planned') {
+        const { done: already_done, ...counts } = event.planned
+        await showPlanned(context, batchView, { ...counts, already_done }, event.first)
+      } else if (event.type === 'end') report = event.report
+      else display.take(event)
+    }
+  } finally {
+    display.end()
+  }
+  if (report) await showReport(context, report, { ...options, results, line })
+}
+
+/**
+ * The message with its variables. Those of a prompt that `--var` does not set are columns, too.
+ *
+ * @throws Failure `usage` without a variable, or for one with an invalid name; as `readMessage`
+ */
+async function readTemplate(
+  context: Context,
+  line: MessageLine,
+  systemFlag: string | undefined,
+): Promise<MessageTemplate> {
+  const text = parse(await readMessageText(line, context), 'MESSAGE')
+  const system = await readSystem(systemFlag, context)
+  const ownSystem = system === undefined ? undefined : parse(system, 'The system message')
+  const prompt = await openPrompt(undefined, line.flags, context)
+  const columns = [...new Set([...variablesOf(text), ...variablesOf(ownSystem ?? []), ...prompt.variables])]
+  if (columns.length === 0) {
+    throw new Failure('usage', 'The message has no {{column}}, so that every row would send the same', {
+      hint: 'For example: chatctl chat send "Summarize: {{text}}" --each rows.csv --results replies.jsonl',
+    })
+  }
+  const fill: MessageTemplate['fill'] = (values) => {
+    const own = new Map([...values].filter(([name]) => prompt.variables.includes(name)))
+    const { message, model, ...filled } = prompt.fill(fillTemplate(text, values), own)
+    const parameters = ownSystem ? { ...filled, system: fillTemplate(ownSystem, values) } : filled
+    return { message, model, parameters }
+  }
+  // Finds values of --var that the prompt does not have.
+  fill(new Map(columns.map((name) => [name, name])))
+  return { columns, fill }
+}
+
+function parse(text: string, name: string): Template {
+  const { template, faults } = parseTemplate(text)
+  if (faults[0] === undefined) return template
+  throw new Failure('usage', `${name}: ${faults[0].words}`)
+}
+
+async function showReport(
+  context: Context,
+  report: BatchReport,
+  options: { results: string; restart: boolean; line: MessageLine },
+): Promise<void> {
+  const { output } = context
+  const { rows, counts, alreadyDone, remaining, requests, problems, failedRows, resultsFailure } = report
+  const lines = problems
+    .slice(0, maxListedRows)
+    .map(({ line, status, error }) =>
+      status === 'failed'
+        ? `Line ${line} failed: ${error}`
+        : `The outcome of line ${line} is unknown: ${error}`,
+    )
+  const more = problems.length - lines.length
+  if (more > 0) lines.push(`and ${groupDigits(more)} more in ${options.results}`)
+  if (lines.length > 0) await output.warn(lines.join('\n'))
+  await output.show(batchView, {
+    ...{ rows, ...counts, already_done: alreadyDone, remaining, requests },
+    ...(resultsFailure ? {} : { results: options.results }),
+    ...(failedRows !== undefined && { failed_rows: failedRows }),
+  })
+  if (requests + remaining + problems.length === 0) output.notice('Nothing was left to send.')
+  const again = (changed: Record<string, string>) =>
+    commandWith({ id: 'chat:send', argv: options.line.argv }, changed, ['restart', 'skip-invalid'])
+  if (counts.unknown > 0) {
+    output.notice(`To send rows again whose outcome is unknown, run: ${again({ 'on-unknown': 'retry' })}`)
+  }
+  throwWhatIsLeft(context, { ...report, invalid: counts.skipped }, options, (path) => {
+    const name = `${path.slice(0, -extname(path).length)}.results.jsonl`
+    return `The same command sends failed rows again. To change the rows first, edit ${path} and run: ${again({ each: path, results: name })}`
+  })
+}
