@@ -4,11 +4,12 @@ import type { Input } from '../bulk/input/input.ts'
 import type { Journal } from '../bulk/journal/journal.ts'
 import {
   BulkRun,
+  type FileForecast,
   type FileOptions,
+  type FileReport,
   type FileSurroundings,
   type ProgressEvent,
 } from '../bulk/send/bulk-run.ts'
-import type { KnownQuota } from '../bulk/send/known-quota.ts'
 import { ServiceHealth } from '../bulk/send/send-change.ts'
 import type { Client } from '../client/client.ts'
 import { type KnownRow, knownRows } from './adopt-rows.ts'
@@ -50,7 +51,7 @@ export class ImportRun {
     this.#run = new BulkRun(around, { quota, maxWait, isCounted: true })
   }
 
-  async *run(planned: PlannedWork, resolved: ResolvedRows): AsyncGenerator<ImportEvent, Imported> {
+  async *run(planned: PlannedWork, resolved: ResolvedRows): AsyncGenerator<ImportEvent, Report & FileReport> {
     const { options } = this.#parts
     const hasWork = planned.requests > 0 || resolved.rows.size > 0
     const client = await this.#run.connect()
@@ -70,7 +71,7 @@ export class ImportRun {
   }
 
   /** @param latency of one request, in ms */
-  #forecast(planned: PlannedWork, latency = assumedLatency): Forecast {
+  #forecast(planned: PlannedWork, latency = assumedLatency): PlannedWork & FileForecast {
     const perSecond = (this.#parts.options.concurrency * 1000) / latency
     const duration = this.#run.estimate(planned.requests, perSecond)
     return { ...planned, quota: this.#run.throttle.known, duration }
@@ -131,7 +132,7 @@ export class ImportRun {
     )
   }
 
-  async *#report(ended: unknown): AsyncGenerator<ImportEvent, Imported> {
+  async *#report(ended: unknown): AsyncGenerator<ImportEvent, Report & FileReport> {
     const { journal, checked, options, passwords } = this.#parts
     const report = await reportRows({ ...this.#parts, ...options, passwords: passwords?.passwords })
     const { counts, remaining, resultsFailure, warnings } = report
@@ -159,13 +160,6 @@ export interface ImportOptions extends ResolutionOptions, FileOptions {
   createdUsers: (() => ReadonlyMap<string, CreatedUser>) | undefined
 }
 
-/** The work of a run, and how long it will take. */
-export interface Forecast extends PlannedWork {
-  quota: KnownQuota | undefined
-  /** Approximate, in ms. */
-  duration: number
-}
-
 export type ImportEvent =
   | { type: 'warning'; text: string }
   /** New users without a password. */
@@ -175,17 +169,8 @@ export type ImportEvent =
   /** Of a dry run, which ends then. */
   | { type: 'planned'; planned: PlannedWork; first: readonly PlannedRequest[] }
   /** Before the first row is sent. To send nothing, stop reading the events. */
-  | { type: 'forecast'; forecast: Forecast }
+  | { type: 'forecast'; forecast: PlannedWork & FileForecast }
   | ProgressEvent
   /** The valid rows for which something was sent, before the end. */
   | { type: 'known'; rows: Iterable<KnownRow> }
-  | { type: 'end'; imported: Imported }
-
-/** The result of an import, over all runs of its journal. */
-export interface Imported extends Report {
-  rows: number
-  /** The number of requests of this run. */
-  requests: number
-  /** The error or abort reason that ended the run early. */
-  ended: unknown
-}
+  | { type: 'end'; imported: Report & FileReport }

@@ -7,6 +7,7 @@ import type { Directories } from '../../system/files/directories.ts'
 import type { InputFormat, InputOptions } from '../input/input.ts'
 import { countAcrossRuns } from '../journal/spent-quota.ts'
 import { ChangeNotifier, runRows } from './concurrency.ts'
+import type { KnownQuota } from './known-quota.ts'
 import { estimateDuration, type Pause, Throttle } from './throttle.ts'
 
 /** Where many requests are sent. */
@@ -37,6 +38,38 @@ export interface FileOptions {
   quota: ConfiguredQuota | undefined
   /** In ms. */
   maxWait: number
+}
+
+/** The work of a run, and how long it will take. */
+export interface FileForecast {
+  rows: number
+  /** Rows that earlier runs have done. */
+  done: number
+  requests: number
+  quota: KnownQuota | undefined
+  /** Approximate, in ms. */
+  duration: number
+}
+
+/** The result of a file, over all runs of its journal. */
+export interface FileReport {
+  rows: number
+  /** Numbers of rows by status, without those that earlier runs have done. */
+  counts: { failed: number; unknown: number }
+  /** Rows that earlier runs have done. This run has sent no request for them. */
+  alreadyDone: number
+  /** Skipped rows with faults. */
+  invalid: number
+  /** Rows without an outcome, which the same command would send. */
+  remaining: number
+  /** The number of requests of this run. */
+  requests: number
+  /** Path of the file of rows that failed or have faults, if any. */
+  failedRows: string | undefined
+  /** Why the results file does not have the results. */
+  resultsFailure: Failure | undefined
+  /** The error or abort reason that ended the run early. */
+  ended: unknown
 }
 
 /** Numbers of rows or users by their state. */

@@ -6,11 +6,12 @@ import type { Journal } from '../../bulk/journal/journal.ts'
 import { type JournalRequest, openJournal } from '../../bulk/journal/open-journal.ts'
 import {
   BulkRun,
+  type FileForecast,
   type FileOptions,
+  type FileReport,
   type FileSurroundings,
   type ProgressEvent,
 } from '../../bulk/send/bulk-run.ts'
-import type { KnownQuota } from '../../bulk/send/known-quota.ts'
 import { type Sending, ServiceHealth } from '../../bulk/send/send-change.ts'
 import { sendStep } from '../../bulk/send/send-step.ts'
 import type { Client } from '../../client/client.ts'
@@ -38,38 +39,23 @@ export interface BatchOptions extends FileOptions {
   isStreamed: boolean
 }
 
-interface BatchPlan {
-  rows: number
-  /** Rows that earlier runs have done. */
-  done: number
-  requests: number
-}
-
 export type BatchEvent =
   | { type: 'warning'; text: string }
   /** Of a dry run, which ends then. */
-  | { type: 'planned'; planned: BatchPlan; first: ReturnType<typeof planRequest>[] }
+  | {
+      type: 'planned'
+      planned: Pick<FileForecast, 'rows' | 'done' | 'requests'>
+      first: ReturnType<typeof planRequest>[]
+    }
   /** Before the first row is sent. To send nothing, stop reading the events. */
-  | { type: 'forecast'; forecast: BatchPlan & { quota: KnownQuota | undefined; duration: number } }
+  | { type: 'forecast'; forecast: FileForecast }
   | ProgressEvent
   | { type: 'end'; report: BatchReport }
 
-/** The result of a batch, over all runs of its journal. */
-export interface BatchReport {
-  rows: number
-  /** Numbers of rows by status, without those that earlier runs have done. */
+export interface BatchReport extends FileReport {
   counts: Record<RowStatus, number>
-  alreadyDone: number
-  /** Rows that were not sent. */
-  remaining: number
-  requests: number
   /** The failed and unknown rows. */
   problems: { line: number; status: 'failed' | 'unknown'; error: string }[]
-  /** Path of the file of rows that failed or have faults, if any. */
-  failedRows: string | undefined
-  /** The error or abort reason that ended the run early. */
-  ended: unknown
-  resultsFailure: Failure | undefined
 }
 
 /** In ms, of a reply. */
@@ -276,7 +262,7 @@ async function report(
   }
   const failedRows = await writeFailedList({ input, journal, shape: messageRows(template) }, ids)
   const outcome = { failedRows, resultsFailure, ended: ended ?? resultsFailure }
-  return { rows: rows.length, counts, alreadyDone, remaining, problems, ...outcome }
+  return { rows: rows.length, counts, alreadyDone, invalid: counts.skipped, remaining, problems, ...outcome }
 }
 
 /** @throws Failure `refused` if the results file has other content; `usage` if the results are in another file */

@@ -24,6 +24,8 @@ interface EachFlags extends BulkFlags {
   'on-unknown'?: 'retry' | undefined
   stream?: boolean | undefined
   system?: string | undefined
+  temperature?: number | undefined
+  'max-tokens'?: number | undefined
 }
 
 /**
@@ -44,7 +46,7 @@ export async function sendEach(context: Context, line: MessageLine, flags: EachF
   const events = sendRows(
     {
       ...options,
-      readTemplate: () => readTemplate(context, line, flags.system),
+      readTemplate: () => readTemplate(context, line, flags),
       results: resolvePath(results),
       retriesUnknown: flags['on-unknown'] !== undefined,
       isStreamed: stream !== false,
@@ -78,13 +80,9 @@ export async function sendEach(context: Context, line: MessageLine, flags: EachF
  *
  * @throws Failure `usage` without a variable, or for one with an invalid name; as `readMessage`
  */
-async function readTemplate(
-  context: Context,
-  line: MessageLine,
-  systemFlag: string | undefined,
-): Promise<MessageTemplate> {
+async function readTemplate(context: Context, line: MessageLine, flags: EachFlags): Promise<MessageTemplate> {
   const text = parse(await readMessageText(line, context), 'MESSAGE')
-  const system = await readSystem(systemFlag, context)
+  const system = await readSystem(flags.system, context)
   const ownSystem = system === undefined ? undefined : parse(system, 'The system message')
   const prompt = await openPrompt(undefined, line.flags, context)
   const columns = [...new Set([...variablesOf(text), ...variablesOf(ownSystem ?? []), ...prompt.variables])]
@@ -96,7 +94,11 @@ async function readTemplate(
   const fill: MessageTemplate['fill'] = (values) => {
     const own = new Map([...values].filter(([name]) => prompt.variables.includes(name)))
     const { message, model, ...filled } = prompt.fill(fillTemplate(text, values), own)
-    const parameters = ownSystem ? { ...filled, system: fillTemplate(ownSystem, values) } : filled
+    const parameters = {
+      system: ownSystem ? fillTemplate(ownSystem, values) : filled.system,
+      temperature: flags.temperature ?? filled.temperature,
+      maxTokens: flags['max-tokens'] ?? filled.maxTokens,
+    }
     return { message, model, parameters }
   }
   // Finds values of --var that the prompt does not have.
@@ -138,7 +140,7 @@ async function showReport(
   if (counts.unknown > 0) {
     output.notice(`To send rows again whose outcome is unknown, run: ${again({ 'on-unknown': 'retry' })}`)
   }
-  throwWhatIsLeft(context, { ...report, invalid: counts.skipped }, options, (path) => {
+  throwWhatIsLeft(context, report, options, (path) => {
     const name = `${path.slice(0, -extname(path).length)}.results.jsonl`
     return `The same command sends failed rows again. To change the rows first, edit ${path} and run: ${again({ each: path, results: name })}`
   })

@@ -1,5 +1,11 @@
-import type { FileSurroundings, ProgressEvent, RunSurroundings } from '../../bulk/send/bulk-run.ts'
-import type { KnownQuota } from '../../bulk/send/known-quota.ts'
+import type {
+  FileForecast,
+  FileOptions,
+  FileReport,
+  FileSurroundings,
+  ProgressEvent,
+  RunSurroundings,
+} from '../../bulk/send/bulk-run.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { BulkProgress } from '../../cli/output/progress.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
@@ -140,22 +146,7 @@ function onlyFirstRetry(): (event: ClientEvent) => boolean {
   }
 }
 
-/** The work of a run, and how long it will take. */
-interface Forecast {
-  rows: number
-  done: number
-  requests: number
-  quota: KnownQuota | undefined
-  /** Approximate, in ms. */
-  duration: number
-}
-
-/** What the user said about a run. */
-interface RunOptions {
-  /** `-` is stdin. */
-  file: string
-  concurrency: number
-  restart: boolean
+type RunOptions = Pick<FileOptions, 'file' | 'concurrency' | 'restart'> & {
   /** Whether to skip the confirmation prompt. */
   yes: boolean
 }
@@ -163,7 +154,7 @@ interface RunOptions {
 /** @param options.noun of the run, for the estimate */
 export async function confirmForecast(
   context: Context,
-  forecast: Forecast,
+  forecast: FileForecast,
   options: RunOptions & { noun: string; outline: string },
 ): Promise<void> {
   const { output, prompter } = context
@@ -178,7 +169,7 @@ export async function confirmForecast(
 /** The quota, and the estimated duration. */
 function describeForecast(
   { options }: Context,
-  { quota, duration, requests }: Forecast,
+  { quota, duration, requests }: FileForecast,
   file: RunOptions & { noun: string },
 ): string {
   const about = `${file.noun} takes about ${roundDuration(Math.max(1000, duration))}, ${file.concurrency} at a time`
@@ -201,25 +192,13 @@ function describeForecast(
   return `Quota: ${known.join(', ')}. The ${about}.${pause > maxWait ? stop : ''}`
 }
 
-/** How a run of a file ended. */
-interface EndedRun {
-  counts: { failed: number; unknown: number }
-  invalid: number
-  /** Rows that the same command would send. */
-  remaining: number
-  /** The error or abort reason that ended it early. */
-  ended: unknown
-  resultsFailure: Failure | undefined
-  failedRows: string | undefined
-}
-
 /**
  * @param hintFor what to do with the file of failed rows
  * @throws Failure, or what ended the run
  */
 export function throwWhatIsLeft(
   { output }: Context,
-  { counts, ended, remaining, failedRows, invalid, resultsFailure }: EndedRun,
+  { counts, ended, remaining, failedRows, invalid, resultsFailure }: FileReport,
   options: Pick<RunOptions, 'restart'>,
   hintFor: (failedRows: string) => string,
 ): void {

@@ -1,10 +1,12 @@
 import { join, parse } from 'node:path'
+import type { FileReport } from '../../bulk/send/bulk-run.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { showPlanned } from '../../cli/context/first-requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { KnownRow } from '../../users/adopt-rows.ts'
-import type { ImportEvent, Imported, ImportOptions } from '../../users/import-run.ts'
+import type { ImportEvent, ImportOptions } from '../../users/import-run.ts'
+import type { Report } from '../../users/results/report-rows.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import { closedView, importForecastView, importView, summarizeForecast } from '../../view/users.ts'
 import {
@@ -75,7 +77,7 @@ export async function importFile(
 /** The prompts and the progress of an import. */
 class ShownImport {
   /** The result, after the last event. */
-  imported: Imported | undefined
+  imported: (Report & FileReport) | undefined
   readonly #context: Context
   readonly #options: FileOptions
   readonly #display: BulkDisplay
@@ -128,7 +130,11 @@ class ShownImport {
 }
 
 /** @throws Failure, or what ended the run */
-async function showImported(context: Context, imported: Imported, options: FileOptions): Promise<void> {
+async function showImported(
+  context: Context,
+  imported: Report & FileReport,
+  options: FileOptions,
+): Promise<void> {
   const { output } = context
   const { counts, rows, remaining, requests, alreadyDone } = imported
   const { created, updated, failed, unknown } = counts

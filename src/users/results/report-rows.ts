@@ -1,6 +1,7 @@
 import { writeFailedList, writeRowList } from '../../bulk/failed-rows.ts'
 import type { Input } from '../../bulk/input/input.ts'
 import { isUnresolved, type Journal, type RowState, type RowStates } from '../../bulk/journal/journal.ts'
+import type { FileReport } from '../../bulk/send/bulk-run.ts'
 import { Failure } from '../../contract/failure.ts'
 import { formatRowPlace } from '../planned-work.ts'
 import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'
@@ -27,27 +28,16 @@ export interface UnknownRow extends RowResult {
   mayRetry: boolean
 }
 
-export interface Report {
-  /** Numbers of rows by status, without those that earlier runs have created or updated. */
+export interface Report extends Omit<FileReport, 'rows' | 'requests' | 'ended'> {
   counts: Record<RowStatus, number>
-  /** Rows that earlier runs have created or updated. This run has sent no request for them. */
-  alreadyDone: number
-  /** Skipped rows with faults. */
-  invalid: number
-  /** Skipped rows that the same command would send. */
-  remaining: number
   /** The first failed rows, in the order of the input. */
   failed: readonly RowResult[]
   /** The first unknown rows of each kind: those that the user must resolve, and those that the same command sends. */
   unknown: readonly UnknownRow[]
-  /** Path of the file of rows that failed or have faults, if any. */
-  failedRows: string | undefined
   /** Path of the file of unknown rows, if `unknown` does not have all of them. */
   unknownRows: string | undefined
   /** Files of rows that could not be written. */
   warnings: readonly string[]
-  /** Why the results file does not have the results. */
-  resultsFailure: Failure | undefined
 }
 
 /** Maximum number of listed rows of a kind. */
