@@ -31,22 +31,8 @@ function replaceProcess(exitCode: number): void {
   }
 }
 
-/** In ms. */
-const maxWait = 1000
-
-/**
- * Ends this process as soon as nothing is open. After a run, that is immediately. `process.exit` may never return if V8
- * collects garbage often: a thread that compiles waits for the main thread to collect garbage, while the main thread
- * waits for all threads (https://github.com/nodejs/node/issues/54918). At the normal end of a program, Node.js disposes
- * of V8 first, which releases its threads.
- */
-export function endWithoutExit(exitCode: number): void {
-  process.exitCode = exitCode
-  setTimeout(() => endProcess(exitCode), maxWait).unref()
-}
-
 /** The exit code of a shell for SIGINT: 128 and the number of the signal. */
-export const interrupted = 130
+const interrupted = 130
 
 /**
  * A shell continues its loop after a program that exited, with any exit code. It stops the loop only if

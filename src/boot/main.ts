@@ -1,7 +1,7 @@
 import type { Command } from '@oclif/core/command'
 import type { KeychainOptions } from '../auth/credentials/keychain.ts'
 import type { Host } from '../cli/host.ts'
-import { endProcess, endWithoutExit, interrupted } from './end-process.ts'
+import { endProcess } from './end-process.ts'
 import { createProcessHost } from './process-host.ts'
 import { run } from './run.ts'
 
@@ -9,7 +9,7 @@ import { run } from './run.ts'
 declare const commandIds: readonly string[]
 
 /** What starts the program. */
-interface Starter extends Pick<Host, 'expectStreamedReply' | 'keepHeapSmall' | 'installation'> {
+interface Starter extends Pick<Host, 'expectStreamedReply' | 'installation'> {
   keychainProcess: KeychainOptions['childProcess']
   loadCommand(id: string): Command.Class
   /** Receives the ID of the command that ran, such as `settings:get`, or `help`. */
@@ -30,17 +30,6 @@ export async function main(argv: string[], starter: Starter): Promise<void> {
     onEnd(command)
     return endProcess(exitCode)
   }
-  let isHeapSmall = false
-  const host = createProcessHost({
-    ...starter,
-    keepHeapSmall: () => {
-      isHeapSmall = true
-      starter.keepHeapSmall()
-    },
-    onReaderGone: () => end(0),
-  })
-  const exitCode = await run(argv, host, { commandIds, loadCommand: load })
-  if (!isHeapSmall || exitCode === interrupted) end(exitCode)
-  onEnd(command)
-  endWithoutExit(exitCode)
+  const host = createProcessHost({ ...starter, onReaderGone: () => end(0) })
+  end(await run(argv, host, { commandIds, loadCommand: load }))
 }

@@ -11,10 +11,9 @@ import { watchSignals } from './watch-signals.ts'
 export function createProcessHost({
   installation,
   keychainProcess,
-  keepHeapSmall,
   expectStreamedReply,
   onReaderGone,
-}: Pick<Host, 'installation' | 'keepHeapSmall' | 'expectStreamedReply' | 'onReaderGone'> & {
+}: Pick<Host, 'installation' | 'expectStreamedReply' | 'onReaderGone'> & {
   keychainProcess: KeychainOptions['childProcess']
 }): Host {
   const { env, platform } = process
@@ -44,7 +43,6 @@ export function createProcessHost({
     onExit,
     onReaderGone,
     untilEnded,
-    keepHeapSmall,
     expectStreamedReply,
     modelServers: localModelServers,
     clock: systemClock,

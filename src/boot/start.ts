@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Command } from '@oclif/core/command'
 import { keepCodeCaches, loadBundle } from './load-bundle.ts'
 import { isExecutable, ownRoot, readOwnFile } from './own-files.ts'
-import { expectStreamedReply, keepHeapSmall } from './v8-flags.ts'
+import { expectStreamedReply } from './v8-flags.ts'
 
 // bin/run.js must parse on any Node version; all code after it requires a supported one.
 
@@ -37,7 +37,6 @@ function start(): void {
       args: isExecutable ? [] : [`${ownRoot}/bin/run.js`],
       env: { [keychainCall]: `${process.pid}` },
     },
-    keepHeapSmall,
     expectStreamedReply,
     loadCommand,
     onEnd: keepCodeCaches,

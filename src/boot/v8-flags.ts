@@ -1,28 +1,13 @@
 import type { Host } from '../cli/host.ts'
 
-/** A flag, and V8's default. */
-type Flag = readonly [string, string]
-
-const heapFlags: readonly Flag[] = [
-  ['--semi-space-growth-factor=1', '--semi-space-growth-factor=2'],
-  ['--heap-growing-percent=60', '--heap-growing-percent=0'],
-]
-
-const parserFlags: readonly Flag[] = [
+/** Flags that are changed, and V8's defaults. */
+const parserFlags = [
   ['--no-wasm-tier-up', '--wasm-tier-up'],
   ['--no-wasm-dynamic-tiering', '--wasm-dynamic-tiering'],
-]
-
-const changed = new Set<Flag>()
-
-/**
- * Sets V8 flags that bound heap growth while streaming: the space for new objects does not grow, and the heap grows to
- * 1.6 times what is in use. By default, V8 accumulates up to 100 MB of garbage before it collects. An import takes a
- * fifth more memory without these flags, and 5% less CPU time.
- */
-export const keepHeapSmall: Host['keepHeapSmall'] = () => change(heapFlags)
+] as const
 
 let expectsStream = false
+let areChanged = false
 
 export const expectStreamedReply: Host['expectStreamedReply'] = () => {
   expectsStream = true
@@ -34,23 +19,18 @@ export const expectStreamedReply: Host['expectStreamedReply'] = () => {
  * such a reply is expected: node:v8 takes more than a millisecond to load.
  */
 export function configureParser(): void {
-  if (expectsStream) change(parserFlags)
+  areChanged ||= expectsStream
+  if (areChanged) for (const [changed] of parserFlags) setFlag(changed)
 }
 
 /** Does something under V8's defaults: V8 rejects a code cache that was created under other flags. */
 export function withDefaultFlags<Result>(work: () => Result): Result {
-  for (const [, byDefault] of changed) setFlag(byDefault)
+  if (!areChanged) return work()
+  for (const [, byDefault] of parserFlags) setFlag(byDefault)
   try {
     return work()
   } finally {
-    for (const [flag] of changed) setFlag(flag)
-  }
-}
-
-function change(flags: readonly Flag[]): void {
-  for (const flag of flags) {
-    changed.add(flag)
-    setFlag(flag[0])
+    for (const [changed] of parserFlags) setFlag(changed)
   }
 }
 

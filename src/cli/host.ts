@@ -66,8 +66,6 @@ interface ProcessEnd {
 }
 
 interface Engine {
-  /** Keeps the heap small, at the cost of speed: for work on any amount of data. */
-  keepHeapSmall(): void
   /** Called before the first connection if the service will be asked for a streamed reply. */
   expectStreamedReply(): void
 }

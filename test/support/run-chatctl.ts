@@ -97,7 +97,6 @@ export function startChatctl(
     onReaderGone: () => {},
     allowGrace: () => {},
     untilEnded: () => () => {},
-    keepHeapSmall: () => {},
     expectStreamedReply: () => {},
     modelServers: [],
     clock: systemClock,

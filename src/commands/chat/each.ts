@@ -38,7 +38,6 @@ export async function sendEach(context: Context, line: MessageLine, flags: EachF
   const { each: file = '', results = '', stream } = flags
   if (stream) throw new Failure('usage', '--stream and --each cannot be used together')
   host.allowGrace(grace)
-  host.keepHeapSmall()
   await offerModelServer(context)
   const options = { ...readBulkFlags(flags), file }
   const display = new BulkDisplay(context, 'row')

@@ -67,7 +67,6 @@ export default class HistoryExport extends BaseCommand {
       : readLocalMessages(context.directories.sessions, context.contextOwner(), selection)
     const client = flags.local ? undefined : await context.connect()
     const { exportHistory } = await import('../../history/export-history.ts')
-    context.host.keepHeapSmall()
     const { progress, ...report } = reportFetch(output)
     let isUnsure = false
     try {

@@ -35,7 +35,6 @@ export default class HistorySync extends BaseCommand {
     const { output } = context
     const client = await context.connect()
     const { syncHistory } = await import('../../history/sync-history.ts')
-    context.host.keepHeapSmall()
     const { progress, ...report } = reportFetch(output)
     try {
       const { facts, path, added, removed, mayLack } = await syncHistory({

@@ -47,7 +47,6 @@ export async function importFile(
   context.demandNamedService()
   const { host, resolvePath } = context
   host.allowGrace(grace)
-  host.keepHeapSmall()
   const { importRows } = await import('../../users/import-rows.ts')
   const { makePassword, resolution, place, createdUsers, results } = options
   const events = importRows(

@@ -113,7 +113,6 @@ export function stateOf(
   if (results !== undefined && context.resolvePath(results) === path) {
     throw new Failure('usage', `Cannot write the results to ${results}: it is the state file`)
   }
-  host.keepHeapSmall()
   if (access === 'write') host.allowGrace(grace)
   return [path, { service: planServiceOf(context), access, name }]
 }
