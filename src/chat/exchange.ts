@@ -43,17 +43,17 @@ interface OpenOptions {
  */
 export async function openExchange(options: OpenOptions): Promise<Exchange> {
   const { client, clock, signal, onLost } = options
-  const { conversation, earlier } = await openConversation(options)
+  const { conversation, path } = await openConversation(options)
   conversation.responseFormat = options.responseFormat
-  const opened = openWriter(options, conversation, earlier)
+  const opened = await openWriter(options, conversation, path)
   const recorder = new Recorder(opened?.writer, opened?.turns ?? 0, clock, onLost)
   return new Exchange({ client, conversation, recorder, clock, signal })
 }
 
 interface Opened {
   conversation: Conversation
-  /** The transcript to which the exchange is appended. Undefined for a new one. */
-  earlier?: { path: string; turns: number } | undefined
+  /** Of the transcript to which the exchange is appended. Undefined for a new one. */
+  path?: string | undefined
 }
 
 async function openConversation(options: OpenOptions): Promise<Opened> {
@@ -64,7 +64,7 @@ async function openConversation(options: OpenOptions): Promise<Opened> {
     const conversation = Conversation.ofTranscript(transcript)
     if (isModelExplicit || conversation.model === undefined) conversation.model = model
     Object.assign(conversation.parameters, parameters)
-    return { conversation, earlier: { path: begin.path, turns: transcript.turns.at(-1)?.number ?? 0 } }
+    return { conversation, path: begin.path }
   }
   const conversation = new Conversation()
   conversation.model = model
@@ -73,7 +73,7 @@ async function openConversation(options: OpenOptions): Promise<Opened> {
   if (conversation.hasParameters) conversation.mode = 'completions'
   if (begin.kind === 'new') return { conversation }
   if (conversation.mode === 'context') {
-    return { conversation, earlier: await findOwnTranscript(options, begin.id) }
+    return { conversation, path: begin.path ?? (await findOwnTranscript(options, begin.id)) }
   }
   conversation.messages = await fetchMessages(options.client, begin.id, options.signal)
   if (conversation.messages.length === 0) throw noMessages(begin.id)
@@ -84,23 +84,27 @@ async function openConversation(options: OpenOptions): Promise<Opened> {
 async function findOwnTranscript(
   { sessionsDirectory, owner, onLost }: OpenOptions,
   contextId: string,
-): Promise<Opened['earlier']> {
+): Promise<string | undefined> {
   if (sessionsDirectory === undefined) return undefined
   const { findTranscriptOfContext } = await import('./transcript/list-transcripts.ts')
   return unlessLost(onLost, () => {
-    return findTranscriptOfContext(sessionsDirectory(), owner, contextId)
+    return findTranscriptOfContext(sessionsDirectory(), owner, contextId)?.path
   })
 }
 
 /** Continues the transcript, or begins a new one if there is none or another process has it open. */
-function openWriter(
-  { sessionsDirectory, owner, clock, onLost }: OpenOptions,
+async function openWriter(
+  { begin, sessionsDirectory, owner, clock, onLost }: OpenOptions,
   conversation: Conversation,
-  earlier: Opened['earlier'],
-): { writer: TranscriptWriter; turns: number } | undefined {
+  path: Opened['path'],
+): Promise<{ writer: TranscriptWriter; turns: number } | undefined> {
   if (sessionsDirectory === undefined) return undefined
+  const { readOutline } = await import('./transcript/read-transcript.ts')
   return unlessLost(onLost, () => {
-    const existing = earlier && TranscriptWriter.reopenUnlessOpen(earlier.path)
+    const held = 'writer' in begin ? begin.writer : undefined
+    const existing = path === undefined ? undefined : (held ?? TranscriptWriter.reopenUnlessOpen(path))
+    // Counted under its lock, because another process may have added some.
+    const turns = existing ? (readOutline(existing.path).turns.at(-1)?.number ?? 0) : 0
     const writer = existing ?? TranscriptWriter.create(sessionsDirectory(), owner, clock)
     const at = isoNow(clock)
     writer.append(conversation.optionsLine(at))
@@ -111,7 +115,7 @@ function openWriter(
     if (isNew && (messages.length > 0 || conversation.lacksBeginning)) {
       writer.append(conversation.conversationLine(at))
     }
-    return { writer, turns: existing ? (earlier?.turns ?? 0) : 0 }
+    return { writer, turns }
   })
 }
 

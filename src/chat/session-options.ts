@@ -10,14 +10,15 @@ import type { EditorStyle } from '../terminal/editor/completer.ts'
 import type { TextStyle } from '../terminal/markdown/text-style.ts'
 import type { Terminal } from '../terminal/screen/screen.ts'
 import type { ProfileNameOf } from './transcript/transcript.ts'
+import type { TranscriptWriter } from './transcript/transcript-writer.ts'
 
 /** The conversation that a session starts with. */
 export type ConversationStart =
   | { kind: 'new' }
-  /** Resumes a session of this machine. */
-  | { kind: 'transcript'; path: string }
-  /** Continues a conversation that the service stores. */
-  | { kind: 'context'; id: string }
+  /** Resumes a session of this machine. A `writer` holds the lock of its transcript. */
+  | { kind: 'transcript'; path: string; writer?: TranscriptWriter | undefined }
+  /** Continues a conversation that the service stores. `path` is that of its transcript, if it is known. */
+  | { kind: 'context'; id: string; path?: string | undefined; writer?: TranscriptWriter | undefined }
 
 export type SessionStyle = TextStyle & EditorStyle
 

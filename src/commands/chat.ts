@@ -10,10 +10,10 @@ import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-f
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { readCommandIds } from '../cli/static-plugin.ts'
-import { type ContextOwner, rememberLastContext } from '../config/last-context.ts'
+import { rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeModelServer } from '../contract/model-server-address.ts'
-import type { Directories } from '../system/files/directories.ts'
+import { isoNow } from '../system/clock.ts'
 import { chooseBeginning } from './chat/choose-beginning.ts'
 import { fileFlags, readSystem, systemFlag } from './chat/message.ts'
 import { offerModelServer } from './chat/offer-model-server.ts'
@@ -118,7 +118,7 @@ export default class Chat extends BaseCommand {
       sessionsDirectory,
       inputHistoryPath: isRecorded ? join(directories.state, 'recall.jsonl') : undefined,
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
-      rememberContext: (id) => rememberContext(directories, owner, id),
+      rememberContext: (id) => rememberContext(directories, owner, { id, at: isoNow(host.clock) }),
       profileNameOf: context.profileNameOf,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
       search: (words) => searchHistory(context, words),
@@ -148,9 +148,9 @@ function demandTerminal(
 }
 
 /** @throws Error whose message names --continue */
-async function rememberContext(directories: Directories, owner: ContextOwner, id: string): Promise<void> {
+async function rememberContext(...last: Parameters<typeof rememberLastContext>): Promise<void> {
   try {
-    await rememberLastContext(directories, owner, id)
+    await rememberLastContext(...last)
   } catch (error) {
     throw new Error(`Cannot remember this conversation for --continue: ${(error as Error).message}`, {
       cause: error,

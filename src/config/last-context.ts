@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isRecord } from '../contract/notation/exact-json.ts'
 import type { Directories } from '../system/files/directories.ts'
@@ -20,9 +20,15 @@ function keyOf({ profile, baseUrl }: ContextOwner): string {
   return `${profile ?? ''} ${baseUrl ?? ''}`
 }
 
-export function readLastContext(directories: Directories, owner: ContextOwner): string | undefined {
-  const value = readContexts(directories)[keyOf(owner)]
-  return typeof value === 'string' ? value : undefined
+/** The last conversation on the service, and when it was used, in ISO 8601. */
+interface LastContext {
+  id: string
+  at: string
+}
+
+export function readLastContext(directories: Directories, owner: ContextOwner): LastContext | undefined {
+  const { id, at } = { ...(readContexts(directories)[keyOf(owner)] as Partial<LastContext> | undefined) }
+  return typeof id === 'string' && typeof at === 'string' ? { id, at } : undefined
 }
 
 function readContexts(directories: Directories): Record<string, unknown> {
@@ -35,21 +41,16 @@ function readContexts(directories: Directories): Record<string, unknown> {
   }
 }
 
-/** Time of the last stored conversation, in ms; 0 if none is stored. */
-export function lastContextTime(directories: Directories): number {
-  return statSync(pathIn(directories), { throwIfNoEntry: false })?.mtimeMs ?? 0
-}
-
 /** @throws Error if the state directory is not writable; the service still has the conversation */
 export async function rememberLastContext(
   directories: Directories,
   owner: ContextOwner,
-  contextId: string,
+  last: LastContext,
 ): Promise<void> {
   const path = pathIn(directories)
   makePrivateDirectory(directories.state)
   await withFileLock(path, () => {
-    const contexts = { ...readContexts(directories), [keyOf(owner)]: contextId }
+    const contexts = { ...readContexts(directories), [keyOf(owner)]: last }
     replaceFile(path, `${JSON.stringify(contexts, undefined, '\t')}\n`, { flush: false })
   })
 }

@@ -33,9 +33,9 @@ export function openConversation(
     case 'new':
       return startNew(session)
     case 'transcript':
-      return resumeTranscript(session, beginning.path, signal)
+      return resumeTranscript(session, beginning, signal)
     case 'context':
-      return startFromContext(session, beginning.id, signal)
+      return startFromContext(session, beginning, signal)
   }
 }
 
@@ -51,12 +51,12 @@ function startNew(session: ResumeHost): OpenedConversation {
 /** Continues a conversation of the service, from its transcript on this machine if there is one. */
 async function startFromContext(
   session: ResumeHost,
-  id: string,
+  { id, path, writer: held }: Extract<ConversationStart, { kind: 'context' }>,
   signal: AbortSignal,
 ): Promise<OpenedConversation> {
   const { owner, sessionsDirectory, clock } = session.options
-  const known = findTranscriptOfContext(sessionsDirectory, owner, id)
-  if (known) return resumeTranscript(session, known.path, signal)
+  const known = path ?? findTranscriptOfContext(sessionsDirectory, owner, id)?.path
+  if (known !== undefined) return resumeTranscript(session, { path: known, writer: held }, signal)
   const pages = session.client.history.pages({ context_id: id }, { signal })
   const { value: newest } = await pages.next()
   const conversation = new Conversation()
@@ -86,12 +86,29 @@ async function startFromContext(
  */
 async function resumeTranscript(
   session: ResumeHost,
-  path: string,
+  { path, writer: held }: { path: string; writer?: TranscriptWriter | undefined },
   signal: AbortSignal,
 ): Promise<OpenedConversation> {
   if (session.recorder?.path === path) {
     throw new Failure('usage', `Session ${session.recorder.id} is already open here`)
   }
+  // Before it is read, so that no turn of another process is missing.
+  const own = session.options.isRecorded ? (held ?? TranscriptWriter.reopenUnlessOpen(path)) : undefined
+  try {
+    return await continueTranscript(session, path, own, signal)
+  } catch (error) {
+    own?.close()
+    throw error
+  }
+}
+
+/** @param own writes to the transcript. Undefined if another process has it open, or nothing is recorded. */
+async function continueTranscript(
+  session: ResumeHost,
+  path: string,
+  own: TranscriptWriter | undefined,
+  signal: AbortSignal,
+): Promise<OpenedConversation> {
   const transcript = readTranscript(path)
   requireSameConnection(session.options, transcript)
   const conversation = Conversation.ofTranscript(transcript)
@@ -102,7 +119,6 @@ async function resumeTranscript(
   conversation.messages = entries.map(({ message }) => message)
 
   const { isRecorded, sessionsDirectory, owner, clock } = session.options
-  const own = isRecorded ? TranscriptWriter.reopenUnlessOpen(path) : undefined
   const isShared = isRecorded && own === undefined
   const writer = own ?? TranscriptWriter.create(sessionsDirectory, owner, clock)
   const at = isoNow(clock)

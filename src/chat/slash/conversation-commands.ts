@@ -91,7 +91,7 @@ function describe({ updatedAt, turns, name, firstMessage }: TranscriptSummary): 
 function listConversations(session: Session): void {
   const known = new Map<string, string>()
   const last = readLastContext(session.options.directories, session.options.owner)
-  if (last !== undefined) known.set(last, 'last used')
+  if (last !== undefined) known.set(last.id, 'last used')
   for (const { contextId, name, firstMessage, id } of listOwn(session)) {
     if (contextId === undefined) continue
     const before = known.get(contextId)
@@ -115,7 +115,7 @@ function cutLine({ screen }: Session, line: string): string {
 
 function startOf(session: Session, wanted: string): ConversationStart {
   const isContext =
-    wanted === readLastContext(session.options.directories, session.options.owner) ||
+    wanted === readLastContext(session.options.directories, session.options.owner)?.id ||
     listOwn(session).some(({ contextId }) => contextId === wanted)
   if (isContext) return { kind: 'context', id: wanted }
   return { kind: 'transcript', path: findTranscript(session.options.sessionsDirectory, wanted) }

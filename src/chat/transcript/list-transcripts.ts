@@ -1,9 +1,7 @@
 import { join } from 'node:path'
-import { type ContextOwner, lastContextTime, readLastContext } from '../../config/last-context.ts'
+import type { ContextOwner } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
-import type { Directories } from '../../system/files/directories.ts'
-import type { ConversationStart } from '../session-options.ts'
 import { readOutline } from './read-transcript.ts'
 import type { ProfileNameOf, Transcript } from './transcript.ts'
 import { extension, sessionIdOf, transcriptFiles, transcriptPaths } from './transcript-files.ts'
@@ -83,7 +81,7 @@ export function belongsTo(
 }
 
 /** Undefined if the transcript cannot be read. */
-function summarize(path: string): TranscriptSummary | undefined {
+export function summarize(path: string): TranscriptSummary | undefined {
   try {
     const { id, at, updatedAt, profile, baseUrl, mode, isOnService, turns, ...read } = readOutline(path)
     const [first, last] = [turns[0], turns.at(-1)]
@@ -119,6 +117,8 @@ export function describeSession(path: string, nameOf: ProfileNameOf): Record<str
 
 /** Maximum length of a first message in a list, in characters. */
 const maxLength = 60
+/** The same in a sentence. */
+const maxLabel = 40
 
 /** The JSON of a session in a list. Null for unknown values. */
 export function describeSummary(summary: TranscriptSummary, nameOf: ProfileNameOf): Record<string, unknown> {
@@ -131,15 +131,24 @@ export function describeSummary(summary: TranscriptSummary, nameOf: ProfileNameO
     model: model ?? null,
     context_id: contextId ?? null,
     name: name ?? null,
-    first_message: firstMessage === undefined ? null : shorten(firstMessage),
+    first_message: firstMessage === undefined ? null : shorten(firstMessage, maxLength),
     profile: profile && (nameOf(profile) ?? null),
     base_url: baseUrl,
     at,
   }
 }
 
+/** A session in a sentence: its name in quotes, or else its first message. */
+export function labelOf(
+  session: Pick<TranscriptSummary, 'id' | 'name' | 'firstMessage'> | undefined,
+): string {
+  const { id = '', name, firstMessage } = session ?? {}
+  const text = name ?? firstMessage?.trimStart().split('\n', 1)[0]
+  return text ? `"${shorten(text, maxLabel)}"` : `session ${id}`
+}
+
 /** The beginning of a text, on one line. */
-function shorten(text: string): string {
+function shorten(text: string, maxLength: number): string {
   // Avoid processing all of a long text.
   const line = text
     .slice(0, 10 * maxLength)
@@ -183,29 +192,4 @@ export function findTranscript(directory: string, wanted: string): string {
   throw new Failure('usage', `"${wanted}" is ambiguous: ${ids.slice(0, maxNamed).join(', ')}${rest}`, {
     advice: [{ code: 'longer_session_id' }],
   })
-}
-
-/**
- * Finds the conversation that this service and profile used last: one that the service stores, or one that
- * only this machine stores. Undefined if there is none.
- *
- * @param needsReply ignores sessions in which no reply has begun
- * @throws Failure `storage` if the transcripts cannot be listed
- */
-export function findLastConversation(
-  directories: Directories,
-  owner: ContextOwner,
-  { needsReply }: { needsReply: boolean },
-): ConversationStart | undefined {
-  const contextId = readLastContext(directories, owner)
-  const [newest] = listTranscripts(directories.sessions, owner, {
-    limit: 1,
-    isWanted: ({ mode, contextId }) => !needsReply || mode === 'completions' || contextId !== undefined,
-  })
-  // The service does not know a conversation that is stored only on this machine.
-  const isStoredHere = newest?.mode === 'completions' || newest?.contextId === undefined
-  const isLast =
-    contextId === undefined || Date.parse(newest?.updatedAt ?? '') >= lastContextTime(directories)
-  if (newest && isStoredHere && isLast) return { kind: 'transcript', path: newest.path }
-  return contextId === undefined ? undefined : { kind: 'context', id: contextId }
 }

@@ -42,10 +42,12 @@ export function transcriptFiles(directory: string) {
   })
 }
 
-function transcriptNames(directory: string): string[] {
+/** @param suffix which their file names have after the extension */
+export function transcriptNames(directory: string, suffix = ''): string[] {
+  const ending = extension + suffix
   return withStorageErrors(directory, 'read', () => {
     try {
-      return readdirSync(directory).filter((name) => name.endsWith(extension) && name !== extension)
+      return readdirSync(directory).filter((name) => name.endsWith(ending) && name !== ending)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
       throw error

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import { LineLog } from '../../system/files/line-log.ts'
@@ -11,6 +11,7 @@ import {
   makeSessionId,
   sessionIdOf,
   storageFailure,
+  transcriptNames,
   withStorageErrors,
 } from './transcript-files.ts'
 
@@ -121,5 +122,20 @@ export function lockTranscript(path: string): () => void {
   if (release) return release
   throw new Failure('conflict', `The session ${sessionIdOf(path)} is open in another chatctl process`, {
     advice: [{ code: 'close_session' }],
+  })
+}
+
+/** The transcripts in a directory that a process has open, as far as their locks can be read. */
+export function openTranscriptPaths(directory: string): string[] {
+  // A killed process leaves the file of its lock.
+  const locked = transcriptNames(directory, '.lock').map((name) => name.slice(0, -'.lock'.length))
+  const paths = locked.map((name) => directory + sep + name)
+  return paths.filter((path) => {
+    try {
+      lockTranscript(path)()
+      return false
+    } catch (error) {
+      return error instanceof Failure
+    }
   })
 }

@@ -85,12 +85,18 @@ export class Prompter {
     return !this.#noInput && this.#streams.isInteractive
   }
 
-  /** @throws Failure `declined` for no, `input_needed` in a non-interactive run */
-  async confirm(question: string): Promise<void> {
-    this.#demand(question, '--yes', 'Confirm')
+  /**
+   * @param options what to say instead of how to confirm with --yes, and after a no
+   * @throws Failure `declined` for no, `input_needed` in a non-interactive run
+   */
+  async confirm(
+    question: string,
+    { hint, declined = 'Nothing was changed' }: { hint?: string; declined?: string } = {},
+  ): Promise<void> {
+    this.#demand(question, '--yes', 'Confirm', hint)
     const { confirm } = await import('@inquirer/prompts')
     const agreed = await this.#ask((context) => confirm({ message: question, default: false }, context))
-    if (!agreed) throw new Failure('declined', 'Nothing was changed')
+    if (!agreed) throw new Failure('declined', declined)
   }
 
   /** Only for interactive runs. The default is yes. */
@@ -99,7 +105,7 @@ export class Prompter {
     return this.#ask((context) => confirm({ message: question }, context))
   }
 
-  #demand(question: string, instead: string, verb = 'Provide it'): void {
+  #demand(question: string, instead: string, verb = 'Provide it', hint = `${verb} with ${instead}`): void {
     if (this.canAsk) return
     const { stdin } = this.#streams.host.isTerminal
     const why = this.#noInput ? '--no-input is set' : `${stdin ? 'stderr' : 'stdin'} is not a terminal`
@@ -107,7 +113,7 @@ export class Prompter {
     const need = label ?? (verb === 'Confirm' ? 'Confirmation' : 'A choice')
     const asked = label === undefined ? `: ${question}` : ''
     const message = `${need} is required, and chatctl cannot prompt because ${why}${asked}`
-    throw new Failure('input_needed', message, { hint: `${verb} with ${instead}` })
+    throw new Failure('input_needed', message, { hint })
   }
 
   async #ask<T>(

@@ -4,9 +4,10 @@ import { quoteWord } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { rememberLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
+import { isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { countOf, localTime } from '../../view/format/quantities.ts'
+import { countOf, describeAge, localTime } from '../../view/format/quantities.ts'
 
 /**
  * The conversation that a session or a message continues.
@@ -26,12 +27,42 @@ export async function chooseBeginning(
     return { kind: 'transcript', path: findTranscript(context.directories.sessions, flags.resume) }
   }
   if (!flags.continue) return { kind: 'new' }
-  const { findLastConversation } = await import('../../chat/transcript/list-transcripts.ts')
-  const last = findLastConversation(context.directories, context.contextOwner(), { needsReply })
-  if (last) return last
-  throw new Failure('usage', 'This profile has no conversation to continue', {
-    hint: 'Omit --continue to start one, or name a conversation with --context ID.',
-  })
+  return continueLast(context, needsReply)
+}
+
+/** Says which conversation is continued. If another process has it open, the user must confirm. */
+async function continueLast(context: Context, needsReply: boolean): Promise<ConversationStart> {
+  const { directories, host, options, output, prompter, dryRun } = context
+  const { findLastConversation } = await import('../../chat/resume/last-conversation.ts')
+  const isRecorded = options.save.value === 'on' && !dryRun
+  const last = findLastConversation(directories, context.contextOwner(), { needsReply, isRecorded })
+  if (!last) {
+    throw new Failure('usage', 'This profile has no conversation to continue', {
+      hint: 'Omit --continue to start one, or name a conversation with --context ID.',
+    })
+  }
+  const { begin, summary, usedAt, isOpenElsewhere } = last
+  context.onClose(() => begin.writer?.close())
+  const { labelOf } = await import('../../chat/transcript/list-transcripts.ts')
+  const label = begin.kind === 'context' && !summary ? `conversation ${begin.id}` : labelOf(summary)
+  if (isOpenElsewhere && !dryRun) {
+    const other =
+      begin.kind === 'context'
+        ? `Continue it with: --context ${quoteWord(begin.id)}`
+        : 'End the other process'
+    const hint = `${other}, or omit --continue to start a new conversation.`
+    await prompter.confirm(`${label} is open in another chatctl process. Continue it here, too?`, {
+      hint,
+      declined: 'Nothing was sent',
+    })
+  }
+  const facts = [
+    summary && countOf(summary.turns, 'turn'),
+    describeAge(usedAt, host.clock.now()),
+    dryRun && isOpenElsewhere ? 'open in another chatctl process' : undefined,
+  ].filter(Boolean)
+  output.progress(`${dryRun ? 'Would continue' : 'Continuing'} ${label} (${facts.join(', ')})`)
+  return begin
 }
 
 async function chooseSession(context: Context): Promise<string> {
@@ -82,7 +113,8 @@ async function pickSession(
 export async function rememberContext(context: Context, contextId: string | null | undefined): Promise<void> {
   if (!contextId) return
   try {
-    await rememberLastContext(context.directories, context.contextOwner(), contextId)
+    const last = { id: contextId, at: isoNow(context.host.clock) }
+    await rememberLastContext(context.directories, context.contextOwner(), last)
   } catch (error) {
     await context.output.warn(
       `Cannot remember this conversation for --continue: ${describeSystemError(error)}. Continue it with: --context ${quoteWord(contextId)}`,

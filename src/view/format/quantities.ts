@@ -44,3 +44,18 @@ export function localTime(value: unknown): string | undefined {
 function textOfInstant(value: unknown): string {
   return typeof value === 'string' && instant.test(value) ? value : ''
 }
+
+/**
+ * How long ago a time was: `just now`, `5 min ago`, `2 h ago`, `3 days ago`. Undefined if it is not valid.
+ *
+ * @param at ISO 8601
+ * @param now Unix time in ms
+ */
+export function describeAge(at: string, now: number): string | undefined {
+  const minutes = Math.floor((now - Date.parse(at)) / 60_000)
+  if (Number.isNaN(minutes)) return undefined
+  if (minutes < 1) return 'just now'
+  if (minutes < 60) return `${minutes} min ago`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ago` : `${countOf(Math.floor(hours / 24), 'day')} ago`
+}

@@ -249,7 +249,7 @@ describe('chat send records its exchange', () => {
       const env = await serve([unnamed, completion])
       await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
       const run = await runChatctl(sandbox, ['chat', 'send', '--continue', 'More'], { env })
-      expect(run).to.deep.equal({ exitCode: 0, stdout: 'Brief.\n', stderr: '' })
+      expect(run).to.include({ exitCode: 0, stdout: 'Brief.\n' })
       expect(bodies()[1].messages.map((one: { content: string }) => one.content)).to.deep.equal([
         ...['Hi', 'Hello', 'More'],
       ])
