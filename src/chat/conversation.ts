@@ -36,25 +36,21 @@ export class Conversation {
   messages: Message[] = []
   /** Whether the service has all of `messages`, so that the conversation can continue there. */
   isOnService = true
+  /** See `Transcript`. */
+  forkedFrom: string | undefined
   /** Whether `messages` lacks the oldest messages, which only the service has. */
   lacksBeginning = false
 
   /** The conversation as a session left it. */
   static ofTranscript(transcript: Transcript): Conversation {
-    const conversation = new Conversation()
-    conversation.mode = transcript.mode
-    conversation.contextId = transcript.contextId
-    conversation.model = transcript.model
-    conversation.replyModel = transcript.turns.at(-1)?.model
-    conversation.parameters = {
-      system: transcript.system,
-      temperature: transcript.temperature,
-      maxTokens: transcript.maxTokens,
-    }
-    conversation.messages = [...transcript.conversation]
-    conversation.lacksBeginning = transcript.lacksBeginning
-    conversation.isOnService = transcript.isOnService
-    return conversation
+    const { mode, contextId, model, lacksBeginning, isOnService, forkedFrom } = transcript
+    const { system, temperature, maxTokens, turns } = transcript
+    return Object.assign(new Conversation(), {
+      ...{ mode, contextId, model, lacksBeginning, isOnService, forkedFrom },
+      replyModel: turns.at(-1)?.model,
+      parameters: { system, temperature, maxTokens },
+      messages: [...transcript.conversation],
+    })
   }
 
   sendRequest(message: string): SendRequest {

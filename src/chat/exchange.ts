@@ -43,20 +43,14 @@ interface OpenOptions {
  */
 export async function openExchange(options: OpenOptions): Promise<Exchange> {
   const { client, clock, signal, onLost } = options
-  const { conversation, path } = await openConversation(options)
+  const conversation = await openConversation(options)
   conversation.responseFormat = options.responseFormat
-  const opened = await openWriter(options, conversation, path)
+  const opened = await openWriter(options, conversation)
   const recorder = new Recorder(opened?.writer, opened?.turns ?? 0, clock, onLost)
   return new Exchange({ client, conversation, recorder, clock, signal })
 }
 
-interface Opened {
-  conversation: Conversation
-  /** Of the transcript to which the exchange is appended. Undefined for a new one. */
-  path?: string | undefined
-}
-
-async function openConversation(options: OpenOptions): Promise<Opened> {
+async function openConversation(options: OpenOptions): Promise<Conversation> {
   const { begin, model, isModelExplicit, parameters } = options
   if (begin.kind === 'transcript') {
     const { readTranscript } = await import('./transcript/read-transcript.ts')
@@ -64,54 +58,40 @@ async function openConversation(options: OpenOptions): Promise<Opened> {
     const conversation = Conversation.ofTranscript(transcript)
     if (isModelExplicit || conversation.model === undefined) conversation.model = model
     Object.assign(conversation.parameters, parameters)
-    return { conversation, path: begin.path }
+    return conversation
   }
   const conversation = new Conversation()
   conversation.model = model
   conversation.parameters = parameters
   if (begin.kind === 'context') conversation.contextId = begin.id
   if (conversation.hasParameters) conversation.mode = 'completions'
-  if (begin.kind === 'new') return { conversation }
-  if (conversation.mode === 'context') {
-    return { conversation, path: begin.path ?? (await findOwnTranscript(options, begin.id)) }
-  }
+  if (begin.kind === 'new' || conversation.mode === 'context') return conversation
   conversation.messages = await fetchMessages(options.client, begin.id, options.signal)
   if (conversation.messages.length === 0) throw noMessages(begin.id)
-  return { conversation }
-}
-
-/** The transcript of a conversation, if this machine has one. */
-async function findOwnTranscript(
-  { sessionsDirectory, owner, onLost }: OpenOptions,
-  contextId: string,
-): Promise<string | undefined> {
-  if (sessionsDirectory === undefined) return undefined
-  const { findTranscriptOfContext } = await import('./transcript/list-transcripts.ts')
-  return unlessLost(onLost, () => {
-    return findTranscriptOfContext(sessionsDirectory(), owner, contextId)?.path
-  })
+  return conversation
 }
 
 /** Continues the transcript, or begins a new one if there is none or another process has it open. */
 async function openWriter(
   { begin, sessionsDirectory, owner, clock, onLost }: OpenOptions,
   conversation: Conversation,
-  path: Opened['path'],
 ): Promise<{ writer: TranscriptWriter; turns: number } | undefined> {
   if (sessionsDirectory === undefined) return undefined
-  const { readOutline } = await import('./transcript/read-transcript.ts')
+  const lists = begin.kind === 'new' ? undefined : await import('./transcript/list-transcripts.ts')
   return unlessLost(onLost, () => {
-    const held = 'writer' in begin ? begin.writer : undefined
-    const existing = path === undefined ? undefined : (held ?? TranscriptWriter.reopenUnlessOpen(path))
+    const { messages, contextId = '', mode } = conversation
+    // A completion is not a part of the conversation on the service.
+    const isKnown = begin.kind === 'transcript' || (begin.kind === 'context' && mode === 'context')
+    const known = begin.path ?? lists?.findTranscriptOfContext(sessionsDirectory(), owner, contextId)?.path
+    const existing = isKnown && known ? (begin.writer ?? TranscriptWriter.reopenUnlessOpen(known)) : undefined
     // Counted under its lock, because another process may have added some.
-    const turns = existing ? (readOutline(existing.path).turns.at(-1)?.number ?? 0) : 0
+    const turns = existing ? (lists?.summarize(existing.path)?.turns ?? 0) : 0
     const writer = existing ?? TranscriptWriter.create(sessionsDirectory(), owner, clock)
     const at = isoNow(clock)
     writer.append(conversation.optionsLine(at))
     const isNew = existing === undefined
-    const { messages, contextId, mode } = conversation
     // The service has the earlier messages.
-    if (isNew && mode === 'context') conversation.lacksBeginning = contextId !== undefined
+    if (isNew && mode === 'context') conversation.lacksBeginning = contextId !== ''
     if (isNew && (messages.length > 0 || conversation.lacksBeginning)) {
       writer.append(conversation.conversationLine(at))
     }

@@ -17,7 +17,7 @@ import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
  * @throws Failure if the session cannot begin; the reason of the signal
  */
 export async function runSession(options: SessionOptions): Promise<void> {
-  const { signal, begin, serviceName } = options
+  const { signal, begin, fork, serviceName } = options
   const session: Session = new Session(options, (before) => completeInput(session, before))
   const { keyboard, output } = session
   const onAbort = (): void => session.stop(signal.reason)
@@ -38,7 +38,7 @@ export async function runSession(options: SessionOptions): Promise<void> {
       })
     }
     await session.stoppable(async (stop) => {
-      const opened = await openConversation(session, begin, stop)
+      const opened = await openConversation(session, begin, stop, fork)
       session.begin(opened)
       greet()
       opened.show()

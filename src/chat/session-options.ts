@@ -14,7 +14,7 @@ import type { TranscriptWriter } from './transcript/transcript-writer.ts'
 
 /** The conversation that a session starts with. */
 export type ConversationStart =
-  | { kind: 'new' }
+  | { kind: 'new'; path?: undefined; writer?: undefined }
   /** Resumes a session of this machine. A `writer` holds the lock of its transcript. */
   | { kind: 'transcript'; path: string; writer?: TranscriptWriter | undefined }
   /** Continues a conversation that the service stores. `path` is that of its transcript, if it is known. */
@@ -25,6 +25,8 @@ export type SessionStyle = TextStyle & EditorStyle
 /** How a session begins, by the command line. */
 interface SessionStart {
   begin: ConversationStart
+  /** Begins with a copy of the conversation, up to the message of the user with this number, or of all of it. */
+  fork: string | true | undefined
   /** The first message. */
   message: string | undefined
   /** The system message. */
@@ -97,7 +99,7 @@ export interface SessionOptions extends SessionStart, SessionService, SessionApp
   signal: AbortSignal
   /** Finds messages of the owner, the newest first. @throws Failure `usage` if there is no word to search */
   search(words: string): Promise<{ results: readonly FoundMessage[]; hasMore: boolean }>
-  /** Records the conversation as the last one of this profile. @throws Error with a message for the user */
+  /** Records the conversation as the last one of this profile, or says why it cannot. */
   rememberContext(contextId: string): Promise<void>
   profileNameOf: ProfileNameOf
   /** The command that resumes a session, of this connection or of another profile. */

@@ -51,10 +51,10 @@ export class SessionOutput {
     if (next) this.show(`Hint:  ${next}`)
   }
 
-  /** Shows a prompt as it looked when it was typed, and the names of its files. */
-  showPrompt(prompt: string): void {
+  /** Shows a prompt as it looked when it was typed, with a number if it has one, and the names of its files. */
+  showPrompt(prompt: string, number?: number): void {
     const { files, text } = splitFiles(prompt)
-    this.show(`> ${text.replaceAll('\n', '\n  ')}`)
+    this.show(`${number ?? ''}> ${text.replaceAll('\n', '\n  ')}`)
     this.showFiles(files)
   }
 

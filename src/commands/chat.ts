@@ -10,11 +10,9 @@ import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-f
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
 import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { readCommandIds } from '../cli/static-plugin.ts'
-import { rememberLastContext } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeModelServer } from '../contract/model-server-address.ts'
-import { isoNow } from '../system/clock.ts'
-import { chooseBeginning } from './chat/choose-beginning.ts'
+import { chooseBeginning, rememberContext } from './chat/choose-beginning.ts'
 import { fileFlags, readSystem, systemFlag } from './chat/message.ts'
 import { offerModelServer } from './chat/offer-model-server.ts'
 import { searchHistory } from './history/search-history.ts'
@@ -50,6 +48,11 @@ export default class Chat extends BaseCommand {
       char: 'r',
       helpValue: '[SESSION]',
       summary: 'Session ID or name to resume (default: choose one)',
+    }),
+    fork: optionalTextFlag({
+      helpValue: '[N]',
+      summary: 'With --resume or --continue: continue in a copy, up to your message N (default: all)',
+      relationships: [{ type: 'some', flags: ['resume', 'continue'] }],
     }),
     system: { ...systemFlag, summary: 'System message, or @FILE' },
     'no-save': noSaveFlag,
@@ -95,6 +98,7 @@ export default class Chat extends BaseCommand {
       signal: context.signal,
       clock: host.clock,
       begin: await chooseBeginning(flags, context, false),
+      fork: flags.fork,
       message,
       system: await readSystem(flags.system, context),
       isRecorded,
@@ -118,7 +122,7 @@ export default class Chat extends BaseCommand {
       sessionsDirectory,
       inputHistoryPath: isRecorded ? join(directories.state, 'recall.jsonl') : undefined,
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
-      rememberContext: (id) => rememberContext(directories, owner, { id, at: isoNow(host.clock) }),
+      rememberContext: (id) => rememberContext(context, id),
       profileNameOf: context.profileNameOf,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
       search: (words) => searchHistory(context, words),
@@ -145,17 +149,6 @@ function demandTerminal(
       ? 'List the sessions with: chatctl chat sessions'
       : `Send one message with: ${commandLine('chat', 'send', message)}`,
   })
-}
-
-/** @throws Error whose message names --continue */
-async function rememberContext(...last: Parameters<typeof rememberLastContext>): Promise<void> {
-  try {
-    await rememberLastContext(...last)
-  } catch (error) {
-    throw new Error(`Cannot remember this conversation for --continue: ${(error as Error).message}`, {
-      cause: error,
-    })
-  }
 }
 
 /** The name of the service for people, and whether it is the embedded service with a model server. */

@@ -53,7 +53,7 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
   // Remembered during the reply, so that it survives a crash; but after the text that has arrived.
   const onContext = (id: string): void => {
     setImmediate(() => {
-      if (conversation.contextId === id) options.rememberContext(id).catch(() => {})
+      if (conversation.contextId === id) void options.rememberContext(id)
     })
   }
   const turn = new Turn({ client, conversation, recorder, clock: options.clock, prompt, signal, onContext })
@@ -164,16 +164,9 @@ function errorInPlaceOfReply(end: StreamEnd | undefined): Failure | undefined {
   return end?.failure?.kind === 'truncated' ? undefined : end?.failure
 }
 
-/** Not a failure if it cannot be stored: the service has the conversation. */
-async function rememberContext(session: PromptHost): Promise<void> {
-  const { conversation, options } = session
+async function rememberContext({ conversation, options }: PromptHost): Promise<void> {
   const { mode, contextId } = conversation
-  if (mode !== 'context' || contextId === undefined) return
-  try {
-    await options.rememberContext(contextId)
-  } catch (error) {
-    session.output.note((error as Error).message)
-  }
+  if (mode === 'context' && contextId !== undefined) await options.rememberContext(contextId)
 }
 
 /**

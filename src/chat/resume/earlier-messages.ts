@@ -1,5 +1,8 @@
+import type { Client } from '../../client/client.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Message } from '../../contract/resources/completion.ts'
 import { countOf } from '../../view/format/quantities.ts'
+import { type Conversation, fetchMessages, toMessages } from '../conversation.ts'
 import type { SessionOutput } from '../session-output.ts'
 import { describeStatus, type Turn } from '../transcript/transcript.ts'
 
@@ -45,6 +48,44 @@ export function reconcile(
       (entry, index): MergedMessage => (index < firstShared ? { ...entry, difference: 'none' } : entry),
     ),
   ]
+}
+
+/** Merges with the history if the service stores the conversation and the history can be read. */
+export async function mergeWithHistory(
+  client: Client,
+  { mode, contextId, messages }: Conversation,
+  signal: AbortSignal,
+): Promise<{ entries: MergedMessage[]; failure?: string }> {
+  const ours = messages.map((message): MergedMessage => ({ message, difference: 'none' }))
+  if (mode !== 'context' || contextId === undefined) return { entries: ours }
+  try {
+    const pages = client.history.pages({ context_id: contextId }, { signal })
+    const { value: newest } = await pages.next()
+    const remote = (newest?.messages ?? []).flatMap(toMessages)
+    return { entries: reconcile(messages, remote, newest?.response.body?.has_more !== true) }
+  } catch (error) {
+    if (signal.aborted || !(error instanceof Failure)) throw error
+    return { entries: ours, failure: error.message }
+  }
+}
+
+/** Adds the messages that only the service has, up to the last one of this machine, if the service has them. */
+export async function fetchBeginning(
+  client: Client,
+  conversation: Conversation,
+  signal: AbortSignal,
+): Promise<void> {
+  const { contextId, messages } = conversation
+  if (contextId === undefined) return
+  try {
+    const merged = align(messages.slice(0, compared), await fetchMessages(client, contextId, signal))
+    if (merged.every(({ difference }) => difference === 'here' || difference === 'service')) return
+    const end = merged.findLastIndex(({ difference }) => difference !== 'service')
+    const added = merged.slice(0, end + 1).map(({ message }) => message)
+    Object.assign(conversation, { messages: [...added, ...messages.slice(compared)], lacksBeginning: false })
+  } catch (error) {
+    if (signal.aborted || !(error instanceof Failure)) throw error
+  }
 }
 
 /** Aligns both by their longest common subsequence. */
@@ -152,4 +193,30 @@ export function showPromptWithoutReply(output: SessionOutput, turn: Turn): void 
   output.showPrompt(turn.user)
   output.note(`[${describeStatus(turn) ?? turn.status}; /retry sends it again]`)
   output.separate()
+}
+
+/**
+ * The turns that the messages of a conversation come from. Of equal turns, the newest belongs to the
+ * newest message. Messages without a turn, such as those from the history, are omitted.
+ */
+export function findTurns(messages: readonly Message[], turns: readonly Turn[]): Map<Message, Turn> {
+  const byText = new Map<string, Turn[]>()
+  for (const turn of turns) {
+    const key = keyOf(turn.user, turn.reply)
+    byText.set(key, [...(byText.get(key) ?? []), turn])
+  }
+  const found = new Map<Message, Turn>()
+  for (let index = messages.length - 1; index > 0; index--) {
+    const [prompt, reply] = [messages[index - 1], messages[index]]
+    if (prompt?.role !== 'user' || reply?.role !== 'assistant') continue
+    const turn = byText.get(keyOf(prompt.content, reply.content))?.pop()
+    if (!turn) continue
+    found.set(prompt, turn)
+    found.set(reply, turn)
+  }
+  return found
+}
+
+function keyOf(prompt: string, reply: string): string {
+  return JSON.stringify([prompt, reply])
 }

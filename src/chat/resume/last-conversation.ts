@@ -7,24 +7,12 @@ import {
   findTranscriptOfContext,
   listTranscripts,
   summarize,
-  type TranscriptSummary,
 } from '../transcript/list-transcripts.ts'
 import { openTranscriptPaths, TranscriptWriter } from '../transcript/transcript-writer.ts'
 
-/** The conversation that this service and profile used last. */
-interface LastConversation {
-  begin: Exclude<ConversationStart, { kind: 'new' }>
-  /** Of its transcript. Undefined if this machine has none. */
-  summary: TranscriptSummary | undefined
-  /** When it was last used, ISO 8601. */
-  usedAt: string
-  /** Whether another process has it open. */
-  isOpenElsewhere: boolean
-}
-
 /**
- * Finds the last conversation: one that the service stores, or one that only this machine stores. Undefined if
- * there is none. From the moment it is chosen, no other process can open its transcript until the writer is closed.
+ * Finds the conversation that this service and profile used last: one that the service stores, or one that only this
+ * machine stores. Undefined if there is none. No other process can open its transcript until the writer is closed.
  *
  * @param needsReply ignores sessions in which no reply has begun
  * @param isRecorded whether the transcript is continued, and therefore locked
@@ -34,7 +22,7 @@ export function findLastConversation(
   directories: Directories,
   owner: ContextOwner,
   { needsReply, isRecorded }: { needsReply: boolean; isRecorded: boolean },
-): LastConversation | undefined {
+) {
   const { sessions } = directories
   const last = readLastContext(directories, owner)
   const [newest] = listTranscripts(sessions, owner, {
@@ -46,21 +34,24 @@ export function findLastConversation(
   const isLast = last === undefined || Date.parse(newest?.updatedAt ?? '') >= Date.parse(last.at)
   const isNewest = newest?.mode === 'context' && newest.contextId === last?.id
   const pathOf = (id: string) => (isNewest ? newest : findTranscriptOfContext(sessions, owner, id))?.path
-  const begin: LastConversation['begin'] | undefined =
+  const begin: Exclude<ConversationStart, { kind: 'new' }> | undefined =
     newest && isStoredHere && isLast
       ? { kind: 'transcript', path: newest.path }
       : last && { kind: 'context', id: last.id, path: pathOf(last.id) }
   if (!begin) return undefined
   const { path } = begin
   if (isRecorded && path !== undefined) begin.writer = reopen(path)
-  // Another process may have the conversation open with a separate transcript.
-  const isOpen = (one: string) =>
-    one === path ? !begin.writer : begin.kind === 'context' && isOf(begin.id, one, owner)
   // Read after it is locked, so that no turn is missing.
   const summary = path === undefined ? undefined : summarize(path)
-  const times = [summary?.updatedAt ?? '', begin.kind === 'context' && last ? last.at : '']
-  const usedAt = times.sort().at(-1) ?? ''
-  return { begin, summary, usedAt, isOpenElsewhere: openTranscriptPaths(sessions).some(isOpen) }
+  // Another process may have the conversation open with a separate transcript.
+  const isOpenElsewhere = openTranscriptPaths(sessions).some((one) => {
+    if (one === path || begin.kind === 'transcript') return one === path && !begin.writer
+    const other = summarize(one)
+    return other?.contextId === begin.id && other.mode === 'context' && belongsTo(other, owner)
+  })
+  // Without a transcript, or with --no-save, only the service has the newest turns.
+  const times = [summary?.updatedAt ?? '', begin.kind === 'context' ? (last?.at ?? '') : '']
+  return { begin, summary, usedAt: Math.max(...times.map((time) => Date.parse(time) || 0)), isOpenElsewhere }
 }
 
 /** Undefined if another process has it open, or if it cannot be opened: then a later attempt says why. */
@@ -71,9 +62,4 @@ function reopen(path: string): TranscriptWriter | undefined {
     if (error instanceof Failure) return undefined
     throw error
   }
-}
-
-function isOf(contextId: string, path: string, owner: ContextOwner): boolean {
-  const summary = summarize(path)
-  return summary?.contextId === contextId && summary.mode === 'context' && belongsTo(summary, owner)
 }

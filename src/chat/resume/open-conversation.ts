@@ -1,20 +1,24 @@
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Message } from '../../contract/resources/completion.ts'
+import { splitFiles } from '../../contract/resources/file-block.ts'
 import { isTokenLimit } from '../../contract/resources/stream-event.ts'
 import { isoNow } from '../../system/clock.ts'
-import { Conversation, noMessages, toMessages } from '../conversation.ts'
+import { countOf } from '../../view/format/quantities.ts'
+import { Conversation, fetchMessages, noMessages, toMessages } from '../conversation.ts'
 import type { PartialReply } from '../reply/conversation-mode.ts'
 import type { Recorder } from '../reply/recorder.ts'
 import type { ConversationStart, SessionOptions } from '../session-options.ts'
 import type { SessionOutput } from '../session-output.ts'
-import { belongsTo, findTranscriptOfContext } from '../transcript/list-transcripts.ts'
-import { readTranscript } from '../transcript/read-transcript.ts'
+import { linesThrough, readForkSource, readMessageNumber } from '../transcript/fork-transcript.ts'
+import { belongsTo, displayName, findTranscriptOfContext } from '../transcript/list-transcripts.ts'
+import { buildTranscript, readTranscript } from '../transcript/read-transcript.ts'
 import { describeProfile, type Transcript, type Turn } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import {
+  fetchBeginning,
+  findTurns,
   type MergedMessage,
-  reconcile,
+  mergeWithHistory,
   showEarlierMessages,
   showPromptWithoutReply,
 } from './earlier-messages.ts'
@@ -28,7 +32,9 @@ export function openConversation(
   session: ResumeHost,
   beginning: ConversationStart,
   signal: AbortSignal,
+  fork?: string | true,
 ): OpenedConversation | Promise<OpenedConversation> {
+  if (fork !== undefined) return forkConversation(session, beginning, fork, signal)
   switch (beginning.kind) {
     case 'new':
       return startNew(session)
@@ -94,23 +100,85 @@ async function resumeTranscript(
   }
   // Before it is read, so that no turn of another process is missing.
   const own = session.options.isRecorded ? (held ?? TranscriptWriter.reopenUnlessOpen(path)) : undefined
+  return closeIfFailed(own, () => {
+    const transcript = readTranscript(path)
+    requireSameConnection(session.options, transcript)
+    return continueTranscript(session, transcript, own, signal)
+  })
+}
+
+async function closeIfFailed<T>(writer: TranscriptWriter | undefined, work: () => Promise<T>): Promise<T> {
   try {
-    return await continueTranscript(session, path, own, signal)
+    return await work()
   } catch (error) {
-    own?.close()
+    writer?.close()
     throw error
   }
+}
+
+/**
+ * Begins with a copy of a conversation. The original is only read, so it may be open in another process. The service
+ * cannot continue from an earlier message, so this machine stores the fork.
+ *
+ * @throws Failure `usage` if the conversation has no such message, or belongs to another connection
+ */
+async function forkConversation(
+  session: ResumeHost,
+  from: ConversationStart,
+  through: string | true,
+  signal: AbortSignal,
+): Promise<OpenedConversation> {
+  const { client, options, output } = session
+  const { isRecorded, sessionsDirectory, owner, clock, showCommand } = options
+  const at = isoNow(clock)
+  const fetched = async (contextId: string) =>
+    Object.assign(new Conversation(), { contextId, messages: await fetchMessages(client, contextId, signal) })
+  const inMemory =
+    from.kind === 'context' && from.path === undefined ? await fetched(from.id) : session.conversation
+  const { lines, damaged, whole } = readForkSource(from.path ?? inMemory, at)
+  // The first line may be damaged.
+  if (whole.at !== '') requireSameConnection(options, whole)
+  const hint = `See the numbers with /history, or with: ${showCommand(whole.id)}`
+  const last = readMessageNumber(through, whole, hint)
+  const kept = linesThrough(lines, last)
+  const conversation = Conversation.ofTranscript(buildTranscript(whole.id, kept))
+  const { mode, lacksBeginning } = conversation
+  if (lacksBeginning) await fetchBeginning(client, conversation, signal)
+  Object.assign(conversation, { mode: 'completions', contextId: undefined })
+  const firstMessage = splitFiles(whole.turns[0]?.user ?? '').text
+  const name = `${displayName({ ...whole, firstMessage })} (fork)`
+  kept.push({ type: 'name', name }, conversation.optionsLine(at))
+  if (lacksBeginning) kept.push(conversation.conversationLine(at))
+  const forkedFrom = whole.id || undefined
+  const writer = isRecorded ? TranscriptWriter.create(sessionsDirectory, owner, clock, forkedFrom) : undefined
+  return closeIfFailed(writer, async () => {
+    writer?.append(kept)
+    const fork = { ...buildTranscript(whole.id, kept), forkedFrom }
+    const opened = await continueTranscript(session, fork, writer, signal)
+    const part = last === whole.turns.at(-1)?.number ? 'all messages' : `your messages up to number ${last}`
+    const notes = [
+      `Fork of ${forkedFrom ?? 'this session'}, with ${part}.`,
+      mode === 'context' && '[this machine stores the fork and sends all of it with each message]',
+      damaged > 0 &&
+        `[${countOf(damaged, 'line')} of the original cannot be read, so messages may be missing]`,
+      fork.lacksBeginning &&
+        '[only the service has the messages before the first one, and they cannot be fetched]',
+    ]
+    const show = () => {
+      for (const note of notes) if (note) output.note(note)
+      opened.show()
+    }
+    return { ...opened, show }
+  })
 }
 
 /** @param own writes to the transcript. Undefined if another process has it open, or nothing is recorded. */
 async function continueTranscript(
   session: ResumeHost,
-  path: string,
+  transcript: Transcript,
   own: TranscriptWriter | undefined,
   signal: AbortSignal,
 ): Promise<OpenedConversation> {
-  const transcript = readTranscript(path)
-  requireSameConnection(session.options, transcript)
   const conversation = Conversation.ofTranscript(transcript)
   const { model, isModelExplicit } = session.options
   if (isModelExplicit || conversation.model === undefined) conversation.model = model
@@ -190,27 +258,9 @@ function requireSameConnection(options: SessionOptions, transcript: Transcript):
   })
 }
 
-/** Merges with the history if the service stores the conversation and the history can be read. */
-async function mergeWithHistory(
-  client: Client,
-  { mode, contextId, messages }: Conversation,
-  signal: AbortSignal,
-): Promise<{ entries: MergedMessage[]; failure?: string }> {
-  const ours = messages.map((message): MergedMessage => ({ message, difference: 'none' }))
-  if (mode !== 'context' || contextId === undefined) return { entries: ours }
-  try {
-    const pages = client.history.pages({ context_id: contextId }, { signal })
-    const { value: newest } = await pages.next()
-    const remote = (newest?.messages ?? []).flatMap(toMessages)
-    return { entries: reconcile(messages, remote, newest?.response.body?.has_more !== true) }
-  } catch (error) {
-    if (signal.aborted || !(error instanceof Failure)) throw error
-    return { entries: ours, failure: error.message }
-  }
-}
-
 /** The parts of a session that opening a conversation uses. */
 export interface ResumeHost {
+  readonly conversation: Conversation
   readonly options: SessionOptions
   readonly client: Client
   readonly output: SessionOutput
@@ -230,30 +280,4 @@ export interface OpenedConversation {
   unsent?: string | undefined
   /** Shows its last messages. */
   show(): void
-}
-
-/**
- * The turns that the messages of a conversation come from. Of equal turns, the newest belongs to the
- * newest message. Messages without a turn, such as those from the history, are omitted.
- */
-function findTurns(messages: readonly Message[], turns: readonly Turn[]): Map<Message, Turn> {
-  const byText = new Map<string, Turn[]>()
-  for (const turn of turns) {
-    const key = keyOf(turn.user, turn.reply)
-    byText.set(key, [...(byText.get(key) ?? []), turn])
-  }
-  const found = new Map<Message, Turn>()
-  for (let index = messages.length - 1; index > 0; index--) {
-    const [prompt, reply] = [messages[index - 1], messages[index]]
-    if (prompt?.role !== 'user' || reply?.role !== 'assistant') continue
-    const turn = byText.get(keyOf(prompt.content, reply.content))?.pop()
-    if (!turn) continue
-    found.set(prompt, turn)
-    found.set(reply, turn)
-  }
-  return found
-}
-
-function keyOf(prompt: string, reply: string): string {
-  return JSON.stringify([prompt, reply])
 }

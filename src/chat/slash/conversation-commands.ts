@@ -1,11 +1,13 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
+import { isoNow } from '../../system/clock.ts'
 import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { countOf, localTime } from '../../view/format/quantities.ts'
 import { toMessages } from '../conversation.ts'
 import { openConversation } from '../resume/open-conversation.ts'
 import type { Session, SlashCommand } from '../session.ts'
 import type { ConversationStart } from '../session-options.ts'
+import { readForkSource } from '../transcript/fork-transcript.ts'
 import { findTranscript, listTranscripts, type TranscriptSummary } from '../transcript/list-transcripts.ts'
 
 /** Number of messages that /history shows by default. */
@@ -47,6 +49,12 @@ export const conversationCommands: readonly SlashCommand[] = [
     },
   },
   {
+    name: 'fork',
+    argument: '[N]',
+    summary: 'Continue in a copy of this session, up to message N (see /history)',
+    run: (session, through) => begin(session, sourceOf(session), through || true),
+  },
+  {
     name: 'conversations',
     summary: 'List the conversations known to this machine',
     run: listConversations,
@@ -59,12 +67,17 @@ export const conversationCommands: readonly SlashCommand[] = [
   },
 ]
 
-async function begin(session: Session, beginning: ConversationStart): Promise<void> {
+async function begin(session: Session, beginning: ConversationStart, fork?: string | true): Promise<void> {
   await session.stoppable(async (signal) => {
-    const opened = await openConversation(session, beginning, signal)
+    const opened = await openConversation(session, beginning, signal, fork)
     session.begin(opened)
     opened.show()
   })
+}
+
+/** Where a fork of the session finds its messages: in memory if it has no transcript. */
+function sourceOf({ recorder: { path, turns } }: Session): ConversationStart {
+  return path === undefined || turns === 0 ? { kind: 'new' } : { kind: 'transcript', path }
 }
 
 function listOwn({ options: { sessionsDirectory, owner } }: Session): TranscriptSummary[] {
@@ -146,9 +159,24 @@ async function showHistory(session: Session, argument: string): Promise<void> {
 
 function showMessages(session: Session, messages: Session['conversation']['messages'], source: string): void {
   session.output.note(`Last ${messages.length === 1 ? 'message' : `${messages.length} messages`} (${source})`)
-  for (const { role, content } of messages) {
+  const numbers = numberMessages(session, messages)
+  for (const message of messages) {
+    const { role, content } = message
     if (role === 'assistant') session.output.showReply(content)
-    else session.output.showPrompt(role === 'system' ? `(system) ${content}` : content)
+    else session.output.showPrompt(role === 'system' ? `(system) ${content}` : content, numbers.get(message))
   }
   session.screen.separate()
+}
+
+/** The numbers that /fork takes. Messages from elsewhere have none. */
+function numberMessages(session: Session, messages: Session['conversation']['messages']) {
+  const numbers = new Map<(typeof messages)[number], number | undefined>()
+  const source = sourceOf(session).path ?? session.conversation
+  const { turns } = readForkSource(source, isoNow(session.options.clock)).whole
+  // Of equal messages, the newest has the number of the newest turn.
+  for (const message of messages.toReversed()) {
+    const index = turns.findLastIndex(({ user }) => message.role === 'user' && user === message.content)
+    if (index >= 0) numbers.set(message, turns.splice(index)[0]?.number)
+  }
+  return numbers
 }

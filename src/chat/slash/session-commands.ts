@@ -101,6 +101,7 @@ function showInfo(session: Session): void {
     ['service', options.serviceName],
     ['profile', options.profile],
     ['session', recorder.id],
+    ['fork of', conversation.forkedFrom],
     ['turns', countTurns(recorder)],
     ['conversation', conversation.mode === 'context' ? 'stored by the service' : storedHere],
     ['conversation ID', conversation.contextId],

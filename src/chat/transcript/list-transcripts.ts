@@ -117,8 +117,8 @@ export function describeSession(path: string, nameOf: ProfileNameOf): Record<str
 
 /** Maximum length of a first message in a list, in characters. */
 const maxLength = 60
-/** The same in a sentence. */
-const maxLabel = 40
+/** The same in a name. */
+export const maxName = 40
 
 /** The JSON of a session in a list. Null for unknown values. */
 export function describeSummary(summary: TranscriptSummary, nameOf: ProfileNameOf): Record<string, unknown> {
@@ -138,17 +138,14 @@ export function describeSummary(summary: TranscriptSummary, nameOf: ProfileNameO
   }
 }
 
-/** A session in a sentence: its name in quotes, or else its first message. */
-export function labelOf(
-  session: Pick<TranscriptSummary, 'id' | 'name' | 'firstMessage'> | undefined,
-): string {
-  const { id = '', name, firstMessage } = session ?? {}
-  const text = name ?? firstMessage?.trimStart().split('\n', 1)[0]
-  return text ? `"${shorten(text, maxLabel)}"` : `session ${id}`
+/** The name of a session for a user: the one that it was given, or else the beginning of its first message. */
+export function displayName(session: Pick<TranscriptSummary, 'id' | 'name' | 'firstMessage'>): string {
+  const line = session.firstMessage?.trimStart().split('\n', 1)[0] ?? ''
+  return session.name ?? (shorten(line, maxName) || session.id)
 }
 
 /** The beginning of a text, on one line. */
-function shorten(text: string, maxLength: number): string {
+export function shorten(text: string, maxLength: number): string {
   // Avoid processing all of a long text.
   const line = text
     .slice(0, 10 * maxLength)

@@ -10,10 +10,7 @@ import { sessionIdOf, withStorageErrors } from './transcript-files.ts'
  * @throws Failure `not_found`; `storage` if it cannot be read, or a newer version wrote it
  */
 export function readTranscript(path: string): Transcript {
-  return buildTranscript(
-    sessionIdOf(path),
-    readLines(path, () => true),
-  )
+  return buildTranscript(sessionIdOf(path), readLines(path))
 }
 
 /**
@@ -26,11 +23,11 @@ export function readOutline(path: string): Omit<Transcript, 'conversation'> {
   return buildTranscript(sessionIdOf(path), readLines(path, isNeeded))
 }
 
-function* readLines(path: string, isNeeded: (line: string) => boolean): Generator<TranscriptLine> {
+/** Undefined for a line that cannot be read. */
+export function* readLines(path: string, isNeeded = (_line: string) => true) {
   const text = withStorageErrors(path, 'read', () => readFileSync(path, 'utf8'))
   for (const part of text.slice(0, text.lastIndexOf('\n')).split('\n')) {
-    const line = part !== '' && isNeeded(part) ? parseLine(part) : undefined
-    if (line) yield line
+    if (part !== '' && isNeeded(part)) yield parseLine(part)
   }
 }
 
@@ -64,7 +61,7 @@ const crash = 'ended by a crash'
  * @param id used if the first line is missing
  * @throws Failure `storage` for a transcript of a newer version
  */
-export function buildTranscript(id: string, lines: Iterable<TranscriptLine>): Transcript {
+export function buildTranscript(id: string, lines: Iterable<TranscriptLine | undefined>): Transcript {
   const transcript: Transcript = {
     id,
     at: '',
@@ -81,6 +78,7 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine>): Tr
   /** Index of the first turn that `recorded` does not contain. */
   let firstTurn = 0
   for (const line of lines) {
+    if (!line) continue
     if ('at' in line) transcript.updatedAt = line.at
     switch (line.type) {
       case 'session':
@@ -121,13 +119,14 @@ export function buildTranscript(id: string, lines: Iterable<TranscriptLine>): Tr
   return transcript
 }
 
-function begin(transcript: Transcript, { v, id, at, profile, base_url }: LineOf<'session'>): void {
+function begin(transcript: Transcript, line: LineOf<'session'>): void {
+  const { v, id, at, profile, base_url: baseUrl, forked_from: forkedFrom } = line
   if (v !== 1) {
     throw new Failure('storage', `The transcript ${id} was written by a newer chatctl (version ${v})`, {
       hint: 'Update chatctl.',
     })
   }
-  Object.assign(transcript, { id, at, profile, baseUrl: base_url })
+  Object.assign(transcript, { id, at, profile, baseUrl, forkedFrom })
 }
 
 /** Whether the options name another conversation, which does not contain the messages so far. */

@@ -121,7 +121,7 @@ function closeFence(text: string): string {
 
 /** The JSON of a session, version 1. Unknown values are omitted. */
 function describeTranscript(transcript: Transcript, nameOf: ProfileNameOf): Record<string, unknown> {
-  const { id, at, updatedAt, profile, baseUrl, name, mode, contextId, model, system } = transcript
+  const { id, at, updatedAt, profile, baseUrl, name, forkedFrom, mode, contextId, model, system } = transcript
   return {
     v: 1,
     id,
@@ -130,6 +130,7 @@ function describeTranscript(transcript: Transcript, nameOf: ProfileNameOf): Reco
     profile: profile && (nameOf(profile) ?? null),
     base_url: baseUrl,
     name,
+    forked_from: forkedFrom,
     mode,
     context_id: contextId,
     model,

@@ -40,12 +40,13 @@ export class TranscriptWriter {
     directory: string,
     owner: { profile: string | null | undefined; baseUrl: string | null | undefined },
     clock: Clock,
+    forkedFrom?: string,
   ): TranscriptWriter {
     const now = new Date(clock.now())
     let path: string
     do path = join(directory, `${makeSessionId(now)}${extension}`)
     while (existsSync(path))
-    const about = { profile: owner.profile ?? null, base_url: owner.baseUrl ?? null }
+    const about = { profile: owner.profile ?? null, base_url: owner.baseUrl ?? null, forked_from: forkedFrom }
     const id = sessionIdOf(path)
     const first = { v: 1, type: 'session', id, at: now.toISOString(), ...about } as const
     return new TranscriptWriter(path, [first])
@@ -81,16 +82,17 @@ export class TranscriptWriter {
   }
 
   /** @throws Failure `storage`, for example on a full disk; `conflict` if another process has it open */
-  append(line: TranscriptLine): void {
+  append(added: TranscriptLine | readonly TranscriptLine[]): void {
+    const lines = [...this.#waiting, added].flat()
     if (!this.#release) {
-      if (line.type !== 'user') {
-        this.#waiting.push(line)
+      if (!lines.some(({ type }) => type === 'user')) {
+        this.#waiting = lines
         return
       }
       this.#open()
     }
     // In one write, so that a crash does not separate them.
-    this.#log.appendNow([...this.#waiting, line].map((one) => JSON.stringify(one)).join('\n'))
+    this.#log.appendNow(lines.map((line) => JSON.stringify(line)).join('\n'))
     this.#waiting = []
   }
 

@@ -60,6 +60,8 @@ export interface Transcript {
   /** Null for the embedded service. */
   baseUrl: string | null
   name?: string
+  /** The session, or the conversation on the service, of which this one is a fork. */
+  forkedFrom?: string | undefined
   /** The conversation on the service. This and all options are those in force at the end. */
   contextId?: string
   mode: 'context' | 'completions'
@@ -110,6 +112,7 @@ const transcriptLine = z.discriminatedUnion('type', [
     at: z.string(),
     profile: z.nullable(z.string()),
     base_url: z.nullable(z.string()),
+    forked_from: optionalText,
   }),
   z.object({ type: z.literal('name'), name: z.string() }),
   /** The options in force from here on. An omitted option is not set. */

@@ -85,14 +85,8 @@ export class Prompter {
     return !this.#noInput && this.#streams.isInteractive
   }
 
-  /**
-   * @param options what to say instead of how to confirm with --yes, and after a no
-   * @throws Failure `declined` for no, `input_needed` in a non-interactive run
-   */
-  async confirm(
-    question: string,
-    { hint, declined = 'Nothing was changed' }: { hint?: string; declined?: string } = {},
-  ): Promise<void> {
+  /** @throws Failure `declined` for no, `input_needed` in a non-interactive run; `hint` replaces --yes */
+  async confirm(question: string, declined = 'Nothing was changed', hint?: string): Promise<void> {
     this.#demand(question, '--yes', 'Confirm', hint)
     const { confirm } = await import('@inquirer/prompts')
     const agreed = await this.#ask((context) => confirm({ message: question, default: false }, context))

@@ -9,6 +9,8 @@ import { describeSystemError } from '../../system/describe-system-error.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { countOf, describeAge, localTime } from '../../view/format/quantities.ts'
 
+type Optional = string | true | undefined
+
 /**
  * The conversation that a session or a message continues.
  *
@@ -16,7 +18,7 @@ import { countOf, describeAge, localTime } from '../../view/format/quantities.ts
  * @throws Failure `usage` if there is none
  */
 export async function chooseBeginning(
-  flags: { context?: string | undefined; continue: boolean; resume?: string | true | undefined },
+  flags: { context?: string | undefined; continue: boolean; resume?: Optional; fork?: Optional },
   context: Context,
   needsReply: boolean,
 ): Promise<ConversationStart> {
@@ -27,14 +29,15 @@ export async function chooseBeginning(
     return { kind: 'transcript', path: findTranscript(context.directories.sessions, flags.resume) }
   }
   if (!flags.continue) return { kind: 'new' }
-  return continueLast(context, needsReply)
+  return continueLast(context, needsReply, flags.fork !== undefined)
 }
 
 /** Says which conversation is continued. If another process has it open, the user must confirm. */
-async function continueLast(context: Context, needsReply: boolean): Promise<ConversationStart> {
+async function continueLast(context: Context, needsReply: boolean, isFork: boolean) {
   const { directories, host, options, output, prompter, dryRun } = context
   const { findLastConversation } = await import('../../chat/resume/last-conversation.ts')
-  const isRecorded = options.save.value === 'on' && !dryRun
+  // A fork only reads.
+  const isRecorded = options.save.value === 'on' && !dryRun && !isFork
   const last = findLastConversation(directories, context.contextOwner(), { needsReply, isRecorded })
   if (!last) {
     throw new Failure('usage', 'This profile has no conversation to continue', {
@@ -43,25 +46,22 @@ async function continueLast(context: Context, needsReply: boolean): Promise<Conv
   }
   const { begin, summary, usedAt, isOpenElsewhere } = last
   context.onClose(() => begin.writer?.close())
-  const { labelOf } = await import('../../chat/transcript/list-transcripts.ts')
-  const label = begin.kind === 'context' && !summary ? `conversation ${begin.id}` : labelOf(summary)
-  if (isOpenElsewhere && !dryRun) {
-    const other =
-      begin.kind === 'context'
-        ? `Continue it with: --context ${quoteWord(begin.id)}`
-        : 'End the other process'
+  const { displayName, maxName, shorten } = await import('../../chat/transcript/list-transcripts.ts')
+  const id = begin.kind === 'context' ? quoteWord(begin.id) : undefined
+  const label = summary ? `"${shorten(displayName(summary), maxName)}"` : `conversation ${id}`
+  if (isOpenElsewhere && !dryRun && !isFork) {
+    const other = id === undefined ? 'End the other process' : `Continue it with: --context ${id}`
     const hint = `${other}, or omit --continue to start a new conversation.`
-    await prompter.confirm(`${label} is open in another chatctl process. Continue it here, too?`, {
-      hint,
-      declined: 'Nothing was sent',
-    })
+    const question = `${label} is open in another chatctl process. Continue it here, too?`
+    await prompter.confirm(question, 'Nothing was sent', hint)
   }
+  const verb = isFork ? 'Forking' : dryRun ? 'Would continue' : 'Continuing'
   const facts = [
     summary && countOf(summary.turns, 'turn'),
-    describeAge(usedAt, host.clock.now()),
-    dryRun && isOpenElsewhere ? 'open in another chatctl process' : undefined,
-  ].filter(Boolean)
-  output.progress(`${dryRun ? 'Would continue' : 'Continuing'} ${label} (${facts.join(', ')})`)
+    describeAge(host.clock.now() - usedAt),
+    dryRun && isOpenElsewhere && 'open in another chatctl process',
+  ]
+  output.progress(`${verb} ${label} (${facts.filter(Boolean).join(', ')})`)
   return begin
 }
 

@@ -1,4 +1,5 @@
 import { isNumber } from '../../contract/notation/exact-json.ts'
+import { describeDuration } from '../../system/clock.ts'
 
 /** `12,345`. */
 export function groupDigits(count: number): string {
@@ -45,17 +46,8 @@ function textOfInstant(value: unknown): string {
   return typeof value === 'string' && instant.test(value) ? value : ''
 }
 
-/**
- * How long ago a time was: `just now`, `5 min ago`, `2 h ago`, `3 days ago`. Undefined if it is not valid.
- *
- * @param at ISO 8601
- * @param now Unix time in ms
- */
-export function describeAge(at: string, now: number): string | undefined {
-  const minutes = Math.floor((now - Date.parse(at)) / 60_000)
-  if (Number.isNaN(minutes)) return undefined
-  if (minutes < 1) return 'just now'
-  if (minutes < 60) return `${minutes} min ago`
-  const hours = Math.floor(minutes / 60)
-  return hours < 48 ? `${hours} h ago` : `${countOf(Math.floor(hours / 24), 'day')} ago`
+/** How long ago something was: `1 s ago`, `2 h 5 min ago`, `3 days ago`. */
+export function describeAge(ms: number): string {
+  const days = Math.floor(ms / 86_400_000)
+  return `${days > 1 ? countOf(days, 'day') : describeDuration(Math.max(1000, ms))} ago`
 }

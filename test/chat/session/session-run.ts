@@ -64,6 +64,7 @@ export class SessionWorld {
       signal: new AbortController().signal,
       clock: systemClock,
       begin,
+      fork: undefined,
       owner: this.owner,
       serviceName: 'the test service',
       aliases: {},

@@ -39,7 +39,7 @@ describe('--continue', () => {
     clock.pass(2 * 3_600_000)
     const label = '"What is a write-ahead log?"'
     expect((await send('--continue', 'And?')).stderr).to.equal(`Continuing ${label} (1 turn, 2 h ago)\n`)
-    expect((await send('--continue', 'And?')).stderr).to.equal(`Continuing ${label} (2 turns, just now)\n`)
+    expect((await send('--continue', 'And?')).stderr).to.equal(`Continuing ${label} (2 turns, 1 s ago)\n`)
     expect(await send('--continue', 'And?', '-q')).to.include({ exitCode: 0, stderr: '' })
     clock.pass(5 * 60_000)
     const dry = await send('--continue', 'And?', '--dry-run')
@@ -82,7 +82,7 @@ describe('--continue', () => {
       )
       expect(server.sends).to.have.lengthOf(1)
       expect((await send('--continue', 'And?', '--dry-run', ...flags)).stderr).to.equal(
-        'Would continue "Hi" (1 turn, just now, open in another chatctl process)\n',
+        'Would continue "Hi" (1 turn, 1 s ago, open in another chatctl process)\n',
       )
       other.close()
       expect((await send('--continue', 'And?', ...flags)).exitCode).to.equal(0)
@@ -155,7 +155,7 @@ describe('--continue', () => {
     await toSecond.begun
     toSecond.release()
     toFirst.release()
-    expect((await second.ended).stdout).to.contain('Continuing "Hi" (2 turns, just now)')
+    expect((await second.ended).stdout).to.contain('Continuing "Hi" (2 turns, 1 s ago)')
     expect((await first).exitCode).to.equal(0)
     const own = transcripts().find((one) => one !== path)
     expect(messages(path).slice(1)).to.deep.equal([['From the first', 'To the first.']])
@@ -190,5 +190,62 @@ describe('--continue', () => {
     await Promise.all(['a', 'b', 'c'].map((text) => send('--context', 'ctx_1', text)))
     const numbers = transcripts().map((path) => readTranscript(path).turns.map(({ number }) => number))
     for (const each of numbers) expect(each).to.deep.equal(each.map((_, index) => index + 1))
+  })
+})
+
+describe('chat --fork', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => ChatServer.start())
+  const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
+  const directory = () => join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
+  const run = (...args: string[]) => runChatctl(sandbox, ['chat', ...args], { env: env() })
+
+  /** A session in a terminal that replies to one message and ends. @returns what it showed */
+  async function session(...args: string[]): Promise<string> {
+    const running = startChatctl(sandbox, ['chat', ...args], { env: env(), terminal: { columns: 100 } })
+    await until(() => /total/.test(running.written().stdout))
+    running.stdin.write('\u001b[?62c\u0004')
+    const { exitCode, stdout } = await running.ended
+    expect(exitCode, stdout).to.equal(0)
+    return stripControls(stdout)
+  }
+
+  it('continues in a copy with --resume and with --continue, also while the original is open', async () => {
+    await run('send', 'one')
+    await run('send', '--continue', 'two')
+    const [{ id, path } = { id: '', path: '' }] = listTranscripts(directory())
+    const open = TranscriptWriter.reopen(path)
+    const before = readFileSync(path)
+    const shown = await session('--continue', '--fork', '1', '--', 'From the first')
+    expect(shown).to.match(/Forking "one" \(2 turns, \d+ s ago\)/)
+    await session('--resume', id, '--fork', '--', 'From the second')
+    expect(readFileSync(path).equals(before)).to.equal(true)
+    open.close()
+    const sent = server.completions.map(({ messages = [] }) => messages.filter(({ role }) => role === 'user'))
+    expect(sent.map((each) => each.map(({ content }) => content))).to.deep.equal([
+      ['one', 'From the first'],
+      ['one', 'two', 'From the second'],
+    ])
+    const [{ id: forked = '' } = {}] = listTranscripts(directory())
+    const { stdout } = await run('show', forked, '-o', 'json')
+    expect(JSON.parse(stdout)).to.include({ forked_from: id, mode: 'completions' })
+    expect(JSON.parse(stdout).name).to.match(/^one \Wfork\W$/)
+  })
+
+  it('exits with code 2 without a session, and for a number that is out of range', async () => {
+    await run('send', 'one')
+    const terminal = { columns: 100 }
+    for (const [args, message] of [
+      [['--fork'], 'when using --fork: --resume, --continue'],
+      [['--context', 'ctx_1', '--fork', '1'], 'when using --fork: --resume, --continue'],
+      [['--continue', '--fork', '2'], '"2" is not the number of a message from 1 to 1'],
+      [['--continue', '--fork', 'x'], '"x" is not the number of a message from 1 to 1'],
+    ] as const) {
+      const { exitCode, stdout } = await startChatctl(sandbox, ['chat', ...args], { env: env(), terminal })
+        .ended
+      expect(exitCode, args.join(' ')).to.equal(2)
+      expect(stripControls(stdout)).to.contain(message)
+    }
+    expect(listTranscripts(directory())).to.have.lengthOf(1)
   })
 })
