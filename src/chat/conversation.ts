@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts'
 import { Failure } from '../contract/failure.ts'
 import { testProgramModel } from '../contract/model-server-address.ts'
-import type { CompletionRequest, Message, ResponseFormat } from '../contract/resources/completion.ts'
+import type { CompletionRequest, Message, ResponseFormat, Usage } from '../contract/resources/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/resources/conversation.ts'
 import type { Transcript, TranscriptLine } from './transcript/transcript.ts'
 
@@ -36,6 +36,8 @@ export class Conversation {
   messages: Message[] = []
   /** Whether the service has all of `messages`, so that the conversation can continue there. */
   isOnService = true
+  /** What the service counted for the last reply. */
+  usage: Usage | undefined
   /** See `Transcript`. */
   forkedFrom: string | undefined
   /** Whether `messages` lacks the oldest messages, which only the service has. */
@@ -48,6 +50,7 @@ export class Conversation {
     return Object.assign(new Conversation(), {
       ...{ mode, contextId, model, lacksBeginning, isOnService, forkedFrom },
       replyModel: turns.at(-1)?.model,
+      usage: turns.findLast(({ reply }) => reply !== '')?.usage,
       parameters: { system, temperature, maxTokens },
       messages: [...transcript.conversation],
     })
@@ -77,7 +80,8 @@ export class Conversation {
   }
 
   /** @param reply empty if none arrived */
-  add(prompt: string, reply: string): void {
+  add(prompt: string, reply: string, usage?: Usage): void {
+    this.usage = usage
     if (this.mode === 'completions') this.isOnService = false
     this.messages.push({ role: 'user', content: prompt })
     if (reply !== '') this.messages.push({ role: 'assistant', content: reply })
@@ -85,6 +89,7 @@ export class Conversation {
 
   /** Replaces the text of the last reply. */
   replaceLastReply(text: string): void {
+    this.usage = undefined
     if (this.messages.at(-1)?.role === 'assistant') this.messages.pop()
     this.messages.push({ role: 'assistant', content: text })
   }

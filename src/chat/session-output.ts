@@ -35,7 +35,7 @@ export class SessionOutput {
   note(text: string): void {
     const { isQuiet, screen, style } = this.#options
     if (isQuiet) return
-    const lines = this.#wrap(text).split('\n')
+    const lines = this.#wrap(text).replaceAll('\u00a0', ' ').split('\n')
     screen.appendLines(lines.map((line) => (line === '' ? '' : style.dim(line))).join('\n'))
   }
 

@@ -1,5 +1,4 @@
 import { Failure } from '../../contract/failure.ts'
-import { isNumber } from '../../contract/notation/exact-json.ts'
 import type { Usage } from '../../contract/resources/completion.ts'
 import { isTokenLimit, type StreamEnd, type StreamEvent } from '../../contract/resources/stream-event.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
@@ -7,6 +6,7 @@ import { describeFailure } from '../../view/failure-details.ts'
 import type { Conversation } from '../conversation.ts'
 import type { TranscriptLine } from '../transcript/transcript.ts'
 import type { TranscriptWriter } from '../transcript/transcript-writer.ts'
+import { describeTokens } from './tokens.ts'
 
 /**
  * Writes the transcript of a session. A full disk does not end the session: the failure is shown
@@ -142,14 +142,14 @@ export interface TurnOutcome {
 }
 
 /**
- * The line after a reply: model, token count if the service sent one, time of the reasoning, time to the
- * first and the last token, and where the conversation is stored, but its ID only once.
+ * The line after a reply: model, tokens, time of the reasoning, time to the first and the last token, and where the
+ * conversation is stored, but its ID only once.
  */
 export function describeTurn(outcome: TurnOutcome, conversation: Conversation): string {
-  const { usage, thoughtMs = 0, firstMs, totalMs, end } = outcome
+  const { thoughtMs = 0, firstMs, totalMs, end } = outcome
   const parts = [
     conversation.replyModel ?? conversation.model,
-    usage && describeUsage(usage),
+    describeTokens(conversation),
     // If the reasoning and the reply arrive together, the time is unknown.
     thoughtMs < 100 ? undefined : `thought ${seconds(thoughtMs)}`,
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
@@ -158,24 +158,14 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
     isTokenLimit(end?.finishReason) ? 'stopped at the token limit' : undefined,
     end?.complete && !end.verified ? 'the service did not mark the end' : undefined,
   ]
-  return parts.filter((part) => part !== undefined && part !== '').join(' · ')
+  // A narrow terminal breaks the line only between short parts.
+  const known = parts.flatMap((part) => part || [])
+  return known.map((part) => (part.length > 36 ? part : part.replaceAll(' ', '\u00a0'))).join('\u00a0· ')
 }
 
 function whereaboutsOf({ mode }: Conversation, { newContextId, end }: TurnOutcome): string | undefined {
   if (mode === 'completions') return `stored on this machine${end?.isWholeBody ? ', not streamed' : ''}`
   return newContextId === undefined ? undefined : `conversation ${newContextId}`
-}
-
-/** The token count of the service, as far as it sent one. */
-function describeUsage({
-  prompt_tokens: prompt,
-  completion_tokens: completion,
-  total_tokens: total,
-}: Usage): string {
-  if (isNumber(prompt) && isNumber(completion)) return `${prompt} + ${completion} tokens`
-  if (isNumber(total)) return `${total} tokens`
-  if (isNumber(completion)) return `${completion} tokens`
-  return ''
 }
 
 function seconds(ms: number): string {

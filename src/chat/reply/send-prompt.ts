@@ -60,7 +60,7 @@ async function sendAndShow(session: PromptHost, prompt: string, signal: AbortSig
   const stopWatch = showStall(session, turn)
   await showReply(session, turn, signal).finally(stopWatch)
   status.clear()
-  if (turn.outcome.end?.complete || turn.text !== '') conversation.add(prompt, turn.text)
+  if (turn.outcome.end?.complete || turn.text !== '') conversation.add(prompt, turn.text, turn.outcome.usage)
   if (await reportTurn(session, prompt, turn, signal)) await afterReply(session, turn)
   else session.returnPrompt(prompt)
   screen.separate()

@@ -192,6 +192,7 @@ async function continueTranscript(
   const at = isoNow(clock)
   writer.append(conversation.optionsLine(at))
   const differs = entries.some(({ difference }) => difference === 'service' || difference === 'longer')
+  if (differs) conversation.usage = undefined
   if (isShared || differs) writer.append(conversation.conversationLine(at))
   const last = entries.at(-1)
   const turn = transcript.turns.at(-1)?.number ?? 0

@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { localTime } from '../../view/format/quantities.ts'
+import { describeTokens } from '../reply/tokens.ts'
 import type { Session, SlashCommand } from '../session.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import { renderTranscript, type TranscriptFormat } from '../transcript/render-transcript.ts'
@@ -106,6 +107,7 @@ function showInfo(session: Session): void {
     ['conversation', conversation.mode === 'context' ? 'stored by the service' : storedHere],
     ['conversation ID', conversation.contextId],
     ['model', conversation.model ?? conversation.replyModel ?? models.standard ?? 'default of the service'],
+    ['tokens', describeTokens(conversation)?.replace(/.*~.*/, '$& (~: estimated from the text)')],
     ['system', system],
     ['temperature', temperature],
     ['max_tokens', maxTokens],

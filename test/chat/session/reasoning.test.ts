@@ -30,7 +30,7 @@ describe('a session with a model that sends reasoning', () => {
     await run.terminal.waitFor(/^Thinking… 12 s$/m)
     reply.release()
     const screen = await run.terminal.waitFor(/^Hello you\n[\s\S]*total/m)
-    expect(screen).to.match(/ · thought 12s · first 12s · total 12s/)
+    expect(screen).to.match(/ · thought 12s · first 12s ·\s+total 12s/)
     expect(screen).not.to.include('Thinking').and.not.to.include('greet')
   })
 
