@@ -53,7 +53,8 @@ export function needsOptions({ name }: Call): boolean {
 /** Whether the call cannot continue if it cannot write to the state directory. */
 export function needsState({ name, args }: Call): boolean {
   return (
-    /^(history:export|users:import|users:(diff|apply) with valid --quota)/.test(name) || args.includes('roles.csv')
+    /^(history:export|users:import|users:(diff|apply) with valid --quota)/.test(name) ||
+    args.includes('roles.csv')
   )
 }
 
