@@ -177,8 +177,10 @@ describe('a failed request', () => {
         baseUrl: server.url,
         maxWait: Number.POSITIVE_INFINITY,
         signal: controller.signal,
+        observe: ({ type }) => {
+          if (type === 'wait') setTimeout(() => controller.abort(new Error('stop')), 80)
+        },
       })
-      setTimeout(() => controller.abort(new Error('stop')), 80)
       expect(await reasonOf(client.settings.get())).to.equal(controller.signal.reason)
       expect(server.requests).to.have.lengthOf(1)
     })

@@ -71,7 +71,7 @@ describe('tab completion', () => {
     ['settings --', ['--help']],
     ['chat send --no-s', ['--no-save', '--no-stream']],
     ['chat send --stream --no-st', []],
-    ['chat send --con', ['--context', '--continue']],
+    ['chat send --cont', ['--context', '--continue']],
     ['settings api set --allowed-origin a --allowed-o', ['--allowed-origin']],
     ['chat models -- --js', []],
     ['chat models --output j', ['json', 'jsonl']],
