@@ -10,6 +10,7 @@ import { asTyped, Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
 import { changeParameters } from './slash/parameter-commands.ts'
 import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
+import { summarize } from './transcript/list-transcripts.ts'
 
 /**
  * Runs a session until the user leaves. Each entry is a message or a slash command, one at a time.
@@ -128,10 +129,11 @@ async function sendMessage(session: Session, text: string, isLiteral: boolean): 
 }
 
 function showResumeCommand({ recorder, options, output }: Session): void {
-  const { turns, id } = recorder
-  if (turns === 0 || id === undefined) return
-  const resume = options.resumeCommand(id)
-  output.show(`${countOf(turns, 'turn')}. Resume with: ${resume}`)
+  const { turns, id, path } = recorder
+  if (turns === 0 || id === undefined || path === undefined) return
+  const name = summarize(path)?.name
+  const about = `${countOf(turns, 'turn')}${name === undefined ? '.' : `: ${name}`}`
+  output.show(`${about}\nResume with: ${options.resumeCommand(id)}`)
 }
 
 /** Shows what the client waits for. */

@@ -105,7 +105,7 @@ export const chatSessionsView: View = {
     { path: 'model', secondary: true },
     { path: 'context_id', secondary: true },
     { path: 'name' },
-    { path: 'first_message' },
+    { path: 'first_message', secondary: true },
     { path: 'profile', secondary: true },
     { path: 'mode', hidden: true },
     { path: 'base_url', hidden: true },

@@ -72,7 +72,7 @@ describe('the sessions of this machine', function () {
 
   it('are listed for the current service, or all with --all, the most recently used first', async () => {
     const row = `${id}\t${time(3)}\t2\tsmall\tc1\ttrip\tWhere to? Say it\tlocal\n`
-    const other = `${idElsewhere}\t${time(9)}\t1\t\t\t\t${'x'.repeat(59)}…\t\n`
+    const other = `${idElsewhere}\t${time(9)}\t1\t\t\t${'x'.repeat(59)}…\t${'x'.repeat(59)}…\t\n`
     expect(await printed('chat', 'sessions')).to.equal(row)
     expect(await printed('chat', 'sessions', '--all')).to.equal(other + row)
     // A base URL without a key is enough, because nothing is sent.
@@ -81,7 +81,7 @@ describe('the sessions of this machine', function () {
 
   it('are listed in a table of 80 columns with complete IDs', async () => {
     const lines = (await printed('chat', 'sessions', '--all', '-o', 'table')).split('\n')
-    expect(lines[0]).to.match(/^ID +UPDATED_AT +TURNS +NAME +FIRST_MESSAGE$/)
+    expect(lines[0]).to.match(/^ID +UPDATED_AT +TURNS +NAME$/)
     expect(lines[1]).to.match(new RegExp(`^${idElsewhere} +${time(9).slice(0, 16).replace('T', ' ')} +1 `))
     for (const line of lines) expect(line.length).to.be.at.most(80)
   })
@@ -213,6 +213,7 @@ cd rome
   }
 
   it('are found by ID or name, and otherwise the error names the candidates', async () => {
+    expect(await printed('chat', 'show', `${'x'.repeat(59)}…`)).to.match(/^x{59}…, session s/)
     expect(await printed('chat', 'show', id.slice(1, 12 + 8))).to.include('trip')
     expectFailure(await run('chat', 'show', 'nowhere'), 6, 'No session "nowhere"', 'chat sessions --all')
     expectFailure(await run('chat', 'show', id.slice(0, 3)), 2, 'is ambiguous')

@@ -1,6 +1,5 @@
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
-import { splitFiles } from '../../contract/resources/file-block.ts'
 import { isTokenLimit } from '../../contract/resources/stream-event.ts'
 import { isoNow } from '../../system/clock.ts'
 import { countOf } from '../../view/format/quantities.ts'
@@ -10,9 +9,9 @@ import type { Recorder } from '../reply/recorder.ts'
 import type { ConversationStart, SessionOptions } from '../session-options.ts'
 import type { SessionOutput } from '../session-output.ts'
 import { linesThrough, readForkSource, readMessageNumber } from '../transcript/fork-transcript.ts'
-import { belongsTo, displayName, findTranscriptOfContext } from '../transcript/list-transcripts.ts'
+import { belongsTo, findTranscriptOfContext } from '../transcript/list-transcripts.ts'
 import { buildTranscript, readTranscript } from '../transcript/read-transcript.ts'
-import { describeProfile, type Transcript, type Turn } from '../transcript/transcript.ts'
+import { describeProfile, nameOf, type Transcript, type Turn } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import {
   fetchBeginning,
@@ -145,8 +144,7 @@ async function forkConversation(
   const { mode, lacksBeginning } = conversation
   if (lacksBeginning) await fetchBeginning(client, conversation, signal)
   Object.assign(conversation, { mode: 'completions', contextId: undefined })
-  const firstMessage = splitFiles(whole.turns[0]?.user ?? '').text
-  const name = `${displayName({ ...whole, firstMessage })} (fork)`
+  const name = `${nameOf(whole) ?? whole.id} (fork)`
   kept.push({ type: 'name', name }, conversation.optionsLine(at))
   if (lacksBeginning) kept.push(conversation.conversationLine(at))
   const forkedFrom = whole.id || undefined

@@ -6,6 +6,7 @@ import { describeTokens } from '../reply/tokens.ts'
 import type { Session, SlashCommand } from '../session.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import { renderTranscript, type TranscriptFormat } from '../transcript/render-transcript.ts'
+import { nameOf, type Transcript } from '../transcript/transcript.ts'
 import { saveText } from './copy-and-save.ts'
 
 /** Commands for the session itself. */
@@ -97,13 +98,16 @@ function formatOf(path: string): TranscriptFormat {
 function showInfo(session: Session): void {
   const { conversation, options, recorder, models } = session
   const { system, temperature, maxTokens } = conversation.parameters
+  const isWritten = recorder.path !== undefined && recorder.turns > 0
+  const transcript = isWritten ? readTranscript(recorder.path) : undefined
   const storedHere = `stored on this machine${session.streamsCompletions === false ? ', not streamed' : ''}`
   const facts: [string, string | number | undefined][] = [
     ['service', options.serviceName],
     ['profile', options.profile],
     ['session', recorder.id],
+    ['name', transcript && nameOf(transcript)],
     ['fork of', conversation.forkedFrom],
-    ['turns', countTurns(recorder)],
+    ['turns', countTurns(recorder.turns, transcript)],
     ['conversation', conversation.mode === 'context' ? 'stored by the service' : storedHere],
     ['conversation ID', conversation.contextId],
     ['model', conversation.model ?? conversation.replyModel ?? models.standard ?? 'default of the service'],
@@ -112,18 +116,14 @@ function showInfo(session: Session): void {
     ['temperature', temperature],
     ['max_tokens', maxTokens],
     ['reasoning', session.showsReasoning ? 'shown' : 'hidden'],
-    [
-      'transcript',
-      recorder.path === undefined ? 'not recorded' : recorder.turns === 0 ? undefined : recorder.path,
-    ],
+    ['transcript', recorder.path === undefined ? 'not recorded' : transcript && recorder.path],
   ]
   const known = facts.filter(([, value]) => value !== undefined)
   const width = Math.max(...known.map(([name]) => name.length))
   session.output.show(known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n'))
 }
 
-function countTurns({ turns, path }: Session['recorder']): string {
-  const recorded = path === undefined || turns === 0 ? [] : readTranscript(path).turns
-  const failed = recorded.filter(({ reply }) => reply === '').length
+function countTurns(turns: number, transcript: Transcript | undefined): string {
+  const failed = transcript?.turns.filter(({ reply }) => reply === '').length ?? 0
   return failed === 0 ? `${turns}` : `${turns}, ${failed} of them without a reply`
 }

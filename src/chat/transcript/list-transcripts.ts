@@ -3,7 +3,7 @@ import type { ContextOwner } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
 import { readOutline } from './read-transcript.ts'
-import type { ProfileNameOf, Transcript } from './transcript.ts'
+import { nameOf, type ProfileNameOf, shorten, type Transcript } from './transcript.ts'
 import { extension, sessionIdOf, transcriptFiles, transcriptPaths } from './transcript-files.ts'
 
 /** A session, as lists show it. */
@@ -17,7 +17,10 @@ export interface TranscriptSummary {
   profile: string | null
   /** Null for the embedded service. */
   baseUrl: string | null
+  /** The given name, else the automatic one. Undefined if there is no message. */
   name?: string
+  /** Whether the name was given. */
+  isNamed: boolean
   /** Whether the service stores the conversation, or this machine. */
   mode: Transcript['mode']
   /** Whether the conversation on the service contains all of it. */
@@ -95,7 +98,8 @@ export function summarize(path: string): TranscriptSummary | undefined {
       baseUrl,
       mode,
       isOnService,
-      name: read.name,
+      name: nameOf({ ...read, turns }),
+      isNamed: read.name !== undefined,
       contextId: read.contextId,
       model: read.model ?? last?.model,
       firstMessage: first && splitFiles(first.user).text,
@@ -110,18 +114,16 @@ function compare(a: string, b: string): number {
 }
 
 /** The same for one transcript. Only the ID is known if it cannot be read. */
-export function describeSession(path: string, nameOf: ProfileNameOf): Record<string, unknown> {
+export function describeSession(path: string, profileNameOf: ProfileNameOf): Record<string, unknown> {
   const summary = summarize(path)
-  return summary ? describeSummary(summary, nameOf) : { id: sessionIdOf(path) }
+  return summary ? describeSummary(summary, profileNameOf) : { id: sessionIdOf(path) }
 }
 
-/** Maximum length of a first message in a list, in characters. */
-const maxLength = 60
-/** The same in a name. */
-export const maxName = 40
-
 /** The JSON of a session in a list. Null for unknown values. */
-export function describeSummary(summary: TranscriptSummary, nameOf: ProfileNameOf): Record<string, unknown> {
+export function describeSummary(
+  summary: TranscriptSummary,
+  profileNameOf: ProfileNameOf,
+): Record<string, unknown> {
   const { id, at, updatedAt, turns, mode, model, contextId, name, firstMessage, profile, baseUrl } = summary
   return {
     id,
@@ -131,30 +133,11 @@ export function describeSummary(summary: TranscriptSummary, nameOf: ProfileNameO
     model: model ?? null,
     context_id: contextId ?? null,
     name: name ?? null,
-    first_message: firstMessage === undefined ? null : shorten(firstMessage, maxLength),
-    profile: profile && (nameOf(profile) ?? null),
+    first_message: firstMessage === undefined ? null : shorten(firstMessage),
+    profile: profile && (profileNameOf(profile) ?? null),
     base_url: baseUrl,
     at,
   }
-}
-
-/** The name of a session for a user: the one that it was given, or else the beginning of its first message. */
-export function displayName(session: Pick<TranscriptSummary, 'id' | 'name' | 'firstMessage'>): string {
-  const line = session.firstMessage?.trimStart().split('\n', 1)[0] ?? ''
-  return session.name ?? (shorten(line, maxName) || session.id)
-}
-
-/** The beginning of a text, on one line. */
-export function shorten(text: string, maxLength: number): string {
-  // Avoid processing all of a long text.
-  const line = text
-    .slice(0, 10 * maxLength)
-    .trim()
-    .replaceAll(/\s+/g, ' ')
-  const characters = Array.from(line)
-  return characters.length > maxLength || text.length > 10 * maxLength
-    ? `${characters.slice(0, maxLength - 1).join('')}…`
-    : line
 }
 
 /** Maximum number of sessions that an error names. */
@@ -163,7 +146,8 @@ const maxNamed = 5
 /**
  * Finds the transcript of a session.
  *
- * @param wanted an ID, a name, or an unambiguous prefix of an ID, with or without the leading `s`
+ * @param wanted an ID, a given name, an automatic name, or an unambiguous prefix of an ID, with or without the
+ * leading `s`, in this order
  * @returns its path
  * @throws Failure `not_found`; `usage` if several match, and the message names them
  */
@@ -176,7 +160,9 @@ export function findTranscript(directory: string, wanted: string): string {
   })
   const isMeant = (path: string) =>
     wanted !== '' && [wanted, `s${wanted}`].some((prefix) => sessionIdOf(path).startsWith(prefix))
-  const found = named.length > 0 ? named.map(({ path }) => path) : paths.filter(isMeant)
+  const given = named.filter(({ isNamed }) => isNamed)
+  const withName = (given.length > 0 ? given : named).map(({ path }) => path)
+  const found = withName.length > 0 ? withName : paths.filter(isMeant)
   const [only, ...others] = found
   if (only === undefined) {
     throw new Failure('not_found', `No session "${wanted}" on this machine`, {

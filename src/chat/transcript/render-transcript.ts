@@ -5,6 +5,7 @@ import { localTime } from '../../view/format/quantities.ts'
 import {
   describeProfile,
   describeStatus,
+  nameOf,
   type ProfileNameOf,
   type Transcript,
   type Turn,
@@ -15,24 +16,24 @@ export type TranscriptFormat = 'text' | 'markdown' | 'json' | 'jsonl'
 /**
  * Renders a session, in parts of whole lines.
  *
- * @param nameOf finds the name of the profile
+ * @param profileNameOf finds the name of the profile
  * @param hasReasoning whether `text` and `markdown` contain the reasoning of the model; JSON always does
  */
 export function* renderTranscript(
   transcript: Transcript,
   format: TranscriptFormat,
-  nameOf: ProfileNameOf,
+  profileNameOf: ProfileNameOf,
   hasReasoning = false,
 ): Generator<string> {
   switch (format) {
     case 'text':
-      yield* renderText(transcript, nameOf, hasReasoning)
+      yield* renderText(transcript, profileNameOf, hasReasoning)
       break
     case 'markdown':
-      yield* renderMarkdown(transcript, nameOf, hasReasoning)
+      yield* renderMarkdown(transcript, profileNameOf, hasReasoning)
       break
     case 'json':
-      yield `${JSON.stringify(describeTranscript(transcript, nameOf), null, 2)}\n`
+      yield `${JSON.stringify(describeTranscript(transcript, profileNameOf), null, 2)}\n`
       break
     case 'jsonl':
       for (const event of describeEvents(transcript)) yield `${JSON.stringify(event)}\n`
@@ -41,10 +42,10 @@ export function* renderTranscript(
 
 function* renderText(
   transcript: Transcript,
-  nameOf: ProfileNameOf,
+  profileNameOf: ProfileNameOf,
   hasReasoning: boolean,
 ): Generator<string> {
-  yield `${titleOf(transcript, nameOf)}\n`
+  yield `${titleOf(transcript, profileNameOf)}\n`
   for (const turn of transcript.turns) {
     yield `\n--- ${headingOf(turn, localTime(turn.at))} ---\n\nYou: ${withNewline(turn.user)}`
     const reasoning = hasReasoning ? turn.reasoning : undefined
@@ -58,10 +59,10 @@ function* renderText(
 
 function* renderMarkdown(
   transcript: Transcript,
-  nameOf: ProfileNameOf,
+  profileNameOf: ProfileNameOf,
   hasReasoning: boolean,
 ): Generator<string> {
-  yield `# ${titleOf(transcript, nameOf)}\n`
+  yield `# ${titleOf(transcript, profileNameOf)}\n`
   for (const turn of transcript.turns) {
     yield `\n---\n\n**You**, ${headingOf(turn)}\n\n${quote(turn.user)}\n`
     if (hasReasoning && turn.reasoning !== undefined)
@@ -87,9 +88,11 @@ export function* messagesOf({ turns }: Transcript, hasReasoning: boolean): Gener
   }
 }
 
-export function titleOf({ id, name, profile, contextId }: Transcript, nameOf: ProfileNameOf): string {
+export function titleOf(transcript: Transcript, profileNameOf: ProfileNameOf): string {
+  const { id, profile, contextId } = transcript
+  const name = nameOf(transcript)
   const parts = [name === undefined ? `Session ${id}` : `${name}, session ${id}`]
-  if (profile !== null) parts.push(describeProfile(profile, nameOf))
+  if (profile !== null) parts.push(describeProfile(profile, profileNameOf))
   if (contextId !== undefined) parts.push(`conversation ${contextId}`)
   return parts.join(', ')
 }
@@ -120,16 +123,16 @@ function closeFence(text: string): string {
 }
 
 /** The JSON of a session, version 1. Unknown values are omitted. */
-function describeTranscript(transcript: Transcript, nameOf: ProfileNameOf): Record<string, unknown> {
-  const { id, at, updatedAt, profile, baseUrl, name, forkedFrom, mode, contextId, model, system } = transcript
+function describeTranscript(transcript: Transcript, profileNameOf: ProfileNameOf): Record<string, unknown> {
+  const { id, at, updatedAt, profile, baseUrl, forkedFrom, mode, contextId, model, system } = transcript
   return {
     v: 1,
     id,
     at,
     updated_at: updatedAt,
-    profile: profile && (nameOf(profile) ?? null),
+    profile: profile && (profileNameOf(profile) ?? null),
     base_url: baseUrl,
-    name,
+    name: nameOf(transcript),
     forked_from: forkedFrom,
     mode,
     context_id: contextId,

@@ -1,7 +1,9 @@
 import * as z from 'zod/mini'
 import { isRecord, parseJson } from '../../contract/notation/exact-json.ts'
 import { type Message, message, type Usage } from '../../contract/resources/completion.ts'
+import { splitFiles } from '../../contract/resources/file-block.ts'
 import { isTokenLimit, type StreamEvent } from '../../contract/resources/stream-event.ts'
+import { stripControls } from '../../terminal/strip-controls.ts'
 import { countOf } from '../../view/format/quantities.ts'
 
 /**
@@ -44,6 +46,31 @@ export interface Turn {
 
 /** The name of the profile with an ID. Undefined if the profile was removed. */
 export type ProfileNameOf = (id: string) => string | undefined
+
+/** Maximum length of an automatic name, and of a first message in a list, in characters. */
+const maxLength = 60
+
+/**
+ * The name that a session was given, else its automatic name: the first line of the first message, shortened. The
+ * files in a message are not part of it. A message of only files is named after the first one.
+ */
+export function nameOf({ name, turns: [first] }: Pick<Transcript, 'name' | 'turns'>): string | undefined {
+  if (name !== undefined || first === undefined) return name
+  const { text, files } = splitFiles(first.user)
+  return shorten(/\S.*/.exec(text)?.[0] ?? files[0]?.name ?? '') || undefined
+}
+
+/** The beginning of a text, on one line and without control characters. */
+export function shorten(text: string): string {
+  // Avoid processing all of a long text.
+  const line = stripControls(text.slice(0, 10 * maxLength))
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+  const characters = Array.from(line)
+  return characters.length > maxLength || text.length > 10 * maxLength
+    ? `${characters.slice(0, maxLength - 1).join('')}…`
+    : line
+}
 
 /** The profile of a session, for a user. */
 export function describeProfile(id: string, nameOf: ProfileNameOf): string {

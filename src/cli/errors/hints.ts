@@ -131,7 +131,7 @@ const hints: Hints = {
     'The embedded service accepts messages of at most 1 MiB. For a service that accepts more, allow larger files with: --max-file-size SIZE',
   list_sessions: 'List the sessions on this machine with: chatctl chat sessions',
   list_all_sessions: 'List all sessions with: chatctl chat sessions --all',
-  longer_session_id: 'Use a longer part of the ID. List all sessions with: chatctl chat sessions --all',
+  longer_session_id: 'Use an ID, or a longer part of it. List all sessions with: chatctl chat sessions --all',
   close_session: 'Close the session there, or start another one with: chatctl chat',
   name_service_of_session: ({ session, baseUrl }) => {
     const service = baseUrl ? ['--base-url', baseUrl] : ['--profile', 'local']

@@ -46,11 +46,8 @@ async function continueLast(context: Context, needsReply: boolean, isFork: boole
   }
   const { begin, summary, usedAt, isOpenElsewhere } = last
   context.onClose(() => begin.writer?.close())
-  const { displayName, maxName, shorten } = await import('../../chat/transcript/list-transcripts.ts')
   const id = begin.kind === 'context' ? begin.id : undefined
-  const label = summary
-    ? `"${shorten(displayName(summary), maxName)}"`
-    : `conversation ${quoteWord(id ?? '')}`
+  const label = summary ? `"${summary.name ?? summary.id}"` : `conversation ${quoteWord(id ?? '')}`
   if (isOpenElsewhere && !dryRun && !isFork) {
     const other = id === undefined ? 'End the other process' : `Continue it with: --context ${quoteWord(id)}`
     const hint = `${other}, or omit --continue to start a new conversation.`

@@ -49,9 +49,8 @@ export default class ChatDelete extends BaseCommand {
 }
 
 /** `the session s20261121-142233-k3f9 "Trip to Rome" (2 turns)` */
-function describe({ id, name, first_message: first, turns }: Record<string, unknown>): string {
-  const title = name ?? first
-  const quoted = title ? ` "${stripControls(String(title))}"` : ''
+function describe({ id, name, turns }: Record<string, unknown>): string {
+  const quoted = name ? ` "${stripControls(String(name))}"` : ''
   return `the session ${id}${quoted} (${countOf(Number(turns ?? 0), 'turn')})`
 }
 

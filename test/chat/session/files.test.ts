@@ -166,7 +166,7 @@ describe('a file in a session', () => {
     const resumed = await world.resume()
     const shown = await resumed.terminal.waitFor('> Explain\n[with a.ts (6 bytes)]')
     expect(shown).not.to.contain('```')
-    expect(await resumed.say('/resume', '1 turn ')).to.match(/ {2}1 turn {2}Explain$/m)
+    await resumed.say('/info', /^name +Explain$/m)
   })
 
   it('is completed by Tab after @ and after /file', async () => {

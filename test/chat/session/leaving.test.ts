@@ -23,6 +23,6 @@ describe('an idle session', () => {
     expect(await terminal.text()).not.to.contain('Resume with')
     clock.pass(1_999)
     terminal.type('\u0003')
-    await terminal.waitFor('1 turn. Resume with')
+    await terminal.waitFor('1 turn: Hello\nResume with')
   })
 })

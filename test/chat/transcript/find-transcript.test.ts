@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { findTranscript, listTranscripts } from '../../../src/chat/transcript/list-transcripts.ts'
 import type { TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
+import { joinFiles, type TextFile } from '../../../src/contract/resources/file-block.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { thrownFailure } from '../../support/thrown-failure.ts'
 import { withDirectory } from './temporary-directory.ts'
@@ -62,7 +63,7 @@ describe('the list of transcripts', () => {
         model: 'small',
         firstMessage: 'question 1',
       })
-      expect(two?.id).to.equal(second.id)
+      expect(two).to.include({ id: second.id, name: 'question 3', isNamed: false })
     })
   })
 
@@ -91,6 +92,27 @@ describe('the list of transcripts', () => {
     })
   })
 
+  it('names each session after the first line of its first message, without the files in it', () => {
+    withDirectory((directory) => {
+      const [a, b] = ['a.md', 'b.md'].map((name) => ({ name, content: 'x\n' })) as [TextFile, TextFile]
+      const long = 'x'.repeat(100)
+      for (const [text, name] of [
+        ['What is WAL?\nIn one sentence', 'What is WAL?'],
+        [`\n \u001b  two\t words \nmore`, 'two words'],
+        [joinFiles({ files: [a, b], text: 'Compare these' }), 'Compare these'],
+        [joinFiles({ files: [a, b], text: '' }), 'a.md'],
+        [long, `${long.slice(0, 59)}…`],
+      ] as const) {
+        const { id } = write(directory, turn(1, text))
+        const summary = listTranscripts(directory).find((one) => one.id === id)
+        expect(summary, text).to.include({ name, isNamed: false })
+      }
+      expect(listTranscripts(directory, undefined, { isWanted: ({ turns }) => turns === 0 })).to.deep.equal(
+        [],
+      )
+    })
+  })
+
   it('skips entries that it cannot read', () => {
     withDirectory((directory) => {
       mkdirSync(join(directory, 'directory.jsonl'))
@@ -102,7 +124,7 @@ describe('the list of transcripts', () => {
 })
 
 describe('finding a transcript', () => {
-  it('works by ID, by a unique prefix of the ID, and by name', () => {
+  it('works by ID, by a unique prefix of the ID, and by a given or an automatic name', () => {
     withDirectory((directory) => {
       const one = place(directory, 's20260102-030405-aaaa', [
         { type: 'name', name: 'trip to Rome' },
@@ -116,17 +138,24 @@ describe('finding a transcript', () => {
         ['s202602', three],
         ['202602', three],
         ['trip to Rome', one],
+        ['question 2', two],
         // A name has priority over a prefix of an ID.
         ['s2026', three],
       ] as const)
         expect(findTranscript(directory, wanted), wanted).to.equal(path)
+      // A given name has priority over an automatic one, also of the same session.
+      const given = place(directory, 's20260303-030405-dddd', [
+        { type: 'name', name: 'question 2' },
+        ...turn(3),
+      ])
+      expect(findTranscript(directory, 'question 2')).to.equal(given)
+      expect(thrownFailure(() => findTranscript(directory, 'question 3')).kind).to.equal('not_found')
     })
   })
 
   it('fails for no match, for several matches, and for paths outside its directory', () => {
     withDirectory((directory) => {
-      for (const letter of 'abcdefg')
-        place(directory, `s20260102-030405-aaa${letter}`, [{ type: 'name', name: 'same' }, ...turn(1)])
+      for (const letter of 'abcdefg') place(directory, `s20260102-030405-aaa${letter}`, turn(1, 'same'))
       for (const wanted of ['', 'nope', '..', '../x', 's20260102-030405-aaaa.jsonl'])
         expect(thrownFailure(() => findTranscript(directory, wanted)).kind, wanted).to.equal('not_found')
       for (const wanted of ['s2026', 'same']) {

@@ -153,7 +153,7 @@ describe('auth rename with sessions and a mirror', () => {
     const [old] = JSON.parse(await succeed('chat', 'sessions', '--all', '--json'))
     expect(old).to.include({ profile: null, base_url: `${service.url}/` })
     expect(JSON.parse(await succeed('chat', 'show', old.id, '--json'))).to.have.property('profile', null)
-    expect(await succeed('chat', 'show', old.id)).to.contain(`Session ${old.id}, profile work (removed)`)
+    expect(await succeed('chat', 'show', old.id)).to.contain(`, session ${old.id}, profile work (removed)`)
     const resumed = await runChatctl(sandbox, ['chat', '--resume', old.id, '--profile', 'work'], {
       terminal: { columns: 200 },
     })

@@ -110,7 +110,9 @@ describe('the sessions of this machine', () => {
     const { exitCode, stdout } = await run('show', writer.id, '-o', 'html')
     expect(exitCode).to.equal(0)
     expect(stdout).to.match(/^<!doctype html>.*<\/html>\n$/s)
-    expect(stdout).to.contain(`<h1 dir="auto">Session ${writer.id}, profile local, conversation ctx_1</h1>`)
+    expect(stdout).to.contain(
+      `<h1 dir="auto">__init__.py, session ${writer.id}, profile local, conversation ctx_1</h1>`,
+    )
     expect(stdout).to.contain('>__init__.py\n\n*a*</div>').and.to.contain('2026-01-02 03:04:01 UTC')
     expect(stdout).to.contain('<strong>Bold</strong>').and.to.contain('truncated after 8 characters: reset')
     expect(stdout).not.to.contain('Hm')

@@ -61,7 +61,7 @@ describe('a session', () => {
     await converse(terminal, 'And the number 8')
     await terminal.key('C-d')
     expect(await terminal.exitCode()).to.equal(0)
-    const farewell = /^2 turns\. Resume with: chatctl (chat --resume \S+)$/m.exec(await terminal.screen())
+    const farewell = /^2 turns: .*\nResume with: chatctl (chat --resume \S+)$/m.exec(await terminal.screen())
     expect(farewell, await terminal.screen()).not.to.equal(null)
     const resumed = await talk.start((farewell?.[1] ?? '').split(' '))
     const screen = await resumed.waitUntil(hasPrompt, 'the prompt')
@@ -81,7 +81,7 @@ describe('a session', () => {
     await converse(terminal, 'one')
     await terminal.key('C-d')
     await terminal.exitCode()
-    expect(await terminal.screen()).to.match(/^1 turn\. Resume with: chatctl chat --resume \S+$/m)
+    expect(await terminal.screen()).to.match(/^1 turn: .*\nResume with: chatctl chat --resume \S+$/m)
   })
 
   it('uses the embedded service without any configuration', async () => {

@@ -278,7 +278,7 @@ describe('slash commands of a session', () => {
       await converse(terminal, 'one')
       await terminal.say(quit)
       expect(await terminal.exitCode()).to.equal(0)
-      expect(await terminal.screen()).to.match(/^1 turn\. Resume with/m)
+      expect(await terminal.screen()).to.match(/^1 turn: one\nResume with/m)
     })
   }
 
