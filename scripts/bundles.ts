@@ -150,7 +150,8 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   // Not its editor, which brings every encoding there is.
   prompts: {
     package: '@inquirer/prompts',
-    exports: `export { confirm, input, password, search, select } from '@inquirer/prompts'`,
+    files: ['cli/input/list-prompt.ts'],
+    exports: `export { confirm, input, password, select } from '@inquirer/prompts'`,
   },
   // The content of the file comes from the loader (src/boot/load-bundle.ts).
   jq: {

@@ -4,6 +4,7 @@ export const dependencyReasons: Record<string, string> = {
   '@biomejs/biome': 'formats and lints',
   '@copilotkit/aimock': 'tests: a third-party model server for the relay',
   '@cyclonedx/cyclonedx-library': 'tests: the schema of CycloneDX',
+  '@inquirer/core': 'prompts: the list of chat sessions',
   '@inquirer/prompts': 'prompts: hidden passwords, choices, confirmations',
   '@napi-rs/keyring': 'the system keychain; native ([decision 1](decisions/0001-keychain-package.md))',
   '@node-rs/argon2': 'hashes passwords in the embedded service on another thread; native',

@@ -9,7 +9,7 @@ import type { Directories } from '../system/files/directories.ts'
 import type { EditorStyle } from '../terminal/editor/completer.ts'
 import type { TextStyle } from '../terminal/markdown/text-style.ts'
 import type { Terminal } from '../terminal/screen/screen.ts'
-import type { ProfileNameOf } from './transcript/transcript.ts'
+import type { ProfileNameOf, TranscriptSummary } from './transcript/transcript.ts'
 import type { TranscriptWriter } from './transcript/transcript-writer.ts'
 
 /** The conversation that a session starts with. */
@@ -92,6 +92,14 @@ interface FoundMessage {
   snippet: string
 }
 
+/** Sessions among which a user chooses. */
+export interface SessionList {
+  /** Finds the sessions in which all typed words occur, the last used first. */
+  find(typed: string): Promise<readonly TranscriptSummary[]>
+  /** The time, the name, and the beginning of the last message; only the name if there is little room. */
+  row(session: TranscriptSummary, columns: number): string
+}
+
 /** The environment of a session, and the options of the command line. */
 export interface SessionOptions extends SessionStart, SessionService, SessionAppearance, SessionMachine {
   clock: Clock
@@ -99,6 +107,10 @@ export interface SessionOptions extends SessionStart, SessionService, SessionApp
   signal: AbortSignal
   /** Finds messages of the owner, the newest first. @throws Failure `usage` if there is no word to search */
   search(words: string): Promise<{ results: readonly FoundMessage[]; hasMore: boolean }>
+  /** Runs work with the sessions of the owner, except the one that is open. */
+  withSessionList<T>(open: string | undefined, work: (list: SessionList) => Promise<T>): Promise<T>
+  /** Lets the user choose one. @returns undefined if the user leaves */
+  pickSession(list: SessionList): Promise<TranscriptSummary | undefined>
   /** Records the conversation as the last one of this profile, or says why it cannot. */
   rememberContext(contextId: string): Promise<void>
   profileNameOf: ProfileNameOf

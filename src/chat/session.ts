@@ -216,7 +216,7 @@ export interface SlashCommand {
   summary: string
   /** @throws Failure, which the session shows before it continues */
   run(session: Session, argument: string): void | Promise<void>
-  /** Completions of the argument. A map has what each is, which also finds it. */
+  /** Completions of the argument. A map has only those that match, the newest first, and what each is. */
   candidates?(session: Session, typed: string): Candidates | Promise<Candidates>
   /** Whether the argument is a path. */
   takesPath?: boolean

@@ -13,6 +13,7 @@ import { readCommandIds } from '../cli/static-plugin.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeModelServer } from '../contract/model-server-address.ts'
 import { chooseBeginning, rememberContext } from './chat/choose-beginning.ts'
+import { withSessionList } from './chat/choose-session.ts'
 import { fileFlags, readSystem, systemFlag } from './chat/message.ts'
 import { offerModelServer } from './chat/offer-model-server.ts'
 import { searchHistory } from './history/search-history.ts'
@@ -126,6 +127,8 @@ export default class Chat extends BaseCommand {
       profileNameOf: context.profileNameOf,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
       search: (words) => searchHistory(context, words),
+      withSessionList: (open, work) => withSessionList(directories, { owner, except: open }, work),
+      pickSession: (list) => context.prompter.pick('Session to resume:', list),
       showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure: (failure) => describeFailure(failure, context.connection()),
     })

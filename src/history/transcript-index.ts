@@ -36,7 +36,7 @@ interface RecordedSession extends MirrorOwner {
 }
 
 /** @throws Failure if the transcript cannot be read */
-type ReadMessages = (path: string) => RecordedSession
+export type ReadMessages = (path: string) => RecordedSession
 
 export interface Transcripts {
   files: readonly TranscriptFile[]
@@ -100,6 +100,14 @@ export class TranscriptIndex {
       owner.profile,
       owner.baseUrl,
     ])
+  }
+
+  /** The IDs of the sessions, of all owners, with a message that matches. */
+  sessionsWith(query: SearchQuery): Set<string> {
+    const sql =
+      'select distinct m.session_id id from words join messages m on m.id = words.rowid where words match ?'
+    const find = () => this.#store.prepare(sql).all(`text : (${query.expression()})`)
+    return new Set(this.#store.guard(find).map(({ id }) => String(id)))
   }
 
   /** Number of sessions of an owner that have messages, for example local ones. */

@@ -6,6 +6,15 @@ export function stripControls(text: string): string {
   return text.replace(controls, '')
 }
 
+/** The beginning of a text, on one line, without control characters. */
+export function oneLine(text: string, length = 60): string {
+  // Avoid processing all of a long text.
+  const line = stripControls(text.slice(0, 10 * length).replaceAll(/\s+/g, ' ')).trim()
+  const characters = Array.from(line)
+  const isWhole = characters.length <= length && text.length <= 10 * length
+  return isWhole ? line : `${characters.slice(0, length - 1).join('')}…`
+}
+
 /** JSON of a value on one line, with control characters escaped, so that a reader sees them. */
 export function visibleJson(value: unknown): string {
   return showControls(JSON.stringify(value))

@@ -2,13 +2,14 @@ import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
-import { countOf, localTime } from '../../view/format/quantities.ts'
+import { countOf } from '../../view/format/quantities.ts'
 import { toMessages } from '../conversation.ts'
 import { openConversation } from '../resume/open-conversation.ts'
 import type { Session, SlashCommand } from '../session.ts'
-import type { ConversationStart } from '../session-options.ts'
+import type { ConversationStart, SessionList } from '../session-options.ts'
 import { readForkSource } from '../transcript/fork-transcript.ts'
-import { findTranscript, listTranscripts, type TranscriptSummary } from '../transcript/list-transcripts.ts'
+import { findTranscript, listTranscripts } from '../transcript/list-transcripts.ts'
+import type { TranscriptSummary } from '../transcript/transcript.ts'
 
 /** Number of messages that /history shows by default. */
 const defaultLength = 10
@@ -35,17 +36,10 @@ export const conversationCommands: readonly SlashCommand[] = [
     name: 'resume',
     argument: '[SESSION|CONVERSATION]',
     summary: 'Resume an earlier session, or list the sessions',
-    candidates: (session, typed) => {
-      const own = listOwn(session)
-      const about = new Map(own.map((one) => [one.id, describe(one)]))
-      for (const one of typed === '' ? [] : own.toReversed())
-        if (one.contextId?.startsWith(typed)) about.set(one.contextId, describe(one))
-      return about
-    },
+    candidates: findSessions,
     run: async (session, wanted) => {
-      if (wanted === '') return listSessions(session)
-      const beginning = startOf(session, wanted)
-      await begin(session, beginning)
+      const beginning = wanted === '' ? await chooseSession(session) : startOf(session, wanted)
+      if (beginning) await begin(session, beginning)
     },
   },
   {
@@ -84,20 +78,41 @@ function listOwn({ options: { sessionsDirectory, owner } }: Session): Transcript
   return listTranscripts(sessionsDirectory, owner)
 }
 
-/** The newest is the last one, next to the input line. */
-function listSessions(session: Session): void {
-  const own = listOwn(session)
-  const lines = own.slice(0, maxListed).map((one) => cutLine(session, `${one.id}  ${describe(one)}`))
-  if (own.length > maxListed) {
-    lines.push(`… ${countOf(own.length - maxListed, 'older session')}. Find them with: /search WORDS`)
-  }
-  session.output.show(
-    lines.length === 0 ? 'No earlier sessions with this service and profile.' : lines.toReversed().join('\n'),
-  )
+/** Undefined if the user leaves. A plain session only lists them, the newest last, next to the input line. */
+function chooseSession({
+  options,
+  recorder,
+  screen,
+  output,
+}: Session): Promise<ConversationStart | undefined> {
+  return options.withSessionList(recorder.id, async (list) => {
+    const all = await list.find('')
+    if (all.length > 0 && !options.isPlain) {
+      screen.show(undefined)
+      const picked = await options.terminal.lend(() => options.pickSession(list))
+      return picked && { kind: 'transcript', path: picked.path }
+    }
+    const lines = all.slice(0, maxListed).map((one) => describe(one, one.id, list, screen.columns).join('  '))
+    if (all.length > maxListed) {
+      lines.push(`… ${countOf(all.length - maxListed, 'older session')}. Find them with: /search WORDS`)
+    }
+    output.show(lines.toReversed().join('\n') || 'No earlier sessions with this service and profile.')
+    return undefined
+  })
 }
 
-function describe({ updatedAt, turns, name, firstMessage }: TranscriptSummary): string {
-  return [localTime(updatedAt), countOf(turns, 'turn'), name ?? firstMessage].filter(Boolean).join('  ')
+/** The sessions that Tab finds, by the ID of the session, or of the conversation if it begins so. */
+function findSessions({ options, recorder, screen }: Session, typed: string): Promise<Map<string, string>> {
+  return options.withSessionList(recorder.id, async (list) => {
+    const found = new Map((await list.find(typed)).map((one) => describe(one, one.id, list, screen.columns)))
+    for (const one of typed === '' ? [] : (await list.find('')).toReversed())
+      if (one.contextId?.startsWith(typed)) found.set(...describe(one, one.contextId, list, screen.columns))
+    return found
+  })
+}
+
+function describe(one: TranscriptSummary, id: string, list: SessionList, columns: number): [string, string] {
+  return [id, list.row(one, columns - id.length - 3)]
 }
 
 /** The conversations that sessions and `chat send` recorded on this machine. The interface cannot list them. */

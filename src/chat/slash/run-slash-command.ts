@@ -95,9 +95,6 @@ export async function completeInput(session: Session, before: string): Promise<C
   const command = slashCommands.find((one) => one.name === name)
   if (command?.takesPath) return completePath(argument, start, session.options)
   const found = (await command?.candidates?.(session, argument)) ?? []
-  const about = 'get' in found ? found : undefined
-  const isWanted = (one: string): boolean =>
-    one.startsWith(argument) || about?.get(one)?.toLowerCase().includes(argument.toLowerCase()) === true
-  const candidates = ('get' in found ? [...found.keys()] : found).filter(isWanted)
-  return { start, candidates, about }
+  if ('get' in found) return { start, candidates: [...found.keys()], about: found }
+  return { start, candidates: found.filter((one) => one.startsWith(argument)) }
 }

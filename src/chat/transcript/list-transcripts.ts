@@ -2,35 +2,10 @@ import { join } from 'node:path'
 import type { ContextOwner } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
+import { oneLine } from '../../terminal/strip-controls.ts'
 import { readOutline } from './read-transcript.ts'
-import { nameOf, type ProfileNameOf, shorten, type Transcript } from './transcript.ts'
+import { nameOf, type ProfileNameOf, type Transcript, type TranscriptSummary } from './transcript.ts'
 import { extension, sessionIdOf, transcriptFiles, transcriptPaths } from './transcript-files.ts'
-
-/** A session, as lists show it. */
-export interface TranscriptSummary {
-  id: string
-  path: string
-  /** When it began and when it was last written, ISO 8601. Empty if unknown. */
-  at: string
-  updatedAt: string
-  turns: number
-  profile: string | null
-  /** Null for the embedded service. */
-  baseUrl: string | null
-  /** The given name, else the automatic one. Undefined if there is no message. */
-  name?: string
-  /** Whether the name was given. */
-  isNamed: boolean
-  /** Whether the service stores the conversation, or this machine. */
-  mode: Transcript['mode']
-  /** Whether the conversation on the service contains all of it. */
-  isOnService: boolean
-  /** The conversation on the service, or the one that this session began as. */
-  contextId?: string
-  /** The requested model, else the one that the last reply named. */
-  model?: string
-  firstMessage?: string
-}
 
 interface ListOptions {
   /** Maximum number of sessions. No more transcripts are read than are needed. */
@@ -133,7 +108,7 @@ export function describeSummary(
     model: model ?? null,
     context_id: contextId ?? null,
     name: name ?? null,
-    first_message: firstMessage === undefined ? null : shorten(firstMessage),
+    first_message: firstMessage === undefined ? null : oneLine(firstMessage),
     profile: profile && (profileNameOf(profile) ?? null),
     base_url: baseUrl,
     at,

@@ -4,19 +4,12 @@ import { syncDirectory } from '../../system/files/replace-file.ts'
 import { withStorageErrors } from './transcript-files.ts'
 import { lockTranscript, TranscriptWriter } from './transcript-writer.ts'
 
-/** Transcripts that no other process can open until they are released. */
-export interface LockedTranscripts {
-  /** Deletes one of them. @throws Failure `storage` */
-  delete(path: string): void
-  release(): void
-}
-
 /**
- * Locks transcripts, all or none.
+ * Locks transcripts, all or none. No other process can open them until they are released.
  *
- * @throws Failure `conflict` if another process has one of them open; `storage`
+ * @throws Failure `conflict` if another process has one of them open; `storage`, also of `delete`
  */
-export function lockTranscripts(paths: readonly string[]): LockedTranscripts {
+export function lockTranscripts(paths: readonly string[]) {
   const releases: (() => void)[] = []
   const release = (): void => {
     for (const one of releases.splice(0)) one()
@@ -28,7 +21,7 @@ export function lockTranscripts(paths: readonly string[]): LockedTranscripts {
     throw error
   }
   return {
-    delete: (path) => {
+    delete: (path: string): void => {
       withStorageErrors(path, 'written', () => rmSync(path))
       syncDirectory(dirname(path))
     },

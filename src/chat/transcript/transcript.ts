@@ -3,7 +3,7 @@ import { isRecord, parseJson } from '../../contract/notation/exact-json.ts'
 import { type Message, message, type Usage } from '../../contract/resources/completion.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
 import { isTokenLimit, type StreamEvent } from '../../contract/resources/stream-event.ts'
-import { stripControls } from '../../terminal/strip-controls.ts'
+import { oneLine } from '../../terminal/strip-controls.ts'
 import { countOf } from '../../view/format/quantities.ts'
 
 /**
@@ -47,29 +47,11 @@ export interface Turn {
 /** The name of the profile with an ID. Undefined if the profile was removed. */
 export type ProfileNameOf = (id: string) => string | undefined
 
-/** Maximum length of an automatic name, and of a first message in a list, in characters. */
-const maxLength = 60
-
-/**
- * The name that a session was given, else its automatic name: the first line of the first message, shortened. The
- * files in a message are not part of it. A message of only files is named after the first one.
- */
+/** The given name of a session, else the first line of the first message, or the first file if there is only that. */
 export function nameOf({ name, turns: [first] }: Pick<Transcript, 'name' | 'turns'>): string | undefined {
   if (name !== undefined || first === undefined) return name
   const { text, files } = splitFiles(first.user)
-  return shorten(/\S.*/.exec(text)?.[0] ?? files[0]?.name ?? '') || undefined
-}
-
-/** The beginning of a text, on one line and without control characters. */
-export function shorten(text: string): string {
-  // Avoid processing all of a long text.
-  const line = stripControls(text.slice(0, 10 * maxLength))
-    .trim()
-    .replaceAll(/\s+/g, ' ')
-  const characters = Array.from(line)
-  return characters.length > maxLength || text.length > 10 * maxLength
-    ? `${characters.slice(0, maxLength - 1).join('')}…`
-    : line
+  return oneLine(/\S.*/.exec(text)?.[0] ?? files[0]?.name ?? '') || undefined
 }
 
 /** The profile of a session, for a user. */
@@ -107,6 +89,32 @@ export interface Transcript {
   isOnService: boolean
   /** Whether only the service has earlier messages. */
   lacksBeginning: boolean
+}
+
+/** A session, as lists show it. */
+export interface TranscriptSummary {
+  id: string
+  path: string
+  /** When it began and when it was last written, ISO 8601. Empty if unknown. */
+  at: string
+  updatedAt: string
+  turns: number
+  profile: string | null
+  /** Null for the embedded service. */
+  baseUrl: string | null
+  /** The given name, else the automatic one. Undefined if there is no message. */
+  name?: string
+  /** Whether the name was given. */
+  isNamed: boolean
+  /** Whether the service stores the conversation, or this machine. */
+  mode: Transcript['mode']
+  /** Whether the conversation on the service contains all of it. */
+  isOnService: boolean
+  /** The conversation on the service, or the one that this session began as. */
+  contextId?: string
+  /** The requested model, else the one that the last reply named. */
+  model?: string
+  firstMessage?: string
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { SessionList } from '../../chat/session-options.ts'
+import type { TranscriptSummary } from '../../chat/transcript/transcript.ts'
 import { Failure } from '../../contract/failure.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { Interruption } from '../context/interruption.ts'
@@ -65,19 +67,23 @@ export class Prompter {
   }
 
   /**
-   * Offers a long list, which typed words filter.
-   *
-   * @param find returns the choices whose text contains all words
+   * @returns undefined if the user leaves
+   * @throws Failure `input_needed` in a non-interactive run, with `instead` and the command that lists the sessions
    */
-  async pick<T>(
-    question: string,
-    find: (words: readonly string[]) => readonly { name: string; value: T }[],
-    instead: string,
-  ): Promise<T> {
-    this.#demand(question, instead, 'List them')
-    const { search } = await import('@inquirer/prompts')
-    const source = (typed = '') => find(typed.toLowerCase().split(/\s+/).filter(Boolean))
-    return this.#ask((context) => search({ message: question, source }, context))
+  async pick(
+    message: string,
+    list: SessionList,
+    instead = 'List them',
+  ): Promise<TranscriptSummary | undefined> {
+    this.#demand(message, 'chatctl chat sessions', instead)
+    const { listPrompt } = await import('./list-prompt.ts')
+    const config = { message, list, output: this.#streams.host.stderr }
+    try {
+      return await this.#ask((context) => listPrompt(config, { ...context, clearPromptOnDone: true }))
+    } catch (error) {
+      if (error instanceof Interruption && !this.#streams.signal.aborted) return undefined
+      throw error
+    }
   }
 
   /** Whether prompts are possible. */

@@ -1,13 +1,12 @@
 import type { ConversationStart } from '../../chat/session-options.ts'
-import type { TranscriptSummary } from '../../chat/transcript/list-transcripts.ts'
 import { quoteWord } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { rememberLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { stripControls } from '../../terminal/strip-controls.ts'
-import { countOf, describeAge, localTime } from '../../view/format/quantities.ts'
+import { countOf, describeAge } from '../../view/format/quantities.ts'
+import { chooseSession } from './choose-session.ts'
 
 type Optional = string | true | undefined
 
@@ -62,50 +61,6 @@ async function continueLast(context: Context, needsReply: boolean, isFork: boole
   ]
   output.progress(`${verb} ${label} (${facts.filter(Boolean).join(', ')})`)
   return begin
-}
-
-async function chooseSession(context: Context): Promise<string> {
-  const { listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
-  const sessions = listTranscripts(context.directories.sessions, context.contextOwner())
-  if (sessions.length > 0) return pickSession(sessions, context)
-  throw new Failure('usage', 'There are no sessions with this service and profile', {
-    hint: 'List all sessions with: chatctl chat sessions --all',
-  })
-}
-
-/** Cells that the prompt needs beside a choice. */
-const margin = 4
-
-/**
- * Lets the user choose a session by its time, name, or first message.
- *
- * @param sessions the last used first
- * @returns the path of its transcript
- * @throws Interruption if the user leaves
- */
-async function pickSession(
-  sessions: readonly TranscriptSummary[],
-  { prompter, streams }: Pick<Context, 'prompter' | 'streams'>,
-): Promise<string> {
-  // Its regular expressions for emoji take longer than the rest of `chat send`.
-  const { truncateToWidth } = await import('../../terminal/editor/graphemes.ts')
-  const known = sessions.map((session) => {
-    const { path, name, firstMessage, turns, updatedAt } = session
-    const title = stripControls([name, firstMessage].filter(Boolean).join(': ').slice(0, 1_000))
-    // Without the year, because a narrow terminal has little room.
-    const time = (localTime(updatedAt) ?? '').slice('2026-'.length).padEnd('11-21 14:22'.length)
-    const label = `${time}  ${title.replaceAll(/\s+/g, ' ').trim()}`
-    return { path, label, turns: countOf(turns, 'turn') }
-  })
-  const find = (words: readonly string[]) => {
-    const room = (streams.host.stderr.columns || 80) - margin
-    const found = known.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
-    return found.map(({ path, label, turns }) => ({
-      name: `${truncateToWidth(label, room - turns.length - 2).text}  ${turns}`,
-      value: path,
-    }))
-  }
-  return prompter.pick('Session to resume:', find, 'chatctl chat sessions')
 }
 
 /** Stores the conversation for `--continue`. The reply has been shown, so a failure is only a warning. */

@@ -105,7 +105,7 @@ class CompletionList {
       return truncateToWidth(about === undefined ? candidate.trimEnd() : `${candidate}  ${about}`, room)
     })
     const widest = Math.max(...names.map(({ width }) => width))
-    const perLine = Math.max(1, Math.floor((room + gap) / (widest + gap)))
+    const perLine = this.#about ? 1 : Math.max(1, Math.floor((room + gap) / (widest + gap)))
     const needed = Math.ceil(names.length / perLine)
     const listed = needed <= rows ? needed : rows - 1
     const first = this.#firstLine(listed, perLine)
@@ -121,7 +121,7 @@ class CompletionList {
     )
     const hidden = names.length - Math.max(0, listed) * perLine
     if (needed > rows && rows > 0) lines.push(style.dim(truncateToWidth(`… ${hidden} more`, room).text))
-    return lines
+    return this.#about ? lines.reverse() : lines
   }
 
   /** The first visible line, so that the chosen candidate is visible. */
@@ -179,6 +179,6 @@ export interface Completions {
   start: number
   /** A candidate may end with a space. */
   candidates: string[]
-  /** What a candidate is, shown behind it in the list. */
+  /** What a candidate is, shown behind it. Each is then one line, and the first candidate is at the bottom. */
   about?: ReadonlyMap<string, string>
 }

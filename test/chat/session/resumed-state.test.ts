@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { expect } from 'chai'
 import type { TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
 import { failing } from '../../support/fault-server.ts'
@@ -113,7 +114,6 @@ describe('a resumed session', () => {
     await second.say('three', /You said: three[\s\S]*total/)
     const info = await second.say('/info', /^transcript\b/m)
     expect(info).to.match(/^name +one\nturns +3, 1 of them without a reply$/m)
-    expect(await second.say('/resume', /3 turns +one/)).to.contain('3 turns')
     await second.say('/name first', 'is now named')
     expect(await second.say('/info', /^name +first$/m)).to.match(/^transcript\b/m)
     expect(await second.leave()).to.match(/^3 turns: first\nResume with/m)
@@ -153,30 +153,37 @@ describe('a resumed session', () => {
 
 describe('the sessions that can be resumed', () => {
   const world = perTest(() => SessionWorld.open())
-  const time = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d'
+  const time = '\\d\\d-\\d\\d \\d\\d:\\d\\d'
   /** Sessions about 1, 2, …, of which the last is the newest. */
-  const plant = (count: number) => {
-    for (let number = 1; number <= count; number++) {
-      const at = new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString()
-      world.plant([{ type: 'user', turn: 1, at, text: `Topic ${number}.` }])
-    }
+  const topic = (number: number): TranscriptLine[] => {
+    const at = new Date(Date.UTC(2026, 0, 2, 3, number)).toISOString()
+    return [{ type: 'user', turn: 1, at, text: `Topic ${number}.` }]
   }
+  const plant = (count: number) =>
+    Array.from({ length: count }, (_, index) => basename(world.plant(topic(index + 1)), '.jsonl'))
 
-  it('are listed by /resume with the times of the last 20, the newest last', async () => {
+  it('are listed by /resume in a plain session, only the last 20, the newest last', async () => {
     plant(22)
-    const shown = await (await world.run()).say('/resume', 'Topic 22.')
-    expect(shown).to.match(new RegExp(`^s2\\S+ {2}${time} {2}1 turn {2}Topic 3\\.$`, 'm'))
+    const shown = await (await world.run(undefined, { isPlain: true })).say('/resume', 'Topic 22.')
+    expect(shown).to.match(new RegExp(`^s2\\S+ {2}${time} {2}Topic 3\\. {2,3}Topic 3\\.$`, 'm'))
     expect(shown).to.match(
       /^… 2 older sessions\. Find them with: \/search WORDS\n[\s\S]* Topic 3\.[\s\S]* Topic 21\./m,
     )
     expect(shown).not.to.match(/Topic [12]\.$/m)
   })
 
-  it('are described by Tab after /resume, which also finds them by their names and messages', async () => {
-    plant(3)
+  it('are described by Tab after /resume, the newest at the bottom, and found by all their messages', async () => {
+    const ids = plant(3)
     const { terminal } = await world.run()
     terminal.type('/resume \t')
-    await terminal.waitFor(new RegExp(`^s2\\S+ {2}${time} {2}1 turn {2}Topic 3\\.$`, 'm'))
+    const row = (number: number) => `s2\\S+ {2}${time} {2}Topic ${number}\\. {2}Topic ${number}\\.`
+    await terminal.waitFor(new RegExp(`^${row(1)}\\n${row(2)}\\n${row(3)}$`, 'm'))
+    // Tab chooses the newest first, and then older ones.
+    terminal.type('\t\t')
+    await terminal.waitFor(new RegExp(`^> /resume ${ids[1]}$`, 'm'))
+    world.plant([...topic(4), { type: 'delta', turn: 1, text: 'About frigates' }, ...topic(5)])
+    terminal.type('\u0015/resume frigate\t')
+    await terminal.waitFor(/^> \/resume s2\S+$/m)
     terminal.type('\u0015/resume topic 2\t')
     await terminal.waitFor(/^> \/resume s2\S+$/m)
     terminal.type('\r')

@@ -7,6 +7,7 @@ import type { Transcript, TranscriptLine } from '../../../src/chat/transcript/tr
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { describeFailure } from '../../../src/cli/errors/describe-failure.ts'
 import { Client } from '../../../src/client/client.ts'
+import { withSessionList } from '../../../src/commands/chat/choose-session.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/files/directories.ts'
 import { ChatServer } from '../../support/chat-server.ts'
@@ -40,7 +41,7 @@ export class SessionWorld {
   }
 
   get directory(): string {
-    return join(this.#sandbox.home, 'sessions')
+    return new Directories(this.#sandbox.env).sessions
   }
 
   get home(): string {
@@ -91,6 +92,9 @@ export class SessionWorld {
       profileNameOf: (id) => id,
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
       search: async () => ({ results: [], hasMore: false }),
+      withSessionList: (open, work) =>
+        withSessionList(new Directories(this.#sandbox.env), { owner: this.owner, except: open }, work),
+      pickSession: async () => undefined,
       showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure,
       ...given,

@@ -1,15 +1,12 @@
 import { existsSync, readdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
-import { stripVTControlCharacters as stripControls } from 'node:util'
 import { expect } from 'chai'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { truncateToWidth } from '../../../src/terminal/editor/graphemes.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { until } from '../../support/until.ts'
 
 describe('the sessions of this machine', () => {
   const sandbox = perTest(createSandbox)
@@ -40,23 +37,6 @@ describe('the sessions of this machine', () => {
     ])
     expect(await list('--limit', '5')).to.have.lengthOf(5)
     expect((await run('sessions', '--limit', '5')).stderr).to.equal('')
-  })
-
-  it('are chosen by what is typed, each on one line of a narrow terminal', async () => {
-    plant('数据库的备份和恢复以及其他许多非常重要的事情', 1)
-    plant('Ships, and a question about many other things', 2)
-    const running = startChatctl(sandbox, ['chat', '--resume'], { terminal: { columns: 40 } })
-    const lines = () => stripControls(running.written().stdout).split('\n')
-    await until(() => lines().some((line) => line.includes('数据库')) && lines().join().includes('Ships'))
-    const rows = lines().filter((line) => line.includes('1 turn'))
-    expect(rows).to.have.lengthOf.at.least(2)
-    for (const row of rows) expect(truncateToWidth(row, 40).text).to.equal(row)
-    // Also by its date, as every word in the list is.
-    running.stdin.write('01-02 备份')
-    const shown = () => running.written().stdout.split('Session to resume').at(-1) ?? ''
-    await until(() => shown().includes('数据库') && !shown().includes('Ships'))
-    running.interrupt()
-    expect((await running.ended).exitCode).to.equal(130)
   })
 
   it('are renamed without changing their order', async () => {

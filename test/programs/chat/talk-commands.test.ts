@@ -67,14 +67,14 @@ describe('slash commands of a session', () => {
     expect((await sessions()).map(({ turns }) => turns)).to.deep.equal([1, 1])
   })
 
-  it('/resume lists sessions, and continues one', async () => {
+  it('/resume lists the other sessions, and continues the chosen one', async () => {
     await converse(terminal, 'of the first session')
     await command('/new', 'New session')
     await converse(terminal, 'of the second session')
-    await command('/resume', /^s\d\S+ +\d\S+ \d\S+ +1 turn +of the first session$/m)
-    const first = (await sessions()).at(-1)?.id ?? ''
-    await command('/clear', /^>$/)
-    await command(`/resume ${first}`, 'You said: of the first session')
+    await terminal.say('/resume')
+    await terminal.waitFor(/^> \d\S+ \d\S+ +of the first session +You said: of the first session$/m)
+    await terminal.key('Enter')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
     await converse(terminal, 'first again')
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
   })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
-import { converse, count, TalkSession, waitForTurn } from './talk-session.ts'
+import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a resumed session', () => {
   const talk = perTest(
@@ -70,6 +70,7 @@ describe('a resumed session', () => {
     await terminal.waitForNo('rivers')
     await terminal.key('Enter')
     await terminal.waitFor('> About lakes')
+    await terminal.waitUntil(hasPrompt, 'the prompt')
     await terminal.key('C-d')
     await terminal.exitCode()
     const left = await talk.start(['chat', '--resume'])
