@@ -10,6 +10,7 @@ import {
 import { type CompletionTree, suggest } from '../cli/completion/suggest.ts'
 import type { LiveValues } from '../cli/completion/suggestions.ts'
 import type { Directories } from '../system/files/directories.ts'
+import { withSessionList } from './chat/choose-session.ts'
 
 /** Maximum wait for a service after the Tab key, in ms. */
 const patience = 1_000
@@ -59,15 +60,14 @@ export default class Complete extends BaseCommand {
   protected override async catch(): Promise<void> {}
 }
 
-async function findSessions({ sessions }: Directories) {
-  const { listTranscripts } = await import('../chat/transcript/list-transcripts.ts')
-  const summaries = listTranscripts(sessions, undefined, { limit: maxSessions })
-  return summaries.map(({ id, contextId, name, firstMessage }) => ({
-    id,
-    contextId,
-    name,
-    title: name ?? firstMessage,
-  }))
+/** Without a word, only the last sessions are read. */
+function findSessions(directories: Directories, word: string) {
+  const limit = word === '' ? maxSessions : undefined
+  return withSessionList(directories, { limit }, async (list) => {
+    const found = (await list.find(word)).slice(0, maxSessions)
+    // The columns of the row are separated by spaces, of which a shell keeps one.
+    return found.map((one) => ({ ...one, title: list.row(one, 80).replaceAll(/ {2,}/g, ' · ') }))
+  })
 }
 
 /**

@@ -1,6 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { TranscriptWriter } from '../../src/chat/transcript/transcript-writer.ts'
+import { systemClock } from '../../src/system/clock.ts'
+import { Directories } from '../../src/system/files/directories.ts'
 import { plantCallTeller } from '../support/completing-shell.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
@@ -83,6 +86,11 @@ const trials: readonly Trial[] = [
     typed: 'service status --data dir',
     words: ['service', 'status', '--data', 'directory'],
   },
+  {
+    what: 'a session by a word of its name',
+    typed: 'chat show baikal',
+    words: ['chat', 'show', 'How deep is Lake Baikal?'],
+  },
   { what: 'nothing if no values are known', typed: 'users get peo', words: ['users', 'get', 'peo'] },
 ]
 
@@ -116,6 +124,16 @@ describe('completion in a real shell', function () {
   const sandbox = perSuite(() => createSandbox({ ownCache: true }))
   const server = perSuite(() => startFaultServer(json(200, { data: [{ id: odd }, { id: 'small' }] })))
   let env: NodeJS.ProcessEnv
+  let id: string
+
+  function plant(text: string, reply: string): string {
+    const { sessions } = new Directories(sandbox.env)
+    const writer = TranscriptWriter.create(sessions, { profile: 'local', baseUrl: null }, systemClock)
+    writer.append({ type: 'user', turn: 1, at: '2026-01-02T03:04:05Z', text })
+    writer.append({ type: 'delta', turn: 1, text: reply })
+    writer.close()
+    return writer.id
+  }
 
   before(async () => {
     env = { ...plantCallTeller(sandbox), CHATCTL_API_KEY: 'key' }
@@ -126,6 +144,8 @@ describe('completion in a real shell', function () {
     writeFileSync(join(sandbox.home, 'people.csv'), 'email\n')
     mkdirSync(join(sandbox.home, 'directory'))
     mkdirSync(join(sandbox.home, 'functions'))
+    id = plant('Ships', 'A frigate is one.')
+    plant('How deep is Lake Baikal?', 'About 1,642 m.')
     const { stdout } = await runProgram(sandbox, ['autocomplete', 'zsh'])
     writeFileSync(join(sandbox.home, 'functions', '_chatctl'), stdout)
   })
@@ -158,6 +178,13 @@ describe('completion in a real shell', function () {
           expect(screen.replaceAll('/>', '>')).to.contain(called)
         })
       }
+
+      it('completes a session by a word of a reply', async () => {
+        await terminal.type('chatctl chat show frigate')
+        await terminal.key('Tab')
+        await terminal.key('Enter')
+        await terminal.waitFor(`<chat><show><${id}>`)
+      })
 
       it('lists the candidates if there are several', async () => {
         await terminal.type('chatctl chat s')

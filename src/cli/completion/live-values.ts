@@ -40,7 +40,7 @@ const timeout = 500
 export function createLiveValues(
   host: Host,
   ask: AskForModels,
-  findSessions: (directories: Directories) => ReturnType<LiveValues['sessions']>,
+  findSessions: (directories: Directories, word: string) => ReturnType<LiveValues['sessions']>,
 ): LiveValues {
   const directories = new Directories(host.env)
   return {
@@ -57,7 +57,7 @@ export function createLiveValues(
     },
     models: (flags) => findModels(flags, host, ask).catch(() => []),
     prompts: () => findPrompts(directories),
-    sessions: () => findSessions(directories).catch(() => []),
+    sessions: (word) => findSessions(directories, word).catch(() => []),
   }
 }
 

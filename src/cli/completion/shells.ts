@@ -54,13 +54,16 @@ export function readShellLine(line: string, breaks: string): ShellLine {
 
 /**
  * The output for the scripts. The first line is `words`, `files`, or `directories`, followed in bash by `open`
- * if no space follows. Then one line for each candidate, quoted for that shell.
+ * if no space follows. In zsh it is `found` if the words need not begin with the typed one. Then one line for each candidate, quoted for that shell.
  */
 
-export function renderForBash({ candidates, paths }: Suggestions, { quote, kept }: ShellLine): string {
+export function renderForBash({ candidates, paths, areFound }: Suggestions, line: ShellLine): string {
   const isOpen = candidates.length > 0 && candidates.every((one) => one.isOpen)
   const first = `${paths ?? 'words'}${isOpen ? ' open' : ''}`
-  return lines([first, ...candidates.map(({ value }) => quoteForBash(value.slice(kept), quote))])
+  const values = candidates.map(({ value }) => value)
+  // Otherwise, bash would replace the word by the common beginning of several.
+  if (areFound && values.length > 1) values.push(line.words.at(-1) ?? '')
+  return lines([first, ...values.map((value) => quoteForBash(value.slice(line.kept), line.quote))])
 }
 
 function quoteForBash(text: string, quote: ShellLine['quote']): string {
@@ -70,12 +73,12 @@ function quoteForBash(text: string, quote: ShellLine['quote']): string {
 }
 
 /** `+` if the word can be continued; then `value:description`, the syntax of _describe. */
-export function renderForZsh({ candidates, paths }: Suggestions): string {
+export function renderForZsh({ candidates, paths, areFound = false }: Suggestions): string {
   const shown = candidates.map(({ value, description, isOpen }) => {
     const name = value.replaceAll(/[\\:]/g, '\\$&')
     return `${isOpen ? '+' : ' '}${name}${description ? `:${description}` : ''}`
   })
-  return lines([paths ?? 'words', ...shown])
+  return lines([paths ?? (areFound ? 'found' : 'words'), ...shown])
 }
 
 /** fish quotes the values itself, and adds no space after `=`, `,`, and `/`. */

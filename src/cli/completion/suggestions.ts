@@ -1,5 +1,6 @@
 import type { Command } from '@oclif/core/command'
 import type { Configuration } from '../../config/configuration-file.ts'
+import { oneLine } from '../../terminal/strip-controls.ts'
 import type { View } from '../../view/format/view.ts'
 import type { GivenWords } from '../line/read-line.ts'
 
@@ -46,15 +47,15 @@ export interface LiveValues {
   models(flags: { profile?: string | undefined; base_url?: string | undefined }): Promise<readonly string[]>
   /** The variables of each prompt of this machine, by its name. */
   prompts(): Promise<ReadonlyMap<string, readonly string[]>>
-  /** The latest sessions of this machine. */
-  sessions(): Promise<readonly KnownSession[]>
+  /** The latest sessions of this machine in which a word occurs. */
+  sessions(word: string): Promise<readonly KnownSession[]>
 }
 
 interface KnownSession {
   id: string
   contextId?: string | undefined
   name?: string | undefined
-  /** Its name, or how it began. */
+  /** Its time, name, and last message. */
   title?: string | undefined
 }
 
@@ -71,6 +72,8 @@ export interface Suggestions {
   candidates: readonly Candidate[]
   /** Which paths the shell completes itself. */
   paths?: 'files' | 'directories'
+  /** Whether the candidates match the word, but need not begin with it. */
+  areFound?: boolean
 }
 
 export const nothing: Suggestions = { candidates: [] }
@@ -87,8 +90,9 @@ export function startingWith(word: string, { candidates, ...rest }: Suggestions)
   const known = new Map<string, Candidate>()
   for (const candidate of candidates) {
     const { value, description } = candidate
-    if (!value.startsWith(word) || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(value) || known.has(value)) continue
-    known.set(value, { ...candidate, description: description && onOneLine(description) })
+    if (!(rest.areFound || value.startsWith(word)) || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(value) || known.has(value))
+      continue
+    known.set(value, { ...candidate, description: description && oneLine(description, longestDescription) })
   }
   return { ...rest, candidates: [...known.values()].sort((a, b) => (a.value < b.value ? -1 : 1)) }
 }
@@ -96,12 +100,4 @@ export function startingWith(word: string, { candidates, ...rest }: Suggestions)
 /** Adds the start of the word, such as `--output=`, to each candidate. */
 export function withPrefix(prefix: string, { candidates, ...rest }: Suggestions): Suggestions {
   return { ...rest, candidates: candidates.map((one) => ({ ...one, value: prefix + one.value })) }
-}
-
-function onOneLine(text: string): string {
-  const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim()
-  const characters = Array.from(line)
-  return characters.length > longestDescription
-    ? `${characters.slice(0, longestDescription - 1).join('')}…`
-    : line
 }

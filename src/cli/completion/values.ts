@@ -39,10 +39,10 @@ const byFlag: Readonly<Record<string, Suggest>> = {
   model: (_, line, live) => suggestModels(line, live),
   prompt: async (_, __, live) => candidates((await live.prompts()).keys()),
   var: suggestVariables,
-  resume: (_, __, live) => suggestSessions(live),
+  resume: (word, _, live) => suggestSessions(word, live),
   extract: () => candidates(['all', 'last']),
   context: async (_, __, live) => ({
-    candidates: (await live.sessions()).flatMap(({ contextId, title }) =>
+    candidates: (await live.sessions('')).flatMap(({ contextId, title }) =>
       contextId === undefined ? [] : [{ value: contextId, description: title }],
     ),
   }),
@@ -107,7 +107,7 @@ export async function suggestArgument(
     case 'prompt':
       return candidates((await live.prompts()).keys())
     case 'session':
-      return suggestSessions(live)
+      return suggestSessions(word, live)
     case 'permissions of a user':
       return line.args.length === 0
         ? nothing
@@ -156,13 +156,21 @@ async function suggestVariables(word: string, { flags }: TypedLine, live: LiveVa
   return { candidates: variables.map((name) => ({ value: `${name}=`, isOpen: true })) }
 }
 
-async function suggestSessions(live: LiveValues): Promise<Suggestions> {
-  const sessions = await live.sessions()
-  const names = sessions.flatMap(({ id, name }) =>
-    // A name with a line break would be two candidates.
-    name === undefined || /[\r\n]/.test(name) ? [] : [{ value: name, description: id }],
-  )
-  return { candidates: [...sessions.map(({ id, title }) => ({ value: id, description: title })), ...names] }
+/** The IDs and names that begin with the word; else all sessions in which the word occurs. */
+async function suggestSessions(word: string, live: LiveValues): Promise<Suggestions> {
+  const sessions = await live.sessions(word)
+  const isUsable = (name?: string): name is string =>
+    name !== undefined && sessions.filter((one) => one.name === name).length === 1
+  const all = sessions.flatMap(({ id, name, title }) => [
+    { value: id, description: title },
+    ...(word !== '' && isUsable(name) ? [{ value: name, description: title }] : []),
+  ])
+  if (all.some(({ value }) => value.startsWith(word))) return { candidates: all }
+  const found = sessions.map(({ id, name, title }) => {
+    const showsWord = isUsable(name) && name.toLowerCase().includes(word.toLowerCase())
+    return { value: showsWord ? name : id, description: title }
+  })
+  return { candidates: found, areFound: true }
 }
 
 /** The last name of a list with commas: each is offered once, and another may follow. */

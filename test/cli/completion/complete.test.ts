@@ -3,6 +3,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { Directories } from '../../../src/system/files/directories.ts'
 import { delayed, failing, json, type Script, silent } from '../../support/fault-server.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
 import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
@@ -81,6 +84,26 @@ describe('chatctl complete', () => {
     }
     const forPowershell = await complete(['--shell=powershell', ...modelFlag], options)
     for (const line of forPowershell.split('\n').slice(1, -1)) expect(line).to.match(/^'([^']|'')+'\t/)
+  })
+
+  it('finds sessions by the words in them, and keeps the word if bash would replace it by a common beginning', async () => {
+    for (const text of ['A frigate', 'The frigates', 'A lake']) {
+      const { sessions } = new Directories(sandbox.env)
+      const writer = TranscriptWriter.create(
+        sessions,
+        { profile: null, baseUrl: 'https://a.example/' },
+        systemClock,
+      )
+      writer.append({ type: 'user', turn: 1, at: '2026-01-02T03:04:05Z', text })
+      writer.append({ type: 'delta', turn: 1, text: 'It floats.' })
+      writer.close()
+    }
+    const inBash = (typed: string) => complete(['--shell=bash', '--', `chatctl chat show ${typed}`, ' '])
+    expect(await inBash('frigate')).to.equal('words\nA\\ frigate\nThe\\ frigates\nfrigate\n')
+    expect(await inBash('float')).to.match(/^words\n(s\d\S+\n){3}float\n$/)
+    const [found, row, ...more] = (await complete(['--shell=zsh', '--', 'chat', 'show', 'lak'])).split('\n')
+    expect([found, more]).to.deep.equal(['found', ['']])
+    expect(row).to.match(/^ A lake:2026-01-02 \d\d:\d\d · A lake · It floats\.$/)
   })
 
   it('requests the models of a service once, and caches them in a private file', async () => {

@@ -146,6 +146,35 @@ describe('tab completion', () => {
     expect(words.candidates[0]?.description).to.equal('About settings')
   })
 
+  it('offers sessions by their IDs, their names, or the words in them', async () => {
+    const sessions = async (word: string) => {
+      expect(word).not.to.contain('=')
+      const about = { title: 'then' }
+      return [
+        { ...about, id: 's1', name: 'Lake Baikal' },
+        { ...about, id: 's2', name: 'Rome' },
+        { ...about, id: 's3', name: 'Again' },
+        { ...about, id: 's4', name: 'Again' },
+      ]
+    }
+    for (const [line, values, areFound] of [
+      // Names only if they begin so: each session has one.
+      ['chat show ', ['s1', 's2', 's3', 's4'], undefined],
+      ['chat show s', ['s1', 's2', 's3', 's4'], undefined],
+      ['chat show La', ['Lake Baikal'], undefined],
+      // A name of several sessions would be ambiguous.
+      ['chat show Ag', ['s1', 's2', 's3', 's4'], true],
+      ['chat --resume=bai', ['--resume=Lake Baikal', '--resume=s2', '--resume=s3', '--resume=s4'], true],
+    ] as const) {
+      const found = await suggest(line.split(' '), program, { ...live, sessions })
+      expect(
+        found.candidates.map(({ value }) => value),
+        line,
+      ).to.deep.equal(values)
+      expect(found.areFound, line).to.equal(areFound)
+    }
+  })
+
   it('requests the models of the service that the command line names', async () => {
     asked.length = 0
     await offered('chat send -p work --model ')

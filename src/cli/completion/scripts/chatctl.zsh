@@ -13,6 +13,7 @@ _chatctl() {
   case $lines[1] in
     files) compset -P '--[^=]#='; _files ;;
     directories) compset -P '--[^=]#='; _files -/ ;;
+    found) compstate[insert]=menu; _describe chatctl whole -U ;;
     *) _describe chatctl whole -- open -S '' ;;
   esac
 }
