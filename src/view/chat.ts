@@ -41,6 +41,7 @@ export const modelsView: View = {
   rows: listAt('data'),
 }
 
+/** Used by `chat send` and `chat show`. */
 export const sendView: View = {
   layout: 'records',
   columns: [

@@ -129,6 +129,11 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/commands/chat/extract.test.ts',
   },
   {
+    text: 'chatctl chat show --last -x',
+    why: 'needs a reply with code',
+    test: 'test/commands/chat/show-last.test.ts',
+  },
+  {
     text: 'chatctl service status --ready',
     why: 'needs a service in another process',
     test: 'test/cli/context/beside-service.test.ts',

@@ -1,11 +1,15 @@
 import * as Flags from '@oclif/core/flags'
 import type { ProfileNameOf, Transcript } from '../../chat/transcript/transcript.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { requiredArgument } from '../../cli/flags/flag-types.ts'
+import { argument } from '../../cli/flags/flag-types.ts'
 import { sharedFlags } from '../../cli/flags/shared-flags.ts'
-import type { Streams } from '../../cli/output/streams.ts'
+import { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
+import { sendView } from '../../view/chat.ts'
+import { chooseSession } from './choose-session.ts'
+import { ReplyPrinter, replyFlags } from './show-reply.ts'
 
 const forms = ['text', 'markdown', 'html', 'json', 'jsonl'] as const
 
@@ -21,12 +25,20 @@ export default class ChatShow extends BaseCommand {
       description: 'Save a session as Markdown',
       command: 'chatctl chat show "trip to Rome" -o markdown > trip.md',
     },
+    { description: 'Print the last reply again', command: 'chatctl chat show --last --reply' },
+    { description: 'Print its first code block', command: 'chatctl chat show --last -x' },
     { description: 'Print the events of a session', command: 'chatctl chat show s20261121 -o jsonl' },
   ]
   static override args = {
-    id: requiredArgument('ID, start of an ID, or name of the session'),
+    id: argument('ID, start of an ID, or name of the session (default: choose one)'),
   }
   static override flags = {
+    last: Flags.boolean({ summary: 'Print the conversation that this profile used last' }),
+    reply: Flags.boolean({ summary: 'Print only the last reply', exclusive: ['extract', 'json', 'output'] }),
+    extract: {
+      ...replyFlags.extract,
+      summary: 'Print only the Nth code block of the last reply (default: 1)',
+    },
     reasoning: Flags.boolean({ summary: 'Include the reasoning of the model in text, markdown, and html' }),
     output: {
       ...sharedFlags.output,
@@ -38,17 +50,45 @@ export default class ChatShow extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ChatShow)
-    const { findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
     const { readTranscript } = await import('../../chat/transcript/read-transcript.ts')
     const { renderTranscript } = await import('../../chat/transcript/render-transcript.ts')
-    const transcript = readTranscript(findTranscript(context.directories.sessions, args.id))
+    const transcript = readTranscript(await findPath(args.id, flags.last, context))
+    if (flags.reply || flags.extract !== undefined) {
+      const { Conversation } = await import('../../chat/conversation.ts')
+      const response = Conversation.ofTranscript(transcript).lastReply
+      if (response === undefined) throw new Failure('not_found', `Session ${transcript.id} has no reply`)
+      const printer = new ReplyPrinter(context, sendView, { raw: false, extract: flags.extract })
+      const body = { response, context_id: transcript.contextId }
+      return printer.show({ body, status: 200, headers: {}, faults: [] })
+    }
     const form = forms.find((known) => known === context.options.output.value) ?? 'text'
     const parts =
       form === 'html'
         ? renderPage(transcript, context.profileNameOf, flags.reasoning)
         : renderTranscript(transcript, form, context.profileNameOf, flags.reasoning)
-    await showDocument(context.streams, parts)
+    const { streams } = context
+    // At the speed at which it is read; it cannot steer a terminal.
+    for await (const part of parts) await streams.writeData(streams.isShown ? stripControls(part) : part)
   }
+}
+
+/** @returns the path of the transcript that the command line names */
+async function findPath(id: string | undefined, isLast: boolean, context: Context): Promise<string> {
+  if (id !== undefined && isLast) throw new Failure('usage', '--last and ID cannot be used together')
+  const { directories } = context
+  if (id !== undefined) {
+    const { findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
+    return findTranscript(directories.sessions, id)
+  }
+  if (!isLast)
+    return chooseSession(context, 'Session to show:', 'Show the last one with --last, or list them')
+  const { findLastConversation } = await import('../../chat/resume/last-conversation.ts')
+  const options = { needsReply: false, isRecorded: false }
+  const path = findLastConversation(directories, context.contextOwner(), options)?.begin.path
+  if (path !== undefined) return path
+  throw new Failure('not_found', 'This machine has no transcript of the last conversation of this profile', {
+    advice: [{ code: 'list_all_sessions' }],
+  })
 }
 
 /** A session as the same page as an export of the history. */
@@ -62,12 +102,4 @@ async function* renderPage(
   yield htmlDocument.head(titleOf(transcript, nameOf))
   for (const message of messagesOf(transcript, hasReasoning)) yield htmlDocument.message(message)
   yield htmlDocument.tail()
-}
-
-/** Writes a document part by part, at the speed at which it is read; it cannot steer a terminal. */
-async function showDocument(
-  streams: Streams,
-  parts: Iterable<string> | AsyncIterable<string>,
-): Promise<void> {
-  for await (const part of parts) await streams.writeData(streams.isShown ? stripControls(part) : part)
 }

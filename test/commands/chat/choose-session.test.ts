@@ -186,6 +186,16 @@ describe('the list of sessions', () => {
     }
   })
 
+  it('opens with chat show, which prints the chosen session', async () => {
+    plantFour()
+    const list = start(['chat', 'show', '--profile', 'local'])
+    await until(list, 'haiku')
+    list.type(`${up}\r`)
+    expect((await list.ended).exitCode).to.equal(0)
+    const shown = await list.screen.waitFor(/^Naval history, session [\s\S]*You: Thanks/m)
+    expect(shown).not.to.contain('Session to show')
+  })
+
   it('opens in a session with /resume, without the session itself', async () => {
     plantFour()
     const { screen, type, ended, interrupt } = start(['chat', '--profile', 'local'])
