@@ -102,7 +102,8 @@ export const chatSessionsView: View = {
   columns: [
     { path: 'id', whole: true },
     { path: 'updated_at', time: true },
-    { path: 'turns' },
+    { path: 'turns', secondary: true },
+    { path: 'stored' },
     { path: 'model', secondary: true },
     { path: 'context_id', secondary: true },
     { path: 'name' },

@@ -104,6 +104,7 @@ export function describeSummary(
     id,
     updated_at: updatedAt,
     turns,
+    stored: summary.isOnService ? 'service' : 'local',
     mode,
     model: model ?? null,
     context_id: contextId ?? null,

@@ -3,6 +3,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { storedFlags } from '../../cli/flags/shared-flags.ts'
 import { chatSessionsView } from '../../view/chat.ts'
 
 export default class ChatSessions extends BaseCommand {
@@ -14,6 +15,7 @@ export default class ChatSessions extends BaseCommand {
   static override examples = [
     { description: 'List the sessions with the current service', command: 'chatctl chat sessions' },
     { description: 'Find a session', command: 'chatctl chat sessions --search "write-ahead log"' },
+    { description: 'List those of this machine alone', command: 'chatctl chat sessions --local' },
     { description: 'List all sessions as JSON', command: 'chatctl chat sessions --all --json' },
     {
       description: 'Show when each session was last used',
@@ -22,6 +24,7 @@ export default class ChatSessions extends BaseCommand {
   ]
   static override flags = {
     all: Flags.boolean({ summary: 'Include sessions with other services' }),
+    ...storedFlags,
     limit: integerFlag({ min: 1, default: 50, helpValue: 'N', summary: 'Maximum number of sessions' }),
     search: textFlag({
       helpValue: 'WORDS',
@@ -37,7 +40,9 @@ export default class ChatSessions extends BaseCommand {
     const owner = flags.all ? undefined : context.contextOwner()
     const found = listTranscripts(context.directories.sessions, owner, {
       limit: flags.limit + 1,
-      isWanted: ({ name, firstMessage }) => !query || query.matches(`${name ?? ''}\n${firstMessage ?? ''}`),
+      isWanted: ({ name, firstMessage, isOnService }) =>
+        (flags.local ? !isOnService : isOnService || !flags.stored) &&
+        (!query || query.matches(`${name ?? ''}\n${firstMessage ?? ''}`)),
     })
     const rows = found.slice(0, flags.limit).map((summary) => describeSummary(summary, context.profileNameOf))
     await context.output.show(chatSessionsView, rows)
@@ -46,11 +51,12 @@ export default class ChatSessions extends BaseCommand {
     }
     if (found.length > 0) return
     const matching = flags.search === undefined ? '' : ` that match "${flags.search}"`
+    const kind = flags.local ? ' local' : flags.stored ? ' stored' : ''
     const others = ' with this service. List all sessions with: chatctl chat sessions --all'
     const next =
       flags.search === undefined
         ? 'Start a session with: chatctl chat'
         : `Search all messages with: ${commandLine('history', 'search', flags.search)}`
-    context.output.progress(`No sessions${matching}${flags.all ? '' : others}. ${next}`)
+    context.output.progress(`No${kind} sessions${matching}${flags.all ? '' : others}. ${next}`)
   }
 }

@@ -39,6 +39,39 @@ describe('the sessions of this machine', () => {
     expect((await run('sessions', '--limit', '5')).stderr).to.equal('')
   })
 
+  it('are selected with chat sessions --local and --stored by where the conversation is stored', async () => {
+    const [service, machine] = [plant('of the service', 1, 'ctx_1'), plant('of this machine', 2)]
+    const open = TranscriptWriter.reopen(machine.path)
+    // A reply that names no conversation.
+    const at = '2026-01-02T03:04:05Z'
+    open.append({ type: 'end', turn: 1, at, complete: true, verified: true, first_ms: 1 })
+    open.close()
+    for (const [flags, ids] of [
+      [[], [machine.id, service.id]],
+      [['--local'], [machine.id]],
+      [['--stored'], [service.id]],
+      [['--local', '--search', 'service'], []],
+    ] as const) {
+      const shown = await list(...flags)
+      expect(
+        shown.map(({ id }: Record<string, unknown>) => id),
+        flags.join(' '),
+      ).to.deep.equal(ids)
+    }
+    const stored = (await list()).map(({ stored, mode }: Record<string, unknown>) => [stored, mode])
+    expect(stored).to.deep.equal([
+      ['local', 'completions'],
+      ['service', 'context'],
+    ])
+    expect((await run('sessions', '-o', 'table')).stdout).to.match(
+      / STORED +NAME\n.* local +of this machine\n/,
+    )
+    expect((await run('sessions', '--local', '--search', 'service')).stderr).to.match(
+      /^No local sessions that match/,
+    )
+    expectFailure(await run('sessions', '--local', '--stored'), 2, '--stored')
+  })
+
   it('are renamed without changing their order', async () => {
     const { id } = plant('old', 1)
     plant('new', 2)
