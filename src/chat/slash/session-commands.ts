@@ -101,6 +101,7 @@ function showInfo(session: Session): void {
   const isWritten = recorder.path !== undefined && recorder.turns > 0
   const transcript = isWritten ? readTranscript(recorder.path) : undefined
   const storedHere = `stored on this machine${session.streamsCompletions === false ? ', not streamed' : ''}`
+  const tokens = describeTokens(conversation)
   const facts: [string, string | number | undefined][] = [
     ['service', options.serviceName],
     ['profile', options.profile],
@@ -111,7 +112,7 @@ function showInfo(session: Session): void {
     ['conversation', conversation.mode === 'context' ? 'stored by the service' : storedHere],
     ['conversation ID', conversation.contextId],
     ['model', conversation.model ?? conversation.replyModel ?? models.standard ?? 'default of the service'],
-    ['tokens', describeTokens(conversation)?.replace(/.*~.*/, '$& (~: estimated from the text)')],
+    ['tokens', tokens?.includes('~') ? `${tokens} (~: estimated from the text)` : tokens],
     ['system', system],
     ['temperature', temperature],
     ['max_tokens', maxTokens],
