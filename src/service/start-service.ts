@@ -40,6 +40,8 @@ export interface ServiceOptions extends ExposureOptions, OpenOptions {
   admin?: { port: number | undefined } | undefined
   /** Whether a device sign-in may have the scope `admin`. Default: no. */
   allowsDeviceAdmin?: boolean | undefined
+  /** Whether it has the endpoints for OpenAI clients. Default: yes. */
+  servesOpenAi?: boolean | undefined
   /** The version of chatctl. */
   version?: string | undefined
   /** How long, in ms, requests in progress may take to end when the service closes. Default: 4,000. */
@@ -72,7 +74,7 @@ export interface RunningService {
  * `refused` for a model server, a certificate, or an address that cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { host = '127.0.0.1', log = 'silent', version } = options
+  const { host = '127.0.0.1', log = 'silent', version, servesOpenAi } = options
   const exposure = readExposure(host, options)
   const metrics = options.admin && (await import('./metrics/create-metrics.ts')).createMetrics(version ?? '')
   const logger = log === 'silent' ? undefined : (await import('./http/create-logger.ts')).createLogger(log)
@@ -87,7 +89,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     processKeys.add(key)
     return key
   }
-  const service = await openService(options, { isProcessKey, logger, metrics, version, publicUrl })
+  const parts = { isProcessKey, logger, metrics, version, publicUrl, servesOpenAi }
+  const service = await openService(options, parts)
   try {
     const running = await serve(service, { ...options, host, exposure, metrics, logger })
     return { ...running, createProcessKey }

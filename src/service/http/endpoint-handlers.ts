@@ -2,19 +2,22 @@ import type { EndpointName, QueryOf, RequestOf, ResponseOf } from '../../contrac
 import { assignPermissions } from '../domain/access/assign-permissions.ts'
 import type { Principal } from '../domain/access/permissions.ts'
 import type { AuditContext } from '../domain/audit.ts'
-import { complete, listModels, sendMessage } from '../domain/chat/chat.ts'
+import { complete, findModel, listModels, sendMessage } from '../domain/chat/chat.ts'
 import { streamCompletion, streamMessage } from '../domain/chat/chat-stream.ts'
 import { listHistory } from '../domain/chat/history.ts'
+import { prepareRelay, relay } from '../domain/chat/relay.ts'
 import { readPreferences, updateOwnSettings } from '../domain/preferences.ts'
 import { readSettings, setApiConfiguration, updateSettings } from '../domain/settings.ts'
 import type { SettingsCache } from '../domain/settings-cache.ts'
 import { createUser, readProfile, readUser, updateUser } from '../domain/users.ts'
+import type { ServedEndpointName } from '../openai-endpoints.ts'
 import type { ReplySource } from '../replies/reply-source.ts'
 import type { Database } from '../store/tables.ts'
-import { EventStream } from './response/event-stream.ts'
+import { EventStream, openAiEventStream } from './response/event-stream.ts'
+import { JsonText } from './service-request.ts'
 
 /** One authenticated, validated request. */
-export interface EndpointRequest<N extends EndpointName> {
+export interface EndpointRequest<N extends ServedEndpointName> {
   db: Database
   replySource: ReplySource
   settingsCache: SettingsCache
@@ -22,8 +25,8 @@ export interface EndpointRequest<N extends EndpointName> {
   /** Who makes the change, for the audit log. */
   by: AuditContext
   /** Contains the fields that `fieldConstraints` requires. */
-  body: WithRequiredFields<RequestOf<N>>
-  query: QueryOf<N>
+  body: N extends EndpointName ? WithRequiredFields<RequestOf<N>> : unknown
+  query: N extends EndpointName ? QueryOf<N> : object
   /** `{id}` of the path; empty if the path has none. */
   id: string
   /** Whether the client accepts a stream of events. */
@@ -47,11 +50,15 @@ export class Created<Body> {
   }
 }
 
-/** One handler for each endpoint of the contract: the code does not compile if one is missing. */
+type Result<N extends ServedEndpointName> = N extends EndpointName
+  ? ResponseOf<N> | Created<ResponseOf<N>>
+  : object
+
+/** One handler for each endpoint: the code does not compile if one is missing. */
 type Handlers = {
-  readonly [N in EndpointName]: (
+  readonly [N in ServedEndpointName]: (
     endpointRequest: EndpointRequest<N>,
-  ) => Promise<ResponseOf<N> | Created<ResponseOf<N>> | EventStream>
+  ) => Promise<Result<N> | EventStream>
 }
 
 export const handlers: Handlers = {
@@ -85,4 +92,19 @@ export const handlers: Handlers = {
   getUser: ({ db, id }) => readUser(db, id),
   updateUser: ({ db, by, id, body }) => updateUser(db, id, body, by),
   assignPermissions: ({ db, principal, by, id, body }) => assignPermissions(db, principal, id, body, by),
+  openAiCompletion: async ({ replySource, settingsCache, by, body, openSignal }) => {
+    const { settings } = await settingsCache.read()
+    const signal = openSignal()
+    const request = await prepareRelay(replySource, settings, body, signal)
+    const parts = relay(replySource, request, { signal, clock: by.clock })
+    if (request.stream === true) return openAiEventStream(parts)
+    let json = ''
+    for await (const { data } of parts) json += data
+    return new JsonText(json)
+  },
+  openAiModels: async ({ replySource, openSignal }) => ({
+    object: 'list',
+    ...(await listModels(replySource, openSignal())),
+  }),
+  openAiModel: ({ replySource, id, openSignal }) => findModel(replySource, id, openSignal()),
 }

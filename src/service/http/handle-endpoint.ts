@@ -1,10 +1,10 @@
 import { parse } from 'node:querystring'
-import type { EndpointName } from '../../contract/endpoints.ts'
 import type { Clock } from '../../system/clock.ts'
 import { type ApiError, statusOf } from '../api-error.ts'
 import type { Principal } from '../domain/access/permissions.ts'
 import { auditContextOf } from '../domain/audit.ts'
 import type { SettingsCache } from '../domain/settings-cache.ts'
+import { isOfInterface, type ServedEndpointName } from '../openai-endpoints.ts'
 import type { ReplySource } from '../replies/reply-source.ts'
 import type { Store } from '../store/tables.ts'
 import { clientDisconnected, toApiError } from '../to-api-error.ts'
@@ -31,7 +31,7 @@ export interface ServerResources {
 }
 
 /** A request to an endpoint whose principal has the permission for it. */
-interface AuthorizedRequest<N extends EndpointName> {
+interface AuthorizedRequest<N extends ServedEndpointName> {
   name: N
   /** `{id}` of the path; empty if the path has none. */
   id: string
@@ -43,19 +43,24 @@ interface AuthorizedRequest<N extends EndpointName> {
 }
 
 /** The endpoints that change what other requests depend on. */
-const changesOfAll: ReadonlySet<EndpointName> = new Set<EndpointName>([
+const changesOfAll: ReadonlySet<ServedEndpointName> = new Set<ServedEndpointName>([
   'updateSettings',
   'setApiConfiguration',
   'assignPermissions',
 ])
 
-/** Validates a request of the interface, and calls its handler. The result is JSON or an event stream. */
-export async function handleEndpoint<N extends EndpointName>(
+/**
+ * Validates a request of the interface, and calls its handler. The result is JSON or an event stream. The handlers for
+ * OpenAI clients check their bodies, and ignore queries.
+ */
+export async function handleEndpoint<N extends ServedEndpointName>(
   { name, id, principal, request, body: given, confirm }: AuthorizedRequest<N>,
   { store, replySource, settingsCache, signals, onFailure, clock }: ServerResources,
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
-  const { body, query } = validate(name, given, queryOf(request))
+  const { body, query } = isOfInterface(name)
+    ? validate(name, given, queryOf(request))
+    : { body: given, query: {} }
   // Neither the expiry of a credential nor an unavailable database ends a running reply.
   const findRefusal = async () => {
     try {

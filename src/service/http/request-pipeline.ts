@@ -6,6 +6,7 @@ import { requiredPermissions } from '../domain/access/permissions.ts'
 import { SettingsCache } from '../domain/settings-cache.ts'
 import { enforceRateLimits, limitsOf, RateLimiter } from '../limits/rate-limiter.ts'
 import type { Metrics } from '../metrics/create-metrics.ts'
+import { isOpenAiPath, openAiEndpoints } from '../openai-endpoints.ts'
 import type { ReplySource } from '../replies/reply-source.ts'
 import type { Store } from '../store/tables.ts'
 import { toApiError } from '../to-api-error.ts'
@@ -15,6 +16,7 @@ import { authenticate, authorize, type CredentialSources, type IsProcessKey } fr
 import { applyCors } from './request/cors.ts'
 import { findPath, type KnownPath } from './request/find-endpoint.ts'
 import { hasBody, parseBody, requireJson } from './request/parse-json.ts'
+import { openAiErrorBodyOf } from './response/openai-error.ts'
 import {
   bodyLimit,
   bodyTooLarge,
@@ -39,6 +41,8 @@ export interface PipelineOptions extends Partial<Omit<PublicRoutesOptions, 'read
   readiness?: Readiness | undefined
   /** Undefined: nothing is counted. */
   metrics?: Metrics | undefined
+  /** Whether it has the endpoints for OpenAI clients. Default: yes. */
+  servesOpenAi?: boolean | undefined
 }
 
 /**
@@ -82,7 +86,8 @@ export class RequestPipeline {
       const preflight = this.begin(request, headers)
       return (preflight && (await preflight)) ?? (await this.#answer(request, headers))
     } catch (error) {
-      return this.fail(error, headers, request.log)
+      const bodyOf = this.#isForOpenAi(request.url) ? openAiErrorBodyOf : undefined
+      return this.fail(error, headers, request.log, bodyOf)
     }
   }
 
@@ -96,8 +101,13 @@ export class RequestPipeline {
   }
 
   /** The error response for anything that was thrown while a request was handled. */
-  fail(error: unknown, headers: ResponseHeaders, log: FailureSink | undefined): ServiceResponse {
-    return errorResponse(this.#record(toApiError(error), log), headers)
+  fail(
+    error: unknown,
+    headers: ResponseHeaders,
+    log: FailureSink | undefined,
+    bodyOf?: (apiError: ApiError) => object,
+  ): ServiceResponse {
+    return errorResponse(this.#record(toApiError(error), log), headers, bodyOf)
   }
 
   /** @throws ApiError `storage_migrated`; errors of the database */
@@ -117,10 +127,15 @@ export class RequestPipeline {
     await this.#limiter.close()
   }
 
+  #isForOpenAi(url: string): boolean {
+    return this.#options.servesOpenAi !== false && isOpenAiPath(url)
+  }
+
   async #answer(request: ServiceRequest, headers: ResponseHeaders): Promise<ServiceResponse> {
     const [path = ''] = request.url.split('?', 1)
     const { method } = request
-    const known = findPath(path)
+    const isForOpenAi = this.#isForOpenAi(path)
+    const known = isForOpenAi || !isOpenAiPath(path) ? findPath(path) : undefined
     const publicRoute = findPublicRoute(path)
     if (publicRoute && (method === 'GET' || method === 'HEAD')) {
       request.endpoint = publicRoute.label
@@ -129,8 +144,9 @@ export class RequestPipeline {
     }
     const name = known?.methods.get(method)
     if (name !== undefined) request.endpoint = name
-    // An unknown path requires a key only under /v1 and /api.
-    if (!known && !/^\/(v1|api)(\/|$)/.test(path)) throw unmatched(request, path, known, headers)
+    // An unknown path requires a key only below the paths of endpoints.
+    if (!known && !isForOpenAi && !/^\/(v1|api)(\/|$)/.test(path))
+      throw unmatched(request, path, known, headers)
     const found = authenticate(this.#credentials, request.headers)
     // Most are known immediately, and an `await` would cost as much as the search.
     const principal = found instanceof Promise ? await found : found
@@ -142,6 +158,8 @@ export class RequestPipeline {
       const admission = await this.#limiter.admit(principal.keyId, limitsOf(principal, settings))
       enforceRateLimits(admission, headers, this.#options.metrics)
     }
+    if (!known && isForOpenAi)
+      throw new ApiError('not_found', `Unknown path ${path}; use one of ${openAiPaths}`)
     if (!known || name === undefined) throw unmatched(request, path, known, headers)
 
     // Before the body is read: without the permission, a client does not learn what is wrong with its body.
@@ -158,6 +176,10 @@ export class RequestPipeline {
     return await handleEndpoint(authorized, this.#resources, headers)
   }
 }
+
+const openAiPaths = Object.values(openAiEndpoints)
+  .map(({ path }) => path)
+  .join(', ')
 
 /** The parsed body. Undefined if there is none. */
 async function readBody(request: ServiceRequest): Promise<unknown> {

@@ -47,10 +47,18 @@ export interface ServiceResponse {
   body: string | Readable | undefined
 }
 
+/** A body that is JSON already. */
+export class JsonText {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 /** A response with a JSON body. */
 export function jsonResponse(status: number, headers: ResponseHeaders, body: unknown): ServiceResponse {
   headers['content-type'] = 'application/json; charset=utf-8'
-  return { status, headers, body: JSON.stringify(body) }
+  return { status, headers, body: body instanceof JsonText ? body.text : JSON.stringify(body) }
 }
 
 /** Maximum size of a body, in bytes: parsing it must not block the event loop for long. */
@@ -68,10 +76,14 @@ export function requestIdFor(headers: Readonly<IncomingHttpHeaders>): string {
 }
 
 /** The error response, with the headers that were set so far. */
-export function errorResponse(apiError: ApiError, headers: ResponseHeaders): ServiceResponse {
+export function errorResponse(
+  apiError: ApiError,
+  headers: ResponseHeaders,
+  bodyOf: (apiError: ApiError) => object = errorBodyOf,
+): ServiceResponse {
   if (apiError.code === 'unauthorized') headers['www-authenticate'] = 'Bearer realm="chatctl"'
   if (apiError.retryAfter !== undefined) headers['retry-after'] = String(apiError.retryAfter)
-  return jsonResponse(statusOf(apiError), headers, errorBodyOf(apiError))
+  return jsonResponse(statusOf(apiError), headers, bodyOf(apiError))
 }
 
 /** Logs a failure of the service itself. The log line of the request already shows the status of a mistake of the client. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
-import type { ModelRequest, ReplyPart, ReplySource } from '../replies/reply-source.ts'
+import type { ReplySource, TextPart, TokenCounts } from '../replies/reply-source.ts'
 import type { Metrics, ModelServerOperation, ModelServerOutcome } from './create-metrics.ts'
 
 /** Wraps a source of replies to count its requests. */
@@ -17,6 +17,33 @@ export function observeReplySource(replySource: ReplySource, metrics: Metrics, c
       metrics.observeModelServer(operation, outcome, since(startedAt, clock))
     }
   }
+  async function* observeParts<Part extends TextPart | { usage?: TokenCounts | undefined }>(
+    parts: AsyncIterable<Part>,
+    operation: ModelServerOperation,
+    signal: AbortSignal,
+  ): AsyncGenerator<Part> {
+    const startedAt = clock.monotonic()
+    // If the caller stops early, neither the end nor an error arrives here.
+    let outcome: ModelServerOutcome = 'cancelled'
+    let hasBegun = operation !== 'stream'
+    let usage: TokenCounts | undefined
+    try {
+      for await (const part of parts) {
+        if (!hasBegun) metrics.observeFirstPart(since(startedAt, clock))
+        hasBegun = true
+        if ('usage' in part && part.usage) usage = part.usage
+        yield part
+      }
+      outcome = 'ok'
+      if (usage) metrics.countTokens(usage.prompt_tokens, usage.completion_tokens)
+    } catch (error) {
+      outcome = outcomeOf(error, signal)
+      throw error
+    } finally {
+      metrics.observeModelServer(operation, outcome, since(startedAt, clock))
+    }
+  }
+  const { relay } = replySource
   return {
     defaultModel: (signal) => replySource.defaultModel(signal),
     listModels: (signal) => timed('models', signal, replySource.listModels(signal)),
@@ -25,35 +52,14 @@ export function observeReplySource(replySource: ReplySource, metrics: Metrics, c
       metrics.countTokens(result.usage.prompt_tokens, result.usage.completion_tokens)
       return result
     },
-    stream: (modelRequest, signal) => observeStream({ replySource, metrics, clock }, modelRequest, signal),
+    stream: (modelRequest, signal) =>
+      observeParts(replySource.stream(modelRequest, signal), 'stream', signal),
+    relay:
+      relay &&
+      ((request, signal) =>
+        observeParts(relay(request, signal), request['stream'] === true ? 'stream' : 'completion', signal)),
     reload: () => replySource.reload(),
     close: () => replySource.close(),
-  }
-}
-
-async function* observeStream(
-  { replySource, metrics, clock }: { replySource: ReplySource; metrics: Metrics; clock: Clock },
-  modelRequest: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ReplyPart> {
-  const startedAt = clock.monotonic()
-  // If the caller stops early, neither `finish` nor an error arrives here.
-  let outcome: ModelServerOutcome = 'cancelled'
-  let pieces = 0
-  try {
-    for await (const piece of replySource.stream(modelRequest, signal)) {
-      if (pieces++ === 0) metrics.observeFirstPart(since(startedAt, clock))
-      if (piece.kind === 'finish') {
-        outcome = 'ok'
-        if (piece.usage) metrics.countTokens(piece.usage.prompt_tokens, piece.usage.completion_tokens)
-      }
-      yield piece
-    }
-  } catch (error) {
-    outcome = outcomeOf(error, signal)
-    throw error
-  } finally {
-    metrics.observeModelServer('stream', outcome, since(startedAt, clock))
   }
 }
 

@@ -4,7 +4,7 @@ import { CheckingDecoder } from '../../contract/notation/text.ts'
 import { reasoningIn } from '../../contract/resources/stream-event.ts'
 import { invalidResponse, invalidText, messageInBody, messageInText } from './model-server-error.ts'
 import { parseUsage } from './parse-response.ts'
-import type { ReplyPart, TextPart, TokenCounts } from './reply-source.ts'
+import type { RelayedPart, ReplyPart, TextPart, TokenCounts } from './reply-source.ts'
 
 /** Maximum text of one stream, reasoning included, in characters. */
 const maxText = 4 * 1024 * 1024
@@ -22,10 +22,9 @@ interface Chunk {
 }
 
 /**
- * The parts of an OpenAI stream. The reply is complete after a `finish_reason` or `[DONE]`: later errors are
- * ignored, and the end is not waited for. If the caller stops early, the body is destroyed.
+ * The parts of an OpenAI stream.
  * @param secrets see `ModelServer`
- * @throws ApiError `model_server_error` if the stream is truncated or contains an error; errors of the body
+ * @throws as `readParts`
  */
 export async function* readReply(
   body: Readable,
@@ -33,6 +32,39 @@ export async function* readReply(
   secrets: readonly string[],
 ): AsyncGenerator<ReplyPart> {
   const reply = new StreamedReply(asked, secrets)
+  yield* readParts(body, reply)
+  const { reason = 'stop', model, usage } = reply
+  yield { kind: 'finish', reason, model, usage }
+}
+
+/**
+ * The data of each event of an OpenAI stream, without `[DONE]`.
+ * @param choices how many the client has requested
+ * @param secrets see `ModelServer`
+ * @throws as `readParts`
+ */
+export const readRelayed = (
+  body: Readable,
+  choices: number,
+  secrets: readonly string[],
+): AsyncGenerator<RelayedPart> => readParts(body, new RelayedReply(choices, secrets))
+
+/** What takes the events of a reply. */
+interface EventTaker<Part> {
+  /** The parts in events. @throws ApiError `model_server_error` for an event that is an error or cannot be read */
+  take(events: readonly EventSourceMessage[]): Iterable<Part>
+  /** Whether nothing of the reply is missing. */
+  readonly isComplete: boolean
+  /** `[DONE]` came. */
+  readonly isDone: boolean
+}
+
+/**
+ * The reply is complete after a `finish_reason` or `[DONE]`: later errors are ignored, and the end is not waited for.
+ * If the caller stops early, the body is destroyed.
+ * @throws ApiError `model_server_error` if the stream is truncated or contains an error; errors of the body
+ */
+async function* readParts<Part>(body: Readable, reply: EventTaker<Part>): AsyncGenerator<Part> {
   const reader = new EventReader(maxText)
   let lingering: NodeJS.Timeout | undefined
   // Without a listener, an error outside of an iteration would be uncaught.
@@ -41,20 +73,18 @@ export async function* readReply(
     for await (const bytes of body.iterator({ destroyOnReturn: false })) {
       yield* reply.take(reader.read(bytes))
       if (reply.isDone) break
-      if (reply.reason !== undefined) lingering ??= setTimeout(() => body.destroy(), endTimeout)
+      if (reply.isComplete) lingering ??= setTimeout(() => body.destroy(), endTimeout)
     }
     if (!reply.isDone) yield* reply.take(reader.end())
   } catch (error) {
-    if (reply.reason === undefined) throw error
+    if (!reply.isComplete) throw error
   } finally {
     clearTimeout(lingering)
     if (reply.isDone) drain(body)
     else body.destroy()
   }
-  const { reason, model, usage } = reply
-  if (reason === undefined) throw invalidResponse('ended the reply before it was complete')
+  if (!reply.isComplete) throw invalidResponse('ended the reply before it was complete')
   if (!reader.decoder.isValid) throw invalidText()
-  yield { kind: 'finish', reason, model, usage }
 }
 
 /** A body that is read to its end frees its connection for the next request. */
@@ -66,11 +96,10 @@ function drain(body: Readable): void {
 }
 
 /** The content of the chunks so far. */
-class StreamedReply {
+class StreamedReply implements EventTaker<TextPart> {
   model: string
   reason: string | undefined
   usage: TokenCounts | undefined
-  /** `[DONE]` came. */
   isDone = false
   readonly #secrets: readonly string[]
   #length = 0
@@ -80,7 +109,10 @@ class StreamedReply {
     this.#secrets = secrets
   }
 
-  /** The parts in events. @throws ApiError `model_server_error` for an event that is an error or cannot be read */
+  get isComplete(): boolean {
+    return this.reason !== undefined
+  }
+
   *take(events: readonly EventSourceMessage[]): Generator<TextPart> {
     for (const event of events) {
       if (event.data === '[DONE]') {
@@ -104,6 +136,34 @@ class StreamedReply {
     this.#length += text.length
     if (this.#length > maxText) throw invalidResponse('sent more than 4 Mi characters in one reply')
     yield { kind, text, model: this.model }
+  }
+}
+
+/** Which choices have ended so far. */
+class RelayedReply implements EventTaker<RelayedPart> {
+  isDone = false
+  readonly #finished = new Set<unknown>()
+  readonly #choices: number
+  readonly #secrets: readonly string[]
+
+  constructor(choices: number, secrets: readonly string[]) {
+    this.#choices = choices
+    this.#secrets = secrets
+  }
+
+  get isComplete(): boolean {
+    return this.isDone || this.#finished.size >= this.#choices
+  }
+
+  *take(events: readonly EventSourceMessage[]): Generator<RelayedPart> {
+    for (const event of events) {
+      this.isDone = event.data === '[DONE]'
+      if (this.isDone) return
+      const { usage, choices } = parseChunk(event, this.#secrets)
+      for (const choice of Array.isArray(choices) ? choices : [])
+        if (typeof choice?.finish_reason === 'string') this.#finished.add(choice.index ?? 0)
+      yield { data: event.data, usage: parseUsage(usage) }
+    }
   }
 }
 

@@ -39,9 +39,9 @@ export type ModelServerTimeouts = typeof defaultTimeouts
 /** The body of a completion request. */
 interface CompletionBody {
   model: string
-  stream: boolean
-  response_format?: ModelRequest['response_format']
-  stream_options?: object
+  stream?: unknown
+  response_format?: unknown
+  stream_options?: unknown
 }
 
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
@@ -93,9 +93,7 @@ export class ModelServer {
 
   /** @throws ApiError as `ReplySource`; the signal's reason */
   async get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const response = await this.#send(path, { method: 'GET', headers: this.#headers() }, signal)
-    if ('statusCode' in response) return response
-    throw statusError(response, undefined, this.secrets)
+    return this.#demandSuccess(await this.#send(path, { method: 'GET', headers: this.#headers() }, signal))
   }
 
   /**
@@ -103,9 +101,10 @@ export class ModelServer {
    * omitted. @throws as `get`
    */
   async post(path: string, given: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    let body: CompletionBody = given.stream && this.#takesUsageRequest ? { ...given, ...usageRequest } : given
+    const asksForUsage = given.stream === true && this.#takesUsageRequest
+    let body: CompletionBody = asksForUsage ? { ...given, ...usageRequest } : given
     let response = await this.#sendCompletion(path, body, signal)
-    if (body.stream_options && refuses(response, /stream_options|include_usage/)) {
+    if (asksForUsage && refuses(response, /stream_options|include_usage/)) {
       this.#takesUsageRequest = false
       body = given
       response = await this.#sendCompletion(path, body, signal)
@@ -114,8 +113,17 @@ export class ModelServer {
     if (body.response_format && refuses(response, /response_format|schema|grammar/i)) {
       response = await this.#sendCompletion(path, { ...body, response_format: undefined }, signal)
     }
+    return this.#demandSuccess(response, body)
+  }
+
+  /** Sends a request as it is. @throws as `get` */
+  async relay(path: string, body: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    return this.#demandSuccess(await this.#sendCompletion(path, body, signal), body)
+  }
+
+  #demandSuccess(response: Dispatcher.ResponseData | FailedResponse, body?: CompletionBody) {
     if ('statusCode' in response) return response
-    throw statusError(response, body.model, this.secrets)
+    throw statusError(response, body?.model, this.secrets)
   }
 
   close(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
-import { readReply } from './completion-stream.ts'
+import { readRelayed, readReply } from './completion-stream.ts'
 import {
   connectModelServer,
   defaultTimeouts,
@@ -13,8 +13,8 @@ import {
   type ModelServerTimeouts,
 } from './model-server.ts'
 import { invalidResponse, invalidText, modelServerError } from './model-server-error.ts'
-import { parseCompletion, parseModels } from './parse-response.ts'
-import type { ModelRequest, ReplyPart, ReplySource } from './reply-source.ts'
+import { parseCompletion, parseModels, parseRelayed, parseUsage, toChunk } from './parse-response.ts'
+import type { ModelRequest, RelayedPart, RelayedRequest, ReplyPart, ReplySource } from './reply-source.ts'
 
 /** How long, in ms, the first model of a list is reused: each request without a model needs it. */
 const maxAge = 10_000
@@ -51,6 +51,7 @@ export async function createOpenAiCompatible(
       return parseCompletion(await readJson(response, signal), modelRequest.model, server)
     },
     stream: (modelRequest, signal) => stream(server, modelRequest, signal),
+    relay: (request, signal) => relay(server, request, signal),
     reload: () => server.reload(),
     close: () => server.close(),
   }
@@ -64,7 +65,7 @@ async function* stream(
 ): AsyncGenerator<ReplyPart> {
   const response = await server.post('/chat/completions', bodyOf(modelRequest, true), signal)
   try {
-    if (String(response.headers['content-type']).includes('text/event-stream')) {
+    if (isEventStream(response)) {
       yield* readReply(response.body, modelRequest.model, server.secrets)
       return
     }
@@ -84,6 +85,32 @@ async function* stream(
   }
 }
 
+/** As `stream`, without changes. */
+async function* relay(
+  server: ModelServer,
+  request: RelayedRequest,
+  signal: AbortSignal,
+): AsyncGenerator<RelayedPart> {
+  const { secrets } = server
+  const response = await server.relay('/chat/completions', request, signal)
+  try {
+    if (request['stream'] === true && isEventStream(response)) {
+      yield* readRelayed(response.body, Number(request['n'] ?? 1), secrets)
+      return
+    }
+    const text = await readText(response.body)
+    const completion = parseRelayed(parseText(text), secrets)
+    yield request['stream'] === true
+      ? toChunk(completion)
+      : { data: text, usage: parseUsage(completion.usage) }
+  } catch (error) {
+    throw modelServerError(error, signal)
+  }
+}
+
+const isEventStream = ({ headers }: Dispatcher.ResponseData) =>
+  String(headers['content-type']).includes('text/event-stream')
+
 /** Names each field that is sent, so that no other field of a client's request is. */
 function bodyOf(modelRequest: ModelRequest, stream: boolean) {
   const { model, messages, temperature, max_tokens, response_format } = modelRequest
@@ -101,12 +128,19 @@ async function readJson(response: Dispatcher.ResponseData, signal: AbortSignal):
 /** Maximum size of a response: a faulty server must not exhaust the memory. */
 const maxResponseBytes = 4 * 1024 * 1024
 
-/** @throws ApiError `model_server_error` for a body that is too large, not UTF-8, or not JSON; errors of the body */
-async function readJsonBody(body: Readable): Promise<unknown> {
+/** @throws as `readText`; ApiError `model_server_error` for a body that is not JSON */
+const readJsonBody = async (body: Readable): Promise<unknown> => parseText(await readText(body))
+
+/** @throws ApiError `model_server_error` for a body that is too large or not UTF-8; errors of the body */
+async function readText(body: Readable): Promise<string> {
   const bytes = await readAll(body)
   if (!isUtf8(bytes)) throw invalidText()
+  return bytes.toString('utf8')
+}
+
+function parseText(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return JSON.parse(text)
   } catch (cause) {
     throw invalidResponse('sent a response that is not JSON', cause)
   }

@@ -3,7 +3,7 @@ import type { Model } from '../../contract/resources/completion.ts'
 import { reasoningIn } from '../../contract/resources/stream-event.ts'
 import type { ModelServer } from './model-server.ts'
 import { invalidResponse, messageInBody } from './model-server-error.ts'
-import type { CompletionResult, TokenCounts } from './reply-source.ts'
+import type { CompletionResult, RelayedPart, TokenCounts } from './reply-source.ts'
 
 /**
  * The fields of a model server's response that this service needs. Other fields that are missing or
@@ -38,6 +38,28 @@ const completion = z.looseObject({
   usage: z.optional(z.unknown()),
   choices: z.array(choice),
 })
+
+const relayed = z.looseObject({
+  choices: z.array(z.looseObject({ message: z.looseObject({}) })).check(z.minLength(1)),
+  usage: z.optional(z.unknown()),
+})
+
+/**
+ * @param secrets see `ModelServer`
+ * @throws ApiError `model_server_error` for a body that is not a completion
+ */
+export const parseRelayed = (body: unknown, secrets: readonly string[]): z.infer<typeof relayed> =>
+  parse(relayed, body, secrets)
+
+/** A whole completion as the only part of a stream, in which a tool call has an index. */
+export function toChunk({ choices, ...rest }: z.infer<typeof relayed>): RelayedPart {
+  const chunks = choices.map(({ message: { tool_calls: calls, ...message }, ...choice }) => {
+    const tool_calls = Array.isArray(calls) ? calls.map((call, index) => ({ index, ...call })) : undefined
+    return { ...choice, delta: { ...message, tool_calls } }
+  })
+  const data = JSON.stringify({ ...rest, object: 'chat.completion.chunk', choices: chunks })
+  return { data, usage: parseUsage(rest.usage) }
+}
 
 /**
  * @param secrets see `ModelServer`

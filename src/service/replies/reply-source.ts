@@ -21,6 +21,11 @@ export interface ReplySource {
    * instead, so that it is not taken for a complete one.
    */
   stream(modelRequest: ModelRequest, signal: AbortSignal): AsyncIterable<ReplyPart>
+  /**
+   * Passes on the request of an OpenAI client, and yields the response: whole, or the data of each event of a stream,
+   * but not `[DONE]`. A truncated reply throws, as in `stream`. Undefined for a source without OpenAI's API.
+   */
+  relay: ((request: RelayedRequest, signal: AbortSignal) => AsyncIterable<RelayedPart>) | undefined
   /** Reads the file with the key again. @throws Failure `config`, and keeps the old key */
   reload(): void
   close(): Promise<void>
@@ -33,6 +38,17 @@ export interface ModelRequest {
   temperature?: number | undefined
   max_tokens?: number | undefined
   response_format?: CompletionRequest['response_format']
+}
+
+/** The body of a request for a chat completion of OpenAI's API, with any other fields. */
+export interface RelayedRequest extends Record<string, unknown> {
+  model: string
+}
+
+/** JSON, and the usage in it. */
+export interface RelayedPart {
+  data: string
+  usage?: TokenCounts | undefined
 }
 
 export interface CompletionResult {

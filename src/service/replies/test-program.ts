@@ -35,6 +35,7 @@ export function createTestProgram(notice = '', clock: Clock = systemClock): Repl
       }
       yield { kind: 'finish', reason, model: testProgramModel, usage: count(modelRequest, pieces) }
     },
+    relay: undefined,
     reload: () => {},
     close: async () => {},
   }

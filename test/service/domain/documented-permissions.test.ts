@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
-import { type EndpointName, endpoints } from '../../../src/contract/endpoints.ts'
+import { endpoints } from '../../../src/contract/endpoints.ts'
 import {
   covers,
   effectivePermissions,
   requiredPermissions,
 } from '../../../src/service/domain/access/permissions.ts'
+import { openAiEndpoints, type ServedEndpointName } from '../../../src/service/openai-endpoints.ts'
 
 const text = readFileSync(resolve(import.meta.dirname, '../../../docs/reference/service.md'), 'utf8')
 const rows = [...text.matchAll(/^\| `(\w+:\w+)` \| (.*?) \| (.*?) ?\| (.*?) ?\| (.*?) ?\|$/gm)]
@@ -16,9 +17,9 @@ describe('the table of permissions in docs/reference/service.md', () => {
     const documented = rows.flatMap(([, permission, list = '']) =>
       list.split(', ').map((endpoint) => `${endpoint.replaceAll('`', '')} ${permission}`),
     )
-    const names = Object.keys(endpoints) as EndpointName[]
-    const needed = names.map(
-      (name) => `${endpoints[name].method} ${endpoints[name].path} ${requiredPermissions[name]}`,
+    const served = { ...endpoints, ...openAiEndpoints }
+    const needed = Object.entries(served).map(
+      ([name, { method, path }]) => `${method} ${path} ${requiredPermissions[name as ServedEndpointName]}`,
     )
     const place = 'Change the table in docs/reference/service.md'
     expect(documented.sort(), place).to.deep.equal(needed.sort())

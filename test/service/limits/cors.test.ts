@@ -110,6 +110,14 @@ describe('CORS', () => {
         })
         expect(answer.headers.get('x-request-id')).to.be.a('string')
       }
+      // The SDK of OpenAI sends headers whose names only the preflight knows.
+      const sent = { 'access-control-request-headers': 'authorization, x-stainless-lang' }
+      for (const origin of [a, b]) {
+        const asked = { origin, 'access-control-request-method': 'PATCH', ...sent }
+        const { headers } = await stranger('OPTIONS', '/openai/v1/models', undefined, asked)
+        const allowed = origin === a ? sent['access-control-request-headers'] : null
+        expect(headers.get('access-control-allow-headers')).to.equal(allowed)
+      }
       for (const [origin, method] of [
         [b, 'GET'],
         [a, 'POST'],

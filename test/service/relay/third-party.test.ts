@@ -1,8 +1,7 @@
 import { LLMock } from '@copilotkit/aimock'
 import { expect } from 'chai'
-import OpenAI from 'openai'
+import { connect, readStream } from '../openai/connect.ts'
 import { allEvents } from '../read-events.ts'
-import { sendJson, withModelServer } from '../replies/scripted-model-server.ts'
 import { type TemporaryService, withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello there' }]
@@ -44,73 +43,11 @@ describe('a third-party model server (aimock)', () => {
       expect(done?.data.usage.completion_tokens).to.be.greaterThan(0)
       expect(mock.getRequests().at(-1)?.body).to.deep.include({ stream_options: { include_usage: true } })
     }))
-})
 
-describe('a third-party client (the OpenAI SDK)', () => {
-  const connect = ({ url, key }: TemporaryService, options = {}) =>
-    new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, ...options })
-
-  async function failure(work: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
-    try {
-      await work
-    } catch (error) {
-      return error as InstanceType<typeof OpenAI.APIError>
-    }
-    throw new Error('it did not fail')
-  }
-
-  it('receives completions', () =>
-    withService(async (service) => {
-      const answer = await connect(service).chat.completions.create({
-        model: 'test-program',
-        messages,
-        max_tokens: 3,
-      })
-      expect(answer.object).to.equal('chat.completion')
-      expect(answer.choices[0]?.message).to.deep.equal({ role: 'assistant', content: "This is chatctl's " })
-      expect(answer.choices[0]?.finish_reason).to.equal('length')
-      expect(answer.usage?.completion_tokens).to.equal(3)
-      expect(answer._request_id).to.match(/^req_/)
+  it('streams to the SDK of OpenAI', () =>
+    withMock(async (_, service) => {
+      const request = { model: 'gpt-4o', messages, stream: true as const }
+      const { text, error } = await readStream(connect(service).chat.completions.create(request))
+      expect([text, error]).to.deep.equal(['General Kenobi! 漢字 👍', undefined])
     }))
-
-  it('finds the models at the path of the interface, and not at the path of OpenAI', () =>
-    withService(async (service) => {
-      const client = connect(service)
-      expect(await failure(client.models.list().then())).to.be.instanceOf(OpenAI.NotFoundError)
-      const { data } = await client.get<{ data: { id: string }[] }>('/chat/models')
-      expect(data[0]?.id).to.equal('test-program')
-    }))
-
-  it('receives 502, 503 with Retry-After, or 400 if the model server fails', () => {
-    const answers = [
-      [{ error: { message: 'Incorrect API key provided: sk-up' } }, 401],
-      [{ error: { message: 'slow down' } }, 429],
-      [{ error: { code: 'context_length_exceeded', message: 'maximum context length is 10' } }, 400],
-    ] as const
-    let turn = 0
-    return withModelServer(
-      (response) => {
-        const [body, status] = answers[turn++] ?? [{}, 500]
-        sendJson(response.setHeader('retry-after', '7'), body, status)
-      },
-      ({ url }) =>
-        withService(
-          async (service) => {
-            const ask = () => failure(connect(service).chat.completions.create({ model: 'm1', messages }))
-            const refused = await ask()
-            expect(refused).to.be.instanceOf(OpenAI.InternalServerError)
-            expect(refused.status).to.equal(502)
-            expect(JSON.stringify(refused.error)).not.to.include('sk-up')
-            const busy = await ask()
-            expect([busy.status, busy.code]).to.deep.equal([503, 'model_server_overloaded'])
-            expect(busy.headers?.get('retry-after')).to.equal('7')
-            const long = await ask()
-            expect(long).to.be.instanceOf(OpenAI.BadRequestError)
-            expect(long.code).to.equal('context_too_long')
-            expect(long.message).to.include('longer than the context window')
-          },
-          { modelServer: { url, key: 'sk-up' } },
-        ),
-    )
-  })
 })

@@ -1,4 +1,4 @@
-import type { EndpointName } from '../../../contract/endpoints.ts'
+import type { ServedEndpointName } from '../../openai-endpoints.ts'
 
 /** `<action>:<resource>`. In a granted permission, either may be `*`. */
 export type Permission =
@@ -20,7 +20,10 @@ export const requiredPermissions = {
   getUser: 'read:users',
   updateUser: 'write:users',
   assignPermissions: 'assign:permissions',
-} as const satisfies Record<EndpointName, Permission>
+  openAiCompletion: 'write:chat',
+  openAiModels: 'read:chat',
+  openAiModel: 'read:chat',
+} as const satisfies Record<ServedEndpointName, Permission>
 
 /** Every permission that an endpoint requires, and every pattern that covers some of them. */
 export function listPermissions(): readonly string[] {

@@ -92,7 +92,7 @@ export async function sendMessage(
 }
 
 /** The lists of models and messages can be read even if chat is off. @throws ApiError `feature_disabled` */
-function requireChat({ features }: EffectiveSettings): void {
+export function requireChat({ features }: EffectiveSettings): void {
   if (features.chat) return
   throw new ApiError(
     'feature_disabled',
@@ -104,7 +104,7 @@ function requireChat({ features }: EffectiveSettings): void {
 }
 
 /** How many tokens a completion may generate: as requested, and at most as the settings allow. */
-const capTokens = ({ limits }: EffectiveSettings, wanted: number | undefined): number =>
+export const capTokens = ({ limits }: EffectiveSettings, wanted: number | undefined): number =>
   Math.min(wanted ?? limits.max_tokens, limits.max_tokens)
 
 /** The request to the model for a completion. @throws ApiError `feature_disabled` */
@@ -135,6 +135,13 @@ export async function complete(
 
 export async function listModels(replySource: ReplySource, signal: AbortSignal): Promise<{ data: Model[] }> {
   return { data: await replySource.listModels(signal) }
+}
+
+/** @throws ApiError `model_not_found` */
+export async function findModel(replySource: ReplySource, id: string, signal: AbortSignal): Promise<Model> {
+  const model = (await replySource.listModels(signal)).find((listed) => listed.id === id)
+  if (!model) throw new ApiError('model_not_found', `No model ${id}`)
+  return model
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { EffectiveApiConfiguration } from '../../domain/settings.ts'
 import type { SettingsCache } from '../../domain/settings-cache.ts'
+import { isOpenAiPath } from '../../openai-endpoints.ts'
 import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../service-request.ts'
 
 /** The headers that a page on another origin may send, and those of the response that it may read. */
@@ -10,8 +11,8 @@ const exposedHeaders =
 /** In seconds. An origin that is removed cannot read responses from then on, even if its preflight is still cached. */
 const preflightMaxAge = 600
 
-/** The paths with CORS: the interface, and the OAuth endpoints that scripts call. */
-const corsPaths = /^\/(v1|api|oauth|\.well-known)(\/|\?|$)/
+/** The paths with CORS: the interface, the endpoints for OpenAI clients, and the OAuth endpoints that scripts call. */
+const corsPaths = /^\/(v1|api|openai|oauth|\.well-known)(\/|\?|$)/
 
 /**
  * Sets the CORS headers of the response (Fetch Standard, section 3.3), also for errors and streams.
@@ -39,7 +40,11 @@ async function applyToOrigin(
   const asked = request.headers['access-control-request-method']
   const isPreflight = request.method === 'OPTIONS' && asked !== undefined
   const { cors } = (await settingsCache.read()).api
-  Object.assign(headers, corsHeaders(cors, origin, isPreflight ? asked : request.method, isPreflight))
+  const allowed = corsHeaders(cors, origin, isPreflight ? asked : request.method, isPreflight)
+  // The SDKs of OpenAI send many others, such as x-stainless-lang.
+  const wanted = isOpenAiPath(request.url) ? request.headers['access-control-request-headers'] : undefined
+  if ('access-control-allow-headers' in allowed && wanted) allowed['access-control-allow-headers'] = wanted
+  Object.assign(headers, allowed)
   return isPreflight ? { status: 204, headers, body: undefined } : undefined
 }
 

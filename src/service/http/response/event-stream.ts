@@ -1,15 +1,38 @@
 import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
-import { errorBodyOf } from '../../api-error.ts'
+import { type ApiError, errorBodyOf } from '../../api-error.ts'
 import type { ChatEvent } from '../../domain/chat/chat-stream.ts'
+import type { RelayedPart } from '../../replies/reply-source.ts'
 import { toApiError } from '../../to-api-error.ts'
+import { openAiErrorBodyOf } from './openai-error.ts'
 
 /** The result of a handler whose reply arrives in parts. */
 export class EventStream {
-  readonly events: AsyncGenerator<ChatEvent>
-  constructor(events: AsyncGenerator<ChatEvent>) {
+  readonly events: StreamEvents
+  readonly errorFrame: (apiError: ApiError) => string
+  constructor(
+    events: StreamEvents,
+    errorFrame = (apiError: ApiError): string => frame('error', errorBodyOf(apiError)),
+  ) {
     this.events = events
+    this.errorFrame = errorFrame
   }
+}
+
+/** A text is a frame, with its blank line. */
+type StreamEvents = AsyncGenerator<ChatEvent | string>
+
+/**
+ * A stream as OpenAI's API has it: events without names, and `[DONE]` after a complete reply. An error is an event with
+ * `error`, after which `[DONE]` is missing. The SDKs of OpenAI throw it; a stream that only ends is complete for them.
+ */
+export function openAiEventStream(parts: AsyncIterable<RelayedPart>): EventStream {
+  const frameOf = (data: string) => `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
+  async function* frames() {
+    for await (const { data } of parts) yield frameOf(data)
+    yield frameOf('[DONE]')
+  }
+  return new EventStream(frames(), (apiError) => frameOf(JSON.stringify(openAiErrorBodyOf(apiError))))
 }
 
 /** How long, in ms, a stream may be silent before a comment keeps proxies and clients waiting. */
@@ -23,7 +46,7 @@ const keepAlive = 15_000
  * @param silence in ms, after which a comment is sent
  */
 export async function openEventStream(
-  { events }: EventStream,
+  { events, errorFrame }: EventStream,
   onError: (error: unknown) => void,
   silence = keepAlive,
 ): Promise<Readable> {
@@ -31,27 +54,32 @@ export async function openEventStream(
   const answered = new AbortController()
   const timeUp = setTimeout(silence, undefined, { signal: answered.signal }).catch(() => {})
   await Promise.race([first, timeUp]).finally(() => answered.abort())
-  return new EventBody(events, first, onError, silence)
+  const report = (error: unknown) => {
+    onError(error)
+    return errorFrame(toApiError(error))
+  }
+  return new EventBody(events, first, report, silence)
 }
 
 /** The events as bytes, read no faster than the client reads them. */
 class EventBody extends Readable {
-  readonly #events: AsyncGenerator<ChatEvent>
-  readonly #onError: (error: unknown) => void
+  readonly #events: StreamEvents
+  readonly #report: (error: unknown) => string
   readonly #ping: NodeJS.Timeout
-  #next: Promise<IteratorResult<ChatEvent>> | undefined
+  #next: ReturnType<StreamEvents['next']> | undefined
   #isWaiting = false
 
+  /** @param report returns the last event, for a failure */
   constructor(
-    events: AsyncGenerator<ChatEvent>,
-    first: Promise<IteratorResult<ChatEvent>>,
-    onError: (error: unknown) => void,
+    events: StreamEvents,
+    first: ReturnType<StreamEvents['next']>,
+    report: (error: unknown) => string,
     silence: number,
   ) {
     super()
     this.#events = events
     this.#next = first
-    this.#onError = onError
+    this.#report = report
     this.#ping = setInterval(() => {
       if (this.#isWaiting) this.push(': waiting for the model\n\n')
     }, silence)
@@ -78,14 +106,13 @@ class EventBody extends Readable {
         this.#next = undefined
         if (this.destroyed) return
         if (done) break
-        hasRoom = this.push(frame(value.event, value.data))
+        hasRoom = this.push(typeof value === 'string' ? value : frame(value.event, value.data))
         this.#ping.refresh()
         if (!hasRoom) return
       }
     } catch (error) {
       if (this.destroyed) return
-      this.#onError(error)
-      this.push(frame('error', errorBodyOf(toApiError(error))))
+      this.push(this.#report(error))
     } finally {
       this.#isWaiting = false
     }

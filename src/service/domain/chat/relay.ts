@@ -1,0 +1,51 @@
+import type { Fault } from '../../../contract/faults.ts'
+import { isNumber, isRecord } from '../../../contract/notation/exact-json.ts'
+import { invalidRequest } from '../../api-error.ts'
+import type { RelayedPart, RelayedRequest, ReplySource } from '../../replies/reply-source.ts'
+import type { EffectiveSettings } from '../settings.ts'
+import { capTokens, type RequestContext, requireChat } from './chat.ts'
+import { composeReply } from './compose-reply.ts'
+
+/** The fields that limit the tokens of a reply. `n_predict` is that of llama.cpp, where it precedes `max_tokens`. */
+const tokenFields = ['max_tokens', 'max_completion_tokens', 'n_predict']
+
+/**
+ * The request of an OpenAI client as it is passed on: with a model, and at most the tokens that the settings allow. A
+ * limit that is null would be none. Everything else is unchanged.
+ * @throws ApiError `feature_disabled`, `invalid_request`; as `ReplySource.defaultModel`
+ */
+export async function prepareRelay(
+  replySource: ReplySource,
+  settings: EffectiveSettings,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<RelayedRequest> {
+  requireChat(settings)
+  if (!isRecord(body)) throw invalidRequest([{ path: '', message: 'must be a JSON object' }])
+  const faults: Fault[] = []
+  const { model, stream } = body
+  if (typeof (model ?? '') !== 'string') faults.push({ path: 'model', message: 'must be a string' })
+  if (typeof (stream ?? false) !== 'boolean') faults.push({ path: 'stream', message: 'must be a boolean' })
+  const limits: Record<string, number | undefined> = {}
+  for (const field of tokenFields) {
+    const value = body[field] ?? undefined
+    const limit = isNumber(value) ? Number(value) : undefined
+    if (value !== undefined && !(Number.isInteger(limit) && Number(limit) > 0))
+      faults.push({ path: field, message: 'must be an integer, at least 1' })
+    limits[field] = limit && capTokens(settings, limit)
+  }
+  if (faults.length > 0) throw invalidRequest(faults)
+  const isLimited = Object.values(limits).some((limit) => limit !== undefined)
+  if (!isLimited) limits['max_tokens'] = capTokens(settings, undefined)
+  const chosen = typeof model === 'string' && model !== '' ? model : await replySource.defaultModel(signal)
+  return { ...body, ...limits, model: chosen }
+}
+
+/** @throws ApiError as `ReplySource.relay` */
+export function relay(
+  replySource: ReplySource,
+  request: RelayedRequest,
+  context: Pick<RequestContext, 'signal' | 'clock'>,
+): AsyncIterable<RelayedPart> {
+  return replySource.relay?.(request, context.signal) ?? composeReply(replySource, request, context)
+}

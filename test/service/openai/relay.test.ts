@@ -1,0 +1,339 @@
+import type { ServerResponse } from 'node:http'
+import { expect } from 'chai'
+import OpenAI from 'openai'
+import type { RecordedRequest } from '../../support/fault-server.ts'
+import {
+  type ScriptedModelServer,
+  sendDelta,
+  sendDone,
+  sendJson,
+  startEvents,
+  withModelServer,
+} from '../replies/scripted-model-server.ts'
+import { type TemporaryService, withService } from '../temporary-service.ts'
+import { connect, failure, readStream } from './connect.ts'
+
+const messages = [{ role: 'user' as const, content: 'hello' }]
+const ask = { model: 'm1', messages }
+const streamed = { ...ask, stream: true as const }
+const key = 'sk-up-7f3a'
+
+/** A service whose model server responds to completions as the script says. */
+const withRelay = (
+  complete: (response: ServerResponse, request: RecordedRequest) => unknown,
+  use: (service: TemporaryService, modelServer: ScriptedModelServer) => Promise<unknown>,
+) =>
+  withModelServer(complete, (modelServer) =>
+    withService((service) => use(service, modelServer), { modelServer: { url: modelServer.url, key } }),
+  )
+
+const sendData = (response: ServerResponse, ...data: object[]) => {
+  for (const one of data) response.write(`data: ${JSON.stringify(one)}\n\n`)
+}
+
+const call = { id: 'call_1', type: 'function' as const, function: { name: 'add', arguments: '{"a":1}' } }
+
+describe('a request of an OpenAI client', () => {
+  const completion = {
+    id: 'x',
+    model: 'm1-7b',
+    choices: [{ index: 0, message: { content: 'hi' } }],
+    extra: 1,
+  }
+
+  it('reaches the model server unchanged, with every parameter, but no header of the client', () =>
+    withRelay(
+      (response) => sendJson(response, completion),
+      async (service, { requests }) => {
+        const sent = {
+          model: 'm1',
+          messages: [
+            { role: 'developer' as const, content: 'Be brief' },
+            {
+              role: 'user' as const,
+              content: [
+                { type: 'text' as const, text: 'What is it?' },
+                { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,AA==' } },
+              ],
+            },
+            { role: 'assistant' as const, content: null, tool_calls: [call] },
+            { role: 'tool' as const, tool_call_id: 'call_1', content: '3' },
+          ],
+          tools: [{ type: 'function' as const, function: { name: 'add', parameters: { type: 'object' } } }],
+          tool_choice: 'required' as const,
+          response_format: { type: 'json_object' as const },
+          max_completion_tokens: 7,
+          seed: 3,
+          top_k: 40,
+          unknown_field: { deep: [false] },
+        }
+        await connect(service, { defaultHeaders: { cookie: 'canary=1' } }).chat.completions.create(sent)
+        expect(JSON.parse(requests[0]?.body ?? '')).to.deep.equal(sent)
+        expect(requests[0]?.headers.authorization).to.equal(`Bearer ${key}`)
+        expect(JSON.stringify(requests[0]?.headers)).not.to.match(/canary|stainless|ck_/)
+      },
+    ))
+
+  it('keeps every number as it was written, also in the response', () => {
+    const body = '{"id": "x", "choices":[{"index":0,"message":{"content":"hi"},"weight":-1.50}], "n":1e400}'
+    return withRelay(
+      (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body),
+      async (service, { requests }) => {
+        const request = `{"model":"m1","messages":[],"seed":9007199254740993,"top_p":1.0}`
+        const { status, text } = await service.call('POST', '/openai/v1/chat/completions', request)
+        expect([status, text]).to.deep.equal([200, body])
+        expect(requests[0]?.body).to.include('"seed":9007199254740993,"top_p":1.0')
+      },
+    )
+  })
+
+  it('gets the default model, and at most the tokens that the settings allow', () =>
+    withRelay(
+      (response) => sendJson(response, completion),
+      async (service, { requests }) => {
+        const { status } = await service.call('PATCH', '/v1/settings', { limits: { max_tokens: 50 } })
+        expect(status).to.equal(200)
+        for (const given of [
+          {},
+          { max_tokens: null },
+          { max_tokens: 51 },
+          { max_completion_tokens: 1e9, max_tokens: 5 },
+          { n_predict: 51, max_tokens: null },
+        ])
+          await service.call('POST', '/openai/v1/chat/completions', { messages, ...given })
+        const sent = requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body))
+        expect(sent).to.deep.equal(
+          [
+            { max_tokens: 50 },
+            { max_tokens: 50 },
+            { max_tokens: 50 },
+            { max_completion_tokens: 50, max_tokens: 5 },
+            { n_predict: 50 },
+          ].map((limits) => ({ messages, model: 'm1', ...limits })),
+        )
+      },
+    ))
+
+  for (const [param, value] of [
+    ['max_tokens', -1],
+    ['max_completion_tokens', '9'],
+    ['n_predict', 1.5],
+    ['stream', 'yes'],
+    ['model', 7],
+  ] as const) {
+    it(`is rejected with an invalid ${param}: ${JSON.stringify(value)}`, () =>
+      withRelay(
+        (response) => sendJson(response, completion),
+        async (service, { requests }) => {
+          const refused = await failure(
+            connect(service).chat.completions.create({ ...ask, [param]: value } as typeof ask),
+          )
+          expect(refused).to.be.instanceOf(OpenAI.BadRequestError)
+          expect(refused.param).to.equal(param)
+          expect(requests).to.have.length(0)
+        },
+      ))
+  }
+})
+
+describe('the stream for an OpenAI client', () => {
+  it('has the events of the model server unchanged, and the usage only if the client requests it', () => {
+    const part = { index: 0, finish_reason: null }
+    const chunks = [
+      {
+        id: 'c1',
+        choices: [{ ...part, delta: { role: 'assistant', content: '' } }],
+        system_fingerprint: 'f',
+      },
+      { id: 'c1', choices: [{ ...part, delta: { content: '漢字 👍', reasoning_content: 'hm' } }] },
+      { id: 'c1', choices: [{ ...part, delta: {}, finish_reason: 'stop' }] },
+      { id: 'c1', choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } },
+    ]
+    return withRelay(
+      (response) => {
+        startEvents(response)
+        response.write(': a comment\r\n\r\n')
+        sendData(response, ...chunks)
+        sendDone(response)
+      },
+      async (service, { requests }) => {
+        const received: object[] = []
+        const options = { include_usage: true }
+        const stream = await connect(service).chat.completions.create({
+          ...streamed,
+          stream_options: options,
+        })
+        for await (const chunk of stream) received.push(chunk)
+        expect(received).to.deep.equal(chunks)
+        await readStream(connect(service).chat.completions.create(streamed))
+        const asked = requests.map(({ body }) => JSON.parse(body).stream_options)
+        expect(asked).to.deep.equal([options, undefined])
+      },
+    )
+  })
+
+  it('has tool calls', () =>
+    withRelay(
+      (response) => {
+        startEvents(response)
+        const part = (delta: object, finish_reason: string | null = null) => ({
+          choices: [{ index: 0, delta, finish_reason }],
+        })
+        const { arguments: words, name } = call.function
+        sendData(
+          response,
+          part({ role: 'assistant', tool_calls: [{ ...call, index: 0, function: { name, arguments: '' } }] }),
+          part({ tool_calls: [{ index: 0, function: { arguments: words } }] }),
+          part({}, 'tool_calls'),
+        )
+        sendDone(response)
+      },
+      async (service) => {
+        const final = await connect(service).chat.completions.stream(ask).finalChatCompletion()
+        expect(final.choices[0]?.finish_reason).to.equal('tool_calls')
+        expect(final.choices[0]?.message.tool_calls?.[0]).to.deep.include({ function: call.function })
+      },
+    ))
+
+  it('is one event if the model server does not stream', () =>
+    withRelay(
+      (response) => {
+        const message = { role: 'assistant', content: 'whole', tool_calls: [call] }
+        sendJson(response, { id: 'x', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] })
+      },
+      async (service) => {
+        const final = await connect(service).chat.completions.stream(ask).finalChatCompletion()
+        expect(final.choices[0]?.message.content).to.equal('whole')
+        expect(final.choices[0]?.message.tool_calls?.[0]).to.deep.include({ id: 'call_1' })
+      },
+    ))
+
+  const truncations: Record<string, (response: ServerResponse) => unknown> = {
+    'the connection is reset': (response) => response.socket?.resetAndDestroy(),
+    'the connection is closed within an event': (response) =>
+      response.write('data: {"choices":[{"ind', () => response.socket?.end()),
+    'the stream ends without a finish_reason': (response) => response.end(),
+    'another choice has not ended': (response) => {
+      sendData(response, { choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] })
+      response.end()
+    },
+    'the model server sends an error': (response) =>
+      response.end(`data: {"error":{"message":"out of memory, ${key}"}}\n\n`),
+    'an event is not JSON': (response) => response.end('data: <html>\n\n'),
+  }
+  for (const [how, truncate] of Object.entries(truncations)) {
+    it(`ends in an error that the SDK throws if ${how}`, () =>
+      withRelay(
+        async (response) => {
+          startEvents(response)
+          sendDelta(response, 'half')
+          await new Promise((resolve) => setImmediate(resolve))
+          truncate(response)
+        },
+        async (service) => {
+          const request = { ...streamed, n: 2 }
+          const { text, error } = await readStream(connect(service).chat.completions.create(request))
+          expect(text).to.equal('half')
+          expect(error).to.be.instanceOf(OpenAI.APIError)
+          expect(error).to.include({ code: 'model_server_error', type: 'server_error' })
+          const raw = await service.call('POST', '/openai/v1/chat/completions', request)
+          expect(raw.text).to.include('"error"').and.not.to.include('[DONE]').and.not.to.include(key)
+        },
+      ))
+  }
+
+  it('is complete without [DONE] from the model server, if every choice has ended', () =>
+    withRelay(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'whole', 'stop')
+        response.end()
+      },
+      async ({ call: send }) => {
+        const { text } = await send('POST', '/openai/v1/chat/completions', streamed)
+        expect(text)
+          .to.include('whole')
+          .and.to.match(/data: \[DONE\]\n\n$/)
+      },
+    ))
+
+  it('ends the request to the model server if the client aborts it', async () => {
+    const { promise: left, resolve } = Promise.withResolvers<void>()
+    await withRelay(
+      (response) => {
+        response.once('close', resolve)
+        startEvents(response)
+        sendDelta(response, 'half')
+      },
+      async (service) => {
+        const stream = await connect(service).chat.completions.create(streamed)
+        for await (const _ of stream) break
+        await left
+      },
+    )
+  })
+})
+
+describe('an error of the model server', () => {
+  const quoted = `denied for ${key}`
+  const cases: [string, (response: ServerResponse) => unknown, number, string, string][] = [
+    [
+      '400',
+      (to) => sendJson(to, { error: { message: quoted } }, 400),
+      400,
+      'invalid_request',
+      'denied for …',
+    ],
+    [
+      '401',
+      (to) => sendJson(to, { error: { message: quoted } }, 401),
+      502,
+      'model_server_error',
+      'rejects the',
+    ],
+    ['404', (to) => sendJson(to, { error: 'pull it first' }, 404), 404, 'model_not_found', 'No model m1'],
+    [
+      'a conversation that is too long',
+      (to) => sendJson(to, { error: { message: 'maximum context length is 10' } }, 400),
+      400,
+      'context_length_exceeded',
+      'maximum context length is 10',
+    ],
+    ['429', (to) => sendJson(to, {}, 429), 503, 'model_server_overloaded', 'try again later'],
+    ['500', (to) => sendJson(to, { detail: quoted }, 500), 502, 'model_server_error', '500: denied for …'],
+    ['a web page', (to) => to.writeHead(502).end('<html>no</html>'), 502, 'model_server_error', '502'],
+    ['a web page with status 200', (to) => to.end('<html>no</html>'), 502, 'model_server_error', 'not JSON'],
+    ['an error with status 200', (to) => sendJson(to, { error: quoted }), 502, 'model_server_error', 'for …'],
+    ['no choices', (to) => sendJson(to, { choices: [] }), 502, 'model_server_error', 'OpenAI format'],
+    ['a reset', (to) => to.socket?.resetAndDestroy(), 502, 'model_server_error', 'truncated the response'],
+  ]
+  for (const [what, respond, status, code, words] of cases) {
+    it(`has the format of OpenAI, whole or streamed: ${what}`, () =>
+      withRelay(respond, async (service) => {
+        for (const request of [ask, streamed]) {
+          const refused = await failure(connect(service).chat.completions.create(request).then())
+          expect([refused.status, refused.code]).to.deep.equal([status, code])
+          expect(refused.type).to.equal(status < 500 ? 'invalid_request_error' : 'server_error')
+          expect(refused.message).to.include(words).and.not.to.include(key)
+          expect(refused.error).to.have.all.keys('message', 'type', 'param', 'code')
+        }
+      }))
+  }
+
+  it('is retried by the SDK if the model server is overloaded, after its Retry-After', () => {
+    const statuses = [429, 503]
+    return withRelay(
+      (response) => {
+        const status = statuses.shift()
+        if (status === undefined)
+          return sendJson(response, { choices: [{ index: 0, message: { content: 'at last' } }] })
+        sendJson(response.setHeader('retry-after', '0'), {}, status)
+      },
+      async (service, { requests }) => {
+        const reply = await connect(service, { maxRetries: 2 }).chat.completions.create(ask)
+        expect(reply.choices[0]?.message.content).to.equal('at last')
+        expect(requests).to.have.length(3)
+      },
+    )
+  })
+})
