@@ -86,6 +86,11 @@ export default class ServiceRun extends BaseCommand {
     'device-admin': Flags.boolean({
       summary: 'Allow the scope admin for programs that sign in with auth login --device',
     }),
+    openai: Flags.boolean({
+      allowNo: true,
+      default: true,
+      summary: 'Serve OpenAI clients at /openai/v1 (--no-openai: do not)',
+    }),
     'admin-port': portFlag({
       helpValue: 'PORT',
       summary: 'Loopback port of /metrics: a number, 0 (any free port), or off (default: --port plus 1000)',
@@ -117,6 +122,7 @@ export default class ServiceRun extends BaseCommand {
       behindProxy: flags['behind-proxy'],
       publicUrl: flags['public-url'],
       allowsDeviceAdmin: flags['device-admin'],
+      servesOpenAi: flags.openai,
       drain,
       admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },
       log:
@@ -160,13 +166,14 @@ function describe(
     dataDir,
     created,
   }: Awaited<ReturnType<Context['administration']['startService']>>,
-  { data, database }: { data: string | undefined; database: string | undefined },
+  { data, database, openai }: { data: string | undefined; database: string | undefined; openai: boolean },
   { server, from }: ModelServerChoice,
 ): string {
   const lines = [`The service listens at ${url}. Press Ctrl-C to stop it.`]
   if (publicUrl !== undefined) lines.push(`Public URL: ${publicUrl}`)
   if (database === undefined) lines.push(`Data: ${dataDir}`)
   if (server) lines.push(`Model server: ${describeModelServer(server.url)}, from ${from}`)
+  if (openai) lines.push(`OpenAI clients: ${publicUrl ?? url}/openai/v1`)
   if (adminUrl !== undefined) lines.push(`Metrics: ${adminUrl}/metrics`)
   if (created && data === undefined && database === undefined)
     lines.push('Create the first admin with: chatctl service admin create EMAIL')

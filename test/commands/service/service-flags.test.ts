@@ -343,6 +343,17 @@ const effects: Record<string, () => Promise<void>> = {
       expect(await request(url)).to.equal(400)
     })
   },
+  'service:run openai': async () => {
+    // Without a key: 401 if the endpoint exists.
+    for (const [flag, status] of [
+      [[], 401] as const,
+      [['--openai'], 401] as const,
+      [['--no-openai'], 404] as const,
+    ])
+      await serve(['--port', '0', ...flag], async (url) => {
+        expect((await fetch(`${url}/openai/v1/models`)).status).to.equal(status)
+      })
+  },
   'service:run admin-port': async () => {
     const adminOf = async (...flag: string[]) => {
       let admin: unknown
