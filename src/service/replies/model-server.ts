@@ -16,7 +16,6 @@ import {
   readFailedResponse,
   statusError,
 } from './model-server-error.ts'
-import type { ModelRequest } from './reply-source.ts'
 
 export interface ModelServerOptions {
   /** The base URL, with `/v1` if the server has it, or the name of a known server. */
