@@ -10,6 +10,7 @@ import {
   type PlanKind,
   readPlan,
 } from '../system/files/saved-plan.ts'
+import type { SealKey } from '../system/files/sealed-plan.ts'
 import type { SettingsSource } from './file/read-settings-files.ts'
 import { type Part, type Plan, parts } from './plan.ts'
 
@@ -39,8 +40,8 @@ export function composePlanFile(plan: Plan, toolVersion: string, clock: Clock): 
 }
 
 /** Reads a plan to show it. @throws Failure as `readPlan` */
-export function readPlanFile(source: SettingsSource, toolVersion: string): PlanFile {
-  return readPlan<PlanFile>(source, settingsPlan, toolVersion)
+export function readPlanFile(source: SettingsSource, toolVersion: string, key?: SealKey): PlanFile {
+  return readPlan<PlanFile>(source, settingsPlan, toolVersion, key)
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   readPlan,
   savePlan,
 } from '../system/files/saved-plan.ts'
+import type { SealKey } from '../system/files/sealed-plan.ts'
 import type { PlannedUser, UsersPlan } from './apply/users-plan.ts'
 import type { UsersState } from './state/users-state.ts'
 
@@ -32,9 +33,10 @@ export async function saveUsersPlan(
   path: string,
   about: UsersPlanHeader,
   { users, unmanaged, counts }: SavedDifferences,
+  key?: SealKey,
 ): Promise<void> {
   const content = { ...about, users: users.map(plain), unmanaged, counts }
-  await savePlan(path, composePlan(usersPlan, content), usersPlan)
+  await savePlan(path, composePlan(usersPlan, content), usersPlan, key)
 }
 
 /** A plan has the code and the message of an error. */
@@ -55,9 +57,10 @@ function restored({ difference, ...user }: PlannedUser): PlannedUser {
 export function readUsersPlan(
   { name, text }: Pick<Input, 'name' | 'text'>,
   toolVersion: string,
+  key?: SealKey,
 ): UsersPlanFile {
   type Saved = UsersPlanHeader & SavedDifferences
-  const { users, unmanaged, counts, ...header } = readPlan<Saved>({ name, text }, usersPlan, toolVersion)
+  const { users, unmanaged, counts, ...header } = readPlan<Saved>({ name, text }, usersPlan, toolVersion, key)
   return { header, users: users.map(restored), unmanaged, counts }
 }
 

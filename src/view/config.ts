@@ -18,6 +18,13 @@ export const configListView: View = {
   columns: [{ path: 'key' }, { path: 'value' }, { path: 'source' }, { path: 'from' }],
 }
 
+/** A new key, or the file to which it was written. */
+export const sealKeyView: View = {
+  layout: 'records',
+  columns: [{ path: 'key' }, { path: 'path' }],
+  text: (body) => String(valueAt(body, 'key') ?? valueAt(body, 'path')),
+}
+
 export const pathView: View = {
   layout: 'records',
   columns: [{ path: 'path' }],

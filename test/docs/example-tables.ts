@@ -92,6 +92,11 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
     by: () => '$& --port 0',
     why: 'a free port',
   },
+  {
+    of: /(?<=config seal-key )seal\.key/g,
+    by: ({ number }) => `seal-${number}.key`,
+    why: 'no file is replaced',
+  },
   { of: /npx chatctl/g, by: () => 'chatctl', why: 'npx runs the installed program' },
   { of: /--port 8787/g, by: () => '--port 0', why: 'a free port' },
   { of: /--host 0\.0\.0\.0/g, by: () => '--host 127.0.0.1', why: 'tests listen on loopback only' },
@@ -224,6 +229,7 @@ export const changesSignIn = /\bauth (login|logout|remove|rename|use)\b|\bdefaul
 export const files: Readonly<Record<string, string>> = {
   'password.txt': 'correct-horse-battery\n',
   'name.txt': 'Support',
+  'seal.key': `${'A'.repeat(43)}=\n`,
   'settings.yaml': 'app_name: Support\ntheme: { mode: dark }\n',
   'base.yaml': 'theme: { mode: light }\n',
   'production.yaml': 'limits: { max_tokens: 2048 }\n',

@@ -89,6 +89,7 @@ const byName: Record<string, FlagRow> = {
   resume: { valid: 'TRANSCRIPT', invalid: 'none' },
   retries: { valid: '1', invalid: 'many' },
   role: { valid: 'editor' },
+  'seal-key-file': { valid: 'seal.key', invalid: 'none.key' },
   search: { valid: 'Hi' },
   save: { valid: 'plan.json', invalid: 'no/such/directory/plan.json', invalidEnds: [1] },
   scope: { valid: 'openid' },

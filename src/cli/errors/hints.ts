@@ -138,6 +138,11 @@ const hints: Hints = {
     return `Choose that service with: ${commandLine('chat', '--resume', session, ...service)}`
   },
 
+  // Plans
+  make_seal_key: 'Make a key with: chatctl config seal-key FILE',
+  give_seal_key:
+    'Give the key with which the plan was sealed, with --seal-key-file FILE or in CHATCTL_SEAL_KEY.',
+
   // Settings as code
   save_new_plan: `Make a new plan with: ${savingCommand}`,
   allow_unknown_keys: 'If the service has this undocumented setting, pass --allow-unknown-keys.',

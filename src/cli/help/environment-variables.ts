@@ -35,6 +35,7 @@ export const flagVariables: readonly Row[] = [
 export const credentialVariables: readonly Row[] = [
   ['CHATCTL_API_KEY', 'API key, instead of the stored credential'],
   ['CHATCTL_API_KEY_FILE', 'File that contains the API key, if CHATCTL_API_KEY is not set'],
+  ['CHATCTL_SEAL_KEY', 'Key of sealed plans, if --seal-key-file is not given'],
   ['CHATCTL_OIDC', 'CI identity: github, gitlab, env:NAME, or file:PATH'],
   ['CHATCTL_OIDC_AUDIENCE', 'Audience of that identity (default: base URL origin)'],
   ['CHATCTL_ID_TOKEN', 'Identity token for CHATCTL_OIDC=gitlab'],

@@ -13,6 +13,7 @@ import {
   readSources,
   settingsFileFlag,
 } from '../../cli/input/read-sources.ts'
+import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
@@ -56,6 +57,7 @@ export default class SettingsApply extends BaseCommand {
     refresh: Flags.boolean({
       summary: 'If the settings have changed since the comparison, compare and apply again',
     }),
+    ...sealKeyFlag,
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }
@@ -126,7 +128,7 @@ export default class SettingsApply extends BaseCommand {
   async #read(
     sources: SettingsSource[],
     service: string,
-    flags: ReadingFlags & { refresh: boolean },
+    flags: ReadingFlags & KeyFlags & { refresh: boolean },
     context: Context,
   ) {
     const { readPlanFile, refusalOf, settingsPlan } = await import('../../settings/plan-file.ts')
@@ -147,7 +149,7 @@ export default class SettingsApply extends BaseCommand {
       refresh,
       only,
     }
-    const saved = readPlanFile(plan, about.toolVersion)
+    const saved = readPlanFile(plan, about.toolVersion, findSealKey(flags, context))
     const refusal = refusalOf(saved, plan.name, about)
     if (refusal) throw refusal
     const part = partOfPlan(saved.plan, only, plan.name)

@@ -13,6 +13,7 @@ import {
   readSources,
   settingsFileFlag,
 } from '../../cli/input/read-sources.ts'
+import { findSealKey, type KeyFlags, sealFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { nameOfService } from '../../contract/base-url.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
@@ -52,6 +53,7 @@ export default class SettingsDiff extends BaseCommand {
     'expand-env': expandEnvFlag,
     only: onlyFlag,
     save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for settings apply' }),
+    ...sealFlags,
     output: markdownOutputFlag,
     'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),
   }
@@ -65,10 +67,11 @@ export default class SettingsDiff extends BaseCommand {
     if (saved) {
       if (sources.length > 1 || flags['expand-env'] || flags.save !== undefined)
         throw planNotAlone(saved.name, '--expand-env, or --save', commandLine('settings', 'diff', saved.name))
-      const changes = await showPlan(saved, flags.only, this.config.version, context)
+      const changes = await showPlan(saved, flags, this.config.version, context)
       if (flags['exit-code'] && changes > 0) this.exitCode = differenceExitCode
       return
     }
+    const sealKey = sealKeyForSave(flags, context)
     const { file, ignored } = await readWanted(sources, flags, context)
     const client = await context.connect()
     const current = await settingsIn(await client.settings.get(), context)
@@ -81,6 +84,7 @@ export default class SettingsDiff extends BaseCommand {
         context.resolvePath(flags.save),
         composePlanFile(made, this.config.version, context.host.clock),
         settingsPlan,
+        sealKey,
       )
     }
     const result = resultOf(made)
@@ -103,15 +107,16 @@ const documents = ['json', 'yaml', 'markdown'] as const
  */
 async function showPlan(
   source: SettingsSource,
-  only: Part | undefined,
+  flags: KeyFlags & { only: Part | undefined },
   toolVersion: string,
   context: Context,
 ): Promise<number> {
+  const { only } = flags
   const { readPlanFile, refusalOf } = await import('../../settings/plan-file.ts')
   const { partOfPlan } = await import('../../settings/plan.ts')
   const { coverageOf, resultOf } = await import('../../settings/plan.ts')
   const { output, directories, host } = context
-  const saved = readPlanFile(source, toolVersion)
+  const saved = readPlanFile(source, toolVersion, findSealKey(flags, context))
   const { plan, ignored } = partOfPlan(saved.plan, only, source.name)
   const service = planServiceOf(context)
   const refusal = refusalOf(saved, source.name, { directories, service, toolVersion, only })

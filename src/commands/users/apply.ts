@@ -6,6 +6,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
+import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import type { AppliedUsers, ApplyRunOptions } from '../../users/apply/apply-run.ts'
 import type { PasswordChoice } from '../../users/apply/password-source.ts'
@@ -33,7 +34,7 @@ interface Applying {
   state: UsersState
 }
 
-interface ApplyFlags {
+interface ApplyFlags extends KeyFlags {
   'no-refresh': boolean
   concurrency: number | undefined
   quota: ConfiguredQuota | undefined
@@ -82,6 +83,7 @@ export default class UsersApply extends BaseCommand {
     'retry-unknown': Flags.boolean({
       summary: 'Send creates with an unknown outcome again',
     }),
+    ...sealKeyFlag,
     yes: yesFlag,
     'dry-run': dryRunFlag,
   }
@@ -96,7 +98,7 @@ export default class UsersApply extends BaseCommand {
     ])
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     const input = files.findPlan()
-    const plan = input && (await this.#readPlan(input, context))
+    const plan = input && (await this.#readPlan(input, flags, context))
     const total = plan ? plan.users.length : await files.check()
     for (const warning of files.warnings) await context.output.warn(warning)
     const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
@@ -157,9 +159,9 @@ export default class UsersApply extends BaseCommand {
   }
 
   /** @throws Failure `conflict` if the plan is for another service */
-  async #readPlan(input: Input, context: Context): Promise<UsersPlanFile> {
+  async #readPlan(input: Input, flags: KeyFlags, context: Context): Promise<UsersPlanFile> {
     const { readUsersPlan, assertPlanFits } = await import('../../users/users-plan-file.ts')
-    const plan = readUsersPlan(input, this.config.version)
+    const plan = readUsersPlan(input, this.config.version, findSealKey(flags, context))
     const service = planServiceOf(context)
     assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
     return plan

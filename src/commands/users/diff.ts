@@ -9,10 +9,12 @@ import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/errors/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
+import { findSealKey, type KeyFlags, sealFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
+import type { SealKey } from '../../system/files/sealed-plan.ts'
 import type { Comparing } from '../../users/apply/plan-users.ts'
 import type { UsersPlan } from '../../users/apply/users-plan.ts'
 import type { UserFiles } from '../../users/user-files.ts'
@@ -30,9 +32,10 @@ import {
   userFilesOptions,
 } from './user-files-flags.ts'
 
-interface Comparison {
+interface Comparison extends KeyFlags {
   state: string | undefined
   save: string | undefined
+  seal: boolean
   'no-refresh': boolean
   'limit-reads': number | undefined
   concurrency: number | undefined
@@ -67,6 +70,7 @@ export default class UsersDiff extends BaseCommand {
       summary: 'Read only the N least recently read users',
     }),
     save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for users apply' }),
+    ...sealFlags,
     'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),
     output: markdownOutputFlag,
   }
@@ -78,18 +82,18 @@ export default class UsersDiff extends BaseCommand {
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     const plan = files.findPlan()
     const differences = plan
-      ? await this.#readPlan(plan, context)
+      ? await this.#readPlan(plan, findSealKey(flags, context), context)
       : await this.#compare(files, names[0] ?? '-', flags, context)
     await context.output.show(userDifferenceView, differences)
     this.#conclude(differences, flags['exit-code'])
   }
 
-  async #readPlan(plan: Input, { output }: Context): Promise<PrintedDifferences> {
+  async #readPlan(plan: Input, key: SealKey | undefined, { output }: Context): Promise<PrintedDifferences> {
     const [{ readUsersPlan }, { printedDifferences }] = await Promise.all([
       import('../../users/users-plan-file.ts'),
       import('../../users/apply/users-plan.ts'),
     ])
-    const read = readUsersPlan(plan, this.config.version)
+    const read = readUsersPlan(plan, this.config.version, key)
     const { service, created_at: createdAt, tool } = read.header
     output.notice(`This plan for ${nameOfService(service)} was made at ${createdAt} by chatctl ${tool}.`)
     return printedDifferences(read, read.header)
@@ -105,6 +109,7 @@ export default class UsersDiff extends BaseCommand {
       import('../../users/state/users-state.ts'),
       import('../../users/apply/users-plan.ts'),
     ])
+    const sealKey = sealKeyForSave(flags, context)
     const name = flags.state ?? stateNameFor(first)
     const access = flags['limit-reads'] === undefined ? 'read' : 'write'
     const [path, opening] = stateOf(context, name, access)
@@ -123,7 +128,7 @@ export default class UsersDiff extends BaseCommand {
           tool: this.config.version,
           ...{ service, state: name, serial: state.serial },
         }
-        await saveUsersPlan(context.resolvePath(flags.save), header, plan)
+        await saveUsersPlan(context.resolvePath(flags.save), header, plan, sealKey)
         const apply = commandFor(context, 'users', 'apply', flags.save)
         context.output.notice(`The plan is in ${flags.save}. Apply it with: ${apply}`)
       }

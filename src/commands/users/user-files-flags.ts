@@ -31,7 +31,7 @@ export const userFilesFlags = () => ({
   'expand-env': expandEnvFlag,
   state: textFlag({
     helpValue: 'FILE',
-    summary: 'State file (default: NAME.state.json beside NAME.EXT)',
+    summary: 'State file (default: NAME.state.json of NAME.EXT)',
   }),
   'no-refresh': Flags.boolean({
     summary: 'Read no users: compare with the state file alone',

@@ -9,6 +9,7 @@ import { describeSystemError } from '../describe-system-error.ts'
 import type { Directories } from './directories.ts'
 import { replaceDocument } from './document-file.ts'
 import { makePrivateDirectory } from './private-directory.ts'
+import { isSealed, type SealKey, sealPlan, unsealPlan } from './sealed-plan.ts'
 
 /** Where a saved plan comes from. */
 export interface PlanHeader {
@@ -44,8 +45,9 @@ function checksumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Whether a text begins like a plan, which may be changed or truncated. */
+/** Whether a text begins like a plan, sealed or not, which may be changed or truncated. */
 export function isPlan(text: string, { format }: PlanKind): boolean {
+  if (isSealed(text, format)) return true
   return text.slice(0, 200).replace(/\s/g, '').startsWith(`{"format":"${format}"`)
 }
 
@@ -53,16 +55,17 @@ export function isPlan(text: string, { format }: PlanKind): boolean {
  * Writes a plan atomically, with mode 0600. It contains the values to send, including those that are hidden on the
  * screen.
  *
+ * @param key seals it (default: the plan is not sealed)
  * @throws Failure `refused` if another file than a plan exists at the path; `storage`
  */
-export async function savePlan(path: string, text: string, kind: PlanKind): Promise<void> {
+export async function savePlan(path: string, text: string, kind: PlanKind, key?: SealKey): Promise<void> {
   try {
     if (lstatSync(path, { throwIfNoEntry: false }) !== undefined && !isPlanAt(realpathSync(path), kind)) {
       throw new Failure('refused', `${path} exists and is not a plan, so it is not overwritten`, {
         advice: [{ code: 'other_plan_file' }],
       })
     }
-    await replaceDocument(path, text)
+    await replaceDocument(path, key ? sealPlan(text, kind.format, key) : text)
   } catch (cause) {
     if (cause instanceof Failure) throw cause
     throw new Failure('storage', `Cannot write the plan ${path}: ${describeSystemError(cause)}`, { cause })
@@ -84,14 +87,19 @@ function isPlanAt(path: string, kind: PlanKind): boolean {
  * Reads a plan. If the checksum matches, chatctl has written it, so its content is not checked.
  *
  * @param name of the file
- * @throws Failure `refused` if it is not a plan, or was changed or truncated; `conflict` if its format is another version
+ * @param key of a sealed plan
+ * @throws Failure `refused` if it is not a plan, or was changed or truncated, or as `unsealPlan`; `conflict` if its
+ *   format is another version
  */
 export function readPlan<T extends PlanHeader>(
-  { name, text }: { name: string; text: string },
+  file: { name: string; text: string },
   kind: PlanKind,
   toolVersion: string,
+  key?: SealKey,
 ): T {
   const advice = [kind.newPlan]
+  const { name } = file
+  const text = isSealed(file.text, kind.format) ? unsealPlan(file, kind.format, key) : file.text
   if (!isPlan(text, kind)) throw new Failure('refused', `${name} is not a plan file`, { advice })
   const found = end.exec(text)
   if (!found || checksumOf(text.slice(0, found.index)) !== found[1]) {

@@ -25,6 +25,7 @@ const files: Record<string, string> = {
   'messages.jsonl': '{"role":"user","content":"a"}\n',
   'review.md': 'Review this change:\n',
   'key.txt': 'key-of-a-model-server\n',
+  'seal.key': `${'A'.repeat(43)}=\n`,
   'password.txt': `${canaryPassword}\n`,
 }
 

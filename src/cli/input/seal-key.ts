@@ -1,0 +1,50 @@
+import * as Flags from '@oclif/core/flags'
+import { Failure } from '../../contract/failure.ts'
+import { readSealKey, type SealKey } from '../../system/files/sealed-plan.ts'
+import type { Context } from '../context/context.ts'
+import { textFlag } from '../flags/flag-types.ts'
+import { readSecretFile } from './read-input.ts'
+
+export const sealKeyFlag = {
+  'seal-key-file': textFlag({
+    helpValue: 'FILE',
+    summary: 'File with the key of sealed plans',
+  }),
+}
+
+/** The flags of commands that save a plan. */
+export const sealFlags = {
+  seal: Flags.boolean({ dependsOn: ['save'], summary: 'Encrypt the plan' }),
+  ...sealKeyFlag,
+}
+
+export interface KeyFlags {
+  'seal-key-file': string | undefined
+}
+
+/** The key for a sealed plan that is read. @throws Failure `refused` */
+export function findSealKey({ 'seal-key-file': file }: KeyFlags, context: Context): SealKey | undefined {
+  if (file !== undefined) return readSealKey(readSecretFile(file, context), `--seal-key-file ${file}`)
+  const text = context.env['CHATCTL_SEAL_KEY']
+  return text ? readSealKey(text, 'CHATCTL_SEAL_KEY') : undefined
+}
+
+/**
+ * The key for a plan that is saved; undefined without `--seal`.
+ *
+ * @throws Failure `refused`; `usage` if the plan would not be sealed although a key was named
+ */
+export function sealKeyForSave(
+  flags: KeyFlags & { seal: boolean; save: string | undefined },
+  context: Context,
+): SealKey | undefined {
+  if (!flags.seal) {
+    if (flags.save === undefined || flags['seal-key-file'] === undefined) return undefined
+    throw new Failure('usage', '--save with --seal-key-file requires --seal')
+  }
+  const key = findSealKey(flags, context)
+  if (key) return key
+  throw new Failure('usage', '--seal requires a key: --seal-key-file FILE or CHATCTL_SEAL_KEY', {
+    advice: [{ code: 'make_seal_key' }],
+  })
+}

@@ -1,0 +1,39 @@
+import { writeFileSync } from 'node:fs'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { localWork } from '../../cli/documented-requests.ts'
+import { argument } from '../../cli/flags/flag-types.ts'
+import { Failure } from '../../contract/failure.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { makeSealKey } from '../../system/files/sealed-plan.ts'
+import { sealKeyView } from '../../view/config.ts'
+
+export default class ConfigSealKey extends BaseCommand {
+  static override summary = 'Make a key for sealed plans'
+  static override description =
+    'Prints a new random key, or writes it to a new file with mode 0600 and prints the path. Anyone who has the key can read and make plans that are sealed with it. chatctl stores it nowhere else.'
+  static override requests = localWork
+  static override view = sealKeyView
+  static override examples = [
+    { description: 'Write a key to a file', command: 'chatctl config seal-key seal.key' },
+    {
+      description: 'Store a key in a shell variable',
+      command: 'KEY="$(chatctl config seal-key)"',
+    },
+  ]
+  static override args = { file: argument('New file for the key (default: stdout)') }
+
+  async run(): Promise<void> {
+    const { args, context } = await this.start(ConfigSealKey)
+    const key = makeSealKey()
+    if (args.file === undefined) return context.output.show(sealKeyView, { key, path: null })
+    const path = context.resolvePath(args.file)
+    try {
+      // An existing key is never replaced: without it, its plans could not be read.
+      writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    } catch (cause) {
+      const why = describeSystemError(cause)
+      throw new Failure('storage', `Cannot write the seal key to ${path}: ${why}`, { cause })
+    }
+    await context.output.show(sealKeyView, { key: null, path })
+  }
+}

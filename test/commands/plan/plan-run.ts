@@ -1,0 +1,79 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { SettingsService } from '../../support/settings-service.ts'
+
+/** Both kinds of plans: a file to make one from, and a value that the plan contains. */
+export const plans = [
+  {
+    command: 'settings',
+    file: 'settings.yaml',
+    text: 'app_name: Quince\n',
+    value: 'Quince',
+    applyFlags: [],
+  },
+  {
+    command: 'users',
+    file: 'users.jsonl',
+    text: '{"email":"quince@example.com"}\n',
+    value: 'quince@example.com',
+    applyFlags: ['--no-password'],
+  },
+] as const
+
+/** A service with settings and users, and a home directory in which `chatctl` runs against it. */
+export class PlanRun {
+  readonly sandbox: Sandbox = createSandbox()
+  readonly env: NodeJS.ProcessEnv
+  readonly server: FaultServer
+
+  private constructor(server: FaultServer) {
+    this.server = server
+    this.env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
+  }
+
+  static async start(): Promise<PlanRun> {
+    const settings = new SettingsService()
+    let user = {}
+    const server = await startFaultServer({
+      choose: (request, index) => {
+        if (request.path.startsWith('/v1/settings')) {
+          const { script } = settings
+          return 'choose' in script ? script.choose(request, index) : json(500, {})
+        }
+        if (request.method === 'POST') user = { ...JSON.parse(request.body), id: 'usr_1' }
+        return json(200, user)
+      },
+    })
+    return new PlanRun(server)
+  }
+
+  chatctl(...words: string[]): Promise<Run> {
+    return runChatctl(this.sandbox, words, { env: this.env })
+  }
+
+  file(name: string, text: string): string {
+    const path = join(this.sandbox.home, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text, { mode: 0o600 })
+    return path
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.sandbox.home, name), 'utf8')
+  }
+
+  /** The requests so far, except GET. */
+  get changes(): string[] {
+    return this.server.requests
+      .filter(({ method }) => method !== 'GET')
+      .map(({ method, path, body }) => `${method} ${path} ${body}`)
+  }
+
+  async stop(): Promise<void> {
+    await this.server.close()
+    this.sandbox.remove()
+  }
+}
