@@ -22,7 +22,7 @@ import { checkFilter } from './output/jq.ts'
 import type { Streams } from './output/streams.ts'
 
 /** The output format has two flags, the flag of `save` is --no-save, and that of the command is only for signing in. */
-const otherFlags: readonly string[] = ['output', 'save', 'credential_command']
+const otherFlags: readonly string[] = ['output', 'save', 'credential_command', 'approvers']
 
 /** The flags of the other profile keys. */
 const optionNames = ['profile', ...profileKeys.filter((key) => !otherFlags.includes(key))].map((key) =>

@@ -26,6 +26,7 @@ export const profileKeys = [
   'base_url',
   ...signInKeys,
   'credential_command',
+  'approvers',
   'model',
   'output',
   'timeout',

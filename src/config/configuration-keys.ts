@@ -32,6 +32,7 @@ const readers: Partial<Record<ProfileKey | GlobalKey, (text: string) => unknown>
   ...optionReaders,
   model_server: (text) => text === noModelServer || readModelServer(text),
   model_server_key_file: demandAbsolutePath,
+  approvers: demandAbsolutePath,
   credential_command: (line) => readCommand(line, 'command'),
   output: (text) => readOutputFormat(text, defaultFormats),
 }

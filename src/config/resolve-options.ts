@@ -52,6 +52,8 @@ export interface Options {
   redirect_path: Resolved<string>
   /** Prints the credential of the profile. Only of a profile, and only for the origin of its base URL. */
   credential_command: Resolved<string | undefined>
+  /** The file of those who approve plans. No variable replaces that of a profile. */
+  approvers: Resolved<string | undefined>
   /** The model of an alias, not the alias. */
   model: Resolved<string | undefined>
   aliases: Resolved<ModelAliases>
@@ -131,6 +133,7 @@ export function resolveOptions(
     redirect_port: option('redirect_port', [0]),
     redirect_path: option('redirect_path', '/callback'),
     credential_command: command === undefined ? byDefault(undefined) : ofProfile(command),
+    approvers: stored.approvers === undefined ? text('approvers') : ofProfile(stored.approvers),
     model: withoutAlias(text('model'), stored.aliases ?? {}),
     aliases: ofProfile(stored.aliases ?? {}),
     output: output

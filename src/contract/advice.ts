@@ -131,6 +131,8 @@ interface SessionAdvice {
 interface PlanAdvice {
   make_seal_key: NoData
   give_seal_key: NoData
+  approve_plan: NoData
+  install_openssh: NoData
   save_new_plan: NoData
   other_plan_file: NoData
   export_settings: NoData

@@ -13,6 +13,10 @@ export interface CommandOptions {
   signal: AbortSignal
   /** Maximum duration, in ms. */
   maxDuration: number
+  /** Its stdin (default: none). */
+  input?: string
+  /** Whether it may use the terminal of this process, for example to ask for a passphrase. */
+  usesTerminal?: boolean
   /** Receives its stderr (default: stderr of this process). */
   onMessage?: (text: string) => void
   /** Registers how to stop it if this process ends first. @returns the function to call at its end */
@@ -26,7 +30,7 @@ const maxOutput = 64 * 1024
 const grace = 500
 
 /**
- * Runs a command without a shell, without input, and without a terminal. A command that takes too long, writes too
+ * Runs a command without a shell, and by default without input and without a terminal. A command that takes too long, writes too
  * much, or is interrupted is killed together with the processes that it has started.
  *
  * @returns its stdout, or why it failed, for the end of a sentence: `exited with code 1`
@@ -34,17 +38,17 @@ const grace = 500
  */
 export async function runCommand(
   [program, ...words]: Command,
-  { env, cwd, clock, signal, maxDuration, onMessage, untilEnded }: CommandOptions,
-): Promise<{ output: Buffer } | { problem: string }> {
+  { env, cwd, clock, signal, maxDuration, input, usesTerminal, onMessage, untilEnded }: CommandOptions,
+): Promise<{ output: Buffer } | { problem: string; isMissing?: boolean }> {
   const { spawn, spawnSync } = await import('node:child_process')
   signal.throwIfAborted()
   const options: SpawnOptions = {
     cwd,
     env,
-    stdio: ['ignore', 'pipe', onMessage ? 'pipe' : 'inherit'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', onMessage ? 'pipe' : 'inherit'],
     windowsHide: true,
     // A process group, so that all of it can be killed. Windows would open a window.
-    detached: process.platform !== 'win32',
+    detached: process.platform !== 'win32' && !usesTerminal,
   }
   let child: ChildProcess
   try {
@@ -78,7 +82,11 @@ export async function runCommand(
         else chunks.push(chunk)
       })
       if (onMessage) child.stderr?.setEncoding('utf8').on('data', onMessage)
-      child.once('error', (error) => resolve({ problem: startProblem(program, error) }))
+      child.once('error', (error: NodeJS.ErrnoException) =>
+        resolve({ problem: startProblem(program, error), isMissing: error.code === 'ENOENT' }),
+      )
+      // A command may end without reading its input.
+      child.stdin?.on('error', () => {}).end(input)
       child.once('exit', () => void releaseStreams(child, clock, ended.signal))
       child.once('close', (code, by) => {
         if (code === 0) resolve({ output: Buffer.concat(chunks) })
@@ -124,6 +132,7 @@ function kill(child: ChildProcess, env: NodeJS.ProcessEnv, spawnSync: typeof Spa
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It has ended.
+    // It has ended, or it uses the terminal and has no process group.
+    child.kill('SIGKILL')
   }
 }

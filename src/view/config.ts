@@ -25,6 +25,7 @@ export const sealKeyView: View = {
   text: (body) => String(valueAt(body, 'key') ?? valueAt(body, 'path')),
 }
 
+/** The path of a file. Used by `config path` and `plan approve`. */
 export const pathView: View = {
   layout: 'records',
   columns: [{ path: 'path' }],

@@ -58,7 +58,7 @@ const base: View = {
   rows: changesIn,
 }
 
-/** The changes that applying the files would make. */
+/** The changes that applying the files would make. Used by `settings diff` and `plan approve`. */
 export function differenceView(comparison: Comparison): View {
   return {
     ...base,

@@ -49,7 +49,7 @@ export interface PrintedDifferences {
   counts: UserCounts
 }
 
-/** Used by `users apply` and `users diff`. */
+/** Used by `users apply`, `users diff`, and `plan approve`. */
 export const userDifferenceView: View = {
   layout: 'records',
   columns: [

@@ -189,6 +189,15 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/commands/settings/unknown-keys.test.ts',
   },
   ...[
+    'chatctl plan approve settings.plan --key ~/.ssh/id_ed25519',
+    'chatctl plan approve sealed.plan --key ~/.ssh/id_ed25519 --seal-key-file seal.key',
+    'chatctl config set approvers approvers --profile work',
+  ].map((text) => ({
+    text,
+    why: 'needs an SSH key and ssh-keygen',
+    test: 'test/programs/plan-approval.test.ts',
+  })),
+  ...[
     'chatctl users import users.csv --on-unknown created --id ID --line 12',
     'chatctl users import users.csv --on-unknown retry',
     'chatctl users import users.csv --on-unknown created --id usr_42 --line 17',

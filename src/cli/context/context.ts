@@ -6,6 +6,7 @@ import { ServiceAdministration } from './administration.ts'
 import { type BaseContext, createBaseContext, type Invocation } from './base-context.ts'
 import type { Credentials } from './credentials.ts'
 import { EmbeddedService } from './embedded-service.ts'
+import { PlanApproval } from './plan-approval.ts'
 import { ServiceConnection } from './service-connection.ts'
 
 /** What a command works with. Everything is opened and loaded on demand. */
@@ -27,6 +28,7 @@ export interface Context
   readonly credentials: Credentials
   readonly embedded: EmbeddedService
   readonly administration: ServiceAdministration
+  readonly approval: PlanApproval
 }
 
 /** Wires everything together. This directory alone loads the client, the service, and the activity record. */
@@ -35,8 +37,9 @@ export function createContext(invocation: Invocation): Context {
   const { output } = base
   const embedded = new EmbeddedService(base)
   const administration = new ServiceAdministration(base)
+  const approval = new PlanApproval(base)
   const demandOwnDatabase = () => administration.openOwnToChange()
-  const service = new ServiceConnection({ base, invocation, embedded, demandOwnDatabase })
+  const service = new ServiceConnection({ base, invocation, embedded, approval, demandOwnDatabase })
   return Object.defineProperties(
     {
       target: service.target,
@@ -54,6 +57,7 @@ export function createContext(invocation: Invocation): Context {
       credentials: service.credentials,
       embedded,
       administration,
+      approval,
     } satisfies Omit<Context, keyof BaseContext>,
     Object.getOwnPropertyDescriptors(base),
   ) as Context

@@ -23,8 +23,9 @@ import { type Connection, describeReplies } from './connection.ts'
 import { Credentials } from './credentials.ts'
 import { type EmbeddedService, embeddedUrl } from './embedded-service.ts'
 import { HeldRequest } from './held-request.ts'
+import type { PlanApproval } from './plan-approval.ts'
 import { SentChanges } from './sent-changes.ts'
-import { changesService, chooseTarget, demandNamedService, type Target } from './target.ts'
+import { changesService, chooseTarget, demandNamedService, subjectOfPlan, type Target } from './target.ts'
 
 /** Options of a client that a command may choose. `observe` replaces the lines on stderr. */
 type Overrides = Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>
@@ -33,6 +34,7 @@ interface Parts {
   base: BaseContext
   invocation: Invocation
   embedded: EmbeddedService
+  approval: PlanApproval
   /** Opens the data of the embedded service, if no service on this machine uses another database. */
   demandOwnDatabase(): Promise<unknown>
 }
@@ -131,6 +133,8 @@ export class ServiceConnection {
     if (changesService(request)) this.demandNamedService()
     const isHeld = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
     if (isHeld) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
+    const subject = subjectOfPlan(request)
+    if (subject) this.#parts.approval.demand(subject)
     if (to.kind === 'local' && changesService(request)) await this.#demandOwnDatabase()
     return this.sentChanges.begin(request, to.kind === 'remote' ? to.baseUrl : embeddedUrl)
   }

@@ -83,6 +83,15 @@ export function changesService({ method, path }: Pick<OutgoingRequest, 'method' 
   return method !== 'GET' && method !== 'HEAD' && !chatPaths.test(path)
 }
 
+/** What a plan may change. */
+const plannedPaths = /^\/v1\/(settings|users)\b/
+
+/** Whether a plan can contain a change: `settings` or `users`. */
+export function subjectOfPlan({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>) {
+  const [, subject] = (changesService({ method, path }) && plannedPaths.exec(path)) || []
+  return subject as 'settings' | 'users' | undefined
+}
+
 /** Only the model's reply is new after such a request. */
 const replyPaths = /^\/(v1\/chat\/completions|api\/chat\/send)$/
 

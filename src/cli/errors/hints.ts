@@ -143,6 +143,10 @@ const hints: Hints = {
   give_seal_key:
     'Give the key with which the plan was sealed, with --seal-key-file FILE or in CHATCTL_SEAL_KEY.',
 
+  approve_plan: 'After its review, approve it with: chatctl plan approve PLAN --key KEY',
+  install_openssh:
+    'Install OpenSSH 8.2 or later. On Debian, its package is openssh-client. On Windows, it is the optional feature OpenSSH Client.',
+
   // Settings as code
   save_new_plan: `Make a new plan with: ${savingCommand}`,
   allow_unknown_keys: 'If the service has this undocumented setting, pass --allow-unknown-keys.',

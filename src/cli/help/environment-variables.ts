@@ -42,7 +42,8 @@ export const credentialVariables: readonly Row[] = [
 ]
 
 export const otherVariables: readonly Row[] = [
-  ['CHATCTL_DATABASE_FILE', 'File that contains the URL of CHATCTL_DATABASE, if that is not set'],
+  ['CHATCTL_APPROVERS', 'File of approvers, if the profile names none'],
+  ['CHATCTL_DATABASE_FILE', 'File that contains the URL of CHATCTL_DATABASE'],
   ['CHATCTL_EMAIL', 'Set by users apply for --password-command: email of the user'],
   ['CHATCTL_NOTIFY', 'on or off: whether chat notifies of long replies'],
   ['HTTPS_PROXY, HTTP_PROXY', 'URL of a proxy for requests to the service'],

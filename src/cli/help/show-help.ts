@@ -77,7 +77,7 @@ export function findPage(words: readonly string[], declarations: Declarations): 
 /** Every command and group at the top, in the order of the page. */
 const groups: Readonly<Record<string, readonly string[]>> = {
   CHAT: ['chat', 'history'],
-  ADMINISTRATION: ['users', 'settings', 'activity', 'api'],
+  ADMINISTRATION: ['users', 'settings', 'plan', 'activity', 'api'],
   'EMBEDDED SERVICE': ['service'],
   SETUP: ['auth', 'config', 'doctor', 'autocomplete'],
 }

@@ -46,7 +46,8 @@ export default class ConfigSet extends BaseCommand {
     const { args, context } = await this.start(ConfigSet)
     const [name, text] = readAssignment(args.key, args.value)
     const key = readConfigurationKey(name, context)
-    const value = key === 'model_server_key_file' ? resolve(context.resolvePath(text)) : text
+    const isPath = key === 'model_server_key_file' || key === 'approvers'
+    const value = isPath ? resolve(context.resolvePath(text)) : text
     const profile = profileOfKey(key, context)
     const directory = directoryOf(key)
     const isMissing = directory !== undefined && !demandDirectory(directory, context)

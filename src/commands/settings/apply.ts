@@ -137,11 +137,13 @@ export default class SettingsApply extends BaseCommand {
     const { only, refresh } = flags
     const plan = sources.find(({ text }) => isPlan(text, settingsPlan))
     if (!plan) {
+      context.approval.demand('settings')
       const { file, ignored } = await readWanted(sources, flags, context)
       return { wanted: file, ignored }
     }
     if (sources.length > 1 || flags['expand-env'])
       throw planNotAlone(plan.name, 'or --expand-env', commandLine('settings', 'apply', plan.name))
+    await context.approval.verify(plan, 'settings', refresh ? '--refresh' : undefined)
     const about = {
       directories: context.directories,
       service,

@@ -16,10 +16,12 @@ import {
 import { findSealKey, type KeyFlags, sealFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { nameOfService } from '../../contract/base-url.ts'
+import type { Failure } from '../../contract/failure.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
+import type { PlanFile } from '../../settings/plan-file.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'
-import { appliedView, describeRecord, differenceView } from '../../view/settings.ts'
+import { appliedView, describeRecord, differenceView, type PlanRecord } from '../../view/settings.ts'
 import { planNotAlone, planServiceOf, readWanted, settingsIn } from './settings-change.ts'
 
 export default class SettingsDiff extends BaseCommand {
@@ -119,10 +121,15 @@ async function showPlan(
   const saved = readPlanFile(source, toolVersion, findSealKey(flags, context))
   const { plan, ignored } = partOfPlan(saved.plan, only, source.name)
   const service = planServiceOf(context)
-  const refusal = refusalOf(saved, source.name, { directories, service, toolVersion, only })
+  const refusal =
+    refusalOf(saved, source.name, { directories, service, toolVersion, only }) ??
+    (await context.approval.verify(source, 'settings').then(
+      () => undefined,
+      (error: Failure) => error,
+    ))
   if (refusal) await output.warn(`settings apply refuses this plan here: ${refusal.message}`)
   const { created_at: createdAt, tool } = saved
-  const record = { createdAt, age: ageOf(createdAt, host.clock), service: nameOfService(plan.service), tool }
+  const record = recordOf(saved, host.clock)
   const view = differenceView({ ...coverageOf(plan), record, ignored })
   const result = resultOf(plan)
   const described = {
@@ -136,6 +143,11 @@ async function showPlan(
   if (!isDescribed) output.notice(describeRecord(record))
   await output.show(view, { ...result, plan: described })
   return result.changes.length
+}
+
+/** The origin of a plan, for people. */
+export function recordOf({ created_at: createdAt, tool, service }: PlanFile, clock: Clock): PlanRecord {
+  return { createdAt, age: ageOf(createdAt, clock), service: nameOfService(service), tool }
 }
 
 /** `5 min`, `3 days`. Undefined for a time that is invalid or in the future. */

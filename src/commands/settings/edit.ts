@@ -37,6 +37,7 @@ export default class SettingsEdit extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsEdit)
+    context.approval.demand('settings')
     const command = context.env['VISUAL'] || context.env['EDITOR'] || undefined
     demandEditor(context, flags.yes || context.dryRun, command)
     const allowsUnknownKeys = flags['allow-unknown-keys']

@@ -59,6 +59,7 @@ export default class UsersCreate extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(UsersCreate)
+    context.approval.demand('users')
     const metadata = flags.metadata === undefined ? undefined : parseKeyValues(flags.metadata, '--metadata')
     // Before the password prompt, so that a missing credential fails first.
     const client = await context.connect()

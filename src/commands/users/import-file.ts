@@ -45,6 +45,7 @@ export async function importFile(
   onKnown?: (rows: Iterable<KnownRow>) => void,
 ): Promise<void> {
   context.demandNamedService()
+  context.approval.demand('users')
   const { host, resolvePath } = context
   host.allowGrace(grace)
   const { importRows } = await import('../../users/import-rows.ts')

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
@@ -54,10 +54,11 @@ export class PlanRun {
     return runChatctl(this.sandbox, words, { env: this.env })
   }
 
-  file(name: string, text: string): string {
+  file(name: string, text: string, mode = 0o600): string {
     const path = join(this.sandbox.home, name)
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, text, { mode: 0o600 })
+    writeFileSync(path, text)
+    chmodSync(path, mode)
     return path
   }
 

@@ -33,6 +33,11 @@ const prepared: Record<string, Partial<Call>> = {
   'chat:rename': { args: ['chat', 'rename', 'TRANSCRIPT', 'trip'] },
   'chat:show': { args: ['chat', 'show', 'TRANSCRIPT'] },
   'config:get': { args: ['config', 'get', 'base_url'] },
+  'config:seal-key': { args: ['config', 'seal-key'] },
+  'plan:approve': {
+    args: ['plan', 'approve', 'settings.yaml', '--key', 'key.txt', '--yes'],
+    fine: { terminal: 2, pipe: 2, JSON: 2 },
+  },
   'service:admin:create': {
     args: ['service', 'admin', 'create', 'ada@example.com', '--password-stdin'],
     stdin: 'a long enough password\n',

@@ -1,0 +1,71 @@
+import { BaseCommand } from '../../cli/base-command.ts'
+import { commandFor } from '../../cli/command-line.ts'
+import { localWork } from '../../cli/documented-requests.ts'
+import { requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
+import { yesFlag } from '../../cli/flags/shared-flags.ts'
+import { readTextFile } from '../../cli/input/read-input.ts'
+import { findSealKey, sealKeyFlag } from '../../cli/input/seal-key.ts'
+import type { Clock } from '../../system/clock.ts'
+import type { SealKey } from '../../system/files/sealed-plan.ts'
+import { pathView } from '../../view/config.ts'
+import { differenceView } from '../../view/settings.ts'
+import { userDifferenceView } from '../../view/user-differences.ts'
+import { recordOf } from '../settings/diff.ts'
+
+export default class PlanApprove extends BaseCommand {
+  static override summary = 'Show a saved plan, and sign it with an SSH key'
+  static override description =
+    'Shows the plan, asks for confirmation, signs the file with ssh-keygen, and writes PLAN.sig. If a profile has the option approvers, settings apply and users apply require a signature by one of them. For a key in an SSH agent, give its .pub file.'
+  static override requests = localWork
+  static override view = pathView
+  static override examples = [
+    {
+      description: 'Approve a plan of settings',
+      command: 'chatctl plan approve settings.plan --key ~/.ssh/id_ed25519',
+    },
+    {
+      description: 'Approve a sealed plan',
+      command: 'chatctl plan approve sealed.plan --key ~/.ssh/id_ed25519 --seal-key-file seal.key',
+    },
+  ]
+  static override args = { plan: requiredArgument('Plan of settings diff --save or users diff --save') }
+  static override flags = {
+    key: textFlag({ helpValue: 'FILE', required: true, summary: 'SSH key to sign with' }),
+    ...sealKeyFlag,
+    yes: yesFlag,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(PlanApprove)
+    const { host, signal, output, prompter } = context
+    const { env, cwd, clock, untilEnded } = host
+    const plan = { name: args.plan, text: readTextFile(args.plan, context) }
+    const { topic, view, body } = await this.#read(plan, findSealKey(flags, context), clock)
+    await output.showAside(view, body, !flags.yes && prompter.canAsk)
+    if (!flags.yes) await prompter.confirm(`Sign ${args.plan} with ${flags.key}?`)
+    const { signText } = await import('../../system/ssh-signature.ts')
+    const { replaceDocument } = await import('../../system/files/document-file.ts')
+    const onTouch = (text: string) => output.notice(text)
+    const running = { env, cwd, clock, untilEnded, signal }
+    const signature = await signText(plan, flags.key, onTouch, running)
+    await replaceDocument(`${context.resolvePath(args.plan)}.sig`, signature)
+    await output.show(pathView, { path: `${args.plan}.sig` })
+    output.notice(`Apply the plan with: ${commandFor(context, topic, 'apply', args.plan)}`)
+  }
+
+  /** What is signed, as the command with which it was made shows it. */
+  async #read(plan: { name: string; text: string }, key: SealKey | undefined, clock: Clock) {
+    const { isPlan } = await import('../../system/files/saved-plan.ts')
+    const { readUsersPlan, usersPlan } = await import('../../users/users-plan-file.ts')
+    if (isPlan(plan.text, usersPlan)) {
+      const { printedDifferences } = await import('../../users/apply/users-plan.ts')
+      const read = readUsersPlan(plan, this.config.version, key)
+      return { topic: 'users', view: userDifferenceView, body: printedDifferences(read, read.header) }
+    }
+    const { readPlanFile } = await import('../../settings/plan-file.ts')
+    const { coverageOf, resultOf } = await import('../../settings/plan.ts')
+    const saved = readPlanFile(plan, this.config.version, key)
+    const view = differenceView({ ...coverageOf(saved.plan), record: recordOf(saved, clock) })
+    return { topic: 'settings', view, body: resultOf(saved.plan) }
+  }
+}
