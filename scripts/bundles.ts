@@ -120,7 +120,9 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
       'settings/apply/sent-configuration.ts',
       'settings/file/read-settings-files.ts',
       'settings/plan-file.ts',
+      'settings/settings-history.ts',
       'system/files/saved-plan.ts',
+      'system/ssh-signature.ts',
     ],
   },
   reconcile: {

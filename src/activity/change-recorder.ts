@@ -29,7 +29,7 @@ interface RecorderOptions {
 export class ChangeRecorder {
   readonly #options: RecorderOptions
   /** Distinguishes this run from all others. */
-  readonly #runId = randomBytes(9).toString('base64url')
+  readonly #runId = randomBytes(6).toString('hex')
   readonly #log: ActivityLog
   /** Lines that are not in the log yet. */
   #lines = ''
@@ -48,11 +48,12 @@ export class ChangeRecorder {
   /**
    * Resolves when the change is in the log.
    *
+   * @param before the settings as they were read before it
    * @returns records its outcome
    */
-  async begin(request: ChangeRequest): Promise<(outcome: RequestOutcome) => void> {
+  async begin(request: ChangeRequest, before?: object): Promise<(outcome: RequestOutcome) => void> {
     const { run, clock, endpoints } = this.#options
-    const change = recordedChange(request, endpoints)
+    const change = recordedChange(request, endpoints, before)
     const key = (): string => JSON.stringify(change)
     const repeated = this.#limited.size === 0 ? undefined : this.#limited.get(key())
     const id = repeated ?? `${this.#runId}-${++this.#count}`

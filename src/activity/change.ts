@@ -20,6 +20,8 @@ export interface RecordedChange {
   fields: readonly string[]
   /** The body of a change of settings or of the API configuration. */
   values?: unknown
+  /** Of a change of settings: the values that the fields had, by their paths. Absent if they were not read. */
+  before?: Record<string, unknown>
   /** Of a new user. */
   email?: string
 }
@@ -32,7 +34,12 @@ export type Endpoints = Readonly<
   >
 >
 
-export function recordedChange(request: ChangeRequest, endpoints: Endpoints): RecordedChange {
+/** @param before the settings as they were read before the change */
+export function recordedChange(
+  request: ChangeRequest,
+  endpoints: Endpoints,
+  before?: object,
+): RecordedChange {
   const { method } = request
   const body = readBody(request.body)
   const fields: string[] = []
@@ -48,9 +55,17 @@ export function recordedChange(request: ChangeRequest, endpoints: Endpoints): Re
   if (is(endpoints.updateSettings) || is(endpoints.setApiConfiguration)) {
     change.values = hideSecrets(body)
   }
+  if (before && is(endpoints.updateSettings)) {
+    const values = fields.map((path) => [path, hideSecrets(valueAt(before, path), path)])
+    change.before = Object.fromEntries(values.filter(([, value]) => value !== undefined))
+  }
   const email = isRecord(body) && is(endpoints.createUser) ? body['email'] : undefined
   if (typeof email === 'string') change.email = email
   return change
+}
+
+function valueAt(object: object, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), object)
 }
 
 function readBody(body: unknown): unknown {

@@ -7,6 +7,8 @@ import { readActivityBackward } from './activity-log.ts'
 
 /** A change that chatctl sent from this machine. */
 export interface ActivityEntry {
+  /** Unique on this machine. */
+  id: string
   /** ISO 8601 UTC: when it was sent. */
   at: string
   profile: string | null
@@ -23,6 +25,8 @@ export interface ActivityEntry {
   fields: string[]
   /** The request body of a change of settings or of the API configuration. Absent for other changes. */
   values?: unknown
+  /** The values before a change of settings, by their paths, if they were read. */
+  before?: Record<string, unknown>
   outcome: 'done' | 'refused' | 'unknown'
   status: number | null
   request_id: string | null
@@ -41,6 +45,7 @@ const sentLine = z.object({
   path: z.string(),
   fields: z.array(z.string()),
   values: z.optional(z.unknown()),
+  before: z.optional(z.record(z.string(), z.unknown())),
   email: z.optional(z.string()),
 })
 
@@ -168,10 +173,11 @@ function readLine(text: string): z.infer<typeof sentLine> | KnownOutcome | undef
 }
 
 function entryOf(
-  { at, profile, service, command, method, path, email, fields, ...sent }: z.infer<typeof sentLine>,
+  { id, at, profile, service, command, method, path, email, fields, ...sent }: z.infer<typeof sentLine>,
   known: KnownOutcome | undefined,
 ): ActivityEntry {
   return {
+    id,
     at,
     profile,
     service,
@@ -182,6 +188,7 @@ function entryOf(
     user_id: known?.created_id ?? userIn(path) ?? null,
     fields,
     ...(sent.values !== undefined && { values: sent.values }),
+    ...(sent.before && { before: sent.before }),
     outcome: known?.outcome ?? 'unknown',
     status: known?.status ?? null,
     request_id: known?.request_id ?? null,

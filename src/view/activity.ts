@@ -1,4 +1,4 @@
-import { leavesOf, textOf, type View } from './format/view.ts'
+import { leavesOf, plain, textOf, type View } from './format/view.ts'
 
 /** Changes that chatctl sent. */
 export const activityView: View = {
@@ -21,6 +21,18 @@ export const activityView: View = {
     { path: 'fields', hidden: true },
     { path: 'values', open: true, hidden: true },
     { path: 'next_step', hidden: true },
+  ],
+}
+
+/** Keys of settings that chatctl sent. */
+export const sentKeysView: View = {
+  layout: 'records',
+  emptyText: 'No changes of settings.',
+  columns: [
+    { path: 'at', time: true },
+    { path: 'id', whole: true },
+    { path: 'command', secondary: true },
+    ...plain('path', 'before', 'after', 'outcome'),
   ],
 }
 

@@ -67,7 +67,7 @@ export function differenceView(comparison: Comparison): View {
   }
 }
 
-/** The changes that were applied. Used by `settings apply`, `settings diff`, and `settings edit`. */
+/** The changes that were applied. Used by `settings apply`, `settings diff`, `settings edit`, and `settings revert`. */
 export const appliedView: View = { ...base, text: (body) => describeApplied(changesIn(body)) }
 
 /** The changes to the API configuration only, with a heading. */

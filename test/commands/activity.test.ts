@@ -42,8 +42,12 @@ describe('activity', () => {
     const url = await server.start(json(200, { id: 'u1' }, { 'x-request-id': 'r1' }))
     await change(url, 'settings', 'api', 'set', '--version', 'v2')
     await change(url, ...rename('u1'))
-    expect(await shown()).to.deep.equal([
+    const all = await shown()
+    const ids = all.map(({ id }: { id: string }) => id)
+    expect(new Set(ids).size).to.equal(2)
+    expect(all).to.deep.equal([
       {
+        id: ids[0],
         at: '2026-03-01T13:00:00.000Z',
         profile: null,
         service: `${url}/`,
@@ -61,6 +65,7 @@ describe('activity', () => {
         change: 'version: v2',
       },
       {
+        id: ids[1],
         at: '2026-03-01T14:00:00.000Z',
         profile: null,
         service: `${url}/`,

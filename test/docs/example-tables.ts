@@ -189,6 +189,15 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/commands/settings/unknown-keys.test.ts',
   },
   ...[
+    'chatctl settings revert CHANGE_ID',
+    'chatctl settings revert CHANGE_ID --save revert.plan',
+    'chatctl settings apply revert.plan',
+  ].map((text) => ({
+    text,
+    why: 'needs the ID of a change',
+    test: 'test/commands/settings/history.test.ts',
+  })),
+  ...[
     'chatctl plan approve settings.plan --key ~/.ssh/id_ed25519',
     'chatctl plan approve sealed.plan --key ~/.ssh/id_ed25519 --seal-key-file seal.key',
     'chatctl config set approvers approvers --profile work',

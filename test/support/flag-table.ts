@@ -327,6 +327,7 @@ const byCommand: Record<string, FlagRow> = {
   'settings:diff exit-code': { ends: [10] },
   'settings:diff file': { valid: 'settings.yaml', invalid: 'none.yaml', base: 'settings diff' },
   'settings:diff seal': { base: 'settings diff settings.yaml --save plan.json --seal-key-file seal.key' },
+  'settings:revert seal': { base: 'settings revert CHANGE --save plan.json --seal-key-file seal.key' },
   'users:diff seal': { base: 'users diff team.csv --save plan.json --seal-key-file seal.key' },
   'settings:edit yes': { base: 'settings edit' },
   'users:create email': {

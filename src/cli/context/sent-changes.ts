@@ -31,6 +31,8 @@ interface SentChange {
 export class SentChanges {
   readonly #openRecorder: () => Promise<ChangeRecorder>
   #recorder: Promise<ChangeRecorder> | undefined
+  /** The settings of the service as they were last read, for the activity record. */
+  settingsBefore: object | undefined
   readonly #remembered: SentChange[] = []
   #isRemembering = false
 
@@ -51,7 +53,7 @@ export class SentChanges {
   ): Promise<((outcome: RequestOutcome) => void) | undefined> {
     if (!isChange(request)) return undefined
     this.#recorder = this.#openRecorder()
-    const record = await (await this.#recorder).begin(request)
+    const record = await (await this.#recorder).begin(request, this.settingsBefore)
     const { method, query } = request
     const path = hideSecretParameters(query ? `${request.path}?${new URLSearchParams(query)}` : request.path)
     const change: SentChange = { method, path, baseUrl, outcome: undefined }

@@ -22,6 +22,11 @@ export interface KeyFlags {
   'seal-key-file': string | undefined
 }
 
+export interface SaveFlags extends KeyFlags {
+  seal: boolean
+  save: string | undefined
+}
+
 /** The key for a sealed plan that is read. @throws Failure `refused` */
 export function findSealKey({ 'seal-key-file': file }: KeyFlags, context: Context): SealKey | undefined {
   if (file !== undefined) return readSealKey(readSecretFile(file, context), `--seal-key-file ${file}`)
@@ -34,10 +39,7 @@ export function findSealKey({ 'seal-key-file': file }: KeyFlags, context: Contex
  *
  * @throws Failure `refused`; `usage` if the plan would not be sealed although a key was named
  */
-export function sealKeyForSave(
-  flags: KeyFlags & { seal: boolean; save: string | undefined },
-  context: Context,
-): SealKey | undefined {
+export function sealKeyForSave(flags: SaveFlags, context: Context): SealKey | undefined {
   if (!flags.seal) {
     if (flags.save === undefined || flags['seal-key-file'] === undefined) return undefined
     throw new Failure('usage', '--save with --seal-key-file requires --seal')

@@ -101,6 +101,7 @@ export default class SettingsApply extends BaseCommand {
       ...(flags.refresh && {
         replan: async (now, sent) => {
           context.output.notice('The settings have changed. These are the new differences.')
+          context.sentChanges.settingsBefore = now
           return planFor(now, sent)
         },
       }),

@@ -13,16 +13,31 @@ import {
   readSources,
   settingsFileFlag,
 } from '../../cli/input/read-sources.ts'
-import { findSealKey, type KeyFlags, sealFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
+import {
+  findSealKey,
+  type KeyFlags,
+  type SaveFlags,
+  sealFlags,
+  sealKeyForSave,
+} from '../../cli/input/seal-key.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { nameOfService } from '../../contract/base-url.ts'
 import type { Failure } from '../../contract/failure.ts'
+import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
-import type { Part } from '../../settings/plan.ts'
+import type { Part, PrintedChange } from '../../settings/plan.ts'
 import type { PlanFile } from '../../settings/plan-file.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'
-import { appliedView, describeRecord, differenceView, type PlanRecord } from '../../view/settings.ts'
+import {
+  appliedView,
+  describeRecord,
+  differenceView,
+  type IgnoredKeys,
+  type PlanRecord,
+} from '../../view/settings.ts'
 import { planNotAlone, planServiceOf, readWanted, settingsIn } from './settings-change.ts'
+
+export const saveFlag = textFlag({ helpValue: 'FILE', summary: 'Write a plan for settings apply' })
 
 export default class SettingsDiff extends BaseCommand {
   static override summary = 'Show what a settings file would change, or a saved plan'
@@ -54,7 +69,7 @@ export default class SettingsDiff extends BaseCommand {
     'allow-unknown-keys': allowUnknownKeysFlag,
     'expand-env': expandEnvFlag,
     only: onlyFlag,
-    save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for settings apply' }),
+    save: saveFlag,
     ...sealFlags,
     output: markdownOutputFlag,
     'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),
@@ -63,8 +78,8 @@ export default class SettingsDiff extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsDiff)
     const sources = await readSources([args.file, ...(flags.file ?? [])], context)
-    const { composePlanFile, settingsPlan } = await import('../../settings/plan-file.ts')
-    const { isPlan, savePlan } = await import('../../system/files/saved-plan.ts')
+    const { settingsPlan } = await import('../../settings/plan-file.ts')
+    const { isPlan } = await import('../../system/files/saved-plan.ts')
     const saved = sources.find(({ text }) => isPlan(text, settingsPlan))
     if (saved) {
       if (sources.length > 1 || flags['expand-env'] || flags.save !== undefined)
@@ -73,30 +88,44 @@ export default class SettingsDiff extends BaseCommand {
       if (flags['exit-code'] && changes > 0) this.exitCode = differenceExitCode
       return
     }
-    const sealKey = sealKeyForSave(flags, context)
-    const { file, ignored } = await readWanted(sources, flags, context)
-    const client = await context.connect()
-    const current = await settingsIn(await client.settings.get(), context)
-    const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../settings/plan.ts')
-    const { readSent } = await import('../../settings/apply/sent-configuration.ts')
-    const service = planServiceOf(context)
-    const made = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
-    if (flags.save !== undefined) {
-      await savePlan(
-        context.resolvePath(flags.save),
-        composePlanFile(made, this.config.version, context.host.clock),
-        settingsPlan,
-        sealKey,
-      )
-    }
-    const result = resultOf(made)
-    await context.output.show(differenceView({ ...coverageOf(made), files: sources.length, ignored }), result)
-    if (flags.save !== undefined) {
-      const command = applyCommand(flags.save, undocumentedIn(made).length > 0, context)
-      context.output.notice(`The plan is in ${flags.save}. Apply it with: ${command}`)
-    }
-    if (flags['exit-code'] && result.changes.length > 0) this.exitCode = differenceExitCode
+    const wanted = { ...(await readWanted(sources, flags, context)), files: sources.length }
+    const changes = await showComparison(wanted, flags, this.config.version, context)
+    if (flags['exit-code'] && changes.length > 0) this.exitCode = differenceExitCode
   }
+}
+
+/**
+ * Compares wanted settings with the service, saves a plan with `--save`, and shows the differences.
+ *
+ * @returns the changes
+ */
+export async function showComparison(
+  { file, ...about }: { file: SettingsFile; ignored?: IgnoredKeys; files?: number; isSaved?: boolean },
+  flags: SaveFlags,
+  toolVersion: string,
+  context: Context,
+): Promise<readonly PrintedChange[]> {
+  const { output, directories, host } = context
+  const sealKey = sealKeyForSave(flags, context)
+  const client = await context.connect()
+  const current = await settingsIn(await client.settings.get(), context)
+  const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../settings/plan.ts')
+  const { readSent } = await import('../../settings/apply/sent-configuration.ts')
+  const service = planServiceOf(context)
+  const made = makePlan(service, file, current, readSent(directories, service), host.clock)
+  if (flags.save !== undefined) {
+    const { composePlanFile, settingsPlan } = await import('../../settings/plan-file.ts')
+    const { savePlan } = await import('../../system/files/saved-plan.ts')
+    const text = composePlanFile(made, toolVersion, host.clock)
+    await savePlan(context.resolvePath(flags.save), text, settingsPlan, sealKey)
+  }
+  const result = resultOf(made)
+  await output.show(differenceView({ ...coverageOf(made), ...about }), result)
+  if (flags.save !== undefined) {
+    const command = applyCommand(flags.save, undocumentedIn(made).length > 0, context)
+    output.notice(`The plan is in ${flags.save}. Apply it with: ${command}`)
+  }
+  return result.changes
 }
 
 /** Output formats that describe the plan too, rather than only list its changes. */

@@ -35,9 +35,10 @@ export function lockingFor({ directories, output, signal }: Context): LockOption
 /** The settings in a response. Warns if the response does not match the interface. */
 export async function settingsIn(
   response: ApiResponse<ApplicationSettings>,
-  { output }: Context,
+  { output, sentChanges }: Context,
 ): Promise<ApplicationSettings> {
   await warnOfResponse(response, output)
+  sentChanges.settingsBefore = response.body
   return response.body ?? {}
 }
 

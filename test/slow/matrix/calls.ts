@@ -54,6 +54,7 @@ const prepared: Record<string, Partial<Call>> = {
   },
   // The editor changes nothing.
   'settings:edit': { args: ['settings', 'edit', '--yes'] },
+  'settings:revert': { args: ['settings', 'revert', 'CHANGE'] },
   'users:adopt': { args: ['users', 'adopt', 'ada@example.com=u1'] },
   'users:apply': { args: ['users', 'apply', 'users.csv', '--no-password', '--yes'] },
   'users:diff': { args: ['users', 'diff', 'team.csv'] },

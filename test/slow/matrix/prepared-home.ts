@@ -74,7 +74,9 @@ export class PreparedHome {
     ids.set('TRANSCRIPT', plantTranscript(join(data, 'sessions'), url))
     await run('service', 'backup', '--to', join(here, 'copy.db'))
     plantProfiles(home, url)
-    await run('settings', 'api', 'set', '--version', 'v1', '--json')
+    // The second one is a change that can be reverted.
+    for (const _ of [1, 2]) await run('settings', 'api', 'set', '--version', 'v1', '--json')
+    ids.set('CHANGE', await run('settings', 'history', '--jq', '.[-1].id'))
     plant(join(home, '.config', 'chatctl', 'prompts'), 'review.md', files['review.md'])
     const { cert, key } = makeCertificate('127.0.0.1')
     const all = { ...files, 'team.state.json': usersState(url), 'tls.crt': cert, 'tls.key': key }

@@ -133,7 +133,7 @@ export const files: readonly Surrounding[] = [
     },
     ends: (call) => {
       // Nothing was ever recorded there.
-      if (call.name.startsWith('settings:api:get')) return [6]
+      if (/^settings:(api:get|revert)/.test(call.name)) return [6]
       return needsState(call) || call.name.startsWith('auth:login') ? [1] : 'fine'
     },
   },

@@ -19,7 +19,7 @@ export function namesFile({ args }: Pick<Call, 'args'>): boolean {
 function asksService({ name, service }: Call): boolean {
   return (
     service !== undefined ||
-    /^(auth:login that|history:(export to|sync)|users:(?!list|state)|settings:(edit|api:set|diff|apply)|chat:(send|complete))/.test(
+    /^(auth:login that|history:(export to|sync)|users:(?!list|state)|settings:(edit|api:set|diff|apply|revert)|chat:(send|complete))/.test(
       name,
     )
   )

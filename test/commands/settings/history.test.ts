@@ -1,0 +1,116 @@
+import { expect } from 'chai'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { answer } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { SettingsRun } from './settings-run.ts'
+
+interface Row {
+  id: string
+  command: string
+  path: string
+  before: unknown
+  after: unknown
+  outcome: string
+}
+
+describe('settings history and settings revert', () => {
+  const run = perTest(
+    () => SettingsRun.start(),
+    (opened) => opened.stop(),
+  )
+  const history = async (...flags: string[]): Promise<Row[]> =>
+    JSON.parse((await run.settings(['history', '--json', ...flags])).stdout)
+  const apply = (text: string, ...flags: string[]) => {
+    run.file('settings.yaml', text)
+    return run.settings(['apply', 'settings.yaml', '--yes', ...flags])
+  }
+  /** The ID of the newest change. */
+  const newest = async () => (await history()).at(-1)?.id ?? ''
+
+  it('lists each key with the value that was read before the change, oldest first, and asks no service', async () => {
+    await apply('app_name: One\ntheme: { mode: dark }\n')
+    await apply('app_name: Two\n')
+    const { length } = run.server.requests
+    const rows = await history()
+    expect(
+      rows.map(({ command, path, before, after, outcome }) => [command, path, before, after, outcome]),
+    ).to.deep.equal([
+      ['settings apply', 'app_name', 'Chat', 'One', 'done'],
+      ['settings apply', 'theme.mode', 'light', 'dark', 'done'],
+      ['settings apply', 'app_name', 'One', 'Two', 'done'],
+    ])
+    expect(rows[0]?.id).to.equal(rows[1]?.id).and.not.equal(rows[2]?.id)
+    expect(await history('--limit', '1')).to.deep.equal(rows.slice(2))
+    expect(run.server.requests).to.have.length(length)
+  })
+
+  it('takes the value of the change before, if none was read, unless its outcome is unknown', async () => {
+    await run.settings(['set', 'app_name=One'])
+    await run.settings(['set', 'app_name=Two'])
+    run.service.otherwise = (method) => (method === 'PATCH' ? answer(500) : undefined)
+    await run.settings(['set', 'app_name=Three'])
+    run.service.otherwise = () => undefined
+    await run.settings(['set', 'app_name=Four'])
+    const rows = await history()
+    expect(rows.map(({ before, after, outcome }) => [before ?? null, after, outcome])).to.deep.equal([
+      [null, 'One', 'done'],
+      ['One', 'Two', 'done'],
+      ['Two', 'Three', 'unknown'],
+      [null, 'Four', 'done'],
+    ])
+  })
+
+  it('contains the API configuration, and only changes of this service', async () => {
+    await run.settings(['api', 'set', '--version', 'v1'])
+    await run.settings(['api', 'set', '--version', 'v2'])
+    const rows = await history()
+    expect(rows.at(-1)).to.include({ path: 'api.version', before: 'v1', after: 'v2' })
+    const reverted = await run.settings(['revert', rows.at(-1)?.id ?? ''])
+    expect(reverted.stdout).to.include('api.version  "v2" → "v1"')
+    const elsewhere = await run.settings(['history', '--json', '--base-url', 'https://other.example'])
+    expect(JSON.parse(elsewhere.stdout)).to.deep.equal([])
+  })
+
+  describe('settings revert', () => {
+    const revert = (...args: string[]) => run.settings(['revert', ...args])
+
+    it('makes a plan that restores the values before a change', async () => {
+      await apply('app_name: One\ntheme: { mode: dark }\n')
+      const shown = await revert(await newest(), '--save', 'revert.plan')
+      expect(shown.stdout).to.include('"One"  → "Chat"').and.include('"dark" → "light"')
+      expect(shown.stdout).to.include('2 of the 2 keys in the plan differ.')
+      expect(shown.stderr).to.include('The plan is in revert.plan.').and.not.include('changed since')
+      expect(run.changes).to.have.length(1)
+      expect((await run.settings(['apply', 'revert.plan', '--yes'])).exitCode).to.equal(0)
+      expect(run.service.settings).to.include({ app_name: 'Chat' })
+      expect(run.service.settings.theme).to.deep.include({ mode: 'light' })
+    })
+
+    it('names each key that was changed since', async () => {
+      await apply('app_name: One\n')
+      run.service.change({ app_name: 'Other' })
+      const { stdout, stderr } = await revert(await newest())
+      expect(stdout).to.include('"Other" → "Chat"')
+      expect(stderr).to.include('Warning: app_name was changed since, from "One" to "Other"')
+    })
+
+    it('refuses a change of which a value is not recorded, such as a secret', async () => {
+      await run.settings(['set', 'app_name=One'])
+      const words = 'The activity record does not have the value before the change of app_name'
+      expectFailure(await revert(await newest()), 2, words)
+      run.service.change({ x_secret: 'canary' })
+      await apply('x_secret: other\n', '--allow-unknown-keys')
+      const refused = await revert(await newest(), '--json')
+      expect(JSON.parse(refused.stderr).error).to.include({ code: 'value_not_recorded' })
+      expect(JSON.stringify(await history())).not.to.match(/canary|other/)
+    })
+
+    it('exits with code 6 for an unknown ID, and for a change that was refused', async () => {
+      run.service.otherwise = (method) => (method === 'PATCH' ? answer(403) : undefined)
+      await apply('app_name: One\n')
+      expect((await history()).at(-1)).to.include({ outcome: 'refused' })
+      for (const id of ['none', await newest()])
+        expectFailure(await revert(id), 6, `No change of these settings has the ID ${id}`, 'settings history')
+    })
+  })
+})
