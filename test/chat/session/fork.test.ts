@@ -65,7 +65,7 @@ describe('a fork of a session', () => {
     expect(shown)
       .to.match(new RegExp(`^fork of +${id}$`, 'm'))
       .and.to.match(/^turns +2$/m)
-    expect(await run.leave()).to.match(/^2 turns: one \(fork\)\r?\nResume with/m)
+    expect(await run.leave()).to.match(/^2 turns: one .fork.\r?\nResume with/m)
     const again = await world.resume()
     await ask(again, 'three')
     expect(lastSent()).to.deep.equal(['one', 'You said: one', 'two', 'You said: two', 'three'])
