@@ -89,7 +89,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   links: { package: 'supports-hyperlinks' },
   trace: { files: ['client/trace.ts', 'cli/errors/describe-trace.ts'] },
   http: { files: ['client/network/pool.ts', 'system/undici.ts'] },
-  help: { files: ['cli/help/show-help.ts'] },
+  help: { files: ['cli/help/show-help.ts', 'cli/help/command-page.ts', 'cli/help/topic-pages.ts'] },
   table: { files: ['view/format/table.ts'] },
   export: { files: ['history/export-history.ts'] },
   mirror: {

@@ -21,7 +21,7 @@ export interface CommandSet {
 }
 
 /** Commands that need the declarations of all commands. */
-export const commandsThatNeedAll = ['complete']
+export const commandsThatNeedAll = ['commands', 'complete']
 
 /**
  * Runs one command line. A process can run any number of them.

@@ -41,6 +41,10 @@ export abstract class BaseCommand extends Command {
   static requests: Requests
   /** `--fields` selects from its columns. Undefined if the command prints a document or one value. */
   static view: View | undefined
+  /** What JSON contains instead, by the flag or argument that selects it. `--json` replaces the view. */
+  static otherViews: Readonly<Record<string, View>> | undefined
+  /** Of each list, a non-interactive run needs one flag. `--yes` need not be listed. */
+  static nonInteractive: readonly (readonly string[])[] | undefined
   /** For completion: the kind of value of an argument, by the name of the argument. */
   static completes: Readonly<Record<string, ValueKind>> | undefined
   /** The values of `--output` if the command writes a document rather than rows. */

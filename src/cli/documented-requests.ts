@@ -6,7 +6,14 @@ export interface Requests {
   calls: readonly EndpointName[]
   /** What the endpoints alone do not say. */
   note?: string
+  /** Whether it opens the data of the embedded service. */
+  opensData?: boolean
+  /** If the requests and `--dry-run` do not show it. */
+  effect?: Effect
 }
+
+/** What a command changes at most. Caches, transcripts, and files that a flag names do not count. */
+export type Effect = 'reads' | 'changes the service' | 'changes this machine'
 
 export function calls(...endpoints: readonly EndpointName[]): Requests {
   return { calls: endpoints }
@@ -16,5 +23,6 @@ export const localWork: Requests = { calls: [], note: 'none.' }
 
 export const serviceData: Requests = {
   calls: [],
+  opensData: true,
   note: "none; the command opens the service's data directly, on the machine of the service.",
 }

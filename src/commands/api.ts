@@ -20,7 +20,8 @@ export default class Api extends BaseCommand {
   static override summary = 'Send a request to any endpoint of the service'
   static override description =
     'PATH is relative to the base URL and may contain a query. A JSON response is printed as JSON; any other response is printed unchanged. A status other than 2xx is an error. The body of an error is printed unchanged, and not at all with --jq or --fields.'
-  static override requests = { ...calls(), note: 'the one you name.' }
+  static override requests = { ...calls(), note: 'the one you name.', effect: 'changes the service' as const }
+  static override otherViews = { '--json': documentView }
   static override completes = { method: 'method', path: 'endpoint' } as const
   static override examples = [
     { description: 'Read an endpoint', command: 'chatctl api /v1/settings' },

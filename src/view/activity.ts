@@ -3,25 +3,13 @@ import { leavesOf, plain, textOf, type View } from './format/view.ts'
 /** Changes that chatctl sent. */
 export const activityView: View = {
   layout: 'records',
+  json: 'list',
   emptyText: 'No matching changes.',
-  columns: [
-    { path: 'at', time: true },
-    { path: 'command' },
-    { path: 'change' },
-    { path: 'outcome', whole: true },
-    { path: 'profile', secondary: true },
-    { path: 'service', secondary: true },
-    { path: 'method', secondary: true },
-    { path: 'path', secondary: true },
-    { path: 'email', secondary: true },
-    { path: 'user_id', secondary: true },
-    { path: 'status', secondary: true },
-    { path: 'request_id', secondary: true },
-    { path: 'error', secondary: true },
-    { path: 'fields', hidden: true },
-    { path: 'values', open: true, hidden: true },
-    { path: 'next_step', hidden: true },
-  ],
+  columns: plain(
+    'at:time command change outcome:whole profile:secondary service:secondary method:secondary path:secondary',
+    'email:secondary user_id:secondary status:integer:secondary request_id:secondary error:secondary',
+    'fields:strings:hidden values:open:hidden next_step:hidden',
+  ),
 }
 
 /** Keys of settings that chatctl sent. */
@@ -39,14 +27,9 @@ export const sentKeysView: View = {
 /** Users as chatctl remembers them. */
 export const knownUsersView: View = {
   layout: 'records',
+  json: 'list',
   emptyText: 'No users.',
-  columns: [
-    { path: 'email' },
-    { path: 'id', whole: true },
-    { path: 'created_at', time: true },
-    { path: 'source' },
-    { path: 'outcome' },
-  ],
+  columns: plain('email', 'id:whole', 'created_at:time', 'source', 'outcome'),
 }
 
 interface SentChange {

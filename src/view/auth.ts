@@ -1,50 +1,41 @@
 import { plain, type Span, type View, valueAt } from './format/view.ts'
 
 /** The credential in use, and its user. */
-const credentialColumns: View['columns'] = [
-  { path: 'kind' },
-  { path: 'storage' },
-  { path: 'expires_at', time: true },
-  ...plain('scope', 'verified', 'user.id', 'user.email', 'user.name'),
-]
+const credentialColumns = plain(
+  'kind storage expires_at:time scope verified:boolean user.id user.email user.name:untrusted',
+)
 
 export const authStatusView: View = {
   layout: 'pairs',
   omitsEmpty: true,
-  columns: [
-    ...plain('profile', 'profile_from', 'base_url', 'service', 'credential', 'reason'),
-    ...credentialColumns,
-  ],
+  columns: [...plain('profile profile_from base_url service credential reason'), ...credentialColumns],
 }
 
 export const loginView: View = {
   layout: 'pairs',
   omitsEmpty: true,
-  columns: [{ path: 'profile' }, { path: 'base_url' }, ...credentialColumns],
+  columns: [...plain('profile', 'base_url'), ...credentialColumns],
 }
 
 /** Tokens after a renewal. */
 export const refreshView: View = {
   layout: 'pairs',
   omitsEmpty: true,
-  columns: [{ path: 'profile' }, { path: 'base_url' }, { path: 'expires_at', time: true }, { path: 'scope' }],
+  columns: plain('profile', 'base_url', 'expires_at:time', 'scope'),
 }
 
 /** A profile and its credential. */
 export const signInsView: View = {
   layout: 'records',
-  columns: [
-    ...plain('profile', 'origin', 'kind', 'storage'),
-    { path: 'expires_at', time: true },
-    { path: 'default' },
-    { path: 'directories', hidden: true },
-  ],
+  json: 'list',
+  columns: plain('profile origin kind storage expires_at:time default:boolean directories:strings:hidden'),
 }
 
 /** Profiles that were signed out. */
 export const logoutView: View = {
   layout: 'records',
-  columns: [{ path: 'profile' }, { path: 'origin' }, { path: 'signed_out' }, { path: 'revoked' }],
+  json: 'list',
+  columns: plain('profile', 'origin', 'signed_out:boolean', 'revoked:boolean'),
   isForTerminal: true,
   text: (rows) => (rows as readonly SignedOut[]).filter((row) => row.signed_out).map(describeSignOut),
 }
@@ -58,7 +49,7 @@ export const renamedProfileView: View = {
 
 export const removedProfileView: View = {
   layout: 'pairs',
-  columns: [...plain('profile', 'default', 'directories'), { path: 'sign_outs', open: true }],
+  columns: plain('profile', 'default:boolean', 'directories:strings', 'sign_outs:objects'),
   isForTerminal: true,
   text: (body) => [
     ...(valueAt(body, 'sign_outs') as readonly SignedOut[]).map(describeSignOut),
@@ -94,6 +85,6 @@ function describeSignOut({ profile, origin, revoked, credential_command: command
 /** A credential for another program. No other view shows a credential. */
 export const tokenView: View = {
   layout: 'pairs',
-  columns: [{ path: 'token' }, { path: 'kind' }, { path: 'expires_at', time: true }],
+  columns: plain('token', 'kind', 'expires_at:time'),
   text: (body) => String(valueAt(body, 'token')),
 }

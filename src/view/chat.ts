@@ -31,6 +31,7 @@ export function describeStreamEvent(event: StreamEvent): Record<string, unknown>
 
 export const modelsView: View = {
   layout: 'records',
+  json: 'listModels',
   emptyText: 'No models.',
   columns: [
     { path: 'id', whole: true },
@@ -44,6 +45,7 @@ export const modelsView: View = {
 /** Used by `chat send` and `chat show`. */
 export const sendView: View = {
   layout: 'records',
+  json: 'sendMessage',
   columns: [
     { path: 'id', whole: true },
     { path: 'context_id' },
@@ -67,18 +69,18 @@ export const batchView: View = {
 export const streamEventView: View = {
   layout: 'records',
   columns: [
-    ...plain('v', 'type', 'context_id'),
+    ...plain('v:integer', 'type', 'context_id'),
     { path: 'id', whole: true },
-    { path: 'model' },
-    { path: 'text' },
+    ...plain('model', 'text:untrusted'),
     { path: 'usage', open: true },
-    ...plain('complete', 'verified', 'finish_reason', 'response', 'reason'),
+    ...plain('complete:boolean', 'verified:boolean', 'finish_reason', 'response:untrusted', 'reason'),
   ],
 }
 
 /** Used by `chat complete` and `chat send`. */
 export const completionView: View = {
   layout: 'records',
+  json: 'createCompletion',
   columns: [
     { path: 'id', whole: true },
     { path: 'model' },
@@ -96,18 +98,30 @@ export const completionView: View = {
   },
 }
 
+/** A session as a document. */
+export const transcriptView: View = {
+  layout: 'pairs',
+  columns: plain(
+    'v:integer id at updated_at profile base_url name mode context_id model system temperature:number',
+    'max_tokens:integer turns[].turn:integer turns[].at turns[].user:untrusted turns[].reasoning:untrusted',
+    'turns[].answer:untrusted turns[].status turns[].context_id turns[].id turns[].model turns[].usage:object',
+    'turns[].finish_reason turns[].reason turns[].first_ms:number turns[].total_ms:number',
+  ),
+}
+
 /** A session of this machine. Used by `chat delete`, `chat rename`, and `chat sessions`. */
 export const chatSessionsView: View = {
   layout: 'records',
+  json: 'list',
   columns: [
     { path: 'id', whole: true },
     { path: 'updated_at', time: true },
-    { path: 'turns', secondary: true },
+    { path: 'turns', secondary: true, type: 'integer' },
     { path: 'stored' },
     { path: 'model', secondary: true },
     { path: 'context_id', secondary: true },
-    { path: 'name' },
-    { path: 'first_message', secondary: true },
+    { path: 'name', untrusted: true },
+    { path: 'first_message', secondary: true, untrusted: true },
     { path: 'profile', secondary: true },
     { path: 'mode', hidden: true },
     { path: 'base_url', hidden: true },
@@ -117,11 +131,12 @@ export const chatSessionsView: View = {
 
 export const promptsView: View = {
   layout: 'records',
+  json: 'list',
   columns: [
     { path: 'name', whole: true },
     { path: 'description' },
     { path: 'model' },
-    { path: 'variables', hidden: true },
+    { path: 'variables', hidden: true, type: 'strings' },
     { path: 'path', hidden: true },
   ],
 }
@@ -129,14 +144,14 @@ export const promptsView: View = {
 /** The file of a prompt. */
 export const promptFileView: View = {
   layout: 'pairs',
-  columns: plain('name', 'path', 'model', 'temperature', 'max_tokens', 'variables', 'text'),
+  columns: plain('name path model temperature:number max_tokens:integer variables:strings text'),
   text: (body) => textOf(valueAt(body, 'text')),
 }
 
 /** A prompt that was stored. */
 export const promptSetView: View = {
   layout: 'records',
-  columns: [{ path: 'name' }, { path: 'replaced' }, { path: 'path' }],
+  columns: plain('name', 'replaced:boolean', 'path'),
   isForTerminal: true,
   text: (body) =>
     `${valueAt(body, 'replaced') === true ? 'Replaced' : 'Created'} prompt "${textOf(valueAt(body, 'name'))}".`,
@@ -145,5 +160,6 @@ export const promptSetView: View = {
 /** Prompts that were deleted. */
 export const promptsDeletedView: View = {
   layout: 'records',
+  json: 'list',
   columns: [{ path: 'name' }, { path: 'path', secondary: true }],
 }

@@ -1,6 +1,6 @@
 import { stripControls } from '../terminal/strip-controls.ts'
 import { countOf } from './format/quantities.ts'
-import type { Span, View } from './format/view.ts'
+import { plain, type Span, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 
 /** What a check of `doctor` has found. */
@@ -14,7 +14,8 @@ export interface Finding {
 
 export const checksView: View = {
   layout: 'records',
-  columns: [{ path: 'check' }, { path: 'status' }, { path: 'message' }, { path: 'hint' }],
+  json: 'list',
+  columns: plain('check', 'status', 'message:untrusted', 'hint'),
 }
 
 export interface ChecksStyle {

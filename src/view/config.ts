@@ -1,9 +1,9 @@
-import { type View, valueAt } from './format/view.ts'
+import { plain, type View, valueAt } from './format/view.ts'
 
 /** Used by `config set` and `config unset`. */
 export const configValueView: View = {
   layout: 'records',
-  columns: [{ path: 'profile' }, { path: 'key' }, { path: 'value' }],
+  columns: plain('profile', 'key', 'value:any'),
 }
 
 /** The default profile. */
@@ -15,7 +15,8 @@ export const defaultProfileView: View = {
 
 export const configListView: View = {
   layout: 'records',
-  columns: [{ path: 'key' }, { path: 'value' }, { path: 'source' }, { path: 'from' }],
+  json: 'list',
+  columns: plain('key', 'value:any', 'source', 'from'),
 }
 
 /** A new key, or the file to which it was written. */

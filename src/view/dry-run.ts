@@ -3,6 +3,7 @@ import { type View, valueAt } from './format/view.ts'
 /** A request of a dry run, or a list of them. */
 export const dryRunRequestView: View = {
   layout: 'records',
+  json: { either: 'columns' },
   columns: [{ path: 'method' }, { path: 'url' }, { path: 'body', open: true }],
   text: (body) => (Array.isArray(body) ? body : [body]).map(describeRequest).join('\n\n'),
 }
@@ -17,4 +18,4 @@ function describeRequest(request: unknown): string {
 }
 
 /** A change to this machine that a dry run did not make. */
-export const dryRunChangeView: View = { layout: 'pairs', columns: [] }
+export const dryRunChangeView: View = { layout: 'pairs', json: 'any', columns: [] }

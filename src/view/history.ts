@@ -5,9 +5,10 @@ import { countOf, localTime } from './format/quantities.ts'
 import { listAt, plain, rowsOf, type Span, textOf, type View, valueAt } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 
-/** In a table, oldest first, whatever the order of the page. */
+/** In a table, oldest first, whatever the order of the page. Used by `history export` and `history list`. */
 export const historyView: View = {
   layout: 'records',
+  json: 'listHistory',
   emptyText: 'No messages.',
   columns: [
     { path: 'id', whole: true, secondary: true },
@@ -21,12 +22,13 @@ export const historyView: View = {
 /** The messages that a search found, the newest first. */
 export const foundMessagesView: View = {
   layout: 'records',
+  json: 'list',
   columns: [
     { path: 'time', time: true },
     { path: 'role' },
     { path: 'context_id' },
     { path: 'session_id', whole: true },
-    ...plain('message_id', 'source', 'snippet'),
+    ...plain('message_id', 'source', 'snippet:untrusted'),
   ],
 }
 
@@ -87,7 +89,7 @@ export const syncedHistoryView: View = {
   layout: 'records',
   isForTerminal: true,
   columns: [
-    ...plain('messages', 'added', 'removed'),
+    ...plain('messages:integer', 'added:integer', 'removed:integer'),
     { path: 'as_of', time: true },
     ...plain('profile', 'base_url', 'user_id'),
     { path: 'file', whole: true },

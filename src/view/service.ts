@@ -2,43 +2,30 @@ import { leavesOf, plain, textOf, type View, valueAt } from './format/view.ts'
 
 export const serviceStatusView: View = {
   layout: 'pairs',
-  columns: [
-    ...plain('data', 'database', 'schema_version', 'users', 'conversations', 'messages', 'keys'),
-    ...plain('running.url', 'running.pid', 'running.health', 'running.admin_url', 'running.version'),
-    { path: 'running.started_at', time: true },
-    ...plain('running.uptime_seconds', 'also_running'),
-  ],
+  columns: plain(
+    'data database schema_version:integer users:integer conversations:integer messages:integer keys:integer',
+    'running.url running.pid:integer running.health running.admin_url running.version running.started_at:time',
+    'running.uptime_seconds:integer also_running:strings',
+  ),
 }
 
-const keyRights: View['columns'] = [
-  { path: 'user_id', secondary: true },
-  ...plain('user_email', 'permissions'),
-  { path: 'expires_at', time: true },
-]
+const keyRights = 'user_id:secondary user_email permissions:strings expires_at:time'
 
 /** Used by `service keys list`, `service keys revoke`, and `service keys update`. */
 export const keyView: View = {
   layout: 'records',
   emptyText: 'No API keys. Create one with: chatctl service keys create NAME',
-  columns: [
-    { path: 'id', whole: true },
-    ...plain('name', 'tier', 'limit'),
-    { path: 'created_at', time: true, secondary: true },
-    { path: 'last_used_at', time: true },
-    { path: 'revoked_at', time: true },
-    ...keyRights,
-  ],
+  columns: plain(
+    'id:whole name tier limit:integer created_at:time:secondary last_used_at:time revoked_at:time',
+    keyRights,
+    'prefix:hidden',
+  ),
 }
 
 /** A new key, which is never shown again. */
 export const newKeyView: View = {
   layout: 'records',
-  columns: [
-    { path: 'id', whole: true },
-    ...plain('name', 'tier', 'limit'),
-    { path: 'key', whole: true },
-    ...keyRights,
-  ],
+  columns: plain('id:whole name tier limit:integer key:whole', keyRights, 'created_at:time:hidden'),
 }
 
 /** A new key, and the one that it replaces. */
@@ -46,10 +33,7 @@ export const rotatedKeyView: View = {
   ...newKeyView,
   columns: [
     ...newKeyView.columns,
-    { path: 'replaces.id', whole: true },
-    { path: 'replaces.expires_at', time: true },
-    { path: 'replaces.revoked_at', time: true },
-    { path: 'replaces.name', hidden: true },
+    ...plain('replaces.id:whole replaces.expires_at:time replaces.revoked_at:time replaces.name:hidden'),
   ],
 }
 
@@ -57,73 +41,55 @@ export const rotatedKeyView: View = {
 export const trustView: View = {
   layout: 'records',
   emptyText: 'No trusts. Create one with: chatctl service trust create NAME',
-  columns: [
-    { path: 'id', secondary: true },
-    { path: 'name', whole: true },
-    ...plain('issuer', 'audience', 'subject', 'permissions'),
-    { path: 'user_id', secondary: true },
-    ...plain('user_email', 'tier', 'limit', 'expires_in'),
-    { path: 'created_at', time: true, secondary: true },
-    { path: 'last_used_at', time: true },
-  ],
+  columns: plain(
+    'id:secondary name:whole issuer audience subject permissions:strings user_id:secondary user_email tier',
+    'limit:integer expires_in:integer created_at:time:secondary last_used_at:time',
+  ),
 }
 
 /** Used by `service admin create`, `service users list`, and `service users reset`. */
 export const userListView: View = {
   layout: 'records',
   emptyText: 'No users.',
-  columns: [
-    { path: 'id', whole: true },
-    ...plain('email', 'name', 'role'),
-    { path: 'created_at', time: true },
-  ],
+  columns: plain('id:whole', 'email', 'name:untrusted', 'role', 'created_at:time'),
 }
 
 export const backupView: View = {
   layout: 'records',
-  columns: [{ path: 'file' }, { path: 'bytes' }, { path: 'schema_version' }],
+  columns: plain('file', 'bytes:integer', 'schema_version:integer'),
 }
 
 export const restoredView: View = {
   layout: 'records',
-  columns: [{ path: 'data' }, { path: 'restored_from' }, { path: 'kept' }, { path: 'schema_version' }],
+  columns: plain('data', 'restored_from', 'kept', 'schema_version:integer'),
 }
 
 /** Sign-in sessions. Used by `service sessions list` and `service sessions revoke`. */
 export const signInSessionsView: View = {
   layout: 'records',
   emptyText: 'No sign-in sessions.',
-  columns: [
-    { path: 'id', whole: true },
-    ...plain('kind', 'email', 'scope'),
-    { path: 'created_at', time: true },
-    { path: 'last_used_at', time: true },
-    { path: 'expires_at', time: true },
-    ...plain('address', 'agent'),
-  ],
+  columns: plain(
+    'id:whole kind email scope created_at:time last_used_at:time expires_at:time address agent:untrusted',
+    'user_id:hidden',
+  ),
 }
 
 /** The address of a service that is ready. Used by `service run` and `service status`. */
 export const serviceUrlView: View = {
   layout: 'records',
-  columns: [{ path: 'url' }, { path: 'public_url' }, { path: 'pid' }, { path: 'admin_url' }],
+  columns: plain('url', 'public_url', 'pid:integer', 'admin_url'),
   text: (body) => String(valueAt(body, 'url')),
 }
 
 /** Entries of the audit log. */
 export const auditView: View = {
   layout: 'records',
+  json: 'list',
   emptyText: 'No matching entries.',
-  columns: [
-    { path: 'at', time: true },
-    ...plain('actor', 'action'),
-    { path: 'target', whole: true },
-    { path: 'change' },
-    { path: 'key_id', secondary: true },
-    { path: 'request_id', secondary: true },
-    { path: 'before', open: true, hidden: true },
-    { path: 'after', open: true, hidden: true },
-  ],
+  columns: plain(
+    'at:time actor action target:whole change:untrusted key_id:secondary request_id:secondary',
+    'before:open:hidden after:open:hidden',
+  ),
 }
 
 /** A change in one line: `role: member → editor; name: Ada`. A removed value is `name: Ada → none`. */

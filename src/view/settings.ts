@@ -55,6 +55,10 @@ const base: View = {
     { path: 'compared_with', hidden: true },
     { path: 'undocumented', hidden: true },
   ],
+  json: plain(
+    'changes[].path changes[].from:any changes[].to:any changes[].compared_with changes[].undocumented:boolean',
+    'applied:boolean plan.created_at plan.service plan.made_by plan.refused:boolean',
+  ),
   rows: changesIn,
 }
 
@@ -182,6 +186,7 @@ function describeApplied(changes: Change[]): Span[] {
 /** Used by `settings get` and `settings set`. */
 export const settingsView: View = {
   layout: 'pairs',
+  json: 'getSettings',
   columns: [
     ...plain('app_name', 'theme.primary_color', 'theme.mode', 'features.chat', 'features.file_upload'),
     ...plain('features.code_completion', 'limits.max_tokens', 'limits.max_requests_per_min'),
@@ -190,6 +195,7 @@ export const settingsView: View = {
 
 export const preferencesView: View = {
   layout: 'pairs',
+  json: 'getPreferences',
   columns: [
     ...plain('language', 'timezone', 'notifications.email', 'notifications.push', 'display.theme'),
     { path: 'display.font_size' },
@@ -199,8 +205,8 @@ export const preferencesView: View = {
 /** Used by `settings api get` and `settings api set`. */
 export const apiConfigurationView: View = {
   layout: 'pairs',
-  columns: [
-    ...plain('version', 'rate_limiting.enabled', 'rate_limiting.requests_per_minute', 'cors.allowed_origins'),
-    { path: 'cors.allowed_methods' },
-  ],
+  columns: plain(
+    'version rate_limiting.enabled:boolean rate_limiting.requests_per_minute:integer',
+    'cors.allowed_origins:strings cors.allowed_methods:strings',
+  ),
 }

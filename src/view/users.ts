@@ -1,16 +1,12 @@
 import { countOf, groupDigits } from './format/quantities.ts'
 import { plain, type Span, type View } from './format/view.ts'
+import { differenceFields } from './user-differences.ts'
 
 /** Used by `users create`, `users get`, and `users update`. */
 export const userView: View = {
   layout: 'records',
-  columns: [
-    { path: 'id', whole: true },
-    ...plain('email', 'name'),
-    { path: 'created_at', time: true },
-    { path: 'metadata', open: true },
-    { path: 'settings', open: true },
-  ],
+  json: 'getUser',
+  columns: plain('id:whole', 'email', 'name', 'created_at:time', 'metadata:open', 'settings:open'),
 }
 
 /** A new user with a generated password, which is never shown again. */
@@ -22,44 +18,39 @@ export const newUserView: View = {
 /** Users that were added to a state file. */
 export const adoptedUsersView: View = {
   layout: 'records',
-  columns: [
-    { path: 'email' },
-    { path: 'id', whole: true },
-    { path: 'status' },
-    { path: 'previous', secondary: true },
-  ],
+  json: 'list',
+  columns: plain('email', 'id:whole', 'status', 'previous:secondary'),
 }
 
 /** Users that were removed from a state file. */
 export const forgottenUsersView: View = {
   layout: 'records',
-  columns: [{ path: 'email' }, { path: 'id', whole: true }],
+  json: 'list',
+  columns: plain('email', 'id:whole'),
 }
 
 /** The differences of two state files. */
 export const mergedUsersView: View = {
   layout: 'records',
+  json: 'list',
   emptyText: 'No differences.',
-  columns: [{ path: 'email' }, { path: 'id', whole: true }, { path: 'status' }, { path: 'other' }],
+  columns: plain('email', 'id:whole', 'status', 'other:any'),
 }
 
 export const permissionsView: View = {
   layout: 'records',
-  columns: [{ path: 'id', whole: true }, { path: 'role' }, { path: 'permissions' }],
+  columns: plain('id:whole', 'role', 'permissions:strings'),
 }
 
 export const profileView: View = {
   layout: 'pairs',
-  columns: [
-    { path: 'id', whole: true },
-    ...plain('email', 'name'),
-    { path: 'created_at', time: true },
-    { path: 'preferences', open: true },
-  ],
+  json: 'getProfile',
+  columns: plain('id:whole', 'email', 'name', 'created_at:time', 'preferences:open'),
 }
 
 export const userSettingsView: View = {
   layout: 'pairs',
+  json: 'updateUserSettings',
   columns: [{ path: 'success' }, { path: 'settings', open: true }],
 }
 
@@ -80,6 +71,7 @@ export function appliedUsersView(counts: AppliedCounts, refresh: boolean): View 
   return {
     layout: 'records',
     columns: plain('email', 'id', 'action', 'outcome', 'error.message'),
+    json: [...differenceFields, ...plain('users[].outcome')],
     rows: (body) => (body as { users: readonly unknown[] }).users,
     text: () => describeApplied(counts, refresh),
   }
@@ -105,22 +97,26 @@ function describeApplied({ created, changed, adopted, sent, left }: AppliedCount
 /** The result of an import: numbers of rows by status. Used by `users import` and `users permissions assign`. */
 export const importView: View = {
   layout: 'pairs',
-  columns: [
-    ...plain('rows', 'created', 'updated', 'already_done', 'failed', 'unknown', 'skipped', 'remaining'),
-    ...plain('requests', 'results', 'failed_rows', 'unknown_rows'),
-  ],
+  columns: plain(
+    'rows:integer created:integer updated:integer already_done:integer failed:integer unknown:integer',
+    'skipped:integer remaining:integer requests:integer results failed_rows unknown_rows',
+  ),
 }
 
 /** The requests that an import would send. */
 export const importForecastView: View = {
   layout: 'pairs',
-  columns: plain('rows', 'already_done', 'creates', 'updates', 'assignments', 'requests'),
+  columns: plain(
+    'rows:integer already_done:integer creates:integer updates:integer assignments:integer requests:integer',
+    'first_requests:objects',
+  ),
 }
 
 /** Imports that were closed, and their progress. Used by `users import` and `users permissions assign`. */
 export const closedView: View = {
   layout: 'records',
-  columns: [{ path: 'file' }, { path: 'service' }, { path: 'rows' }, { path: 'sent' }, { path: 'unknown' }],
+  json: 'list',
+  columns: plain('file', 'service', 'rows:integer', 'sent:integer', 'unknown:integer'),
 }
 
 /** The number of requests of an import, by kind. */

@@ -1,14 +1,19 @@
 import { expect } from 'chai'
 import { perSuite } from '../support/lifetime.ts'
+import type { Run } from '../support/run-chatctl.ts'
 import { elsewhere, preparations, promisedCodes } from './example-tables.ts'
 import { ExampleWorld, type Typist } from './example-world.ts'
 import type { Example } from './read-examples.ts'
+
+/** Checks the output of an example. */
+export type ExampleCheck = (text: string, run: Run) => void
 
 /** Declares a test for each example in its order. The examples of a document share a world. */
 export function runExamples(
   title: string,
   documents: ReadonlyMap<string, readonly Example[]>,
   typist: Typist,
+  check: ExampleCheck = () => {},
 ): void {
   describe(title, function () {
     this.timeout(60_000)
@@ -33,10 +38,12 @@ export function runExamples(
 
         for (const { text } of runnable) {
           it(`exits ${promisedCodes[text] ?? 0}: ${text}`, async () => {
-            const { exitCode, stdout, stderr, typed } = await world.run(text, preparations[text])
+            const run = await world.run(text, preparations[text])
+            const { exitCode, stdout, stderr, typed } = run
             const tables =
               'test/docs/example-tables.ts lists what an example needs, and examples that cannot run'
             expect(exitCode, `${tables}\n${typed}\n${stdout}${stderr}`).to.equal(promisedCodes[text] ?? 0)
+            check(text, run)
           })
         }
       })

@@ -79,7 +79,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   CHAT: ['chat', 'history'],
   ADMINISTRATION: ['users', 'settings', 'plan', 'activity', 'api'],
   'EMBEDDED SERVICE': ['service'],
-  SETUP: ['auth', 'config', 'doctor', 'autocomplete'],
+  SETUP: ['auth', 'config', 'doctor', 'autocomplete', 'commands'],
 }
 
 function rootPage({ commands, topics }: Declarations): HelpPage {

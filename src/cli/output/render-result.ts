@@ -42,7 +42,7 @@ export async function renderResult(view: View, body: unknown, rendering: Renderi
         rendering,
       )
     case 'json':
-      return jq === undefined ? `${JSON.stringify(chosen(), null, 2)}\n` : filterWithJq(chosen(), jq)
+      return jq === undefined ? renderJson(view, chosen()) : filterWithJq(chosen(), jq)
     case 'jsonl':
       return renderJsonl(view, body, rendering)
     case 'yaml': {
@@ -89,6 +89,11 @@ type RowFormat = 'jsonl' | 'csv' | 'tsv'
 
 export function isRowFormat(format: OutputFormat | 'text'): format is RowFormat {
   return format === 'jsonl' || format === 'csv' || format === 'tsv'
+}
+
+function renderJson({ isCompact }: View, body: unknown): string {
+  if (!isCompact || !Array.isArray(body)) return `${JSON.stringify(body, null, 2)}\n`
+  return `[${body.map((row) => `\n${JSON.stringify(row)}`).join()}\n]\n`
 }
 
 async function renderJsonl(

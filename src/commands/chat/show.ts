@@ -7,7 +7,7 @@ import { argument } from '../../cli/flags/flag-types.ts'
 import { sharedFlags } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
-import { sendView } from '../../view/chat.ts'
+import { sendView, transcriptView } from '../../view/chat.ts'
 import { chooseSession } from './choose-session.ts'
 import { ReplyPrinter, replyFlags } from './show-reply.ts'
 
@@ -46,6 +46,7 @@ export default class ChatShow extends BaseCommand {
     },
   }
 
+  static override otherViews = { '--json': transcriptView }
   static override documentFormats = forms
 
   async run(): Promise<void> {

@@ -6,6 +6,7 @@ import { sharedFlags, storedFlags } from '../../cli/flags/shared-flags.ts'
 import { formatOfFile } from '../../cli/output/format-of-file.ts'
 import type { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
+import { historyView } from '../../view/history.ts'
 import { pastFlag } from '../service/service-flags.ts'
 import { ambiguousTimes, reportFetch } from './page-through-history.ts'
 
@@ -47,6 +48,7 @@ export default class HistoryExport extends BaseCommand {
       summary: 'Output format: jsonl, json, markdown, or html (default: from the file extension, or jsonl)',
     },
   }
+  static override otherViews = { '--json': historyView }
   static override documentFormats = ['jsonl', 'json', 'markdown', 'html'] as const
 
   async run(): Promise<void> {

@@ -14,6 +14,7 @@ export default class HistorySync extends BaseCommand {
   static override requests = {
     ...calls('getProfile', 'listHistory'),
     note: 'the history once for each page.',
+    effect: 'changes this machine' as const,
   }
   static override view = syncedHistoryView
   static override examples = [

@@ -11,7 +11,7 @@ export default class ServiceBackup extends BaseCommand {
   static override summary = 'Back up the data of the embedded service'
   static override description =
     'The backup is consistent even while the service runs, and is checked before it gets its name. Without --force, an existing file is never replaced. For PostgreSQL, use pg_dump.'
-  static override requests = serviceData
+  static override requests = { ...serviceData, effect: 'changes this machine' as const }
   static override view = backupView
   static override examples = [
     { description: 'Write a backup', command: 'chatctl service backup --to chatctl-backup.db' },

@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { isInterruptedBy } from '../../cli/context/interruption.ts'
-import { calls } from '../../cli/documented-requests.ts'
+import { localWork } from '../../cli/documented-requests.ts'
 import { durationFlag, integerFlag, portFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import type { Output } from '../../cli/output/output.ts'
 import type { ModelServerChoice } from '../../config/resolve-model-server.ts'
@@ -25,7 +25,7 @@ export default class ServiceRun extends BaseCommand {
   static override summary = 'Run the embedded service in the foreground'
   static override description =
     'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. With a JSON log, the line on stdout is JSON too, unless --output or --fields is given. After Ctrl-C or SIGTERM, replies in progress have 30 seconds to finish (--drain). Outside of a terminal, SIGHUP makes it read its certificate, TLS key, and model server key again. To create an API key, run: chatctl service keys create NAME'
-  static override requests = { ...calls(), note: 'none.' }
+  static override requests = { ...localWork, effect: 'changes this machine' as const }
   static override view = serviceUrlView
   static override examples = [
     { description: 'Run on the default port', command: 'chatctl service run' },

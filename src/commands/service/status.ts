@@ -8,6 +8,7 @@ export default class ServiceStatus extends BaseCommand {
   static override summary = 'Show the data and URL of the embedded service'
   static override requests = { ...calls(), note: '`GET /readyz` of the service process.' }
   static override view = serviceStatusView
+  static override otherViews = { '--ready': serviceUrlView }
   static override examples = [
     { description: 'Show the status', command: 'chatctl service status' },
     { description: 'Show the status as JSON', command: 'chatctl service status --json' },

@@ -11,6 +11,7 @@ export default class SettingsGet extends BaseCommand {
   static override requests = calls('getSettings')
   static override completes = { key: 'settings key' } as const
   static override view = settingsView
+  static override otherViews = { KEY: valueView }
   static override examples = [
     { description: 'Show all settings', command: 'chatctl settings get' },
     { description: 'Print one value', command: 'chatctl settings get theme.mode' },

@@ -55,6 +55,7 @@ export default class UsersApply extends BaseCommand {
     note: 'then reads the users back.',
   }
   static override view = appliedUsersView({ created: 0, changed: 0, adopted: 0, sent: 0, left: 0 }, true)
+  static override otherViews = { '--dry-run': userDifferenceView }
   static override examples = [
     {
       description: 'Apply a file, and generate the passwords of new users',

@@ -21,6 +21,7 @@ export default class UsersCreate extends BaseCommand {
     'In a terminal, chatctl prompts for the email address if --email is missing. If no password flag is given, it prompts for the password twice. The service decides whether it requires an email address and a password; the embedded service requires both. Until a generated password is printed, chatctl keeps it in a file that only you can read. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
   static override requests = calls('createUser')
   static override view = newUserView
+  static override nonInteractive = [['password-stdin', 'password-file', 'generate-password', 'no-password']]
   static override examples = [
     {
       description: 'Create a user with a generated password',

@@ -17,7 +17,7 @@ export default class UsersGet extends BaseCommand {
   static override description =
     'One ID prints an object, several print an array in the order of the IDs. A user that cannot be read is reported on stderr, and the others are shown.'
   static override requests = calls('getUser')
-  static override view = userView
+  static override view = { ...userView, json: { either: 'getUser' } as const }
   static override examples = [
     { description: 'Show one user', command: 'chatctl users get ID' },
     {

@@ -9,7 +9,7 @@ import { generatePassword } from '../../cli/input/read-password.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { RowAdoption } from '../../users/adopt-rows.ts'
 import { countOf } from '../../view/format/quantities.ts'
-import { closedView, importView } from '../../view/users.ts'
+import { closedView, importForecastView, importView } from '../../view/users.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
 import { bulkFlags, readBulkFlags } from './bulk-flags.ts'
 import { closeImport, type FileOptions, importFile } from './import-file.ts'
@@ -21,6 +21,7 @@ export default class UsersImport extends BaseCommand {
     'Columns: id, email, name, password, role, permissions (separated by ;), metadata.KEY (text), metadata.KEY:= (JSON), settings.theme, and settings.notifications_enabled. A row without an id creates a user, and a row with an id updates one. In both cases, chatctl then assigns the role and the permissions of the row. A user that was created from this machine before is found by email, and is not created again.\n\nThe format of the whole file is checked before anything is sent; the service can still reject a row. To resume an import, or to send rows that were added to the file, run the same command again.\n\nIf the response to the creation of a user is lost, the outcome of the row is unknown, and the row is not sent again. Check the service, and then use --on-unknown.'
   static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
   static override view = importView
+  static override otherViews = { '--close': closedView, '--dry-run': importForecastView }
   static override examples = [
     {
       description: 'Check a file, count the requests, and show the first ones',
@@ -60,7 +61,7 @@ export default class UsersImport extends BaseCommand {
       summary: 'With --on-unknown created: the ID of the existing user',
     }),
     line: placeFlag({
-      helpValue: 'N',
+      helpValue: 'LINE',
       dependsOn: ['on-unknown'],
       summary: 'Apply --on-unknown only to the row at this line, or LINE:COLUMN',
     }),

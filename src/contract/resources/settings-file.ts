@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { checkShape } from '../faults.ts'
+import { jsonSchemaDialect, jsonSchemaOf } from '../json-schema.ts'
 import { isRecord } from '../notation/exact-json.ts'
 import {
   type ApiConfiguration,
@@ -37,21 +38,13 @@ const namedSettingsFile = z.strictObject({
 
 /** JSON Schema (draft 2020-12) of a settings file in both layouts, with at least one key. */
 export function settingsJsonSchema(): object {
-  const { $schema, anyOf = [] } = z.toJSONSchema(z.union([bareSettingsFile, namedSettingsFile]), {
-    override: ({ jsonSchema }) => dropDoubleBounds(jsonSchema),
-  })
+  const { anyOf } = jsonSchemaOf(z.union([bareSettingsFile, namedSettingsFile]))
   return {
-    $schema,
+    $schema: jsonSchemaDialect,
     title: 'chatctl settings file',
     description: 'Settings of an AI chat service. Only the keys in the file are managed.',
-    anyOf: anyOf.map((layout) => ({ ...layout, ...requireKey(layout as ObjectSchema) })),
+    anyOf: (anyOf as ObjectSchema[]).map((layout) => ({ ...layout, ...requireKey(layout) })),
   }
-}
-
-/** An integer may exceed the range of doubles: see `ExactNumber`. */
-function dropDoubleBounds(schema: { minimum?: number; maximum?: number }): void {
-  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
 }
 
 interface ObjectSchema {

@@ -1,3 +1,4 @@
+import type { EndpointName } from '../../contract/endpoints.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
 
 /** A piece of text, and its style if colors are enabled. */
@@ -28,9 +29,27 @@ export interface View {
   markdown?(body: unknown): string
   /** Whether only a terminal gets the text, so that a pipe gets rows. */
   isForTerminal?: boolean
+  /** What JSON contains (default: `columns`). */
+  json?: JsonContent
+  /** Whether JSON has each row on one line. */
+  isCompact?: boolean
 }
 
-interface Column {
+/**
+ * `columns`: one object with the columns; `list`: a list of them; `any`: any value. An endpoint: its response, and the
+ * columns that the response lacks. `either`: one of these, or a list of them. Columns: one object with these instead;
+ * in their paths, `[]` follows a list.
+ */
+type JsonContent = 'list' | 'any' | One | { readonly either: One } | readonly Column[]
+type One = 'columns' | EndpointName
+
+/**
+ * The type of a value in JSON, if it is not null. `strings` and `objects` are lists. `untrusted` is a string that
+ * someone other than the user may have written.
+ */
+type JsonType = 'untrusted' | 'integer' | 'number' | 'boolean' | 'strings' | 'object' | 'objects' | 'any'
+
+export interface Column {
   /** Dotted path into a row. */
   path: string
   /** Whether deeper paths are arbitrary, as in `metadata`. */
@@ -43,11 +62,23 @@ interface Column {
   whole?: boolean
   /** A time: ISO 8601, or seconds since the epoch. */
   time?: boolean
+  /** Type in JSON (default: string, or object if deeper paths are arbitrary). */
+  type?: JsonType
 }
 
-/** Columns without any of these properties. */
-export function plain(...paths: readonly string[]): Column[] {
-  return paths.map((path) => ({ path }))
+const properties = ['open', 'hidden', 'secondary', 'whole', 'time']
+
+/** Columns from text: paths, with their properties and types after colons, as in `id:whole limit:integer:hidden`. */
+export function plain(...columns: readonly string[]): Column[] {
+  return columns.flatMap((text) => text.split(' ')).map(readColumn)
+}
+
+function readColumn(text: string): Column {
+  const [path = '', ...marks] = text.split(':')
+  return Object.assign(
+    { path },
+    ...marks.map((one) => (properties.includes(one) ? { [one]: true } : { type: one })),
+  )
 }
 
 /** The text of the selected columns, row by row. */
@@ -147,6 +178,7 @@ export function textOf(value: unknown): string {
 /** One value: as text, or as JSON. Used by `config get` and `settings get`. */
 export const valueView: View = {
   layout: 'records',
+  json: 'any',
   columns: [{ path: 'value' }],
   rows: (value) => [{ value }],
   text: (value) => textOf(value),
@@ -155,6 +187,7 @@ export const valueView: View = {
 /** Any JSON document. The default output is JSON. Used by `api` and `settings schema`. */
 export const documentView: View = {
   layout: 'pairs',
+  json: 'any',
   columns: [],
   text: (body) => JSON.stringify(body, null, 2),
 }

@@ -5,6 +5,7 @@ import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
 import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
 import { createJobPool } from '../../support/job-pool.ts'
 import { perSuite } from '../../support/lifetime.ts'
+import { commands, wordsOf } from '../../support/manifest.ts'
 import { plantBrowserSession } from '../../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -71,6 +72,16 @@ describe('a non-interactive run', function () {
       const words = args.map((word) => ids.get(word) ?? word)
       return runChatctl(sandbox, words, { env: { ...env, ...more }, timeout: 15_000 })
     })
+
+  it('needs a flag of each list that chatctl commands prints', async () => {
+    for (const { args, flags } of questions) {
+      const name = commands
+        .map(({ id }) => wordsOf(id).join(' '))
+        .find((one) => args.join(' ').startsWith(`${one} `))
+      const { stdout } = await run(['commands', name ?? args.join(' '), '--jq', '.[0].non_interactive'])
+      expect(JSON.parse(stdout)).to.deep.equal([flags])
+    }
+  })
 
   for (const [way, more, flags] of ways) {
     for (const { args, flags: answers } of questions) {

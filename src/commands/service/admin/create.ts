@@ -12,6 +12,7 @@ export default class ServiceAdminCreate extends BaseCommand {
     'Run it on the machine of the service; the service may be running or stopped. Without a flag for the password, chatctl prompts for it twice.'
   static override requests = serviceData
   static override view = userListView
+  static override nonInteractive = [Object.keys(newPasswordFlags)]
   static override examples = [
     {
       description: 'Create an admin',

@@ -6,7 +6,7 @@ import { dataFlags } from '../service-flags.ts'
 export default class ServiceKeysList extends BaseCommand {
   static override summary = 'List the API keys of the embedded service'
   static override requests = serviceData
-  static override view = keyView
+  static override view = { ...keyView, json: 'list' as const }
   static override examples = [
     { description: 'List the keys', command: 'chatctl service keys list' },
     {

@@ -6,7 +6,7 @@ import { dataFlags } from '../service-flags.ts'
 export default class ServiceSessionsList extends BaseCommand {
   static override summary = 'List sign-in sessions of the embedded service'
   static override requests = serviceData
-  static override view = signInSessionsView
+  static override view = { ...signInSessionsView, json: 'list' as const }
   static override examples = [
     { description: 'List the sign-in sessions', command: 'chatctl service sessions list' },
     {

@@ -6,7 +6,7 @@ import { dataFlags } from '../service-flags.ts'
 export default class ServiceTrustList extends BaseCommand {
   static override summary = 'List the trusts of the embedded service'
   static override requests = serviceData
-  static override view = trustView
+  static override view = { ...trustView, json: 'list' as const }
   static override examples = [
     { description: 'List the trusts', command: 'chatctl service trust list' },
     {

@@ -7,7 +7,7 @@ export default class ServiceUsersList extends BaseCommand {
   static override summary = 'List the users of the embedded service'
   static override description = 'Run it on the machine of the service: the HTTP interface cannot list users.'
   static override requests = serviceData
-  static override view = userListView
+  static override view = { ...userListView, json: 'list' as const }
   static override examples = [
     { description: 'List the users', command: 'chatctl service users list' },
     { description: 'Print the email addresses', command: "chatctl service users list --jq '.[].email'" },

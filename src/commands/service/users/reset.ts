@@ -13,6 +13,7 @@ export default class ServiceUsersReset extends BaseCommand {
     'Run it on the machine of the service; the service may be running or stopped. All sign-in sessions of the user end and failed sign-in attempts are cleared; API keys stay valid. Without a flag about the password, chatctl prompts for a new one twice.'
   static override requests = serviceData
   static override view = userListView
+  static override nonInteractive = [Object.keys(newPasswordFlags)]
   static override examples = [
     { description: 'Prompt for a new password', command: 'chatctl service users reset ada@example.com' },
     {

@@ -19,6 +19,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
   }
   static override completes = { id: 'permissions of a user' } as const
   static override view = permissionsView
+  static override otherViews = { '--file': importView, '--close': closedView }
   static override examples = [
     {
       description: 'Assign permissions and a role',

@@ -118,7 +118,7 @@ function demandUnused(file: string): void {
     // Damaged data is replaced too.
     if (!isBusy(error)) return
     throw new Failure('conflict', `Another process has ${file} open`, {
-      hint: 'Stop the service on this data, also in other containers, and end other chatctl commands.',
+      hint: 'Stop the service on this data, also in other containers, and end other processes of chatctl.',
     })
   } finally {
     database.close()

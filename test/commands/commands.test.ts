@@ -1,0 +1,159 @@
+import { expect } from 'chai'
+import { expectFailure } from '../support/expect-failure.ts'
+import { perSuite } from '../support/lifetime.ts'
+import { commands, wordsOf } from '../support/manifest.ts'
+import { runChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
+
+interface DescribedFlag {
+  name: string
+  type: string
+}
+
+interface Described {
+  name: string
+  effect: string
+  summary: string
+  flags: DescribedFlag[]
+  exit_codes: { code: number }[]
+  [field: string]: unknown
+}
+
+interface FlagDefinition {
+  type: string
+  parse(input: string, context: object, options: object): Promise<unknown>
+}
+
+const visible = commands.filter(({ hidden }) => !hidden)
+const names = visible.map(({ id }) => wordsOf(id).join(' '))
+
+describe('chatctl commands', () => {
+  const sandbox = perSuite(createSandbox)
+
+  async function print(...args: string[]): Promise<string> {
+    const { exitCode, stdout, stderr } = await runChatctl(sandbox, ['commands', ...args])
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    return stdout
+  }
+
+  async function describeAll(...words: string[]): Promise<Described[]> {
+    return JSON.parse(await print(...words, '--json'))
+  }
+
+  it('prints a line of JSON with the name, effect, and summary of each command, in at most 12 kB', async () => {
+    const text = await print('--json')
+    expect(text.length).to.be.at.most(12_000)
+    const lines = text.split('\n').slice(1, -2)
+    const rows = lines.map((line) => JSON.parse(line.replace(/,$/, '')))
+    expect(rows).to.deep.equal(JSON.parse(text))
+    expect(rows.map(({ name }) => name)).to.deep.equal(names.sort())
+    for (const row of rows) expect(row).to.have.all.keys('name', 'effect', 'summary')
+  })
+
+  it('prints a table of the same in a terminal', async () => {
+    expect(await print('-o', 'table')).to.match(/^NAME +EFFECT +SUMMARY\nactivity +reads +Show the changes/)
+  })
+
+  it('has the effect of each command', async () => {
+    const expected: Record<string, string> = {
+      api: 'changes the service',
+      'chat send': 'changes the service',
+      'chat models': 'reads',
+      'config set': 'changes this machine',
+      'config list': 'reads',
+      doctor: 'reads',
+      'history sync': 'changes this machine',
+      'service backup': 'changes this machine',
+      'service keys create': 'changes the service',
+      'service keys list': 'reads',
+      'service run': 'changes this machine',
+      'settings diff': 'reads',
+      'users adopt': 'changes this machine',
+      'users apply': 'changes the service',
+    }
+    const all = await describeAll()
+    expect(
+      all.filter(({ name }) => name in expected).map(({ name, effect }) => [name, effect]),
+    ).to.deep.equal(Object.entries(expected).sort())
+    for (const { id, flags } of visible) {
+      const effect = all.find(({ name }) => name === wordsOf(id).join(' '))?.effect
+      if ('dry-run' in flags) expect(effect, id).not.to.equal('reads')
+    }
+  })
+
+  it('describes commands and groups whose names are given in one argument or several', async () => {
+    const found = await describeAll('chat', 'send', 'users import', 'settings', 'api')
+    expect(found.map(({ name }) => name)).to.deep.equal([
+      'chat send',
+      'users import',
+      'settings api get',
+      'settings api set',
+    ])
+  })
+
+  it('describes the arguments, flags, requests, permissions, and exit codes of a command', async () => {
+    const [described] = await describeAll('users', 'permissions', 'assign')
+    expect(described).to.deep.include({
+      usage: [
+        'chatctl users permissions assign ID [PERMISSION...] [flags]',
+        'chatctl users permissions assign --file FILE [flags]',
+      ],
+      non_interactive: [['--yes']],
+      requests: ['POST /v1/users/{id}/permissions'],
+      requests_note: 'and with `--file` one more to read the rate limit.',
+      permissions: ['assign:permissions'],
+    })
+    expect(described?.['arguments']).to.have.nested.property('[0].repeatable', true)
+    expect(described?.flags.find(({ name }) => name === '--format')).to.deep.equal({
+      name: '--format',
+      type: 'string',
+      value: 'FORMAT',
+      values: ['csv', 'jsonl', 'json', 'yaml'],
+      requires: ['--file'],
+      summary: 'Format of the file: csv, jsonl, json, or yaml (default: from the file extension)',
+    })
+    const codes = described?.exit_codes.map(({ code }) => code)
+    expect(codes).to.include.members([0, 2, 9, 69, 75]).and.not.include(10)
+  })
+
+  it('marks text that others wrote in the schema', async () => {
+    const schemas = async (...words: string[]) =>
+      (await describeAll(...words)).map(({ schema }) => JSON.stringify(schema))
+    const mark = (name: string) => new RegExp(`"${name}":\\{"type":\\["string","null"\\],"x-untrusted":true`)
+    const found = await schemas('chat complete', 'chat send', 'chat show', 'history list', 'users get')
+    for (const [index, name] of ['content', 'response', 'answer', 'content', 'name'].entries())
+      expect(found[index]).to.match(mark(name))
+  })
+
+  it('refuses an unknown name with exit code 2, and suggests the nearest', async () => {
+    for (const [words, message, hint] of [
+      ['user', 'Unknown command: chatctl user', 'Did you mean: chatctl users'],
+      ['users imports', 'Unknown command: chatctl users imports', 'Did you mean: chatctl users import'],
+      ['chat snd', 'Unknown command: chatctl chat snd', 'Did you mean: chatctl chat send'],
+    ] as const) {
+      const run = await runChatctl(sandbox, ['commands', ...words.split(' ')])
+      expectFailure(run, 2, message, hint)
+    }
+  })
+
+  it('has the type integer for flags that take nothing but whole numbers', async () => {
+    const all = await describeAll(...names)
+    for (const { id } of visible) {
+      const module = await import(`../../src/commands/${wordsOf(id).join('/')}.ts`)
+      const flags: Record<string, FlagDefinition> = module.default.flags ?? {}
+      const described = all.find(({ name }) => name === wordsOf(id).join(' '))?.flags ?? []
+      for (const { name, type } of described) {
+        const flag = flags[name.slice(2)]
+        if (!flag || name === '--timeout') continue
+        expect(type === 'integer', `${id} ${name}`).to.equal(await takesIntegers(flag))
+      }
+    }
+  })
+})
+
+async function takesIntegers(flag: FlagDefinition): Promise<boolean> {
+  if (flag.type === 'boolean') return false
+  const read = (text: string) => flag.parse(text, {}, flag).catch(() => undefined)
+  const values = await Promise.all(['7', '7.5', '7k', 'off', 'last'].map(read))
+  return values[0] === 7 && values.slice(1).every((value) => value === undefined)
+}
