@@ -77,6 +77,10 @@ describe('help', () => {
     for (const page of long) expect(readPage(page).split('\n').length, page).to.be.below(80)
   })
 
+  it('fits in 800 tokens for agents: 3,000 characters', () => {
+    expect(readPage('agents').length).to.be.at.most(3_000)
+  })
+
   it('breaks no word at 40 columns, and no line is longer', () => {
     for (const page of pages) {
       const words = new Set(readPage(page).split(/[\s\\]+/))

@@ -31,6 +31,7 @@ export const helpTopics = [
   { name: 'environment', summary: 'Environment variables that chatctl reads' },
   { name: 'exit-codes', summary: 'Exit codes, and errors as JSON' },
   { name: 'output', summary: 'Output formats, and how to select fields' },
+  { name: 'agents', summary: 'How coding agents and other programs run chatctl' },
 ] as const
 
 /** A flag as the manifest describes it. */
