@@ -11,6 +11,7 @@ export const dependencyReasons: Record<string, string> = {
   '@napi-rs/keyring': 'the system keychain; native ([decision 1](decisions/0001-keychain-package.md))',
   '@node-rs/argon2': 'hashes passwords in the embedded service on another thread; native',
   '@oclif/core': 'commands, flags, and help',
+  '@seriousme/openapi-schema-validator': 'tests: the schema of OpenAPI',
   '@types/chai': 'types of chai',
   '@types/mocha': 'types of mocha',
   '@types/node': 'types of node',

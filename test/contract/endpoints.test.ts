@@ -1,9 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { composeOpenApi } from '../../scripts/openapi.ts'
 import { type Endpoint, type EndpointName, endpoints, type RequestOf } from '../../src/contract/endpoints.ts'
 import { errorBody } from '../../src/contract/resources/error-body.ts'
 import { settings } from '../../src/contract/resources/settings.ts'
 import { user } from '../../src/contract/resources/user.ts'
-import { caller, withService } from '../service/temporary-service.ts'
+import { withCountedService } from '../service/limits/counted-service.ts'
+import { type Answer, caller, withService } from '../service/temporary-service.ts'
 
 /** A request that each endpoint must accept. */
 const samples: { [N in EndpointName]: { body?: RequestOf<N>; query?: string; status?: number } } = {
@@ -27,6 +32,66 @@ const samples: { [N in EndpointName]: { body?: RequestOf<N>; query?: string; sta
 
 const names = Object.keys(endpoints) as EndpointName[]
 
+interface OpenApi extends Record<string, unknown> {
+  paths: Record<string, Record<string, { operationId: string; responses: Record<string, OpenApiResponse> }>>
+  components: { responses: Record<string, OpenApiResponse> }
+}
+
+interface OpenApiResponse {
+  headers: Record<string, object>
+}
+
+const openApiText = readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
+const openApi: OpenApi = JSON.parse(openApiText)
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+ajv.addSchema(openApi, 'openapi.json')
+
+/** The faults of a value, by its schema in docs/openapi.json. */
+function faultsByOpenApi(schema: string, value: unknown): unknown {
+  const validate = ajv.getSchema(`openapi.json#/components/schemas/${schema}`)
+  expect(validate, schema).to.be.a('function')
+  return validate?.(value) === true ? [] : validate?.errors
+}
+
+/** The headers of a response that neither HTTP itself nor docs/openapi.json describes. */
+function unknownHeaders({ headers }: Answer, { headers: described }: OpenApiResponse): string[] {
+  const known = Object.keys(described).map((name) => name.toLowerCase())
+  const usual = /^(content-.*|date|connection|keep-alive|cache-control|transfer-encoding|vary)$/
+  return [...headers.keys()].filter((name) => !usual.test(name) && !known.includes(name))
+}
+
+const componentOf = (name: EndpointName) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+
+describe('docs/openapi.json', () => {
+  it('matches the contract', () => {
+    expect(openApiText, 'Run: npm run docs').to.equal(composeOpenApi())
+  })
+
+  it('is valid OpenAPI 3.1', async () => {
+    const validator = new Validator()
+    expect(await validator.validate(openApi)).to.deep.equal({ valid: true })
+    expect(validator.version).to.equal('3.1')
+  })
+
+  it('has each endpoint of the contract, with its parameters, request, and errors', () => {
+    expect(names).to.have.length(14)
+    for (const name of names) {
+      const { method, path } = endpoints[name]
+      const operation = openApi.paths[path]?.[method.toLowerCase()]
+      expect(operation?.operationId, `${method} ${path}`).to.equal(name)
+      const statuses = ['2XX', '401', '403', '404', '429', 'default']
+      expect(Object.keys(operation?.responses ?? {})).to.have.members(statuses)
+      const { body } = samples[name]
+      if (!body) continue
+      expect(faultsByOpenApi(`${componentOf(name)}Request`, body)).to.deep.equal([])
+      expect(faultsByOpenApi(`${componentOf(name)}Request`, { ...body, surplus: 1 })).to.have.length(1)
+    }
+    const history = openApi.paths['/api/chat/history']?.['get']
+    expect(history).to.have.nested.property('parameters[1].name', 'limit')
+    expect(openApi.paths['/v1/users/{id}']?.['get']).to.have.nested.property('parameters[0].required', true)
+  })
+})
+
 describe('the embedded service, compared with the contract', () => {
   for (const name of names) {
     const { method, path } = endpoints[name]
@@ -38,6 +103,10 @@ describe('the embedded service, compared with the contract', () => {
         expect(answer.status, answer.text).to.equal(status)
         expect(answer.headers.get('content-type')).to.match(/^application\/json/)
         expect(answer.headers.get('x-request-id')).to.match(/^req_/)
+        const described = openApi.paths[path]?.[method.toLowerCase()]?.responses['2XX']
+        expect(described && unknownHeaders(answer, described)).to.deep.equal([])
+        if ((endpoints[name] as Endpoint).response)
+          expect(faultsByOpenApi(`${componentOf(name)}Response`, answer.body)).to.deep.equal([])
         const shape = shapeOf(name)
         if (shape) {
           const parsed = shape.safeParse(answer.body)
@@ -47,6 +116,27 @@ describe('the embedded service, compared with the contract', () => {
         }
       }))
   }
+
+  it('sends the headers that docs/openapi.json describes for each status', () =>
+    withCountedService(async ({ url, makeKey }) => {
+      const call = caller(url, (await makeKey('enterprise', 3)).key)
+      const { responses = {} } = openApi.paths['/v1/settings']?.['get'] ?? {}
+      for (const [status, path, described] of [
+        [200, '/v1/settings', responses['2XX']],
+        [404, '/v1/users/nobody', openApi.components.responses['Error-404']],
+        [400, '/v1/settings?surplus=1', openApi.components.responses['Error-default']],
+        [429, '/v1/settings', openApi.components.responses['Error-429']],
+      ] as const) {
+        const answer = await call('GET', path)
+        expect(answer.status).to.equal(status)
+        if (status >= 400) expect(faultsByOpenApi('Error', answer.body)).to.deep.equal([])
+        expect(described && unknownHeaders(answer, described)).to.deep.equal([])
+        const missing = Object.keys(described?.headers ?? {}).filter((name) => !answer.headers.has(name))
+        // This key does not expire.
+        const absent = ['x-credential-expires-at', ...(status === 400 ? ['Retry-After'] : [])]
+        expect(missing).to.deep.equal(absent)
+      }
+    }))
 
   it('rejects every endpoint without a key, with a wrong key, and with another scheme', () =>
     withService(async ({ url, key }) => {
@@ -67,6 +157,9 @@ describe('the embedded service, compared with the contract', () => {
           )
           expect(answer.status, `${method} ${path} ${authorization}`).to.equal(401)
           expect(errorBody.parse(answer.body).error.code).to.equal('unauthorized')
+          expect(faultsByOpenApi('Error', answer.body)).to.deep.equal([])
+          const described = openApi.components.responses['Error-401']
+          expect(described && unknownHeaders(answer, described)).to.deep.equal([])
           expect(answer.headers.get('www-authenticate')).to.match(/^Bearer/)
           expect(answer.headers.get('x-request-id')).to.match(/^req_/)
         }
