@@ -8,19 +8,20 @@ export const activityView: View = {
   columns: plain(
     'at:time command change outcome:whole profile:secondary service:secondary method:secondary path:secondary',
     'email:secondary user_id:secondary status:integer:secondary request_id:secondary error:secondary',
-    'fields:strings:hidden values:open:hidden next_step:hidden',
+    'id:hidden fields:strings:hidden values:open:hidden before:open:hidden next_step:hidden',
   ),
 }
 
 /** Keys of settings that chatctl sent. */
 export const sentKeysView: View = {
   layout: 'records',
+  json: 'list',
   emptyText: 'No changes of settings.',
   columns: [
     { path: 'at', time: true },
     { path: 'id', whole: true },
     { path: 'command', secondary: true },
-    ...plain('path', 'before', 'after', 'outcome'),
+    ...plain('path before:any after:any outcome'),
   ],
 }
 

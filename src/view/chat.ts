@@ -60,8 +60,8 @@ export const sendView: View = {
 export const batchView: View = {
   layout: 'pairs',
   columns: [
-    ...plain('rows', 'done', 'already_done', 'failed', 'unknown', 'skipped', 'remaining', 'requests'),
-    ...plain('results', 'failed_rows'),
+    ...plain('rows:integer done:integer already_done:integer failed:integer unknown:integer'),
+    ...plain('skipped:integer remaining:integer requests:integer results failed_rows'),
   ],
 }
 
@@ -120,8 +120,8 @@ export const chatSessionsView: View = {
     { path: 'stored' },
     { path: 'model', secondary: true },
     { path: 'context_id', secondary: true },
-    { path: 'name', untrusted: true },
-    { path: 'first_message', secondary: true, untrusted: true },
+    { path: 'name', type: 'untrusted' },
+    { path: 'first_message', secondary: true, type: 'untrusted' },
     { path: 'profile', secondary: true },
     { path: 'mode', hidden: true },
     { path: 'base_url', hidden: true },

@@ -19,7 +19,7 @@ export interface CatalogCommand extends DeclaredCommand {
 interface CatalogFlag extends DeclaredFlag {
   options?: readonly string[] | undefined
   exclusive?: readonly string[] | undefined
-  dependsOn?: readonly string[] | undefined
+  dependsOn?: string[] | undefined
   env?: string | undefined
 }
 

@@ -24,7 +24,11 @@ export default class ChatSend extends BaseCommand {
     'The service stores the conversation. With --system, --temperature, --max-tokens, or a prompt that sets them, the request is POST /v1/chat/completions, and only this machine stores it. With --schema, another message names the faults of a reply that does not fit. --stream-format implies --stream. Its default is auto.\n\nWith --each, the message, the files, the system message, and the variables of --prompt may contain {{COLUMN}}. Each row is a conversation that this machine does not record. The whole file is checked before anything is sent. To resume an interrupted batch, run the same command again.'
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory')
   static override view = sendView
-  static override otherViews = { '--stream': streamEventView, '--system': completionView }
+  static override otherViews = {
+    '--each': batchView,
+    '--stream': streamEventView,
+    '--system': completionView,
+  }
   static override examples = [
     { description: 'Ask a question', command: 'chatctl chat send "What is a write-ahead log?"' },
     {

@@ -46,7 +46,7 @@ export default class ChatShow extends BaseCommand {
     },
   }
 
-  static override otherViews = { '--json': transcriptView }
+  static override otherViews = { '--json': transcriptView, '--reply': sendView }
   static override documentFormats = forms
 
   async run(): Promise<void> {

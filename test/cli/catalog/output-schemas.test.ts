@@ -20,6 +20,8 @@ const unchecked: Readonly<Record<string, string>> = {
   autocomplete: 'prints a script',
   'auth refresh': 'needs a sign-in with a browser',
   chat: 'needs a terminal',
+  'plan approve': 'needs a saved plan and an SSH key',
+  'settings revert': 'needs the ID of a change',
 }
 
 /** Lines for commands whose examples print no JSON, and for other schemas. */
