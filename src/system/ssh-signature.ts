@@ -88,7 +88,7 @@ async function sshKeygen(
   const command = ['ssh-keygen', '-Y', ...words] as const
   const result = await runCommand(command, { ...options, input, onMessage: listen })
   if ('output' in result) return { output: result.output.toString() }
-  if (!result.isMissing) return { problem: said.trim().replaceAll(/\s*\n/g, '; ') || result.problem }
+  if (!result.isMissing) return { problem: said.trim().replaceAll(/[\r\n]+/g, '; ') || result.problem }
   throw new Failure('refused', 'Signatures of plans need the program ssh-keygen, which was not found', {
     code: 'ssh_keygen_missing',
     advice: [{ code: 'install_openssh' }],
