@@ -129,7 +129,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/release/install-script.test.ts',
   },
   {
-    text: 'chatctl chat send "A shell script that counts files" --extract > count.sh',
+    text: 'chatctl "A shell script that counts files" --extract > count.sh',
     why: 'needs a reply with code',
     test: 'test/commands/chat/extract.test.ts',
   },
@@ -150,6 +150,12 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     test: 'test/chat/session/first-message.test.ts',
   },
   { text: 'chatctl chat --resume', why: 'needs a terminal', test: 'test/programs/chat/talk-resume.test.ts' },
+  { text: 'chatctl chat show', why: 'needs a terminal', test: 'test/commands/chat/choose-session.test.ts' },
+  {
+    text: 'chatctl chat --resume "trip to Rome" --fork 3',
+    why: 'needs a terminal',
+    test: 'test/chat/session/fork.test.ts',
+  },
   {
     text: 'chatctl chat --continue',
     why: 'needs a terminal',
@@ -235,6 +241,8 @@ export const preparations: Readonly<Record<string, string>> = {
 /** Exit codes other than 0 that the documents promise for an example. */
 export const promisedCodes: Readonly<Record<string, number>> = {
   'chatctl settings diff base.yaml --file production.yaml --exit-code': 10,
+  // The test program does not reply with JSON.
+  [`chatctl "Name and year of birth of Ada Lovelace" --schema '{"type":"object","required":["name","year"],"properties":{"name":{"type":"string"},"year":{"type":"integer"}}}'`]: 7,
 }
 
 /** The examples for which the documents require that the service is stopped. */
@@ -261,6 +269,7 @@ export const files: Readonly<Record<string, string>> = {
   'ids.tsv': 'ID\n',
   'known-users.txt': 'grace@example.com=ID\n',
   'rows.csv': 'text\nHello\n',
+  'reviews.csv': 'text\nGood\n',
   'roles.csv': 'id,role\nID,editor\n',
   // The file of docs/guides/prompts.md.
   'review.md':

@@ -14,7 +14,7 @@ export interface Example {
 const root = resolve(import.meta.dirname, '../..')
 
 /** Matches lines that are commands: chatctl, or npm to install it. */
-const typed = /(^|[\s(])chatctl [a-z-]|^npm /m
+const typed = /(^|[\s(])chatctl [a-z"-]|^npm /m
 
 /** The examples of the README and the documents, without `docs/commands`, which repeats the help. */
 export function readDocumentExamples(): Map<string, Example[]> {

@@ -116,13 +116,13 @@ describe('the documents', () => {
     ).to.have.members(inContract)
   })
 
-  it('list every session command with its help text in docs/guides/chat.md', () => {
-    const rows = read('docs/guides/chat.md').match(/^\| `\/.*$/gm)
+  it('list every session command with its help text in docs/reference/chat.md', () => {
+    const rows = read('docs/reference/chat.md').match(/^\| `\/.*$/gm)
     const expected = slashCommands.map(({ name, argument = '', summary }) => {
       const typed = `/${name} ${argument}`.trim().replaceAll('|', '\\|')
       return `| \`${typed}\` | ${summary} |`
     })
-    expect(rows, 'Change the table in docs/guides/chat.md').to.deep.equal(expected)
+    expect(rows, 'Change the table in docs/reference/chat.md').to.deep.equal(expected)
   })
 
   for (const document of ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root })]) {
