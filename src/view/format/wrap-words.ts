@@ -1,6 +1,9 @@
 /** A command or a flag at the end of a line, which users copy. */
 const trailingCommand = /^(.*?:) ((?:chatctl|export|--[a-z-]+) .*)$/
 
+/** Between two sentences that end with a command. */
+const betweenCommands = /(?<=: chatctl [^:]+)\. (?=[A-Z][^:"]*: chatctl )/g
+
 /**
  * Breaks lines between words, because a terminal breaks them within words. A word that is longer than a
  * line, and a command with its arguments, is never broken, so that users can copy it. wrap-ansi breaks
@@ -12,6 +15,8 @@ const trailingCommand = /^(.*?:) ((?:chatctl|export|--[a-z-]+) .*)$/
 export function wrapWords(text: string, width: number, indent = 0): string {
   return text
     .split('\n')
+    .map((line) => (line.length <= width ? line : line.replace(betweenCommands, `\n${' '.repeat(indent)}`)))
+    .flatMap((lines) => lines.split('\n'))
     .map((line) => (line.length <= width ? line : wrapLine(line, width, indent)))
     .join('\n')
 }

@@ -20,6 +20,13 @@ describe('words wrapped at the width of a terminal', () => {
       'Allow more time for one attempt with:',
       '  --timeout 2m',
     ])
+    const two = 'For one message: chatctl chat send Hello. To begin a session: chatctl chat -- Hello'
+    expect(wrapWords(two, 32).split('\n')).to.deep.equal([
+      'For one message:',
+      '  chatctl chat send Hello',
+      'To begin a session:',
+      '  chatctl chat -- Hello',
+    ])
     const command = '  chatctl users import users.csv --on-unknown retry --line 17'
     expect(wrapWords(command, 40)).to.equal(command)
   })
