@@ -20,8 +20,7 @@ export const aliases: Readonly<Record<string, string>> = {
   '* user': 'users',
 
   version: '--version',
-  upgrade:
-    'Use the package manager that installed chatctl. Show the installed version with: chatctl --version',
+  upgrade: 'Use the package manager that installed chatctl. Show the version with: chatctl --version',
   completion: 'autocomplete',
   status: 'doctor',
 
@@ -34,18 +33,20 @@ export const aliases: Readonly<Record<string, string>> = {
   'config get': 'config list',
 
   ask: 'chat send',
-  send: 'chat send',
+  prompt: 'chat send',
   run: 'Start a session with: chatctl chat --model MODEL. Start the embedded service with: chatctl service run',
   'chat create': 'chat',
   'chat continue': 'chat --continue',
   'chat resume': 'chat --resume',
+  'chat fork': 'chat --continue --fork',
+  'chat last': 'chat show --last',
   'chat list': 'chat sessions',
-  sessions: 'chat sessions',
-  models: 'chat models',
+  'chat conversations': 'chat sessions',
+  'chat templates': 'chat prompts list',
   'chat history': 'history list',
   'chat search': 'history search',
   'chat export': 'history export',
-  logs: 'Show past messages with: chatctl history list. Show the changes that were sent from this machine with: chatctl activity. Show the audit log of the embedded service with: chatctl service audit',
+  logs: 'Show the last conversation with: chatctl chat show --last. Show past messages with: chatctl history list. Show the changes sent from this machine with: chatctl activity',
 
   plan: 'settings diff',
   'settings plan': 'settings diff',
@@ -53,10 +54,9 @@ export const aliases: Readonly<Record<string, string>> = {
   apply: 'settings apply',
   'settings list': 'settings get',
   'settings update': 'settings set',
-  'settings delete':
-    'The interface of the service cannot delete settings. Change a value with: chatctl settings set KEY=VALUE',
+  'settings delete': 'The interface cannot delete settings. Change one with: chatctl settings set KEY=VALUE',
   'settings reset':
-    'The interface of the service cannot reset settings. Change a value with: chatctl settings set KEY=VALUE. Apply a saved file with: chatctl settings apply FILE',
+    'The interface cannot reset settings. Apply a saved file with: chatctl settings apply FILE',
 
   'get users': 'users get',
   'create users': 'users create',
@@ -70,8 +70,7 @@ export const aliases: Readonly<Record<string, string>> = {
   serve: 'service run',
   keys: 'service keys',
   'service start': 'service run',
-  'service stop':
-    'Stop the embedded service with Ctrl-C or SIGTERM. Show its status with: chatctl service status',
+  'service stop': 'Stop the embedded service with Ctrl-C or SIGTERM. See: chatctl service status',
   'service logs':
     'The log goes to stderr. To append it to a file, run: chatctl service run 2>> FILE. Show the audit log with: chatctl service audit',
   'service keys delete': 'service keys revoke',
@@ -79,16 +78,22 @@ export const aliases: Readonly<Record<string, string>> = {
   '-n': '--dry-run',
   '--format': '--output',
   '--verbose': '--debug',
+  '--cid': '--context',
+  '--conversation': '--context',
+  '--attachment': '--file',
+  '--template': '--prompt',
+  '--role': '--prompt',
+  '--no-log': '--no-save',
+  'chat send --fork': 'Fork a conversation in a session: chatctl chat --continue --fork.',
   '--upstream': '--model-server',
   '--host': '--base-url',
   '--url': '--base-url',
   '--auto-approve': '--yes',
   '--force': '--yes',
   '--yes': 'This command has no confirmation prompt.',
-  'users get --email':
-    'The interface of the service cannot find a user by email address. Show a user by ID with: chatctl users get ID.',
+  'users get --email': 'The interface cannot find a user by email address. Use: chatctl users get ID.',
   'users update --password':
-    'The interface of the service cannot change a password. For the embedded service, set one with: chatctl service users reset EMAIL.',
+    'The interface cannot change a password. For the embedded service: chatctl service users reset EMAIL.',
   'api --method': 'The method is an argument: chatctl api METHOD PATH.',
 }
 

@@ -27,7 +27,7 @@ export function unknownCommand(
     const flag = [...leading, ...rest][0]?.replace(/=.*/s, '') ?? ''
     const alias = findAlias(flag.toLowerCase())
     const place = path.length === 0 ? 'before' : `between ${typed} and`
-    const rule = `Flags come after the command${path.length === 0 ? ', or beside a message in quotes' : ''}.`
+    const rule = `Put flags after the command${path.length === 0 ? ', or after a message in quotes' : ''}.`
     return new Failure('usage', `There is no command ${place} ${flag}`, {
       hint: `${alias === undefined ? rule : `Did you mean ${alias}?`} See: ${typed} --help`,
     })
@@ -68,7 +68,8 @@ function guess(
   }
   // One letter of two makes another word: `cp` is not `up`.
   const near = word.length < 3 ? undefined : nearest(word, known)
-  return near === undefined ? undefined : `Did you mean: chatctl ${[...path, near].join(' ')}`
+  if (near !== undefined) return `Did you mean: chatctl ${[...path, near].join(' ')}`
+  return path.length === 0 && word !== '' ? guess(['chat'], [word, ...others], ids) : undefined
 }
 
 /** The words of `users set ID KEY=VALUE` for `users update`; none if that has no such flag. */

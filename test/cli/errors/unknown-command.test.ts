@@ -48,9 +48,12 @@ describe('an unknown command', () => {
       'chat Hello',
       'For one message: chatctl chat send Hello. To begin a session with it: chatctl chat -- Hello',
     ],
+    ['chat search plan', 'Did you mean: chatctl history search'],
+    ['search plan', 'Did you mean: chatctl history search. To send it as a message: chatctl "search plan"'],
+    ['shwo', 'Did you mean: chatctl chat show. To send it as a message: chatctl -- shwo'],
     ['xyzzy', 'To send it as a message: chatctl -- xyzzy'],
     ['help xyzzy', 'List the commands with: chatctl --help'],
-    ['users --stream', 'Flags come after the command. See: chatctl users --help'],
+    ['users --stream', 'Put flags after the command. See: chatctl users --help'],
   ]) {
     it(`has the hint ${JSON.stringify(hint)}: chatctl ${line}`, () => {
       expect(hintFor(line ?? '')).to.equal(hint)
