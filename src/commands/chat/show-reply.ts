@@ -33,6 +33,8 @@ export const replyFlags = {
 interface ReplyFlags {
   raw: boolean
   extract: CodeSelection | undefined
+  /** The command that shows the whole reply (default: an export of the conversation). */
+  wholeReply?: readonly string[]
 }
 
 /** @param content what a reply without text consists of */
@@ -169,8 +171,9 @@ export class ReplyPrinter {
       await this.#write(streams.isShown ? stripControls(code) : code)
     } catch (error) {
       if (!(error instanceof Failure && error.code === 'no_code_block')) throw error
-      const words = ['history', 'export', '--context', contextId ?? '', '-o', 'markdown']
-      const hint = contextId && `Show the whole reply with: ${commandFor(this.#context, ...words)}`
+      const stored = contextId && ['history', 'export', '--context', contextId, '-o', 'markdown']
+      const words = this.#flags.wholeReply ?? stored
+      const hint = words && `Show the whole reply with: ${commandFor(this.#context, ...words)}`
       // The service does not keep this reply.
       if (!hint) this.sayReply(reply)
       throw error.reworded(error.message, { hint })

@@ -53,14 +53,15 @@ export default class ChatShow extends BaseCommand {
     const { args, flags, context } = await this.start(ChatShow)
     const { readTranscript } = await import('../../chat/transcript/read-transcript.ts')
     const { renderTranscript } = await import('../../chat/transcript/render-transcript.ts')
-    const transcript = readTranscript(await findPath(args.id, flags.last, context))
-    if (flags.reply || flags.extract !== undefined) {
+    const needsReply = flags.reply || flags.extract !== undefined
+    const transcript = readTranscript(await findPath(args.id, flags.last, context, needsReply))
+    if (needsReply) {
       const { Conversation } = await import('../../chat/conversation.ts')
       const response = Conversation.ofTranscript(transcript).lastReply
       if (response === undefined) throw new Failure('not_found', `Session ${transcript.id} has no reply`)
-      const printer = new ReplyPrinter(context, sendView, { raw: false, extract: flags.extract })
-      const body = { response, context_id: transcript.contextId }
-      return printer.show({ body, status: 200, headers: {}, faults: [] })
+      const wholeReply = ['chat', 'show', transcript.id, '--reply']
+      const printer = new ReplyPrinter(context, sendView, { raw: false, extract: flags.extract, wholeReply })
+      return printer.show({ body: { response }, status: 200, headers: {}, faults: [] })
     }
     const form = forms.find((known) => known === context.options.output.value) ?? 'text'
     const parts =
@@ -74,7 +75,7 @@ export default class ChatShow extends BaseCommand {
 }
 
 /** @returns the path of the transcript that the command line names */
-async function findPath(id: string | undefined, isLast: boolean, context: Context): Promise<string> {
+async function findPath(id: string | undefined, isLast: boolean, context: Context, needsReply: boolean) {
   if (id !== undefined && isLast) throw new Failure('usage', '--last and ID cannot be used together')
   const { directories } = context
   if (id !== undefined) {
@@ -84,7 +85,7 @@ async function findPath(id: string | undefined, isLast: boolean, context: Contex
   if (!isLast)
     return chooseSession(context, 'Session to show:', 'Show the last one with --last, or list them')
   const { findLastConversation } = await import('../../chat/resume/last-conversation.ts')
-  const options = { needsReply: false, isRecorded: false }
+  const options = { needsReply, isRecorded: false }
   const path = findLastConversation(directories, context.contextOwner(), options)?.begin.path
   if (path !== undefined) return path
   throw new Failure('not_found', 'This machine has no transcript of the last conversation of this profile', {

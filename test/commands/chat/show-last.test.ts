@@ -55,7 +55,11 @@ describe('chat show without an ID', () => {
       expect(await printed(...words, '-x2')).to.equal('echo 2\n')
       expect(await printed(...words, '--extract=all')).to.equal('echo 1\n\necho 2\n')
     }
-    expectFailure(await run(['show', 'Code', '-x3']), 1, 'contains 2 code blocks, so block 3 does not exist')
+    server.failNext(failing(500, 'broken', 'Out of order'))
+    await run(['send', 'Fails'])
+    expect(await printed('--last', '--reply')).to.equal(`${code}\n`)
+    const none = await run(['show', 'Code', '-x3'])
+    expectFailure(none, 1, 'contains 2 code blocks, so block 3 does not exist', / chat show s\S+ --reply$/m)
     const { stdout } = await run(['show', 'Code', '--reply'], { terminal: { columns: 60 } })
     expect(stdout).to.contain('Then').and.not.to.contain('**')
   })
