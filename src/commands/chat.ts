@@ -8,6 +8,7 @@ import { describeFailure } from '../cli/errors/describe-failure.ts'
 import { argument, optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flags/flag-types.ts'
 import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-flags.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
+import { wordsBeforeFlags } from '../cli/line/read-line.ts'
 import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { readCommandIds } from '../cli/static-plugin.ts'
 import { Failure } from '../contract/failure.ts'
@@ -71,14 +72,10 @@ export default class Chat extends BaseCommand {
   protected override readonly takesText = true
 
   async run(): Promise<void> {
+    await this.#refuseCommand(wordsBeforeFlags(this.argv))
     const { args, flags } = await this.parse(Chat)
     const { message } = args
-    // A mistyped command must not become a message, which costs a request.
-    if (message !== undefined && !/\s/.test(message.trim()) && !this.argv.includes('--')) {
-      const { unknownCommand } = await import('../cli/errors/unknown-command.ts')
-      const line = { path: ['chat'], leading: [], rest: [message] }
-      throw unknownCommand(line, readCommandIds(this.streams.host.installation))
-    }
+    await this.#refuseCommand(message === undefined ? [] : [message])
     const { context } = await this.start(Chat)
     demandTerminal(context, flags['no-input'], { message, picks: flags.resume === true })
     if (flags.system === '-' || flags.system === '@-') {
@@ -132,6 +129,14 @@ export default class Chat extends BaseCommand {
       showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure: (failure) => describeFailure(failure, context.connection()),
     })
+  }
+
+  /** @throws Failure `usage` for a word that may be a mistyped command: a message costs a request */
+  async #refuseCommand(rest: readonly string[]): Promise<void> {
+    if (/^$|\s/.test(rest[0]?.trim() ?? '') || this.argv.includes('--')) return
+    const { unknownCommand } = await import('../cli/errors/unknown-command.ts')
+    const line = { path: ['chat'], leading: [], rest }
+    throw unknownCommand(line, readCommandIds(this.streams.host.installation))
   }
 }
 

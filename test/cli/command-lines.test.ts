@@ -36,6 +36,8 @@ const cases: Record<string, Case[]> = {
     ['service logs', 'The log goes to stderr', 'chatctl service run 2>> FILE'],
     ['chta', 'Did you mean: chatctl chat'],
     ['settings api ste', 'Did you mean: chatctl settings api set'],
+    ['chat search plan', 'Unknown command: chatctl chat search', 'Did you mean: chatctl history search'],
+    ['chat -m x search', 'Unknown command: chatctl chat search', 'Did you mean: chatctl history search'],
     ['help nope', 'Unknown command: chatctl nope'],
     [[''], 'Unknown command: chatctl ""'],
     ['--bogus', 'no command before --bogus', 'chatctl --help'],
@@ -63,9 +65,12 @@ const cases: Record<string, Case[]> = {
   'with one argument too many': [
     ['chat send a b', 'Unexpected argument b', 'Put the words in quotes: chatctl chat send "a b"'],
     ['chat complete a b', 'Unexpected argument b', 'chatctl chat complete "a b"'],
+    [['chat', 'send', 'a b', '2'], 'Unexpected argument 2', 'Hint:  See: chatctl chat send --help'],
     ['settings get theme.mode x', 'Unexpected argument x'],
   ],
   'with an unknown flag': [
+    ['chat --fork', '--fork requires --resume or --continue'],
+    ['chat send hi --fork', 'Unknown flag --fork', 'chatctl chat --continue --fork'],
     ['chat send hi --strem', 'Unknown flag --strem', 'Did you mean --stream?'],
     ['history list --limt 3', 'Did you mean --limit?'],
     ['history list --verbose', 'Did you mean --debug?'],
@@ -138,6 +143,11 @@ const cases: Record<string, Case[]> = {
   'with flags that contradict each other': [
     ['history list --json -o yaml', '--json and --output yaml cannot be used together'],
     [['history', 'list', '-o', 'csv', '--jq', '.'], '--jq filters JSON', '--output csv'],
+    [
+      ['chat', 'send', 'hi', '--schema', 'name, age int'],
+      '--schema: Cannot read name, age int',
+      'begins with {',
+    ],
     ['chat send hi --stream -o yaml', '--stream writes text or JSON, not yaml'],
     ['chat send hi --context c --continue', '--context and --continue cannot be used together'],
     ['history export --stored --local', /^Error: --stored and --local cannot be used together$/m],

@@ -53,9 +53,11 @@ export function usageFailure(error: unknown, { id, flags, takesText }: Usage): u
   // The argument is not repeated, because it may be a secret.
   if (flags.some((flag) => readsSecret.has(flag)))
     return new Failure('usage', 'Unexpected argument', { hint: secretAdvice })
-  const text = quoteWord((error.parse?.output?.argv ?? []).join(' '))
+  const words = error.parse?.output?.argv ?? []
+  // A text in quotes is complete: the other word may be the value of a flag.
+  const lacksQuotes = takesText && !/\s/.test(String(words[0]))
   return new Failure('usage', `Unexpected argument ${extra.join(' ')}`, {
-    hint: takesText ? `Put the words in quotes: ${command} ${text}` : help,
+    hint: lacksQuotes ? `Put the words in quotes: ${command} ${quoteWord(words.join(' '))}` : help,
   })
 }
 
@@ -91,6 +93,7 @@ function tidy(message: string): string {
       (_, flag, value, other) =>
         `${other} and --${value === 'false' ? 'no-' : ''}${flag} cannot be used together`,
     )
+    .replace(/^One of the following must be provided when using (--\S+): (--\S+), /, '$1 requires $2 or ')
     .replace(/^All of the following must be provided when using (--\S+): /, '$1 requires ')
     .replace(
       /^Expected (?:(--[\w-]+)=)?(.*) to be one of: /s,

@@ -86,7 +86,7 @@ async function readTemplate(context: Context, line: MessageLine, flags: EachFlag
   const prompt = await openPrompt(undefined, line.flags, context)
   const columns = [...new Set([...variablesOf(text), ...variablesOf(ownSystem ?? []), ...prompt.variables])]
   if (columns.length === 0) {
-    throw new Failure('usage', 'The message has no {{column}}, so that every row would send the same', {
+    throw new Failure('usage', 'The message has no {{column}}, so every row would send the same message', {
       hint: 'For example: chatctl chat send "Summarize: {{text}}" --each rows.csv --results replies.jsonl',
     })
   }
