@@ -55,8 +55,7 @@ export const aliases: Readonly<Record<string, string>> = {
   'settings list': 'settings get',
   'settings update': 'settings set',
   'settings delete': 'The interface cannot delete settings. Change one with: chatctl settings set KEY=VALUE',
-  'settings reset':
-    'The interface cannot reset settings. Apply a saved file with: chatctl settings apply FILE',
+  'settings reset': 'The interface cannot reset settings. Apply a file with: chatctl settings apply FILE',
 
   'get users': 'users get',
   'create users': 'users create',

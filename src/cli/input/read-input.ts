@@ -54,8 +54,9 @@ export function hasPipedStdin({ host }: Context): boolean {
 }
 
 /** @throws Failure `refused` when it cannot be read, is not text, or is larger than `maxBytes` */
-export function readTextFile(path: string, context: Context, maxBytes = maxTextBytes): string {
-  return decodeText(readNamedFile(path, { at: context.resolvePath(path), maxBytes, kind: 'refused' }), path)
+export function readTextFile(path: string, context: Context, maxBytes = maxTextBytes, name?: string): string {
+  const file = { at: context.resolvePath(path), maxBytes, kind: 'refused', ...(name && { name }) } as const
+  return decodeText(readNamedFile(path, file), path)
 }
 
 /** @throws Failure as `readTextFile`, and `refused` where other users can write to it */

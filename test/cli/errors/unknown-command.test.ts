@@ -50,7 +50,7 @@ describe('an unknown command', () => {
     ],
     ['chat search plan', 'Did you mean: chatctl history search'],
     ['search plan', 'Did you mean: chatctl history search. To send it as a message: chatctl "search plan"'],
-    ['shwo', 'Did you mean: chatctl chat show. To send it as a message: chatctl -- shwo'],
+    ['sned', 'Did you mean: chatctl chat send. To send it as a message: chatctl -- sned'],
     ['xyzzy', 'To send it as a message: chatctl -- xyzzy'],
     ['help xyzzy', 'List the commands with: chatctl --help'],
     ['users --stream', 'Put flags after the command. See: chatctl users --help'],

@@ -235,8 +235,8 @@ describe('chat --fork', () => {
     await run('send', 'one')
     const terminal = { columns: 100 }
     for (const [args, message] of [
-      [['--fork'], 'when using --fork: --resume, --continue'],
-      [['--context', 'ctx_1', '--fork', '1'], 'when using --fork: --resume, --continue'],
+      [['--fork'], '--fork requires --resume or --continue'],
+      [['--context', 'ctx_1', '--fork', '1'], '--fork requires --resume or --continue'],
       [['--continue', '--fork', '2'], '"2" is not the number of a message from 1 to 1'],
       [['--continue', '--fork', 'x'], '"x" is not the number of a message from 1 to 1'],
     ] as const) {

@@ -157,7 +157,7 @@ describe('chat send --schema', () => {
 
   for (const [given, ...words] of [
     ['{"type": "object",}', '--schema:1:19: '],
-    ['nowhere.json', 'Cannot read nowhere.json'],
+    ['nowhere.json', 'Cannot read the JSON Schema "nowhere.json"'],
     ['broken.json', 'broken.json:2:3: expected a JSON value'],
     ['list.json', 'list.json: A JSON Schema must be an object'],
     [

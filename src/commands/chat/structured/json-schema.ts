@@ -17,7 +17,7 @@ export type ReplySchema = ReturnType<typeof readSchema>
  */
 export function readSchema(given: string, context: Context) {
   const isFile = !given.trimStart().startsWith('{')
-  const source = isFile ? readFile(given, context) : given
+  const source = isFile ? readTextFile(given, context, undefined, `the JSON Schema "${given}"`) : given
   const refusal = (words: string) => new Failure('refused', `${isFile ? given : '--schema'}${words}`)
   const { fault } = locateJson(source, { depth: 1_000 })
   const { line, column } = placesIn(source)(fault?.at ?? 0)
@@ -37,15 +37,6 @@ export function readSchema(given: string, context: Context) {
     return { source: source.trim(), format, check }
   } catch (error) {
     throw refusal(`: ${(error as Error).message}`)
-  }
-}
-
-function readFile(path: string, context: Context): string {
-  try {
-    return readTextFile(path, context)
-  } catch (error) {
-    const hint = 'Pass the path of a file, or a JSON Schema that begins with {.'
-    throw error instanceof Failure ? error.reworded(`--schema: ${error.message}`, { hint }) : error
   }
 }
 
