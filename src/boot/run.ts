@@ -6,6 +6,7 @@ import type { Host } from '../cli/host.ts'
 import {
   type CommandLine,
   isOwnFlag,
+  namedFlags,
   readLine,
   readShortForm,
   wordsBeforeFlags,
@@ -62,9 +63,7 @@ async function readCommandLine(argv: readonly string[], { commandIds }: CommandS
   if (line.path.length > 0 || line.rest.length === 0) return line
   // Not with `loadCommand`, which counts as a run of the command (src/boot/main.ts).
   const { default: ChatSend } = await import('../commands/chat/send.ts')
-  const flags = Object.entries({ ...ChatSend.baseFlags, ...ChatSend.flags })
-  const known = flags.map(([name, flag]) => ({ ...flag, name }))
-  return readShortForm(argv, commandIds, known) ?? line
+  return readShortForm(argv, commandIds, namedFlags({ ...ChatSend.baseFlags, ...ChatSend.flags })) ?? line
 }
 
 async function runCommand(

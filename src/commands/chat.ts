@@ -5,17 +5,17 @@ import { commandLine } from '../cli/command-line.ts'
 import type { Context } from '../cli/context/context.ts'
 import { calls } from '../cli/documented-requests.ts'
 import { describeFailure } from '../cli/errors/describe-failure.ts'
-import { argument, optionalTextFlag, streamFormatFlag, textFlag } from '../cli/flags/flag-types.ts'
+import { argument, optionalTextFlag, streamFormatFlag } from '../cli/flags/flag-types.ts'
 import { noSaveFlag, replyTimeoutFlag, sharedFlags } from '../cli/flags/shared-flags.ts'
 import { SessionTerminal } from '../cli/input/session-terminal.ts'
-import { wordsBeforeFlags } from '../cli/line/read-line.ts'
+import { namedFlags, readWords } from '../cli/line/read-line.ts'
 import { linkerFor, loadSessionStyle, wantsColor } from '../cli/output/colors.ts'
 import { readCommandIds } from '../cli/static-plugin.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeModelServer } from '../contract/model-server-address.ts'
 import { chooseBeginning, rememberContext } from './chat/choose-beginning.ts'
 import { withSessionList } from './chat/choose-session.ts'
-import { fileFlags, readSystem, systemFlag } from './chat/message.ts'
+import { continueFlags, fileFlags, messageFlags, readSystem, systemFlag } from './chat/message.ts'
 import { offerModelServer } from './chat/offer-model-server.ts'
 import { searchHistory } from './history/search-history.ts'
 
@@ -35,17 +35,9 @@ export default class Chat extends BaseCommand {
     message: argument('First message. Before a single word, type --.'),
   }
   static override flags = {
-    model: textFlag({ char: 'm', helpValue: 'ID', summary: "Model to use (default: the service's choice)" }),
-    context: textFlag({
-      helpValue: 'ID',
-      summary: 'Conversation to continue (its context_id)',
-      exclusive: ['continue', 'resume'],
-    }),
-    continue: Flags.boolean({
-      char: 'c',
-      summary: 'Continue the last conversation of this profile',
-      exclusive: ['resume'],
-    }),
+    model: messageFlags.model,
+    context: { ...continueFlags.context, exclusive: ['continue', 'resume'] },
+    continue: { ...continueFlags.continue, exclusive: ['resume'] },
     resume: optionalTextFlag({
       char: 'r',
       helpValue: '[SESSION]',
@@ -72,10 +64,15 @@ export default class Chat extends BaseCommand {
   protected override readonly takesText = true
 
   async run(): Promise<void> {
-    await this.#refuseCommand(wordsBeforeFlags(this.argv))
+    const { args: rest, isPastFlags } = readWords(this.argv, namedFlags({ ...Chat.baseFlags, ...Chat.flags }))
+    // A mistyped command must not become a message, which costs a request.
+    if (rest[0] !== undefined && !/\s/.test(rest[0].trim()) && !isPastFlags) {
+      const { unknownCommand } = await import('../cli/errors/unknown-command.ts')
+      const line = { path: ['chat'], leading: [], rest }
+      throw unknownCommand(line, readCommandIds(this.streams.host.installation))
+    }
     const { args, flags } = await this.parse(Chat)
     const { message } = args
-    await this.#refuseCommand(message === undefined ? [] : [message])
     const { context } = await this.start(Chat)
     demandTerminal(context, flags['no-input'], { message, picks: flags.resume === true })
     if (flags.system === '-' || flags.system === '@-') {
@@ -83,9 +80,7 @@ export default class Chat extends BaseCommand {
     }
     const isRecorded = context.options.save.value === 'on'
     const { env, directories, streams, host } = context
-    const sessionsDirectory = context.directories.sessions
     const owner = context.contextOwner()
-    const isPlain = flags.plain
     host.expectStreamedReply()
     await offerModelServer(context)
     const { name, hasModelServer } = describeService(context)
@@ -108,16 +103,18 @@ export default class Chat extends BaseCommand {
       aliases: context.options.aliases.value,
       isModelExplicit: context.options.model.source === 'flag',
       streamFormat: flags['stream-format'],
-      isPlain,
+      isPlain: flags.plain,
       isQuiet: flags.quiet,
-      style: isPlain ? undefined : await loadSessionStyle(wantsColor(host.stdout, env, flags['no-color'])),
-      link: isPlain ? undefined : await linkerFor(host.stdout),
+      style: flags.plain
+        ? undefined
+        : await loadSessionStyle(wantsColor(host.stdout, env, flags['no-color'])),
+      link: flags.plain ? undefined : await linkerFor(host.stdout),
       directories,
       platform: host.platform,
       env,
       cwd: host.cwd,
       maxFileBytes: flags['max-file-size'],
-      sessionsDirectory,
+      sessionsDirectory: directories.sessions,
       inputHistoryPath: isRecorded ? join(directories.state, 'recall.jsonl') : undefined,
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberContext(context, id),
@@ -129,14 +126,6 @@ export default class Chat extends BaseCommand {
       showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure: (failure) => describeFailure(failure, context.connection()),
     })
-  }
-
-  /** @throws Failure `usage` for a word that may be a mistyped command: a message costs a request */
-  async #refuseCommand(rest: readonly string[]): Promise<void> {
-    if (/^$|\s/.test(rest[0]?.trim() ?? '') || this.argv.includes('--')) return
-    const { unknownCommand } = await import('../cli/errors/unknown-command.ts')
-    const line = { path: ['chat'], leading: [], rest }
-    throw unknownCommand(line, readCommandIds(this.streams.host.installation))
   }
 }
 

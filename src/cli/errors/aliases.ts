@@ -78,7 +78,6 @@ export const aliases: Readonly<Record<string, string>> = {
   '--format': '--output',
   '--verbose': '--debug',
   '--cid': '--context',
-  '--conversation': '--context',
   '--attachment': '--file',
   '--template': '--prompt',
   '--role': '--prompt',

@@ -11,7 +11,11 @@ export interface ReadableFlag {
   helpValue?: string | string[] | undefined
 }
 
-const shared: readonly ReadableFlag[] = Object.entries(sharedFlags).map(([name, flag]) => ({ ...flag, name }))
+const shared: readonly ReadableFlag[] = namedFlags(sharedFlags)
+
+export function namedFlags<F extends object>(flags: Readonly<Record<string, F>>): (F & { name: string })[] {
+  return Object.entries(flags).map(([name, flag]) => ({ ...flag, name }))
+}
 
 /** A command line, divided at the name of its command. */
 export interface CommandLine {

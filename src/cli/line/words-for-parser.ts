@@ -1,7 +1,7 @@
 import { readBooleanVariable } from '../../config/option-values.ts'
 import { Failure } from '../../contract/failure.ts'
 import { omittedValue } from '../flags/flag-types.ts'
-import { mayOmitValue, type ReadableFlag, readFlags, takesValue } from './read-line.ts'
+import { mayOmitValue, namedFlags, type ReadableFlag, readFlags, takesValue } from './read-line.ts'
 
 type Flags = Record<string, Omit<ReadableFlag, 'name'>>
 
@@ -13,7 +13,7 @@ type Flags = Record<string, Omit<ReadableFlag, 'name'>>
  *   message or looked up as a user.
  */
 export function markOmittedValues(argv: readonly string[], flags: Flags): string[] {
-  const known = Object.entries(flags).map(([name, flag]) => ({ ...flag, name }))
+  const known = namedFlags(flags)
   let isValue = false
   let isPastFlags = false
   return argv.map((word, index) => {

@@ -6,14 +6,17 @@ import { Failure } from '../../contract/failure.ts'
 import type { TextFile } from '../../contract/resources/file-block.ts'
 import { ifFileTooLarge, maxFileBytes, readEach, readTextFileAt } from '../../system/files/read-text-files.ts'
 
-/** What a command line says about a message and its files. */
-interface FileLine {
+/** The command line of a message, without its flags. */
+export interface TextLine {
   /** The command, `chat send`. */
   command: string
   /** The words after it. */
   argv: readonly string[]
-  /** The argument with the message. */
+  /** The argument with the text. */
   argument: string | undefined
+}
+
+interface FileLine extends TextLine {
   /** The words that oclif takes for values of `--file`. */
   names: readonly string[]
   maxBytes: number | undefined
@@ -48,9 +51,7 @@ export async function attachFiles(
   } catch (error) {
     if (!(error instanceof Failure && mayBeMessage && !isMessage)) throw error
     const line = commandLine(...command.split(' '), last, '-f', ...names.slice(0, -1))
-    throw error.reworded(error.message, {
-      hint: `If "${last}" is the message, put it before -f: ${line}`,
-    })
+    throw error.reworded(error.message, { hint: `If "${last}" is the message, put it before -f: ${line}` })
   }
 }
 

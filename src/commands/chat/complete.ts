@@ -33,10 +33,7 @@ export default class ChatComplete extends BaseCommand {
   static override args = { message: messageArgument }
   static override flags = {
     ...messageFlags,
-    messages: textFlag({
-      helpValue: 'FILE',
-      summary: 'Earlier messages, as YAML, JSON, or JSONL',
-    }),
+    messages: textFlag({ helpValue: 'FILE', summary: 'Earlier messages, as YAML, JSON, or JSONL' }),
     ...replyFlags,
     'dry-run': dryRunFlag,
     timeout: {

@@ -23,9 +23,6 @@ interface EachFlags extends BulkFlags {
   each?: string | undefined
   'on-unknown'?: 'retry' | undefined
   stream?: boolean | undefined
-  system?: string | undefined
-  temperature?: number | undefined
-  'max-tokens'?: number | undefined
 }
 
 /**
@@ -45,7 +42,7 @@ export async function sendEach(context: Context, line: MessageLine, flags: EachF
   const events = sendRows(
     {
       ...options,
-      readTemplate: () => readTemplate(context, line, flags),
+      readTemplate: () => readTemplate(context, line),
       results: resolvePath(results),
       retriesUnknown: flags['on-unknown'] !== undefined,
       isStreamed: stream !== false,
@@ -79,11 +76,12 @@ export async function sendEach(context: Context, line: MessageLine, flags: EachF
  *
  * @throws Failure `usage` without a variable, or for one with an invalid name; as `readMessage`
  */
-async function readTemplate(context: Context, line: MessageLine, flags: EachFlags): Promise<MessageTemplate> {
+async function readTemplate(context: Context, line: MessageLine): Promise<MessageTemplate> {
+  const { flags } = line
   const text = parse(await readMessageText(line, context), 'MESSAGE')
   const system = await readSystem(flags.system, context)
   const ownSystem = system === undefined ? undefined : parse(system, 'The system message')
-  const prompt = await openPrompt(undefined, line.flags, context)
+  const prompt = await openPrompt(undefined, flags, context)
   const columns = [...new Set([...variablesOf(text), ...variablesOf(ownSystem ?? []), ...prompt.variables])]
   if (columns.length === 0) {
     throw new Failure('usage', 'The message has no {{column}}, so every row would send the same message', {
@@ -118,13 +116,10 @@ async function showReport(
 ): Promise<void> {
   const { output } = context
   const { rows, counts, alreadyDone, remaining, requests, problems, failedRows, resultsFailure } = report
-  const lines = problems
-    .slice(0, maxListedRows)
-    .map(({ line, status, error }) =>
-      status === 'failed'
-        ? `Line ${line} failed: ${error}`
-        : `The outcome of line ${line} is unknown: ${error}`,
-    )
+  const lines = problems.slice(0, maxListedRows).map(({ line, status, error }) => {
+    const outcome = status === 'failed' ? `Line ${line} failed` : `The outcome of line ${line} is unknown`
+    return `${outcome}: ${error}`
+  })
   const more = problems.length - lines.length
   if (more > 0) lines.push(`and ${groupDigits(more)} more in ${options.results}`)
   if (lines.length > 0) await output.warn(lines.join('\n'))

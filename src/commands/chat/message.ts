@@ -1,3 +1,4 @@
+import * as Flags from '@oclif/core/flags'
 import type { Context } from '../../cli/context/context.ts'
 import { argument, fileSizeFlag, integerFlag, numberFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { demandText, readText, readTextValue } from '../../cli/input/read-input.ts'
@@ -6,6 +7,7 @@ import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
 import { Failure } from '../../contract/failure.ts'
 import { joinFiles, type MessageParts } from '../../contract/resources/file-block.ts'
 import { maxTextBytes } from '../../system/files/read-named-file.ts'
+import type { TextLine } from './attach-files.ts'
 
 export const messageArgument = argument(
   'Text to send, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
@@ -20,6 +22,16 @@ export const fileFlags = {
     summary: 'Text files to send; - is stdin',
   }),
   'max-file-size': fileSizeFlag({ summary: 'Maximum size of a file, such as 2m (default: 1m)' }),
+}
+
+/** The flags that select a conversation. */
+export const continueFlags = {
+  context: textFlag({
+    helpValue: 'ID',
+    summary: 'Conversation to continue (its context_id)',
+    exclusive: ['continue'],
+  }),
+  continue: Flags.boolean({ char: 'c', summary: 'Continue the last conversation of this profile' }),
 }
 
 export const systemFlag = textFlag({
@@ -74,13 +86,7 @@ interface MessageFlags extends PromptFlags {
 }
 
 /** The command line of a message. */
-export interface MessageLine {
-  /** The command, `chat send`. */
-  command: string
-  /** The words after it. */
-  argv: readonly string[]
-  /** The argument with the text. */
-  argument: string | undefined
+export interface MessageLine extends TextLine {
   flags: MessageFlags
 }
 

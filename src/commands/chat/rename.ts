@@ -14,10 +14,7 @@ export default class ChatRename extends BaseCommand {
   static override completes = { session: 'session' } as const
   static override examples = [
     { description: 'Name a session', command: 'chatctl chat rename s20261121 "trip to Rome"' },
-    {
-      description: 'Show what would change',
-      command: 'chatctl chat rename s20261121 Rome --dry-run',
-    },
+    { description: 'Show what would change', command: 'chatctl chat rename s20261121 Rome --dry-run' },
   ]
   static override args = {
     session: requiredArgument('ID, start of an ID, or name of the session'),

@@ -6,14 +6,14 @@ import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { hintOf, sentences } from '../../cli/errors/hints.ts'
-import { streamFormatFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { streamFormatFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, noSaveFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import { batchView, completionView, sendView, streamEventView } from '../../view/chat.ts'
 import { batchFlags } from './batch-flags.ts'
 import { chooseBeginning, rememberContext } from './choose-beginning.ts'
-import { messageArgument, messageFlags, readMessage, schemaFlags } from './message.ts'
+import { continueFlags, messageArgument, messageFlags, readMessage, schemaFlags } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
 import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './show-reply.ts'
 import type { ReplySchema } from './structured/json-schema.ts'
@@ -43,12 +43,7 @@ export default class ChatSend extends BaseCommand {
   static override args = { message: messageArgument }
   static override flags = {
     ...messageFlags,
-    context: textFlag({
-      helpValue: 'ID',
-      summary: 'Conversation to continue (its context_id)',
-      exclusive: ['continue'],
-    }),
-    continue: Flags.boolean({ char: 'c', summary: 'Continue the last conversation of this profile' }),
+    ...continueFlags,
     'no-save': noSaveFlag,
     stream: Flags.boolean({
       allowNo: true,

@@ -82,13 +82,9 @@ async function editPrompt(
   check: Check,
 ): Promise<string | undefined> {
   if (!context.prompter.canAsk) {
-    throw new Failure(
-      'input_needed',
-      'The text of the prompt is required, and an editor requires a terminal',
-      {
-        hint: 'Give the text with --file, or on stdin.',
-      },
-    )
+    throw new Failure('input_needed', 'The prompt has no text, and an editor requires a terminal', {
+      hint: 'Give the text with --file, or on stdin.',
+    })
   }
   const fileName = `${name}.md`
   const command = context.env['VISUAL'] || context.env['EDITOR'] || undefined
