@@ -27,6 +27,10 @@ describe('words wrapped at the width of a terminal', () => {
       'To begin a session:',
       '  chatctl chat -- Hello',
     ])
+    expect(wrapWords('Error: --fork requires --resume or --continue', 40).split('\n')).to.deep.equal([
+      'Error: --fork requires --resume or',
+      '--continue',
+    ])
     const command = '  chatctl users import users.csv --on-unknown retry --line 17'
     expect(wrapWords(command, 40)).to.equal(command)
   })
