@@ -13,7 +13,7 @@ import { searchHistory } from './search-history.ts'
 export default class HistorySearch extends BaseCommand {
   static override summary = 'Search past messages on this machine'
   static override description =
-    'Searches the mirror that history sync made, and the sessions of this profile, newest message first. --stored finds the messages that the service has, and --local those that only this machine stores. No request is sent. All words must occur. Case and accents do not matter. "Two words" in quotes must follow each other, and index* finds words that begin with index.'
+    'Searches the mirror that history sync made, and the sessions of this profile, newest message first. --stored finds the messages that the service has, and --local those that only this machine stores. No request is sent. All words must occur. Case and accents do not matter. "Two words" in quotes must follow each other, and index* finds words that begin with index. To continue a session that was found, use chat --resume ID.'
   static override requests = localWork
   static override view = foundMessagesView
   static override examples = [
