@@ -77,8 +77,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
       'view/checks.ts',
     ],
   },
-  bulk: { files: ['users/import-rows.ts'] },
-  each: { files: ['commands/chat/each.ts'] },
+  bulk: { files: ['users/import-rows.ts', 'commands/chat/each.ts'] },
   files: { files: ['commands/chat/attach-files.ts'] },
   // Most of it is ajv, which would otherwise be twice as large.
   structured: {

@@ -51,6 +51,9 @@ const byPlaceholder: Record<string, FlagRow> = {
   'on|off': { valid: 'on', invalid: 'perhaps' },
 }
 
+/** A message for each row. */
+const batch = 'chat send {{email}} --each users.csv --results replies.jsonl --yes'
+
 /** By the name of the flag. */
 const byName: Record<string, FlagRow> = {
   action: { valid: 'key.create' },
@@ -222,6 +225,30 @@ const byCommand: Record<string, FlagRow> = {
   },
   'chat:send model': { adds: { to: 'chat send x', words: ['-m', 'small'], body: { model: 'small' } } },
   'chat:send stream': { base: 'chat send Hello' },
+  'chat fork': { valid: '1', invalid: '99', base: 'chat --resume TRANSCRIPT', ends: [0, 2] },
+  'chat:send attempts': { base: 'chat send Hello --schema {}', ends: [7] },
+  'chat:send concurrency': { base: batch },
+  'chat:send each': {
+    valid: 'users.csv',
+    invalid: 'none.csv',
+    base: 'chat send {{email}} --results replies.jsonl --yes',
+  },
+  'chat:send format': { valid: 'csv', invalid: 'xml', base: batch },
+  'chat:send on-unknown': { valid: 'retry', invalid: 'created', base: batch },
+  'chat:send quota': { base: batch },
+  'chat:send restart': { base: batch },
+  'chat:send results': {
+    valid: 'replies.jsonl',
+    invalid: 'replies.csv',
+    invalidEnds: [2],
+    base: 'chat send {{email}} --each users.csv --yes',
+  },
+  'chat:send schema': { valid: '{}', invalid: 'none.json', base: 'chat send Hello', ends: [7] },
+  'chat:send skip-invalid': { base: batch },
+  'chat:send yes': { base: batch.replace(' --yes', '') },
+  'chat:show extract': { valid: '2', ends: [1, 2] },
+  'chat:show last': { base: 'chat show', ends: [0, 6] },
+  'chat:show reply': { ends: [6], jsonEnds: [2] },
   'chat:send stream-format': { base: 'chat send Hello' },
   'config:set profile': { invalidEnds: [0] },
   'history:export output': { valid: 'markdown', invalid: 'xml' },
