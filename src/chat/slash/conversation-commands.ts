@@ -1,7 +1,6 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
-import { truncateToWidth } from '../../terminal/editor/graphemes.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { toMessages } from '../conversation.ts'
 import { openConversation } from '../resume/open-conversation.ts'
@@ -49,11 +48,6 @@ export const conversationCommands: readonly SlashCommand[] = [
     run: (session, through) => begin(session, sourceOf(session), through || true),
   },
   {
-    name: 'conversations',
-    summary: 'List the conversations known to this machine',
-    run: listConversations,
-  },
-  {
     name: 'history',
     argument: '[N]',
     summary: 'Show the last N messages (default: 10)',
@@ -72,10 +66,6 @@ async function begin(session: Session, beginning: ConversationStart, fork?: stri
 /** Where a fork of the session finds its messages: in memory if it has no transcript. */
 function sourceOf({ recorder: { path, turns } }: Session): ConversationStart {
   return path === undefined || turns === 0 ? { kind: 'new' } : { kind: 'transcript', path }
-}
-
-function listOwn({ options: { sessionsDirectory, owner } }: Session): TranscriptSummary[] {
-  return listTranscripts(sessionsDirectory, owner)
 }
 
 /** Undefined if the user leaves. A plain session only lists them, the newest last, next to the input line. */
@@ -115,38 +105,13 @@ function describe(one: TranscriptSummary, id: string, list: SessionList, columns
   return [id, list.row(one, columns - id.length - 3)]
 }
 
-/** The conversations that sessions and `chat send` recorded on this machine. The interface cannot list them. */
-function listConversations(session: Session): void {
-  const known = new Map<string, string>()
-  const last = readLastContext(session.options.directories, session.options.owner)
-  if (last !== undefined) known.set(last.id, 'last used')
-  for (const { contextId, name, firstMessage, id } of listOwn(session)) {
-    if (contextId === undefined) continue
-    const before = known.get(contextId)
-    known.set(contextId, [before, name ?? firstMessage ?? id].filter(Boolean).join(', '))
-  }
-  const inUse = session.conversation.contextId
-  const lines = [...known].map(([id, about]) =>
-    cutLine(
-      session,
-      `${id === inUse ? '*' : ' '} ${id}  ${[...(id === inUse ? ['current'] : []), about].join(', ')}`,
-    ),
-  )
-  session.output.show(
-    lines.length === 0 ? 'No conversations known for this service and profile.' : lines.join('\n'),
-  )
-}
-
-function cutLine({ screen }: Session, line: string): string {
-  return truncateToWidth(line, screen.columns).text
-}
-
-function startOf(session: Session, wanted: string): ConversationStart {
+function startOf({ options: { directories, owner, sessionsDirectory } }: Session, wanted: string) {
+  const isWanted = ({ contextId }: TranscriptSummary) => contextId === wanted
   const isContext =
-    wanted === readLastContext(session.options.directories, session.options.owner)?.id ||
-    listOwn(session).some(({ contextId }) => contextId === wanted)
-  if (isContext) return { kind: 'context', id: wanted }
-  return { kind: 'transcript', path: findTranscript(session.options.sessionsDirectory, wanted) }
+    wanted === readLastContext(directories, owner)?.id ||
+    listTranscripts(sessionsDirectory, owner, { limit: 1, isWanted }).length > 0
+  if (isContext) return { kind: 'context', id: wanted } as const
+  return { kind: 'transcript', path: findTranscript(sessionsDirectory, wanted) } as const
 }
 
 async function showHistory(session: Session, argument: string): Promise<void> {

@@ -26,7 +26,7 @@ describe('slash commands of a session', () => {
     (await talk.json('chat', 'sessions')) as { id: string; name?: string; turns: number }[]
 
   const names =
-    'help new resume conversations name model system set retry edit continue history search export copy save editor info clear quit'
+    'help new resume fork name model system set retry edit continue history search export copy save editor info clear quit'
 
   it('/help lists every command', async () => {
     const screen = await command('/help', '/quit')
@@ -77,14 +77,6 @@ describe('slash commands of a session', () => {
     await terminal.waitUntil(hasPrompt, 'the prompt')
     await converse(terminal, 'first again')
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
-  })
-
-  it('/conversations lists the conversations known on this machine', async () => {
-    await converse(terminal, 'one')
-    await command('/new', 'New session')
-    await converse(terminal, 'two')
-    const screen = await command('/conversations', /^\* ctx_2\b/m)
-    expect(screen).to.match(/^ {2}ctx_1\b/m)
   })
 
   it('/name names the session', async () => {

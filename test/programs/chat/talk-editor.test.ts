@@ -78,14 +78,13 @@ describe('the editor of a session', () => {
   })
 
   it('completes commands with Tab', async () => {
-    await terminal.type('/con')
+    await terminal.type('/re')
     await terminal.key('Tab')
-    // /conversations and /continue begin with it.
-    await terminal.waitFor(/conversations +continue/)
-    await terminal.type('v')
-    await terminal.waitForNo('continue')
+    await terminal.waitFor(/resume +retry +reasoning/)
+    await terminal.type('t')
+    await terminal.waitForNo('resume')
     await terminal.key('Tab')
-    await terminal.waitUntil((screen) => promptOf(screen).trim() === '/conversations', 'the whole command')
+    await terminal.waitUntil((screen) => promptOf(screen).trim() === '/retry', 'the whole command')
   })
 
   it('completes models with Tab', async () => {
