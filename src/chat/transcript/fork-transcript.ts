@@ -15,8 +15,11 @@ export function readForkSource(source: string | Conversation, at: string) {
 
 function linesOf(conversation: Conversation, at: string): TranscriptLine[] {
   let turn = 0
+  // The messages are those of the turns below.
+  const beginning = { ...conversation.conversationLine(at), messages: [] }
   return [
     conversation.optionsLine(at),
+    ...(conversation.lacksBeginning ? [beginning] : []),
     ...conversation.messages.flatMap(({ role, content: text }): TranscriptLine[] => {
       if (role === 'user') return [{ type: 'user', turn: ++turn, at, text }]
       const end = { type: 'end', turn, at, complete: true, verified: true } as const

@@ -219,6 +219,17 @@ describe('a fork of a session', () => {
       expect(lastSent()?.[0]).to.equal('one')
     })
 
+    it('fetches it also before the first message of a session without a transcript', async () => {
+      for (let number = 1; number <= 60; number++) {
+        world.server.say('ctx_2', 'user', `question ${number}`)
+        world.server.say('ctx_2', 'assistant', `answer ${number}`)
+      }
+      const run = await world.run({ kind: 'context', id: 'ctx_2' })
+      await run.say('/fork', 'with all messages')
+      await ask(run, 'other')
+      expect(lastSent()).to.have.lengthOf(121).and.to.include('question 1')
+    })
+
     it('is fetched whole if this machine has no transcript', async () => {
       await begin()
       const run = await world.run({ kind: 'context', id: 'ctx_1' }, { fork: '2' })
