@@ -11,7 +11,7 @@ import type { SessionOutput } from '../session-output.ts'
 import { linesThrough, readForkSource, readMessageNumber } from '../transcript/fork-transcript.ts'
 import { belongsTo, findTranscriptOfContext } from '../transcript/list-transcripts.ts'
 import { buildTranscript, readTranscript } from '../transcript/read-transcript.ts'
-import { describeProfile, nameOf, type Transcript, type Turn } from '../transcript/transcript.ts'
+import { cleanName, describeProfile, nameOf, type Transcript, type Turn } from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import {
   fetchBeginning,
@@ -144,7 +144,7 @@ async function forkConversation(
   const { mode, lacksBeginning } = conversation
   if (lacksBeginning) await fetchBeginning(client, conversation, signal)
   Object.assign(conversation, { mode: 'completions', contextId: undefined })
-  const name = `${nameOf(whole) ?? whole.id} (fork)`
+  const name = cleanName(`${nameOf(whole) ?? whole.id} (fork)`)
   kept.push({ type: 'name', name }, conversation.optionsLine(at))
   if (lacksBeginning) kept.push(conversation.conversationLine(at))
   const forkedFrom = whole.id || undefined

@@ -6,7 +6,7 @@ import { describeTokens } from '../reply/tokens.ts'
 import type { Session, SlashCommand } from '../session.ts'
 import { readTranscript } from '../transcript/read-transcript.ts'
 import { renderTranscript, type TranscriptFormat } from '../transcript/render-transcript.ts'
-import { nameOf, type Transcript } from '../transcript/transcript.ts'
+import { cleanName, nameOf, type Transcript } from '../transcript/transcript.ts'
 import { saveText } from './copy-and-save.ts'
 
 /** Commands for the session itself. */
@@ -15,7 +15,8 @@ export const sessionCommands: readonly SlashCommand[] = [
     name: 'name',
     argument: 'NAME',
     summary: 'Name this session',
-    run: (session, name) => {
+    run: (session, typed) => {
+      const name = cleanName(typed)
       if (name === '')
         throw new Failure('usage', 'Missing name', { hint: 'For example: /name Release notes' })
       demandPath(session)

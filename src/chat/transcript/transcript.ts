@@ -54,6 +54,11 @@ export function nameOf({ name, turns: [first] }: Pick<Transcript, 'name' | 'turn
   return oneLine(/\S.*/.exec(text)?.[0] ?? files[0]?.name ?? '') || undefined
 }
 
+/** A name as it is stored: one line of at most 100 characters. */
+export function cleanName(name: string): string {
+  return oneLine(name, 100)
+}
+
 /** The profile of a session, for a user. */
 export function describeProfile(id: string, nameOf: ProfileNameOf): string {
   return `profile ${nameOf(id) ?? `${id} (removed)`}`

@@ -24,7 +24,8 @@ export default class ChatRename extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ChatRename)
-    const name = args.name.trim()
+    const { cleanName } = await import('../../chat/transcript/transcript.ts')
+    const name = cleanName(args.name)
     if (name === '') throw new Failure('usage', 'NAME is empty')
     const { describeSession, findTranscript } = await import('../../chat/transcript/list-transcripts.ts')
     const path = findTranscript(context.directories.sessions, args.session)

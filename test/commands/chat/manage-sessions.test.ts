@@ -82,7 +82,12 @@ describe('the sessions of this machine', () => {
     expect([first.first_message, second.name]).to.deep.equal(['new', 'Trip to Rome'])
     expect((await list('--limit', '1'))[0]).to.include({ first_message: 'new' })
     expect((await run('show', 'Trip to Rome')).exitCode).to.equal(0)
-    expectFailure(await run('rename', id, ' '), 2, 'NAME is empty')
+    for (const empty of [' ', '\u001b\n']) expectFailure(await run('rename', id, empty), 2, 'NAME is empty')
+    await run('rename', id, `a\tb\n\u001b[31m${'😀'.repeat(10_000)}`)
+    const [, renamed] = await list()
+    expect(renamed.name).to.match(/^a b \[31m😀+…$/u)
+    expect(Array.from(renamed.name)).to.have.lengthOf(100)
+    expect((await run('show', renamed.name)).exitCode).to.equal(0)
     expectFailure(await run('rename', 'nowhere', 'x'), 6, 'No session "nowhere"')
   })
 
