@@ -61,22 +61,15 @@ export function belongsTo(
 /** Undefined if the transcript cannot be read. */
 export function summarize(path: string): TranscriptSummary | undefined {
   try {
-    const { id, at, updatedAt, profile, baseUrl, mode, isOnService, turns, ...read } = readOutline(path)
+    const { turns, ...outline } = readOutline(path)
     const [first, last] = [turns[0], turns.at(-1)]
     return {
-      id,
+      ...outline,
       path,
-      at,
-      updatedAt,
       turns: last?.number ?? 0,
-      profile,
-      baseUrl,
-      mode,
-      isOnService,
-      name: nameOf({ ...read, turns }),
-      isNamed: read.name !== undefined,
-      contextId: read.contextId,
-      model: read.model ?? last?.model,
+      name: nameOf({ ...outline, turns }),
+      isNamed: outline.name !== undefined,
+      model: outline.model ?? last?.model,
       firstMessage: first && splitFiles(first.user).text,
     }
   } catch {

@@ -20,7 +20,8 @@ export function readTranscript(path: string): Transcript {
  */
 export function readOutline(path: string): Omit<Transcript, 'conversation'> {
   const isNeeded = (line: string) => !/^\{"type":"(delta|reasoning)"/.test(line)
-  return buildTranscript(sessionIdOf(path), readLines(path, isNeeded))
+  const { conversation, ...outline } = buildTranscript(sessionIdOf(path), readLines(path, isNeeded))
+  return outline
 }
 
 /** Undefined for a line that cannot be read. */

@@ -96,29 +96,12 @@ export interface Transcript {
   lacksBeginning: boolean
 }
 
-/** A session, as lists show it. */
-export interface TranscriptSummary {
-  id: string
+/** A session, as lists show it. Its `model` may be the one that the last reply named. */
+export interface TranscriptSummary extends Omit<Transcript, 'turns' | 'conversation'> {
   path: string
-  /** When it began and when it was last written, ISO 8601. Empty if unknown. */
-  at: string
-  updatedAt: string
   turns: number
-  profile: string | null
-  /** Null for the embedded service. */
-  baseUrl: string | null
-  /** The given name, else the automatic one. Undefined if there is no message. */
-  name?: string
-  /** Whether the name was given. */
+  /** Whether the name was given, and is not the automatic one. */
   isNamed: boolean
-  /** Whether the service stores the conversation, or this machine. */
-  mode: Transcript['mode']
-  /** Whether the conversation on the service contains all of it. */
-  isOnService: boolean
-  /** The conversation on the service, or the one that this session began as. */
-  contextId?: string
-  /** The requested model, else the one that the last reply named. */
-  model?: string
   firstMessage?: string
 }
 
