@@ -1,7 +1,6 @@
 import { readLastContext } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
-import { countOf } from '../../view/format/quantities.ts'
 import { toMessages } from '../conversation.ts'
 import { openConversation } from '../resume/open-conversation.ts'
 import type { Session, SlashCommand } from '../session.ts'
@@ -12,9 +11,6 @@ import type { TranscriptSummary } from '../transcript/transcript.ts'
 
 /** Number of messages that /history shows by default. */
 const defaultLength = 10
-
-/** Number of sessions that /resume lists. */
-const maxListed = 20
 
 /** Commands that start, find, and show conversations. */
 export const conversationCommands: readonly SlashCommand[] = [
@@ -34,7 +30,7 @@ export const conversationCommands: readonly SlashCommand[] = [
   {
     name: 'resume',
     argument: '[SESSION|CONVERSATION]',
-    summary: 'Resume an earlier session, or list the sessions',
+    summary: 'Resume an earlier session (default: choose one)',
     candidates: findSessions,
     run: async (session, wanted) => {
       const beginning = wanted === '' ? await chooseSession(session) : startOf(session, wanted)
@@ -68,26 +64,17 @@ function sourceOf({ recorder: { path, turns } }: Session): ConversationStart {
   return path === undefined || turns === 0 ? { kind: 'new' } : { kind: 'transcript', path }
 }
 
-/** Undefined if the user leaves. A plain session only lists them, the newest last, next to the input line. */
-function chooseSession({
-  options,
-  recorder,
-  screen,
-  output,
-}: Session): Promise<ConversationStart | undefined> {
+/** Undefined if the user leaves. */
+function chooseSession({ options, recorder, screen }: Session): Promise<ConversationStart | undefined> {
   return options.withSessionList(recorder.id, async (list) => {
-    const all = await list.find('')
-    if (all.length > 0 && !options.isPlain) {
-      screen.show(undefined)
-      const picked = await options.terminal.lend(() => options.pickSession(list))
-      return picked && { kind: 'transcript', path: picked.path }
+    if (options.isPlain || (await list.find('')).length === 0) {
+      throw new Failure('usage', options.isPlain ? 'Missing session' : 'There are no earlier sessions', {
+        hint: 'Tab after /resume lists the sessions with this service and profile.',
+      })
     }
-    const lines = all.slice(0, maxListed).map((one) => describe(one, one.id, list, screen.columns).join('  '))
-    if (all.length > maxListed) {
-      lines.push(`… ${countOf(all.length - maxListed, 'older session')}. Find them with: /search WORDS`)
-    }
-    output.show(lines.toReversed().join('\n') || 'No earlier sessions with this service and profile.')
-    return undefined
+    screen.show(undefined)
+    const picked = await options.terminal.lend(() => options.pickSession(list))
+    return picked && { kind: 'transcript', path: picked.path }
   })
 }
 
