@@ -55,45 +55,24 @@ function* mergeByTime({ store, local, since }: WriteOptions): Generator<Lines> {
   const messages = local[Symbol.iterator]()
   let next: HistoryMessage | undefined = messages.next().value
   const isDue = (time: number) => next !== undefined && !Number.isNaN(time) && !(timeOf(next) >= time)
-  function* localBefore(time: number): Generator<Line> {
-    for (; isDue(time); next = messages.next().value) yield [JSON.stringify(next), 'local']
-  }
-  function* withLocal(lines: readonly string[]): Generator<Line> {
-    for (const line of lines) {
-      yield* localBefore(timeOf(parseJson(line) as HistoryMessage))
-      yield [line, 'service']
-    }
+  function* localBefore(time: number): Generator<Lines> {
+    for (; isDue(time); next = messages.next().value)
+      yield { lines: Buffer.from(`${JSON.stringify(next)}\n`), service: 0, local: 1 }
   }
   if (store) {
     const pages = pagesInOrder(store)
     for (const [index, page] of pages.entries()) {
       const { lines, messages: service } = linesOf(store, page, since)
       // Most pages are written as they are.
-      if (isDue(pages[index + 1]?.oldest ?? Number.POSITIVE_INFINITY))
-        yield* inBatches(withLocal(splitLines(lines)))
-      else if (service > 0) yield { lines, service, local: 0 }
+      const isWhole = !isDue(pages[index + 1]?.oldest ?? Number.POSITIVE_INFINITY)
+      if (isWhole && service > 0) yield { lines, service, local: 0 }
+      for (const line of isWhole ? [] : splitLines(lines)) {
+        yield* localBefore(timeOf(parseJson(line) as HistoryMessage))
+        yield { lines: Buffer.from(`${line}\n`), service: 1, local: 0 }
+      }
     }
   }
-  yield* inBatches(localBefore(Number.POSITIVE_INFINITY))
-}
-
-type Line = [text: string, source: keyof Written]
-
-/** Maximum number of lines that are written together. */
-const batchSize = 100
-
-function* inBatches(lines: Iterable<Line>): Generator<Lines> {
-  let text = ''
-  let counts = { service: 0, local: 0 }
-  for (const [line, source] of lines) {
-    text += `${line}\n`
-    counts[source]++
-    if (counts.service + counts.local < batchSize) continue
-    yield { lines: Buffer.from(text), ...counts }
-    text = ''
-    counts = { service: 0, local: 0 }
-  }
-  if (text !== '') yield { lines: Buffer.from(text), ...counts }
+  yield* localBefore(Number.POSITIVE_INFINITY)
 }
 
 /**
