@@ -121,7 +121,8 @@ export default class Chat extends BaseCommand {
       profileNameOf: context.profileNameOf,
       resumeCommand: (id, profile) => resumeCommand(id, context, profile),
       search: (words) => searchHistory(context, words),
-      withSessionList: (open, work) => withSessionList(directories, { owner, except: open }, work),
+      withSessionList: (open, work) =>
+        withSessionList(directories, { owner, isWanted: ({ id }) => id !== open }, work),
       pickSession: (list) => context.prompter.pick('Session to resume:', list),
       showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure: (failure) => describeFailure(failure, context.connection()),

@@ -11,8 +11,6 @@ interface Phrase {
 export interface Match {
   start: number
   end: number
-  /** Index of the phrase. */
-  phrase: number
 }
 
 /**
@@ -43,20 +41,15 @@ export class SearchQuery {
       .join(' AND ')
   }
 
-  /** Whether all phrases occur in a text. */
-  matches(text: string): boolean {
-    return new Set(this.find(text, Infinity).map(({ phrase }) => phrase)).size === this.#phrases.length
-  }
-
   /** Where the phrases occur in a text, in their order, at most this many. */
   find(text: string, limit = 1000): Match[] {
     const matches: Match[] = []
     const words = Array.from(wordsOf(text))
     for (let at = 0; at < words.length && matches.length < limit; at++) {
-      for (const [index, phrase] of this.#phrases.entries()) {
+      for (const phrase of this.#phrases) {
         const last = occursAt(words, at, phrase) ? words[at + phrase.words.length - 1] : undefined
         const { start } = words[at] as Word
-        if (last) matches.push({ start, end: last.end, phrase: index })
+        if (last) matches.push({ start, end: last.end })
       }
     }
     return matches

@@ -88,11 +88,12 @@ describe('the sessions of this machine', function () {
     for (const line of lines) expect(line.length).to.be.at.most(80)
   })
 
-  it('are searched by name and first message, and the messages by another command, which is named', async () => {
+  it('are searched by name and by all messages, as in the list of /resume', async () => {
     expect(await printed('chat', 'sessions', '--search', 'where trip')).to.include(id)
-    const { stdout, stderr } = await run('chat', 'sessions', '--search', 'cd rome')
+    expect(await printed('chat', 'sessions', '--search', 'trip cd')).to.include(id)
+    const { stdout, stderr } = await run('chat', 'sessions', '--search', 'cd paris')
     expect(stdout).to.equal('')
-    expect(stderr).to.include('Search all messages with: chatctl history search "cd rome"')
+    expect(stderr).to.include('Search all messages with: chatctl history search "cd paris"')
   })
 
   it('are shown as text, with the local times of the list', async () => {

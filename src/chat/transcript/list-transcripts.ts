@@ -7,7 +7,7 @@ import { readOutline } from './read-transcript.ts'
 import { nameOf, type ProfileNameOf, type Transcript, type TranscriptSummary } from './transcript.ts'
 import { extension, sessionIdOf, transcriptFiles, transcriptPaths } from './transcript-files.ts'
 
-interface ListOptions {
+export interface ListOptions {
   /** Maximum number of sessions. No more transcripts are read than are needed. */
   limit?: number | undefined
   /** Selects sessions. */

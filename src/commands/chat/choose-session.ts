@@ -1,4 +1,5 @@
 import type { SessionList } from '../../chat/session-options.ts'
+import type { ListOptions } from '../../chat/transcript/list-transcripts.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { Interruption } from '../../cli/context/interruption.ts'
 import type { ContextOwner } from '../../config/last-context.ts'
@@ -12,18 +13,17 @@ import { localTime } from '../../view/format/quantities.ts'
 /**
  * Runs work with the list of sessions. No key reads the transcripts again: the index of the search finds words.
  *
- * @param selection the service and profile (default: all), the ID of a session to omit, and the maximum number
+ * @param selection as of `listTranscripts`; `owner` is the service and profile (default: all)
  */
 export async function withSessionList<T>(
   directories: Directories,
-  selection: { owner?: ContextOwner; except?: string | undefined; limit?: number | undefined },
+  selection: ListOptions & { owner?: ContextOwner | undefined },
   work: (list: SessionList) => Promise<T>,
 ): Promise<T> {
   const { listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
   // Its regular expressions for emoji take longer than the rest of `chat send`.
   const { truncateToWidth } = await import('../../terminal/editor/graphemes.ts')
-  const isWanted = ({ id }: { id: string }) => id !== selection.except
-  const sessions = listTranscripts(directories.sessions, selection.owner, { ...selection, isWanted })
+  const sessions = listTranscripts(directories.sessions, selection.owner, selection)
   const widest = Math.max(0, ...sessions.map(({ name = '' }) => truncateToWidth(name, Infinity).width))
   const { readMessages } = await import('../../chat/transcript/read-transcript.ts')
   /** By their paths. Only those of rows that are shown are read, once. */

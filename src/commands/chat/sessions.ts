@@ -5,11 +5,12 @@ import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { storedFlags } from '../../cli/flags/shared-flags.ts'
 import { chatSessionsView } from '../../view/chat.ts'
+import { withSessionList } from './choose-session.ts'
 
 export default class ChatSessions extends BaseCommand {
   static override summary = 'List the chat sessions on this machine'
   static override description =
-    'Sessions are read from their transcripts, last used first. No request is sent. To search all messages, use history search, which has the same syntax.'
+    'Sessions are read from their transcripts, last used first. No request is sent. To find messages, use history search.'
   static override requests = localWork
   static override view = chatSessionsView
   static override examples = [
@@ -28,35 +29,35 @@ export default class ChatSessions extends BaseCommand {
     limit: integerFlag({ min: 1, default: 50, helpValue: 'N', summary: 'Maximum number of sessions' }),
     search: textFlag({
       helpValue: 'WORDS',
-      summary: 'Only sessions whose name or first message contains all these words',
+      summary: 'Only sessions with all these words in the name or the messages',
     }),
   }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ChatSessions)
     const { describeSummary, listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
-    const { SearchQuery } = await import('../../history/search-query.ts')
-    const query = flags.search === undefined ? undefined : new SearchQuery(flags.search)
+    const { directories } = context
+    const { search, limit } = flags
     const owner = flags.all ? undefined : context.contextOwner()
-    const found = listTranscripts(context.directories.sessions, owner, {
-      limit: flags.limit + 1,
-      isWanted: ({ name, firstMessage, isOnService }) =>
-        (flags.local ? !isOnService : isOnService || !flags.stored) &&
-        (!query || query.matches(`${name ?? ''}\n${firstMessage ?? ''}`)),
-    })
-    const rows = found.slice(0, flags.limit).map((summary) => describeSummary(summary, context.profileNameOf))
+    const isWanted = ({ isOnService }: { isOnService: boolean }) =>
+      flags.local ? !isOnService : isOnService || !flags.stored
+    const found =
+      search === undefined
+        ? listTranscripts(directories.sessions, owner, { limit: limit + 1, isWanted })
+        : await withSessionList(directories, { owner, isWanted }, (list) => list.find(search))
+    const rows = found.slice(0, limit).map((summary) => describeSummary(summary, context.profileNameOf))
     await context.output.show(chatSessionsView, rows)
-    if (found.length > flags.limit) {
-      context.output.progress(`There are more sessions. Show them with: --limit ${2 * flags.limit}`)
+    if (found.length > limit) {
+      context.output.progress(`There are more sessions. Show them with: --limit ${2 * limit}`)
     }
     if (found.length > 0) return
-    const matching = flags.search === undefined ? '' : ` that match "${flags.search}"`
+    const matching = search === undefined ? '' : ` that match "${search}"`
     const kind = flags.local ? ' local' : flags.stored ? ' stored' : ''
     const others = ' with this service. List all sessions with: chatctl chat sessions --all'
     const next =
-      flags.search === undefined
+      search === undefined
         ? 'Start a session with: chatctl chat'
-        : `Search all messages with: ${commandLine('history', 'search', flags.search)}`
+        : `Search all messages with: ${commandLine('history', 'search', search)}`
     context.output.progress(`No${kind} sessions${matching}${flags.all ? '' : others}. ${next}`)
   }
 }

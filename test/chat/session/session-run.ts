@@ -93,7 +93,11 @@ export class SessionWorld {
       resumeCommand: (id) => `chatctl chat --resume ${id}`,
       search: async () => ({ results: [], hasMore: false }),
       withSessionList: (open, work) =>
-        withSessionList(new Directories(this.#sandbox.env), { owner: this.owner, except: open }, work),
+        withSessionList(
+          new Directories(this.#sandbox.env),
+          { owner: this.owner, isWanted: ({ id }) => id !== open },
+          work,
+        ),
       pickSession: async () => undefined,
       showCommand: (id) => `chatctl chat show ${id}`,
       describeFailure,
