@@ -73,32 +73,17 @@ function occursAt(words: readonly Word[], at: number, { words: wanted, isPrefix 
 const length = 200
 const lead = 60
 
-/** The part of a text with the first match, on one line. An ellipsis replaces the rest. */
+/** The part of a text with the first match, on one line, between words. An ellipsis replaces the rest. */
 export function snippetOf(text: string, query: SearchQuery): string {
   const [match = { start: 0, end: 0 }] = query.find(text, 1)
-  const from = wordStart(text, match.start - lead)
-  const to = Math.max(wordEnd(text, from + length), match.end)
+  const words = Array.from(wordsOf(text))
+  const first = match.start <= lead ? 0 : words.find(({ start }) => start >= match.start - lead)?.start
+  const from = first ?? match.start
+  const last =
+    text.length <= from + length ? text.length : words.findLast(({ end }) => end <= from + length)?.end
+  const to = Math.max(last ?? 0, match.end)
   const shown = text.slice(from, to).replaceAll(/\s+/g, ' ').trim()
   return `${from > 0 ? '…' : ''}${shown}${to < text.length ? '…' : ''}`
-}
-
-/** The first place at which a word begins, not far after a position. */
-function wordStart(text: string, position: number): number {
-  if (position <= 0) return 0
-  const space = /\s\S/.exec(text.slice(position, position + lead / 2))
-  return space ? position + space.index + 1 : position + (isInsideCharacter(text, position) ? 1 : 0)
-}
-
-/** The last place at which a word ends, not far before a position. */
-function wordEnd(text: string, position: number): number {
-  if (position >= text.length) return text.length
-  const space = text.slice(position - lead / 2, position).search(/\s\S*$/)
-  return space > 0 ? position - lead / 2 + space : position - (isInsideCharacter(text, position) ? 1 : 0)
-}
-
-/** Whether a position is between the halves of a surrogate pair. */
-function isInsideCharacter(text: string, position: number): boolean {
-  return /[\udc00-\udfff]/.test(text.charAt(position))
 }
 
 /** A word of a text, and its place in it. */
