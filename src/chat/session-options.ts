@@ -75,8 +75,6 @@ interface SessionMachine {
   maxFileBytes: number | undefined
   /** Whether messages and replies are recorded. */
   isRecorded: boolean
-  /** Directory that contains the transcripts. */
-  sessionsDirectory: string
   /** File with the input history. Undefined keeps it in memory. */
   inputHistoryPath: string | undefined
   /** Value of `$VISUAL` or `$EDITOR`. */

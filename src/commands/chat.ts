@@ -114,7 +114,6 @@ export default class Chat extends BaseCommand {
       env,
       cwd: host.cwd,
       maxFileBytes: flags['max-file-size'],
-      sessionsDirectory: directories.sessions,
       inputHistoryPath: isRecorded ? join(directories.state, 'recall.jsonl') : undefined,
       editorCommand: env['VISUAL'] || env['EDITOR'] || undefined,
       rememberContext: (id) => rememberContext(context, id),

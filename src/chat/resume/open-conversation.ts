@@ -47,8 +47,8 @@ export function openConversation(
 function startNew(session: ResumeHost): OpenedConversation {
   const conversation = new Conversation()
   conversation.model = session.options.model
-  const { sessionsDirectory, owner, clock } = session.options
-  const writer = TranscriptWriter.create(sessionsDirectory, owner, clock)
+  const { directories, owner, clock } = session.options
+  const writer = TranscriptWriter.create(directories.sessions, owner, clock)
   writer.append(conversation.optionsLine(isoNow(clock)))
   return { conversation, writer, turns: 0, show: () => {} }
 }
@@ -59,8 +59,8 @@ async function startFromContext(
   { id, path, writer: held }: Extract<ConversationStart, { kind: 'context' }>,
   signal: AbortSignal,
 ): Promise<OpenedConversation> {
-  const { owner, sessionsDirectory, clock } = session.options
-  const known = path ?? findTranscriptOfContext(sessionsDirectory, owner, id)?.path
+  const { owner, directories, clock } = session.options
+  const known = path ?? findTranscriptOfContext(directories.sessions, owner, id)?.path
   if (known !== undefined) return resumeTranscript(session, { path: known, writer: held }, signal)
   const pages = session.client.history.pages({ context_id: id }, { signal })
   const { value: newest } = await pages.next()
@@ -71,7 +71,7 @@ async function startFromContext(
   conversation.lacksBeginning = newest?.response.body?.has_more !== false
   conversation.messages = (newest?.messages ?? []).flatMap(toMessages)
   if (conversation.messages.length === 0) throw noMessages(id)
-  const writer = TranscriptWriter.create(sessionsDirectory, owner, clock)
+  const writer = TranscriptWriter.create(directories.sessions, owner, clock)
   const at = isoNow(clock)
   writer.append(conversation.optionsLine(at))
   writer.append(conversation.conversationLine(at))
@@ -128,7 +128,7 @@ async function forkConversation(
   signal: AbortSignal,
 ): Promise<OpenedConversation> {
   const { client, options, output } = session
-  const { isRecorded, sessionsDirectory, owner, clock, showCommand } = options
+  const { isRecorded, directories, owner, clock, showCommand } = options
   const at = isoNow(clock)
   const fetched = async (contextId: string) =>
     Object.assign(new Conversation(), { contextId, messages: await fetchMessages(client, contextId, signal) })
@@ -148,7 +148,9 @@ async function forkConversation(
   kept.push({ type: 'name', name }, conversation.optionsLine(at))
   if (lacksBeginning) kept.push(conversation.conversationLine(at))
   const forkedFrom = whole.id || undefined
-  const writer = isRecorded ? TranscriptWriter.create(sessionsDirectory, owner, clock, forkedFrom) : undefined
+  const writer = isRecorded
+    ? TranscriptWriter.create(directories.sessions, owner, clock, forkedFrom)
+    : undefined
   return closeIfFailed(writer, async () => {
     writer?.append(kept)
     const fork = { ...buildTranscript(whole.id, kept), forkedFrom }
@@ -184,9 +186,9 @@ async function continueTranscript(
   const { entries, failure } = await mergeWithHistory(session.client, conversation, signal)
   conversation.messages = entries.map(({ message }) => message)
 
-  const { isRecorded, sessionsDirectory, owner, clock } = session.options
+  const { isRecorded, directories, owner, clock } = session.options
   const isShared = isRecorded && own === undefined
-  const writer = own ?? TranscriptWriter.create(sessionsDirectory, owner, clock)
+  const writer = own ?? TranscriptWriter.create(directories.sessions, owner, clock)
   const at = isoNow(clock)
   writer.append(conversation.optionsLine(at))
   const differs = entries.some(({ difference }) => difference === 'service' || difference === 'longer')

@@ -92,13 +92,13 @@ function describe(one: TranscriptSummary, id: string, list: SessionList, columns
   return [id, list.row(one, columns - id.length - 3)]
 }
 
-function startOf({ options: { directories, owner, sessionsDirectory } }: Session, wanted: string) {
+function startOf({ options: { directories, owner } }: Session, wanted: string) {
   const isWanted = ({ contextId }: TranscriptSummary) => contextId === wanted
   const isContext =
     wanted === readLastContext(directories, owner)?.id ||
-    listTranscripts(sessionsDirectory, owner, { limit: 1, isWanted }).length > 0
+    listTranscripts(directories.sessions, owner, { limit: 1, isWanted }).length > 0
   if (isContext) return { kind: 'context', id: wanted } as const
-  return { kind: 'transcript', path: findTranscript(sessionsDirectory, wanted) } as const
+  return { kind: 'transcript', path: findTranscript(directories.sessions, wanted) } as const
 }
 
 async function showHistory(session: Session, argument: string): Promise<void> {

@@ -85,7 +85,6 @@ export class SessionWorld {
       env: this.#sandbox.env,
       cwd: this.home,
       maxFileBytes: undefined,
-      sessionsDirectory: this.directory,
       inputHistoryPath: join(this.home, 'recall.jsonl'),
       editorCommand: undefined,
       rememberContext: async (id) => void this.remembered.push(id),

@@ -43,7 +43,7 @@ describe('a fork of any transcript at any message', () => {
   it('contains exactly the turns up to it, and never changes the original', async () => {
     const sandbox = createSandbox()
     const owner = { profile: 'p', baseUrl: undefined }
-    const options = { isRecorded: true, sessionsDirectory: sandbox.home, owner, clock: systemClock }
+    const options = { isRecorded: true, directories: { sessions: sandbox.home }, owner, clock: systemClock }
     const session = { options: { ...options, showCommand: String } } as unknown as ResumeHost
     try {
       await fc.assert(
