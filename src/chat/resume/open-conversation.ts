@@ -2,7 +2,6 @@ import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isTokenLimit } from '../../contract/resources/stream-event.ts'
 import { isoNow } from '../../system/clock.ts'
-import { countOf } from '../../view/format/quantities.ts'
 import { Conversation, fetchMessages, noMessages, toMessages } from '../conversation.ts'
 import type { PartialReply } from '../reply/conversation-mode.ts'
 import type { Recorder } from '../reply/recorder.ts'
@@ -134,8 +133,8 @@ async function forkConversation(
     Object.assign(new Conversation(), { contextId, messages: await fetchMessages(client, contextId, signal) })
   const inMemory =
     from.kind === 'context' && from.path === undefined ? await fetched(from.id) : session.conversation
-  const { lines, damaged, whole } = readForkSource(from.path ?? inMemory, at)
-  // The first line may be damaged.
+  const { lines, whole } = readForkSource(from.path ?? inMemory, at)
+  // A conversation in memory has no first line.
   if (whole.at !== '') requireSameConnection(options, whole)
   const hint = `See the numbers with /history, or with: ${showCommand(whole.id)}`
   const last = readMessageNumber(through, whole, hint)
@@ -159,8 +158,6 @@ async function forkConversation(
     const notes = [
       `Fork of ${forkedFrom ?? 'this session'}, with ${part}.`,
       mode === 'context' && '[this machine stores the fork and sends all of it with each message]',
-      damaged > 0 &&
-        `[${countOf(damaged, 'line')} of the original cannot be read, so messages may be missing]`,
       fork.lacksBeginning &&
         '[only the service has the messages before the first one, and they cannot be fetched]',
     ]

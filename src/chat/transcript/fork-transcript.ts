@@ -4,13 +4,11 @@ import { buildTranscript, readLines } from './read-transcript.ts'
 import type { Transcript, TranscriptLine } from './transcript.ts'
 import { sessionIdOf } from './transcript-files.ts'
 
-/** The lines of a transcript by its path, or those that would record a conversation, and the number of unreadable ones. */
+/** The readable lines of a transcript by its path, or those that would record a conversation. */
 export function readForkSource(source: string | Conversation, at: string) {
   const isPath = typeof source === 'string'
-  const all = isPath ? [...readLines(source)] : linesOf(source, at)
-  const lines = all.filter((line) => line !== undefined)
-  const whole = buildTranscript(isPath ? sessionIdOf(source) : (source.contextId ?? ''), lines)
-  return { lines, whole, damaged: all.length - lines.length }
+  const lines = (isPath ? [...readLines(source)] : linesOf(source, at)).filter((line) => line !== undefined)
+  return { lines, whole: buildTranscript(isPath ? sessionIdOf(source) : (source.contextId ?? ''), lines) }
 }
 
 function linesOf(conversation: Conversation, at: string): TranscriptLine[] {

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, utimesSync } from 'node:fs'
 import { expect } from 'chai'
 import { listTranscripts } from '../../../src/chat/transcript/list-transcripts.ts'
 import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
@@ -238,23 +238,6 @@ describe('a fork of a session', () => {
       expect(newest()).to.include({ forkedFrom: 'ctx_1' })
       expect(newest().turns.map(({ user }) => user)).to.deep.equal(['old', 'older', 'other'])
     })
-  })
-
-  it('contains what can be read of a damaged transcript, and says so', async () => {
-    const path = await talk('one', 'two', 'three')
-    const lines = readFileSync(path, 'utf8').split('\n')
-    const damage = lines.findIndex((line) => line.includes('"user"') && line.includes('two'))
-    lines.splice(damage, 1, '{"type":"user", damaged')
-    writeFileSync(path, lines.join('\n'))
-    appendFileSync(path, 'a torn line')
-    const before = stateOf(path)
-    const run = await beginFork(path)
-    expect(await run.terminal.text()).to.contain(
-      '[1 line of the original cannot be read, so messages may be missing]',
-    )
-    await ask(run, 'other')
-    expect(lastSent()).to.deep.equal(['one', 'You said: one', 'three', 'You said: three', 'other'])
-    expect(stateOf(path)).to.deep.equal(before)
   })
 
   it('offers the last message if it got no reply, and the rest of an incomplete reply', async () => {
