@@ -32,12 +32,14 @@ export function findLastConversation(
   // The service does not know a conversation that is stored only on this machine.
   const isStoredHere = newest?.mode === 'completions' || newest?.contextId === undefined
   const isLast = last === undefined || Date.parse(newest?.updatedAt ?? '') >= Date.parse(last.at)
-  const isNewest = newest?.mode === 'context' && newest.contextId === last?.id
-  const pathOf = (id: string) => (isNewest ? newest : findTranscriptOfContext(sessions, owner, id))?.path
   const begin: Exclude<ConversationStart, { kind: 'new' }> | undefined =
     newest && isStoredHere && isLast
       ? { kind: 'transcript', path: newest.path }
-      : last && { kind: 'context', id: last.id, path: pathOf(last.id) }
+      : last && {
+          kind: 'context',
+          id: last.id,
+          path: findTranscriptOfContext(sessions, owner, last.id)?.path,
+        }
   if (!begin) return undefined
   const { path } = begin
   if (isRecorded && path !== undefined) begin.writer = reopen(path)
