@@ -105,3 +105,8 @@ export function looksSecret(word: string): boolean {
   const isKey = /(^|[=:])((sk|pk|ck|gh[pousr]|xox[a-z])[-_]|eyJ[\w-]{10})/i.test(word)
   return isKey || /bearer |:\/\/[^/]*@/i.test(word) || names.some(isSecretName)
 }
+
+/** Whether a text has such a word. A question about bearer tokens is no secret. */
+export function holdsSecret(text: string): boolean {
+  return text.split(/\s+/).some(looksSecret) || /^(\S+:\s*)?bearer\s+\S+$/i.test(text.trim())
+}

@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
-import { commandLine, looksSecret, quoteWord, secretAdvice } from '../command-line.ts'
+import { commandLine, holdsSecret, quoteWord, secretAdvice } from '../command-line.ts'
 import { type CommandLine, readLine, wordsBeforeFlags } from '../line/read-line.ts'
 import { findAlias, isSentence } from './aliases.ts'
 import { sentences } from './hints.ts'
@@ -17,9 +17,11 @@ export function unknownCommand(
   const words = wordsBeforeFlags(rest)
   const [word] = words
   const typed = ['chatctl', ...path].join(' ')
-  if (rest.some(looksSecret)) {
+  if (rest.some(holdsSecret)) {
+    const hasSpace = rest.some((text) => /\s/.test(text))
+    const send = hasSpace ? ['If it is a message without a secret, run: chatctl chat send MESSAGE'] : []
     return new Failure('usage', `Unknown command: ${typed} (hidden, it looks like a secret)`, {
-      hint: secretAdvice,
+      hint: sentences([secretAdvice, ...send]),
     })
   }
   if (word === undefined) {

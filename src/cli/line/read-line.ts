@@ -1,4 +1,4 @@
-import { looksSecret } from '../command-line.ts'
+import { holdsSecret } from '../command-line.ts'
 import { sharedFlags } from '../flags/shared-flags.ts'
 
 /** A flag, as a command or the manifest declares it. */
@@ -84,11 +84,6 @@ export function readShortForm(
   }
   if ([text, ...args].some(holdsSecret)) return undefined
   return { id: 'chat:send', path: ['chat', 'send'], leading: [], rest: words, isHelp: asksForHelp(words) }
-}
-
-/** Word by word, so that a question about bearer tokens can be sent. */
-function holdsSecret(text: string): boolean {
-  return text.split(/\s+/).some(looksSecret) || /^(\S+:\s*)?bearer\s+\S+$/i.test(text.trim())
 }
 
 function asksForHelp(words: readonly string[]): boolean {

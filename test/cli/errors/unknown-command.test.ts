@@ -59,4 +59,12 @@ describe('an unknown command', () => {
       expect(hintFor(line ?? '')).to.equal(hint)
     })
   }
+
+  it('does not repeat a secret in a sentence, and names the command that sends it', () => {
+    for (const words of [['why is sk-abcdef refused'], ['--', 'why is sk-abcdef refused']]) {
+      const { message, hint } = unknownCommand(readLine(words, ids), ids)
+      expect(message).to.equal('Unknown command: chatctl (hidden, it looks like a secret)')
+      expect(hint).to.contain('chatctl chat send MESSAGE').and.not.contain('sk-')
+    }
+  })
 })
