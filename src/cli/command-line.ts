@@ -72,7 +72,8 @@ export function commandWith(
   switches: readonly string[] = [],
 ): string {
   const names = Object.keys(flags)
-  const kept = argv.filter((word, index) => {
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length
+  const kept = argv.slice(0, end).filter((word, index) => {
     const isValue = names.some((name) => argv[index - 1] === `--${name}`)
     const isSwitch = switches.some((name) => word === `--${name}`)
     return (
@@ -82,7 +83,7 @@ export function commandWith(
   const added = Object.entries(flags).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   )
-  return commandLine(...id.split(':'), ...kept, ...added)
+  return commandLine(...id.split(':'), ...kept, ...added, ...argv.slice(end))
 }
 
 /** The flag that names a database: a file, or `postgres://host:port/name`. */

@@ -1,9 +1,15 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { assignment, commandLine, endCommand, quoteWord } from '../../src/cli/command-line.ts'
+import { assignment, commandLine, commandWith, endCommand, quoteWord } from '../../src/cli/command-line.ts'
 import { splitCommand } from '../../src/system/split-command.ts'
 
 describe('a command line to paste', () => {
+  it('has other values of flags before --', () => {
+    const argv = ['--each', 'a.csv', '--', '--each', 'b']
+    const line = commandWith({ id: 'chat:send', argv }, { each: 'c.csv' })
+    expect(line).to.equal('chatctl chat send --each c.csv -- --each b')
+  })
+
   it('has every word as a POSIX shell reads it', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme' })), (words) => {
