@@ -96,11 +96,11 @@ async function* importChecked(
     }
     const passwords = openPasswords(journal, options, checked)
     const run = new ImportRun({ input, checked, journal, passwords, options, around })
-    const imported = yield* run.run(planned, resolved)
+    const report = yield* run.run(planned, resolved)
     isClosed = true
     // The run knows more than a journal that cannot be flushed.
     const failure = await journal.close().catch((error: unknown) => error)
-    yield { type: 'end', imported: { ...imported, ended: imported.ended ?? failure } }
+    yield { type: 'end', report: { ...report, ended: report.ended ?? failure } }
   } finally {
     if (!isClosed) await journal.close()
   }

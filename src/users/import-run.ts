@@ -4,22 +4,16 @@ import type { Input } from '../bulk/input/input.ts'
 import type { Journal } from '../bulk/journal/journal.ts'
 import {
   BulkRun,
-  type FileForecast,
+  type FileEvent,
   type FileOptions,
   type FileReport,
   type FileSurroundings,
-  type ProgressEvent,
+  type Forecast,
 } from '../bulk/send/bulk-run.ts'
 import { ServiceHealth } from '../bulk/send/send-change.ts'
 import type { Client } from '../client/client.ts'
 import { type KnownRow, knownRows } from './adopt-rows.ts'
-import {
-  type PlannedRequest,
-  type PlannedWork,
-  type ResolutionOptions,
-  type ResolvedRows,
-  workOf,
-} from './planned-work.ts'
+import { type PlannedWork, type ResolutionOptions, type ResolvedRows, workOf } from './planned-work.ts'
 import { type Report, reportRows, resultOf, writeAllResults } from './results/report-rows.ts'
 import { addPasswords, type GeneratedPasswords } from './results/results-file.ts'
 import type { CheckedInput } from './rows/check-input.ts'
@@ -51,7 +45,7 @@ export class ImportRun {
     this.#run = new BulkRun(around, { quota, maxWait, isCounted: true })
   }
 
-  async *run(planned: PlannedWork, resolved: ResolvedRows): AsyncGenerator<ImportEvent, Report & FileReport> {
+  async *run(planned: PlannedWork, resolved: ResolvedRows): AsyncGenerator<ImportEvent, ImportReport> {
     const { options } = this.#parts
     const hasWork = planned.requests > 0 || resolved.rows.size > 0
     const client = await this.#run.connect()
@@ -71,7 +65,7 @@ export class ImportRun {
   }
 
   /** @param latency of one request, in ms */
-  #forecast(planned: PlannedWork, latency = assumedLatency): PlannedWork & FileForecast {
+  #forecast(planned: PlannedWork, latency = assumedLatency): Forecast<PlannedWork> {
     const perSecond = (this.#parts.options.concurrency * 1000) / latency
     const duration = this.#run.estimate(planned.requests, perSecond)
     return { ...planned, quota: this.#run.throttle.known, duration }
@@ -121,9 +115,7 @@ export class ImportRun {
     return yield* this.#run.sendRows(
       this.#work(resolved),
       start,
-      async (row) => {
-        await sendRow(sending, row)
-      },
+      (row) => sendRow(sending, row),
       ({ checked }) => {
         const { status } = resultOf(checked, journal.content.states)
         if (status === 'skipped') return undefined
@@ -132,7 +124,7 @@ export class ImportRun {
     )
   }
 
-  async *#report(ended: unknown): AsyncGenerator<ImportEvent, Report & FileReport> {
+  async *#report(ended: unknown): AsyncGenerator<ImportEvent, ImportReport> {
     const { journal, checked, options, passwords } = this.#parts
     const report = await reportRows({ ...this.#parts, ...options, passwords: passwords?.passwords })
     const { counts, remaining, resultsFailure, warnings } = report
@@ -161,16 +153,12 @@ export interface ImportOptions extends ResolutionOptions, FileOptions {
 }
 
 export type ImportEvent =
-  | { type: 'warning'; text: string }
+  | FileEvent<PlannedWork, ImportReport>
   /** New users without a password. */
   | { type: 'no_password'; users: number }
   /** Rows whose users others have created. */
   | { type: 'created_before'; users: number }
-  /** Of a dry run, which ends then. */
-  | { type: 'planned'; planned: PlannedWork; first: readonly PlannedRequest[] }
-  /** Before the first row is sent. To send nothing, stop reading the events. */
-  | { type: 'forecast'; forecast: PlannedWork & FileForecast }
-  | ProgressEvent
   /** The valid rows for which something was sent, before the end. */
   | { type: 'known'; rows: Iterable<KnownRow> }
-  | { type: 'end'; imported: Report & FileReport }
+
+export type ImportReport = Report & FileReport

@@ -1,7 +1,9 @@
 import { isUnresolved, type RowState, type RowStates, type Step } from '../bulk/journal/journal.ts'
+import type { PlannedRows } from '../bulk/send/bulk-run.ts'
 import { expandPath } from '../client/network/address.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
+import type { PlannedRequest } from '../view/dry-run.ts'
 import type { CheckedInput, ValidRow } from './rows/check-input.ts'
 import { type ImportedUser, remainingSteps } from './rows/imported-user.ts'
 import { bodyOf, type Resolution, type RowWork } from './send/send-row.ts'
@@ -74,15 +76,11 @@ function canResolve({ as }: Resolution, state: RowState | undefined): boolean {
 }
 
 /** The requests that a run will send. */
-export interface PlannedWork {
-  rows: number
-  /** Rows that earlier runs have created or updated. */
-  done: number
+export interface PlannedWork extends PlannedRows {
   /** Rows whose outcome is unknown. Nothing is sent for them. */
   unknown: number
   /** Numbers of requests by their kind. */
   steps: Record<Step, number>
-  requests: number
   /** Users that will be created without a password, unless one is generated. */
   withoutPassword: number
 }
@@ -134,20 +132,6 @@ export function planWork(
     if (work?.steps.includes('create') && checked.row.password === undefined) planned.withoutPassword++
   }
   return planned
-}
-
-/** A request that a run will send. */
-export interface PlannedRequest {
-  /** The file of its row, if there may be several. */
-  file?: string | undefined
-  /** The line of its row. */
-  line: number | undefined
-  method: string
-  /** Contains `{id}` if no response with the ID of the user is known. */
-  path: string
-  body: object
-  /** Whether a password will be generated. It is not in `body`. */
-  generatesPassword: boolean
 }
 
 const endpointOf = { create: 'createUser', update: 'updateUser', assign: 'assignPermissions' } as const

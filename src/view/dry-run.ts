@@ -17,5 +17,19 @@ function describeRequest(request: unknown): string {
   return body === undefined ? line : `${line}\n${JSON.stringify(body, null, 2)}`
 }
 
+/** A request that a run will send. */
+export interface PlannedRequest {
+  /** The file of its row, if there may be several. */
+  file?: string | undefined
+  /** The line of its row. */
+  line: number | undefined
+  method: string
+  /** Contains `{id}` if no response with the ID of the user is known. */
+  path: string
+  body: object
+  /** Whether a password will be generated. It is not in `body`. */
+  generatesPassword?: boolean
+}
+
 /** A change to this machine that a dry run did not make. */
 export const dryRunChangeView: View = { layout: 'pairs', json: 'any', columns: [] }

@@ -4,6 +4,7 @@ import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure, type FailureKind } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Directories } from '../../system/files/directories.ts'
+import type { PlannedRequest } from '../../view/dry-run.ts'
 import type { InputFormat, InputOptions } from '../input/input.ts'
 import { countAcrossRuns } from '../journal/spent-quota.ts'
 import { ChangeNotifier, runRows } from './concurrency.ts'
@@ -40,12 +41,16 @@ export interface FileOptions {
   maxWait: number
 }
 
-/** The work of a run, and how long it will take. */
-export interface FileForecast {
+/** The work of a run. */
+export interface PlannedRows {
   rows: number
   /** Rows that earlier runs have done. */
   done: number
   requests: number
+}
+
+/** The work of a run, and how long it will take. */
+export type Forecast<P extends PlannedRows = PlannedRows> = P & {
   quota: KnownQuota | undefined
   /** Approximate, in ms. */
   duration: number
@@ -95,6 +100,16 @@ export type ProgressEvent =
   | { type: 'progress'; counts: RowCounts }
   | { type: 'pause'; pause: Pause }
   | { type: 'resume' }
+
+/** What happens while a file of rows is sent. */
+export type FileEvent<P extends PlannedRows, R extends FileReport> =
+  | { type: 'warning'; text: string }
+  /** Of a dry run, which ends then. */
+  | { type: 'planned'; planned: P; first: readonly PlannedRequest[] }
+  /** Before the first row is sent. To send nothing, stop reading the events. */
+  | { type: 'forecast'; forecast: Forecast<P> }
+  | ProgressEvent
+  | { type: 'end'; report: R }
 
 const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
 

@@ -45,10 +45,10 @@ export function requestOf({ message, model, parameters }: RowMessage) {
 export function planRequest(template: MessageTemplate, { line, row = {} }: CheckedRow) {
   const { endpoint, body } = requestOf(messageOf(template, row))
   const { method, path } = endpoints[endpoint]
-  return { line, method, path, body, generatesPassword: false }
+  return { line, method, path, body }
 }
 
-/** The reply to a row, for the results. A check of replies belongs here. */
+/** The reply to a row, for the results. */
 export function takeReply(
   { response, choices, id, context_id, model, usage }: SendResponse & Completion,
   asked?: string,

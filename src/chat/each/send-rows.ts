@@ -6,11 +6,11 @@ import type { Journal } from '../../bulk/journal/journal.ts'
 import { type JournalRequest, openJournal } from '../../bulk/journal/open-journal.ts'
 import {
   BulkRun,
-  type FileForecast,
+  type FileEvent,
   type FileOptions,
   type FileReport,
   type FileSurroundings,
-  type ProgressEvent,
+  type PlannedRows,
 } from '../../bulk/send/bulk-run.ts'
 import { type Sending, ServiceHealth } from '../../bulk/send/send-change.ts'
 import { sendStep } from '../../bulk/send/send-step.ts'
@@ -39,18 +39,7 @@ export interface BatchOptions extends FileOptions {
   isStreamed: boolean
 }
 
-export type BatchEvent =
-  | { type: 'warning'; text: string }
-  /** Of a dry run, which ends then. */
-  | {
-      type: 'planned'
-      planned: Pick<FileForecast, 'rows' | 'done' | 'requests'>
-      first: ReturnType<typeof planRequest>[]
-    }
-  /** Before the first row is sent. To send nothing, stop reading the events. */
-  | { type: 'forecast'; forecast: FileForecast }
-  | ProgressEvent
-  | { type: 'end'; report: BatchReport }
+export type BatchEvent = FileEvent<PlannedRows, BatchReport>
 
 export interface BatchReport extends FileReport {
   counts: Record<RowStatus, number>

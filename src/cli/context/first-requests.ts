@@ -1,6 +1,5 @@
 import { isRecord } from '../../contract/notation/exact-json.ts'
-import type { PlannedRequest } from '../../users/planned-work.ts'
-import { dryRunRequestView } from '../../view/dry-run.ts'
+import { dryRunRequestView, type PlannedRequest } from '../../view/dry-run.ts'
 import { groupDigits } from '../../view/format/quantities.ts'
 import type { View } from '../../view/format/view.ts'
 import type { Context } from './context.ts'

@@ -1,23 +1,20 @@
 import { extname } from 'node:path'
+import type { PlannedRows } from '../../bulk/send/bulk-run.ts'
 import type { MessageTemplate } from '../../chat/each/message-rows.ts'
 import { type BatchReport, sendRows } from '../../chat/each/send-rows.ts'
 import { commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { showPlanned } from '../../cli/context/first-requests.ts'
 import { fillTemplate, parseTemplate, type Template, variablesOf } from '../../config/prompts/prompt-file.ts'
 import { Failure } from '../../contract/failure.ts'
 import { batchView } from '../../view/chat.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
-import { BulkDisplay, confirmForecast, surroundingsOfFile, throwWhatIsLeft } from '../users/bulk-display.ts'
+import { followRun, surroundingsOfFile, throwWhatIsLeft } from '../users/bulk-display.ts'
 import { type BulkFlags, readBulkFlags } from '../users/bulk-flags.ts'
 import { type MessageLine, openPrompt, readMessageText, readSystem } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
 
 /** Maximum number of listed rows. */
 const maxListedRows = 10
-
-/** How long a run may take to end after a signal, in ms. */
-const grace = 60_000
 
 interface EachFlags extends BulkFlags {
   each?: string | undefined
@@ -31,14 +28,11 @@ interface EachFlags extends BulkFlags {
  * @throws Failure `incomplete` if rows failed or have an unknown outcome; the reason of an early end
  */
 export async function sendEach(context: Context, line: MessageLine, flags: EachFlags): Promise<void> {
-  const { host, output, resolvePath } = context
+  const { resolvePath } = context
   const { each: file = '', results = '', stream } = flags
   if (stream) throw new Failure('usage', '--stream and --each cannot be used together')
-  host.allowGrace(grace)
   await offerModelServer(context)
   const options = { ...readBulkFlags(flags), file }
-  const display = new BulkDisplay(context, 'row')
-  let report: BatchReport | undefined
   const events = sendRows(
     {
       ...options,
@@ -51,23 +45,16 @@ export async function sendEach(context: Context, line: MessageLine, flags: EachF
     },
     surroundingsOfFile(context),
   )
-  try {
-    for await (const event of events) {
-      if (event.type === 'warning') await output.warn(event.text)
-      else if (event.type === 'forecast') {
-        const { rows, done, requests } = event.forecast
-        const left = done > 0 ? ` (${groupDigits(done)} done before)` : ''
-        const outline = `${countOf(rows, 'row')}${left}, ${countOf(requests, 'message')}`
-        await confirmForecast(context, event.forecast, { ...options, noun: 'batch', outline })
-      } else if (event.type === 'planned') {
-        const { done: already_done, ...counts } = event.planned
-        await showPlanned(context, batchView, { ...counts, already_done }, event.first)
-      } else if (event.type === 'end') report = event.report
-      else display.take(event)
-    }
-  } finally {
-    display.end()
+  const description = {
+    nouns: { run: 'batch', request: 'message' },
+    outline: ({ rows, done, requests }: PlannedRows) => {
+      const left = done > 0 ? ` (${groupDigits(done)} done before)` : ''
+      return `${countOf(rows, 'row')}${left}, ${countOf(requests, 'message')}`
+    },
+    counts: ({ done: already_done, rows, requests }: PlannedRows) => ({ rows, requests, already_done }),
+    view: batchView,
   }
+  const report = await followRun(context, events, { ...options, ...description })
   if (report) await showReport(context, report, { ...options, results, line })
 }
 
@@ -136,6 +123,7 @@ async function showReport(
   }
   throwWhatIsLeft(context, report, options, (path) => {
     const name = `${path.slice(0, -extname(path).length)}.results.jsonl`
-    return `The same command sends failed rows again. To change the rows first, edit ${path} and run: ${again({ each: path, results: name })}`
+    const resent = counts.failed > 0 ? 'The same command sends failed rows again. ' : ''
+    return `${resent}To change the rows first, edit ${path} and run: ${again({ each: path, results: name })}`
   })
 }

@@ -1,18 +1,22 @@
 import type {
-  FileForecast,
+  FileEvent,
   FileOptions,
   FileReport,
   FileSurroundings,
+  Forecast,
+  PlannedRows,
   ProgressEvent,
   RunSurroundings,
 } from '../../bulk/send/bulk-run.ts'
 import type { Context } from '../../cli/context/context.ts'
+import { showPlanned } from '../../cli/context/first-requests.ts'
 import { BulkProgress } from '../../cli/output/progress.ts'
 import type { ClientEvent } from '../../client/client-event.ts'
 import { usualWindow } from '../../config/quota.ts'
 import { durationFlagFor, roundDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
+import type { View } from '../../view/format/view.ts'
 
 /** @param service as records name it */
 export function surroundingsOf(context: Context, service: string): RunSurroundings {
@@ -151,28 +155,89 @@ type RunOptions = Pick<FileOptions, 'file' | 'concurrency' | 'restart'> & {
   yes: boolean
 }
 
-/** @param options.noun of the run, for the estimate */
-export async function confirmForecast(
+/** How a run is described. */
+interface RunDescription<P> {
+  /** The run, for the estimate, and a request. */
+  nouns: { run: string; request: string }
+  /** The requests, in words. */
+  outline(planned: P): string
+  /** The numbers that a dry run shows, and their view. */
+  counts(planned: P): { requests: number }
+  view: View
+}
+
+/** How long a run may take to end after a signal, in ms. */
+const grace = 60_000
+
+/**
+ * Sends a file of rows, with a confirmation prompt, progress, and warnings.
+ *
+ * @param take called with events of other types
+ * @returns the result; undefined after a dry run
+ */
+export async function followRun<P extends PlannedRows, R extends FileReport, E extends { type: string }>(
   context: Context,
-  forecast: FileForecast,
-  options: RunOptions & { noun: string; outline: string },
+  events: AsyncIterable<FileEvent<P, R> | E>,
+  options: RunOptions & RunDescription<P>,
+  take: (event: E) => void | Promise<void> = () => {},
+): Promise<R | undefined> {
+  const { host, output } = context
+  host.allowGrace(grace)
+  const display = new BulkDisplay(context, 'row')
+  let report: R | undefined
+  try {
+    for await (const event of events as AsyncIterable<FileEvent<P, R>>) {
+      switch (event.type) {
+        case 'warning':
+          await output.warn(event.text)
+          break
+        case 'planned':
+          await showPlanned(context, options.view, options.counts(event.planned), event.first)
+          break
+        case 'forecast':
+          await confirmForecast(context, event.forecast, options)
+          break
+        case 'end':
+          report = event.report
+          break
+        case 'begin':
+        case 'progress':
+        case 'pause':
+        case 'resume':
+          display.take(event)
+          break
+        default:
+          await take(event)
+      }
+    }
+  } finally {
+    display.end()
+  }
+  return report
+}
+
+async function confirmForecast<P extends PlannedRows>(
+  context: Context,
+  forecast: Forecast<P>,
+  options: RunOptions & RunDescription<P>,
 ): Promise<void> {
   const { output, prompter } = context
-  const { file, yes, outline } = options
+  const { file, yes, outline, nouns } = options
   const service = context.contextOwner().baseUrl ?? 'the embedded service'
   const name = file === '-' ? 'stdin' : file
-  output.notice(`${name}: ${outline}.\n${describeForecast(context, forecast, options)}`)
+  output.notice(`${name}: ${outline(forecast)}.\n${describeForecast(context, forecast, options, nouns.run)}`)
   if (yes) return
-  await prompter.confirm(`Send ${countOf(forecast.rows - forecast.done, 'row')} to ${service}?`)
+  await prompter.confirm(`Send ${countOf(forecast.requests, nouns.request)} to ${service}?`)
 }
 
 /** The quota, and the estimated duration. */
 function describeForecast(
   { options }: Context,
-  { quota, duration, requests }: FileForecast,
-  file: RunOptions & { noun: string },
+  { quota, duration, requests }: Forecast,
+  run: RunOptions,
+  noun: string,
 ): string {
-  const about = `${file.noun} takes about ${roundDuration(Math.max(1000, duration))}, ${file.concurrency} at a time`
+  const about = `${noun} takes about ${roundDuration(Math.max(1000, duration))}, ${run.concurrency} at a time`
   if (quota?.limit === undefined && quota?.remaining === undefined) {
     return `Quota: unknown (to set one, use --quota 100/h). Without a quota, the ${about}.`
   }
@@ -188,7 +253,7 @@ function describeForecast(
   const pause = requests <= remaining ? 0 : Math.max(reset ?? 0, isLonger ? (window ?? usualWindow) : 0)
   const maxWait = options.max_wait.value
   // The run will stop at the limit of --max-wait.
-  const stop = `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${sameCommand(file)}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
+  const stop = `\nThe run stops if it must wait longer than --max-wait ${durationFlagFor(maxWait)}. To resume it later, run ${sameCommand(run)}. To let it wait, use --max-wait ${durationFlagFor(pause)}.`
   return `Quota: ${known.join(', ')}. The ${about}.${pause > maxWait ? stop : ''}`
 }
 

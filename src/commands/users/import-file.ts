@@ -1,25 +1,14 @@
 import { join, parse } from 'node:path'
-import type { FileReport } from '../../bulk/send/bulk-run.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { showPlanned } from '../../cli/context/first-requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { KnownRow } from '../../users/adopt-rows.ts'
-import type { ImportEvent, ImportOptions } from '../../users/import-run.ts'
-import type { Report } from '../../users/results/report-rows.ts'
+import type { ImportEvent, ImportOptions, ImportReport } from '../../users/import-run.ts'
+import type { PlannedWork } from '../../users/planned-work.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import { closedView, importForecastView, importView, summarizeForecast } from '../../view/users.ts'
-import {
-  BulkDisplay,
-  confirmForecast,
-  serviceOf,
-  surroundingsOfFile,
-  throwWhatIsLeft,
-} from './bulk-display.ts'
+import { followRun, serviceOf, surroundingsOfFile, throwWhatIsLeft } from './bulk-display.ts'
 import { describeFailed, describeUnknown, type ResolvingCommand } from './describe-outcomes.ts'
-
-/** Grace period in ms, to wait for pending requests and to write the results. */
-const grace = 60_000
 
 type Optional = 'makePassword' | 'resolution' | 'place' | 'createdUsers'
 
@@ -46,8 +35,7 @@ export async function importFile(
 ): Promise<void> {
   context.demandNamedService()
   context.approval.demand('users')
-  const { host, resolvePath } = context
-  host.allowGrace(grace)
+  const { output, resolvePath } = context
   const { importRows } = await import('../../users/import-rows.ts')
   const { makePassword, resolution, place, createdUsers, results } = options
   const events = importRows(
@@ -60,91 +48,46 @@ export async function importFile(
     },
     surroundingsOfFile(context),
   )
-  const shown = new ShownImport(context, options)
-  try {
-    for await (const event of events) {
-      if (event.type === 'known') onKnown?.(event.rows)
-      else await shown.take(event)
-    }
-  } finally {
-    shown.endProgress()
+  const description = {
+    nouns: { run: 'import', request: 'request' },
+    outline: summarizeForecast,
+    counts: ({ rows, done: already_done, steps, requests }: PlannedWork) => {
+      const { create: creates, update: updates, assign: assignments } = steps
+      return { rows, already_done, creates, updates, assignments, requests }
+    },
+    view: importForecastView,
   }
-  const { imported } = shown
-  if (!imported) return
-  await showImported(context, imported, options)
+  const report = await followRun<PlannedWork, ImportReport, OtherEvent>(
+    context,
+    events,
+    { ...options, ...description },
+    (event) => (event.type === 'known' ? onKnown?.(event.rows) : output.warn(describeEvent(event))),
+  )
+  if (report) await showImported(context, report, options)
 }
 
-/** The prompts and the progress of an import. */
-class ShownImport {
-  /** The result, after the last event. */
-  imported: (Report & FileReport) | undefined
-  readonly #context: Context
-  readonly #options: FileOptions
-  readonly #display: BulkDisplay
+type OtherEvent = Extract<ImportEvent, { type: 'no_password' | 'created_before' | 'known' }>
 
-  constructor(context: Context, options: FileOptions) {
-    this.#context = context
-    this.#display = new BulkDisplay(context, 'row')
-    this.#options = options
-  }
-
-  async take(event: Exclude<ImportEvent, { type: 'known' }>): Promise<void> {
-    const { output } = this.#context
-    switch (event.type) {
-      case 'warning':
-        return output.warn(event.text)
-      case 'no_password':
-        return output.warn(
-          `${countOf(event.users, 'new user')} without a password. If the service requires one, use --generate-passwords --results FILE`,
-        )
-      case 'created_before':
-        return output.warn(
-          `${event.users === 1 ? '1 email in the file belongs to a user that was' : `${groupDigits(event.users)} emails in the file belong to users that were`} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`,
-        )
-      case 'planned':
-        return this.#showPlanned(event)
-      case 'forecast':
-        return confirmForecast(this.#context, event.forecast, {
-          ...this.#options,
-          noun: 'import',
-          outline: summarizeForecast(event.forecast),
-        })
-      case 'end':
-        this.imported = event.imported
-        return
-      default:
-        this.#display.take(event)
-    }
-  }
-
-  endProgress(): void {
-    this.#display.end()
-  }
-
-  #showPlanned({ planned, first }: ImportEvent & { type: 'planned' }): Promise<void> {
-    const { rows, done: already_done, steps, requests } = planned
-    const { create: creates, update: updates, assign: assignments } = steps
-    const counts = { rows, already_done, creates, updates, assignments, requests }
-    return showPlanned(this.#context, importForecastView, counts, first)
-  }
+function describeEvent({ type, users }: Exclude<OtherEvent, { type: 'known' }>): string {
+  if (type === 'no_password')
+    return `${countOf(users, 'new user')} without a password. If the service requires one, use --generate-passwords --results FILE`
+  const which =
+    users === 1
+      ? '1 email in the file belongs to a user that was'
+      : `${groupDigits(users)} emails in the file belong to users that were`
+  return `${which} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`
 }
 
 /** @throws Failure, or what ended the run */
-async function showImported(
-  context: Context,
-  imported: Report & FileReport,
-  options: FileOptions,
-): Promise<void> {
+async function showImported(context: Context, report: ImportReport, options: FileOptions): Promise<void> {
   const { output } = context
-  const { counts, rows, remaining, requests, alreadyDone } = imported
+  const { counts, rows, remaining, requests, alreadyDone, unknownRows: list } = report
   const { created, updated, failed, unknown } = counts
-  const list = imported.unknownRows
-  if (failed > 0) await output.warn(describeFailed(imported.failed, failed))
-  if (unknown > 0)
-    await output.warn(describeUnknown(imported.unknown, unknown, options.resolvingCommand, list))
+  if (failed > 0) await output.warn(describeFailed(report.failed, failed))
+  if (unknown > 0) await output.warn(describeUnknown(report.unknown, unknown, options.resolvingCommand, list))
   const files = {
-    results: imported.resultsFailure ? undefined : options.results,
-    failed_rows: imported.failedRows,
+    results: report.resultsFailure ? undefined : options.results,
+    failed_rows: report.failedRows,
     unknown_rows: list,
   }
   await output.show(importView, {
@@ -162,9 +105,9 @@ async function showImported(
       : []),
   ]
   if (words.length > 0) output.notice(words.join(' '))
-  throwWhatIsLeft(context, imported, options, (path) => {
+  throwWhatIsLeft(context, report, options, (path) => {
     // The service refused these rows, or they are invalid, so the same command would fail again.
-    const which = counts.failed + imported.invalid === 1 ? 'the row' : 'these rows'
+    const which = counts.failed + report.invalid === 1 ? 'the row' : 'these rows'
     return `Fix ${which}, and run: ${correctedCommand(context, options, path)}`
   })
 }
