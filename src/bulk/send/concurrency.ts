@@ -1,61 +1,3 @@
-type Slot<R> = { state: 'running' } | { state: 'done'; result: R } | { state: 'failed'; reason: unknown }
-
-/** Takes items from a source, and works on them concurrently. */
-class ConcurrentWork<T, R> {
-  /** In the order of the items. */
-  readonly slots: { now: Slot<R> }[] = []
-  readonly changed = new ChangeNotifier()
-  isOver = false
-  isReadingSource = false
-  #running = 0
-  readonly #source: Iterator<T> | AsyncIterator<T>
-  readonly #limit: number
-  readonly #work: (item: T) => Promise<R>
-
-  constructor(source: Iterator<T> | AsyncIterator<T>, limit: number, work: (item: T) => Promise<R>) {
-    this.#source = source
-    this.#limit = limit
-    this.#work = work
-  }
-
-  /** Resolves when no more items are taken. */
-  async startAll(): Promise<void> {
-    try {
-      while (!this.isOver) {
-        if (this.#running >= this.#limit || this.slots.length >= 4 * this.#limit) {
-          await this.changed.nextChange()
-          continue
-        }
-        this.isReadingSource = true
-        const { done, value } = await this.#source.next()
-        this.isReadingSource = false
-        if (done) this.isOver = true
-        else if (!this.isOver) void this.#start(value)
-      }
-    } catch (reason) {
-      this.isReadingSource = false
-      this.isOver = true
-      this.slots.push({ now: { state: 'failed', reason } })
-    } finally {
-      this.changed.notify()
-    }
-  }
-
-  async #start(item: T): Promise<void> {
-    const slot: { now: Slot<R> } = { now: { state: 'running' } }
-    this.slots.push(slot)
-    this.#running++
-    try {
-      slot.now = { state: 'done', result: await this.#work(item) }
-    } catch (reason) {
-      slot.now = { state: 'failed', reason }
-      this.isOver = true
-    }
-    this.#running--
-    this.changed.notify()
-  }
-}
-
 /**
  * Maps items concurrently and yields the results in the order of the items. At most four times `concurrency`
  * results are held for a slow consumer. After an error, no more items are taken, and the error is thrown
@@ -67,26 +9,65 @@ export async function* mapInOrder<T, R>(
   work: (item: T) => Promise<R>,
 ): AsyncIterable<R> {
   const source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()
-  const all = new ConcurrentWork(source, Math.max(1, concurrency), work)
-  const starting = all.startAll()
+  const limit = Math.max(1, concurrency)
+  const changed = new ChangeNotifier()
+  const results: Promise<R>[] = []
+  let running = 0
+  let isOver = false
+  let isReadingSource = false
+  const start = async (item: T): Promise<R> => {
+    running++
+    try {
+      return await work(item)
+    } catch (error) {
+      isOver = true
+      throw error
+    } finally {
+      running--
+      changed.notify()
+    }
+  }
+  const hold = (result: Promise<R>): void => {
+    // Thrown when it is awaited below, after the earlier results.
+    result.catch(() => {})
+    results.push(result)
+    changed.notify()
+  }
+  const startAll = async (): Promise<void> => {
+    while (!isOver) {
+      if (running >= limit || results.length >= 4 * limit) {
+        await changed.nextChange()
+        continue
+      }
+      isReadingSource = true
+      const { done, value } = await source.next()
+      isReadingSource = false
+      if (done) isOver = true
+      else if (!isOver) hold(start(value))
+    }
+  }
+  startAll()
+    .catch((error: unknown) => {
+      isReadingSource = false
+      isOver = true
+      hold(Promise.reject(error))
+    })
+    .finally(() => changed.notify())
   try {
-    for (;;) {
-      const first = all.slots[0]?.now
-      if (first?.state === 'failed') throw first.reason
-      if (first?.state === 'done') {
-        all.slots.shift()
-        all.changed.notify()
-        yield first.result
-      } else if (!first && all.isOver && !all.isReadingSource) {
-        await starting
-        if (all.slots.length === 0) return
-      } else await all.changed.nextChange()
+    while (results.length > 0 || !isOver || isReadingSource) {
+      const [first] = results
+      if (first) {
+        const result = await first
+        results.shift()
+        changed.notify()
+        yield result
+      } else await changed.nextChange()
     }
   } finally {
-    all.isOver = true
-    all.changed.notify()
+    isOver = true
+    changed.notify()
     // `return` of a generator waits for its pending `next`, which may never settle, for example if it reads a terminal.
-    if (!all.isReadingSource) await source.return?.()
+    if (!isReadingSource) await source.return?.()
   }
 }
 
