@@ -1,5 +1,4 @@
 import { assertApart } from '../bulk/failed-rows.ts'
-import { describeRespelled } from '../bulk/input/csv-rows.ts'
 import { type Input, readInput } from '../bulk/input/input.ts'
 import { FaultList } from '../bulk/input/input-row.ts'
 import { type Journal, mayHaveChanged } from '../bulk/journal/journal.ts'
@@ -54,7 +53,7 @@ async function* check(
   const faults = new FaultList()
   const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault))
   const { respelled, updatesWithEmail } = checked
-  if (respelled.length > 0) yield { type: 'warning', text: describeRespelled(input.name, respelled) }
+  if (respelled !== undefined) yield { type: 'warning', text: respelled }
   if (updatesWithEmail > 0) {
     const rows = countOf(updatesWithEmail, 'row')
     yield {

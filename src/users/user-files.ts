@@ -1,6 +1,6 @@
 import { describeRespelled } from '../bulk/input/csv-rows.ts'
 import { type Input, type InputOptions, readInput } from '../bulk/input/input.ts'
-import { type ExtraCheck, FaultList } from '../bulk/input/input-row.ts'
+import { FaultList, type RowShape } from '../bulk/input/input-row.ts'
 import { readRows } from '../bulk/input/read-rows.ts'
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
@@ -66,11 +66,11 @@ export class UserFiles {
     const emails = new Map<string, string>()
     const shape = userRows('managed users', this.#env)
     for (const input of this.#inputs) {
-      const rows = readRows(input, shape, findDuplicates(emails, input.name))
-      for await (const { row, line, csv, faults: found } of rows) {
+      const rows = readRows(input, withoutDuplicates(shape, emails, input.name))
+      for await (const { index, row, line, csv, faults: found } of rows) {
         this.#users.push({ user: row as WantedUser, file: input.name, line })
-        const respelled = csv?.columns.respelled ?? []
-        if (respelled.length > 0) this.#warnings.add(describeRespelled(input.name, respelled))
+        const respelled = csv && index === 0 ? describeRespelled(input.name, csv.columns) : undefined
+        if (respelled !== undefined) this.#warnings.add(respelled)
         for (const fault of found) faults.add(input.name, fault)
       }
     }
@@ -90,12 +90,21 @@ export class UserFiles {
 }
 
 /** An email may be in one row of one file. @param places of the emails so far */
-function findDuplicates(places: Map<string, string>, file: string): ExtraCheck<ImportedUser> {
-  return ({ email }, { line }, report) => {
-    if (email === undefined) return
-    const first = places.get(email.toLowerCase())
-    if (first === undefined) places.set(email.toLowerCase(), `${file}:${line}`)
-    else report(['email'], `${email} is already used at ${first}`)
+function withoutDuplicates(
+  shape: RowShape<ImportedUser>,
+  places: Map<string, string>,
+  file: string,
+): RowShape<ImportedUser> {
+  return {
+    ...shape,
+    check(row, read, report) {
+      shape.check(row, read, report)
+      const { email } = row
+      if (email === undefined) return
+      const first = places.get(email.toLowerCase())
+      if (first === undefined) places.set(email.toLowerCase(), `${file}:${read.line}`)
+      else report(['email'], `${email} is already used at ${first}`)
+    },
   }
 }
 

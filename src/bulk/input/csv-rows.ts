@@ -7,28 +7,26 @@ import {
   type InputRow,
   placeAfter,
   type ReportFault,
-  type RespelledColumn,
   type RowFault,
-  type RowRules,
   type RowShape,
   sortFaults,
 } from './input-row.ts'
 
 /** Reads CSV with a header. */
-export function* csvRows<R>(text: string, name: string, rules: RowRules<R>): Generator<InputRow<R>> {
+export function* csvRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   const records = csvRecords(text, name)
   const { value: header } = records.next()
   if (!header) return
-  const columns = readCsvHeader(header, name, rules.shape)
+  const columns = readCsvHeader(header, name, shape)
   let index = 0
-  for (const record of records) yield readRow(index++, record, columns, rules)
+  for (const record of records) yield readRow(index++, record, columns, shape)
 }
 
 function readRow<R>(
   index: number,
   record: CsvRecord,
   columns: CsvColumns<R>,
-  { shape, extraCheck }: RowRules<R>,
+  shape: RowShape<R>,
 ): InputRow<R> {
   const { line, raw, cells, fault } = record
   const csv = { columns, cells }
@@ -53,8 +51,7 @@ function readRow<R>(
     faults.push(faultAt(column === undefined ? 0 : cellOffset(record, column), message))
   }
   const row = columns.read(cells, report)
-  shape.check(row, true, report)
-  extraCheck?.(row, { index, line, isFaulty: faults !== undefined }, report)
+  shape.check(row, { line, isComplete: true, isFaulty: () => faults !== undefined }, report)
   return { index, line, row, faults: sortFaults(faults), raw, csv }
 }
 
@@ -76,18 +73,26 @@ function readCsvHeader<R>(record: CsvRecord, name: string, shape: RowShape<R>): 
   const columns = shape.readColumns(given, (words, index, help) =>
     refuse(words, cellOffset(record, index), help),
   )
-  const { names, missing } = columns
+  const { names } = columns
   const repeated = names.findIndex((name, index) => names.indexOf(name) < index)
   if (repeated !== -1) {
     throw refuse(`duplicate column "${given[repeated]}"`, cellOffset(record, repeated))
   }
-  if (missing !== undefined) throw refuse(`missing column: ${missing}`, 0)
   return { ...columns, header, separator }
 }
 
-/** @param name of the input */
-export function describeRespelled(name: string, columns: readonly RespelledColumn[]): string {
-  const words = columns.map(({ given, field }) => `"${given}" as "${field}"`)
+/**
+ * A warning about the columns that are recognized although their case differs; undefined if there are none.
+ *
+ * @param name of the input
+ */
+export function describeRespelled<R>(name: string, { header, names }: CsvColumns<R>): string | undefined {
+  const words = header.flatMap((column, index) => {
+    const given = column.trim()
+    const field = names[index] ?? given
+    return given.startsWith(field) ? [] : [`"${given}" as "${field}${/:=$/.exec(given)?.[0] ?? ''}"`]
+  })
+  if (words.length === 0) return undefined
   return `${name}: some columns are in another case. chatctl reads ${words.join(', ')}`
 }
 

@@ -15,13 +15,6 @@ export type FieldPath = readonly (string | number)[]
 /** Called with each fault of a row. */
 export type ReportFault = (path: FieldPath, message: string, advice?: Advice) => void
 
-/** A check that needs other rows. `isFaulty`: the row already has faults, so it is not sent. */
-export type ExtraCheck<R> = (
-  row: R,
-  place: { index: number; line: number; isFaulty: boolean },
-  report: ReportFault,
-) => void
-
 /** What the rows of an input are. */
 export interface RowShape<R> {
   /** For errors, in the plural. */
@@ -40,8 +33,16 @@ export interface RowShape<R> {
   readColumns(given: readonly string[], refuse: RefuseColumn): ColumnReader<R>
   /** @returns undefined if the value is not an object */
   readObject(located: Located, report: ReportFault): R | undefined
-  /** @param isComplete false if fields with faults were omitted from the row */
-  check(row: R, isComplete: boolean, report: ReportFault): void
+  check(row: R, read: ReadRow, report: ReportFault): void
+}
+
+/** How a row was read. */
+export interface ReadRow {
+  line: number
+  /** False if fields with faults were omitted from the row. */
+  isComplete: boolean
+  /** Whether the row has faults so far, so that it is not sent. */
+  isFaulty(): boolean
 }
 
 /** Creates the error about the column at an index. */
@@ -55,10 +56,6 @@ export type RefuseColumn = (
 export interface ColumnReader<R> {
   /** The field of each column, without spaces and `:=`, in its usual case: `metadata.seats`. */
   names: readonly string[]
-  /** The columns that are recognized although their case differs. */
-  respelled: readonly RespelledColumn[]
-  /** Which column is missing, for an error. */
-  missing: string | undefined
   /** Reads a record with a cell for each column. An empty cell is an absent field. */
   read(cells: readonly string[], report: ReportFault): R
 }
@@ -83,20 +80,6 @@ export interface CsvColumns<R> extends ColumnReader<R> {
   /** As in the file. */
   header: readonly string[]
   separator: string
-}
-
-/** A column whose name has another case than its field. */
-export interface RespelledColumn {
-  /** As in the file, without spaces around it. */
-  given: string
-  /** As chatctl reads it, with `:=`. */
-  field: string
-}
-
-/** The rules for the rows of an input. */
-export interface RowRules<R> {
-  shape: RowShape<R>
-  extraCheck?: ExtraCheck<R> | undefined
 }
 
 const none: readonly RowFault[] = []

@@ -8,7 +8,7 @@ import {
   placeAfter,
   type ReportFault,
   type RowFault,
-  type RowRules,
+  type RowShape,
   rowTooLarge,
   sortFaults,
 } from './input-row.ts'
@@ -31,7 +31,7 @@ interface RowSource {
 export function objectRow<R>(
   { index, raw, start }: RowSource,
   located: Located,
-  { shape, extraCheck }: RowRules<R>,
+  shape: RowShape<R>,
   placeOf: (at: number) => FilePosition,
 ): InputRow<R> {
   let faults: RowFault[] | undefined
@@ -41,8 +41,8 @@ export function objectRow<R>(
   }
   const row = shape.readObject(located, report)
   if (row) {
-    shape.check(row, faults === undefined, report)
-    extraCheck?.(row, { index, line: start.line, isFaulty: faults !== undefined }, report)
+    const read = { line: start.line, isComplete: faults === undefined, isFaulty: () => faults !== undefined }
+    shape.check(row, read, report)
   }
   return { index, line: start.line, row, faults: sortFaults(faults), raw }
 }
@@ -86,29 +86,29 @@ export function readStrictJson(text: string): { root: Located } | { fault: { at:
 }
 
 /** Reads JSONL: one object per line. */
-export function* jsonLineRows<R>(text: string, name: string, rules: RowRules<R>): Generator<InputRow<R>> {
+export function* jsonLineRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   let index = 0
   for (const [at, raw] of text.split('\n').entries()) {
     const line = at + 1
     if (raw.length > maxRowLength) throw rowTooLarge(name, line)
-    if (raw.trim() !== '') yield jsonLineRow({ index: index++, raw: raw.replace(/\r$/, ''), line }, rules)
+    if (raw.trim() !== '') yield jsonLineRow({ index: index++, raw: raw.replace(/\r$/, ''), line }, shape)
   }
 }
 
 function jsonLineRow<R>(
   { index, raw, line }: { index: number; raw: string; line: number },
-  rules: RowRules<R>,
+  shape: RowShape<R>,
 ): InputRow<R> {
   const start = { line, column: 1 }
   const placeOf = (at: number) => placeAfter(start, raw.slice(0, at))
   const read = readStrictJson(raw)
-  if ('root' in read) return objectRow({ index, raw, start }, read.root, rules, placeOf)
+  if ('root' in read) return objectRow({ index, raw, start }, read.root, shape, placeOf)
   const { at, message } = read.fault
   return { index, line, row: undefined, faults: [{ ...placeOf(at), message }], raw }
 }
 
 /** Reads a JSON list of objects, which may be the `listKey` of an object. */
-export function* jsonListRows<R>(text: string, name: string, rules: RowRules<R>): Generator<InputRow<R>> {
+export function* jsonListRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   if (text.trim() === '') return
   const placeOf = placesIn(text)
   const refuse = (at: number, words: string, code?: 'json_lines'): Failure => {
@@ -121,13 +121,13 @@ export function* jsonListRows<R>(text: string, name: string, rules: RowRules<R>)
   }
   const { root } = read
   const only = root.kind === 'map' && root.entries.length === 1 ? root.entries[0] : undefined
-  const { listKey } = rules.shape
+  const { listKey } = shape
   const list = only?.key === listKey ? only.value : root
   if (list.kind !== 'list')
     throw refuse(list.at, `expected a list of objects or {"${listKey}": [...]}`, 'json_lines')
   for (const [index, item] of list.items.entries()) {
     const start = placeOf(item.at)
     const source = { index, raw: text.slice(item.at, item.end), start }
-    yield { ...objectRow(source, item, rules, placeOf), column: start.column }
+    yield { ...objectRow(source, item, shape, placeOf), column: start.column }
   }
 }

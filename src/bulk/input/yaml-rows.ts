@@ -3,7 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import { locateYaml, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
 import { type Located, placesIn } from '../../contract/notation/located.ts'
 import { yamlWriting } from '../../contract/notation/yaml-scalars.ts'
-import type { InputRow, RowRules } from './input-row.ts'
+import type { InputRow, RowShape } from './input-row.ts'
 import { objectRow, plainValue } from './object-rows.ts'
 
 /** About 20,000 users in a document that is read as a whole. Each repetition of an anchor counts. */
@@ -18,11 +18,11 @@ const reference = /(?:^|[:,[{-])[ \t]*(?:[&*][^\s,[\]{}]|<<[ \t]*:)/m
  * Reads YAML: a list of rows, or a map with such a list as `listKey`, whose other keys may hold anchors. A list at
  * the left margin without anchors is parsed item by item, because the parser holds a hundred times as much as the text.
  */
-export function* yamlRows<R>(text: string, name: string, rules: RowRules<R>): Generator<InputRow<R>> {
+export function* yamlRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   const start = text.search(/^-(?:\s|$)/m)
   const head = text.slice(0, Math.max(0, start)).split('\n')
   if (start === -1 || reference.test(text) || !head.every((line) => blank.test(line))) {
-    yield* documentRows(text, name, rules)
+    yield* documentRows(text, name, shape)
     return
   }
   let line = head.length
@@ -30,7 +30,7 @@ export function* yamlRows<R>(text: string, name: string, rules: RowRules<R>): Ge
     .slice(start)
     .split(/^(?=-(?:\s|$))/m)
     .entries()) {
-    yield itemRow({ index, raw, line }, rules)
+    yield itemRow({ index, raw, line }, shape)
     line += raw.split('\n').length - 1
   }
 }
@@ -38,7 +38,7 @@ export function* yamlRows<R>(text: string, name: string, rules: RowRules<R>): Ge
 /** One item of a list. */
 function itemRow<R>(
   { index, raw, line }: { index: number; raw: string; line: number },
-  rules: RowRules<R>,
+  shape: RowShape<R>,
 ): InputRow<R> {
   const placeOf = (at: number) => {
     // A fault at the end belongs to this row, not to the line after it.
@@ -48,7 +48,7 @@ function itemRow<R>(
   try {
     const root = locateYaml(raw, bounds)
     const item = root.kind === 'list' ? root.items[0] : undefined
-    return objectRow({ index, raw, start: { line, column: 1 } }, item ?? root, rules, placeOf)
+    return objectRow({ index, raw, start: { line, column: 1 } }, item ?? root, shape, placeOf)
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
     const faults = error.faults
@@ -58,7 +58,7 @@ function itemRow<R>(
   }
 }
 
-function* documentRows<R>(text: string, name: string, rules: RowRules<R>): Generator<InputRow<R>> {
+function* documentRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   const placeOf = placesIn(text)
   const refuse = (at: number, words: string, hint?: string): Failure => {
     const { line, column } = placeOf(at)
@@ -73,7 +73,7 @@ function* documentRows<R>(text: string, name: string, rules: RowRules<R>): Gener
     throw refuse(fault.at, wordsOf(fault), error.isTooLarge ? splitHint : undefined)
   }
   if (root.kind === 'scalar' && root.value === null) return
-  const { listKey, keepsText } = rules.shape
+  const { listKey, keepsText } = shape
   const list = root.kind === 'map' ? root.entries.find(({ key }) => key === listKey)?.value : root
   if (list?.kind !== 'list') {
     const hint = `Begin each ${listKey.slice(0, -1)} with "- ", below ${listKey}: or at the left margin.`
@@ -83,7 +83,7 @@ function* documentRows<R>(text: string, name: string, rules: RowRules<R>): Gener
     const value = plainValue(item)
     // Without anchors, which are perhaps in another row.
     const raw = keepsText ? stringify([value], yamlWriting([value])) : ''
-    yield objectRow({ index, raw, start: placeOf(item.at) }, item, rules, placeOf)
+    yield objectRow({ index, raw, start: placeOf(item.at) }, item, shape, placeOf)
   }
 }
 

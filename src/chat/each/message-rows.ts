@@ -66,8 +66,6 @@ export function messageRows(template: MessageTemplate): RowShape<Columns> {
     hasIds: false,
     readColumns: (names) => ({
       names,
-      respelled: [],
-      missing: undefined,
       read: (cells) => Object.fromEntries(names.map((name, index) => [name, cells[index]])),
     }),
     readObject: (located, report) => {

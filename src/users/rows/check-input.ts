@@ -1,5 +1,6 @@
+import { describeRespelled } from '../../bulk/input/csv-rows.ts'
 import type { Input } from '../../bulk/input/input.ts'
-import type { ExtraCheck, RespelledColumn, RowFault } from '../../bulk/input/input-row.ts'
+import type { RowFault, RowShape } from '../../bulk/input/input-row.ts'
 import { readRows } from '../../bulk/input/read-rows.ts'
 import { type ImportedUser, type RowKind, rowKey } from './imported-user.ts'
 import { userRows } from './user-rows.ts'
@@ -30,8 +31,8 @@ export interface CheckedInput {
   sha256: string
   /** Rows with an id and an email; the email is not sent. */
   updatesWithEmail: number
-  /** The columns of a CSV header that are recognized although their case differs. */
-  respelled: readonly RespelledColumn[]
+  /** See `describeRespelled`. */
+  respelled: string | undefined
 }
 
 /**
@@ -45,18 +46,11 @@ export async function checkInput(
   kind: RowKind,
   onFault: (fault: RowFault) => void,
 ): Promise<CheckedInput> {
-  const claims = new UniqueValues()
-  const extraCheck: ExtraCheck<ImportedUser> = (row, { line, isFaulty }, report) => {
-    const taken = claims.findTaken(row)
-    for (const { field, line } of taken) report([field], `${field} is already used on line ${line}`)
-    // The email of a row that is not sent may be in another row.
-    if (!isFaulty && taken.length === 0) claims.claim(row, line)
-  }
   const rows: CheckedRow[] = []
   const valid: ValidRow[] = []
-  let respelled: readonly RespelledColumn[] = []
-  for await (const { index, line, column, row, faults, csv } of readRows(input, userRows(kind), extraCheck)) {
-    if (csv) respelled = csv.columns.respelled
+  let respelled: string | undefined
+  for await (const { index, line, column, row, faults, csv } of readRows(input, uniqueRows(userRows(kind)))) {
+    if (csv && rows.length === 0) respelled = describeRespelled(input.name, csv.columns)
     for (const fault of faults) onFault(fault)
     const fault = faults.map(({ message }) => message).join('; ')
     if (fault === '' && row) {
@@ -74,37 +68,22 @@ export async function checkInput(
   }
 }
 
-/** A field that no two rows may share. */
-type UniqueField = 'email' | 'id'
-
-/** A field whose value an earlier row has, and the line of that row. */
-interface TakenField {
-  field: UniqueField
-  line: number
-}
-
-/** The emails and ids of the rows so far. Email addresses are compared without case. */
-class UniqueValues {
-  readonly #lines = { email: new Map<string, number>(), id: new Map<string, number>() }
-
-  findTaken(row: ImportedUser): TakenField[] {
-    return fieldsOf(row).flatMap(([field, text]) => {
-      const line = this.#lines[field].get(text)
-      return line === undefined ? [] : [{ field, line }]
-    })
+/** Rows of which no two may have the same email, compared without case, or the same ID. */
+function uniqueRows(shape: RowShape<ImportedUser>): RowShape<ImportedUser> {
+  const lines = new Map<string, number>()
+  return {
+    ...shape,
+    check(row, read, report) {
+      shape.check(row, read, report)
+      const given = Object.entries({ email: row.email?.toLowerCase(), id: row.id })
+      const values = given.filter(([, value]) => value !== undefined).map((value) => value.join(' '))
+      for (const value of values) {
+        const [field = ''] = value.split(' ', 1)
+        const line = lines.get(value)
+        if (line !== undefined) report([field], `${field} is already used on line ${line}`)
+      }
+      // The email of a row that is not sent may be in another row.
+      if (!read.isFaulty()) for (const value of values) lines.set(value, read.line)
+    },
   }
-
-  /** Adds the email and the id of a row. A value that is taken keeps its line. */
-  claim(row: ImportedUser, line: number): void {
-    for (const [field, text] of fieldsOf(row)) {
-      if (!this.#lines[field].has(text)) this.#lines[field].set(text, line)
-    }
-  }
-}
-
-function fieldsOf({ email, id }: ImportedUser): [UniqueField, string][] {
-  const fields: [UniqueField, string][] = []
-  if (email !== undefined) fields.push(['email', email.toLowerCase()])
-  if (id !== undefined) fields.push(['id', id])
-  return fields
 }

@@ -19,7 +19,7 @@ export function userRows(kind: RowKind, env?: NodeJS.ProcessEnv): RowShape<Impor
       const value = plainValue(located)
       return readObject(env ? expandStrings(value, env, report) : value, kind, report)
     },
-    check: (row, isComplete, report) => checkRow(row, kind, isComplete, report),
+    check: (row, { isComplete }, report) => checkRow(row, kind, isComplete, report),
   }
 }
 
@@ -84,11 +84,8 @@ function readColumns(
   })
   const names = columns.map(({ name }) => name)
   const required = requiredColumns[kind]
-  const respelled = given.flatMap((column, index) => {
-    const field = names[index] ?? column
-    if (column.startsWith(field)) return []
-    return [{ given: column, field: column.endsWith(jsonSuffix) ? field + jsonSuffix : field }]
-  })
+  if (!required.some((column) => names.includes(column)))
+    throw refuse(`missing column: ${required.join(' or ')} is required`, 0)
   const read = (cells: readonly string[], report: ReportFault): ImportedUser => {
     const row: ImportedUser = {}
     for (const [at, { name, set }] of columns.entries()) {
@@ -99,8 +96,7 @@ function readColumns(
     }
     return row
   }
-  const isMissing = !required.some((column) => names.includes(column))
-  return { names, respelled, missing: isMissing ? `${required.join(' or ')} is required` : undefined, read }
+  return { names, read }
 }
 
 interface Column {
