@@ -49,14 +49,11 @@ export class ImportRun {
     const { options } = this.#parts
     const hasWork = planned.requests > 0 || resolved.rows.size > 0
     const client = await this.#run.connect()
-    if (planned.requests > 0) {
-      // With a configured quota, the probe would use up one of its requests.
-      const latency = options.quota ? undefined : await this.#run.probe(client)
-      yield { type: 'forecast', forecast: this.#forecast(planned, latency) }
-    } else if (!hasWork) {
-      // Resolving rows of an earlier run may need no request.
-      yield* this.#run.while(() => this.#run.checkService(client))
-    }
+    // With a configured quota, the probe would use up one of its requests. A run with nothing to send must still fail
+    // if the service is unreachable or refuses the key, but resolving rows of an earlier run may need no request.
+    const isProbed = hasWork ? planned.requests > 0 && !options.quota : true
+    const latency = isProbed ? await this.#run.probe(client, hasWork) : undefined
+    if (planned.requests > 0) yield { type: 'forecast', forecast: this.#forecast(planned, latency) }
     // The probe does not count.
     this.#run.requests = 0
     if (!hasWork) return yield* this.#report(undefined)

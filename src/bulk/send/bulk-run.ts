@@ -176,9 +176,10 @@ export class BulkRun<E = never> {
    * Sends one request that changes nothing, before the confirmation prompt. It checks the credential, and
    * reads the quota from the headers of the response.
    *
+   * @param mayBeBusy whether a service that is busy now is no error
    * @returns its duration in ms; undefined if it failed
    */
-  async probe(client: Client): Promise<number | undefined> {
+  async probe(client: Client, mayBeBusy = true): Promise<number | undefined> {
     const { clock } = this.#around
     const startedAt = clock.now()
     try {
@@ -186,18 +187,9 @@ export class BulkRun<E = never> {
       return clock.now() - startedAt
     } catch (error) {
       // A service that is busy now may be ready when the first row is sent.
-      const isBusy = error instanceof Failure && busy.includes(error.kind)
+      const isBusy = mayBeBusy && error instanceof Failure && busy.includes(error.kind)
       if (!isBusy && !isKeyAccepted(error)) throw error
       return undefined
-    }
-  }
-
-  /** A run with nothing to send must still fail if the service is unreachable or refuses the key. */
-  async checkService(client: Client): Promise<void> {
-    try {
-      await this.throttle.through(() => client.users.profile())
-    } catch (error) {
-      if (!isKeyAccepted(error)) throw error
     }
   }
 

@@ -1,16 +1,13 @@
 import type { ClientEvent } from '../../client/client-event.ts'
 import { readWait, readWindows } from '../../client/response/rate-limit-headers.ts'
 import { type ConfiguredQuota, usualWindow } from '../../config/quota.ts'
-import { Failure, type Help } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import { ChangeNotifier } from './concurrency.ts'
 import { type KnownQuota, QuotaCount, QuotaHeaders, type SpentQuota, stricterOf } from './known-quota.ts'
 
 /** Maximum value of `--max-wait` in ms: the maximum delay of a Node timer, less an hour. */
 const maxSettableWait = 2 ** 31 - 1 - 3_600_000
-
-/** A longer wait is described without its end, which may be beyond the range of dates. In ms. */
-const maxDatedWait = 365 * 24 * 3600 * 1000
 
 /** A pause of all workers. */
 export interface Pause {
@@ -214,14 +211,11 @@ export class Throttle {
     const cause = why === 'limited' ? this.#pauseCause : undefined
     const total = this.#waited > maxSettableWait ? null : this.#waited
     const ms = until - this.#now()
-    const help: Help =
-      ms > maxDatedWait
-        ? { hint: 'The service asks to wait for more than a year.' }
-        : { advice: [{ code: 'longer_total_wait', ms, until: new Date(until).toISOString(), total }] }
+    const longer = { code: 'longer_total_wait' as const, ms, until: new Date(until).toISOString(), total }
     const message =
       cause?.message ?? (why === 'quota' ? 'the quota is used up' : 'the service is rate limited')
     const { code, details, status, request } = cause ?? {}
-    return new Failure('rate_limited', message, { code, details, status, request, cause, ...help })
+    return new Failure('rate_limited', message, { code, details, status, request, cause, advice: [longer] })
   }
 }
 

@@ -184,11 +184,12 @@ function reopenResults({ rows, journal, options }: Batch): ResultsLog {
 /** The result of a row is on disk before the journal has the outcome. @throws the error that should end the run */
 async function sendRow(
   sending: Batch & Sending & { client: Client; results: ResultsLog },
-  { key, index, line, row = {} }: CheckedRow,
+  checked: CheckedRow,
 ): Promise<void> {
+  const { key, index, line, row = {} } = checked
   const { client, results, journal, options, template } = sending
   const { endpoint, body } = requestOf(messageOf(template, row))
-  const isRetry = statusOf({ key, fault: undefined }, journal) === 'unknown'
+  const isRetry = statusOf(checked, journal) === 'unknown'
   await sendStep(sending, {
     ...{ key, step, isRetry },
     request: () => {
@@ -207,10 +208,7 @@ async function sendRow(
 }
 
 /** Undefined if the row was not sent. */
-function statusOf(
-  { key, fault }: Pick<CheckedRow, 'key' | 'fault'>,
-  journal: Journal,
-): RowStatus | undefined {
+function statusOf({ key, fault }: CheckedRow, journal: Journal): RowStatus | undefined {
   if (fault !== undefined) return 'skipped'
   const phase = journal.content.states.get(key)?.phase
   if (phase === undefined || phase === 'unsent') return undefined
