@@ -5,14 +5,14 @@ import { type Journal, mayHaveChanged } from '../bulk/journal/journal.ts'
 import {
   importsDirectory,
   type JournalRequest,
-  openJournal,
   readOthers,
+  withJournal,
 } from '../bulk/journal/open-journal.ts'
 import type { FileSurroundings } from '../bulk/send/bulk-run.ts'
 import { Failure } from '../contract/failure.ts'
 import { countOf } from '../view/format/quantities.ts'
 import { adoptCreated } from './adopt-created.ts'
-import { type ImportEvent, type ImportOptions, ImportRun } from './import-run.ts'
+import { type ImportEvent, type ImportOptions, type ImportReport, ImportRun } from './import-run.ts'
 import { chooseResolved, findFirstRequests, planWork, workOf } from './planned-work.ts'
 import { lockResults, openPasswords } from './results/results-file.ts'
 import { type CheckedInput, checkInput } from './rows/check-input.ts'
@@ -39,7 +39,8 @@ export async function* importRows(
     const input = await readInput(file, { ...around, format })
     if (results !== undefined) assertApart(results, input)
     const checked = yield* check(input, options)
-    yield* importChecked(input, checked, options, around)
+    const report = yield* importChecked(input, checked, options, around)
+    if (report) yield { type: 'end', report }
   } finally {
     unlock?.()
   }
@@ -66,17 +67,19 @@ async function* check(
   return checked
 }
 
+/** @returns undefined for a dry run */
 async function* importChecked(
   input: Input,
   checked: CheckedInput,
   options: ImportOptions,
   around: FileSurroundings,
-): AsyncGenerator<ImportEvent> {
+): AsyncGenerator<ImportEvent, ImportReport | undefined> {
   const { makePassword, isDryRun } = options
   const request = journalRequest(input, checked, options, around)
-  const journal = openJournal(request)
-  let isClosed = false
-  try {
+  return yield* withJournal(request, async function* (journal): AsyncGenerator<
+    ImportEvent,
+    ImportReport | undefined
+  > {
     dropRemoved(journal, checked, request)
     const created = adopt(journal, checked, options, request)
     if (created > 0) yield { type: 'created_before', users: created }
@@ -91,18 +94,14 @@ async function* importChecked(
       const all = Array.from(work, ({ checked, steps, id }) => ({ ...checked, steps, id }))
       const first = findFirstRequests(all, { generatesPasswords, limit: shownRequests })
       yield { type: 'planned', planned, first }
-      return
+      return undefined
     }
     const passwords = openPasswords(journal, options, checked)
-    const run = new ImportRun({ input, checked, journal, passwords, options, around })
-    const report = yield* run.run(planned, resolved)
-    isClosed = true
-    // The run knows more than a journal that cannot be flushed.
-    const failure = await journal.close().catch((error: unknown) => error)
-    yield { type: 'end', report: { ...report, ended: report.ended ?? failure } }
-  } finally {
-    if (!isClosed) await journal.close()
-  }
+    return yield* new ImportRun({ input, checked, journal, passwords, options, around }).run(
+      planned,
+      resolved,
+    )
+  })
 }
 
 function journalRequest(

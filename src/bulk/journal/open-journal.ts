@@ -30,7 +30,7 @@ export interface JournalRequest {
  *
  * @throws Failure `conflict` if another process holds the lock; `storage`
  */
-export function openJournal(request: JournalRequest): Journal {
+function openJournal(request: JournalRequest): Journal {
   const { directory, header, restart, isDryRun } = request
   const path = pathOf(request)
   if (isDryRun && !existsSync(path)) return new Journal({ path, header, restart, release: () => {} })
@@ -40,6 +40,27 @@ export function openJournal(request: JournalRequest): Journal {
   } catch (cause) {
     throw cause instanceof Failure ? cause : unusable(directory, cause)
   }
+}
+
+/**
+ * Works with a journal, and closes it.
+ *
+ * @returns what the work returns. The run knows more than a journal that cannot be flushed, so that this failure only
+ *   ends it
+ */
+export async function* withJournal<E, R extends { ended: unknown }>(
+  request: JournalRequest,
+  work: (journal: Journal) => AsyncGenerator<E, R | undefined>,
+): AsyncGenerator<E, R | undefined> {
+  const journal = openJournal(request)
+  let failure: unknown
+  let result: R | undefined
+  try {
+    result = yield* work(journal)
+  } finally {
+    failure = await journal.close().catch((error: unknown) => error)
+  }
+  return result && { ...result, ended: result.ended ?? failure }
 }
 
 function openLocked(path: string, header: JournalHeader, restart = false): Journal {

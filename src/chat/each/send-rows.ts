@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { assertApart, writeFailedList } from '../../bulk/failed-rows.ts'
 import { type Input, readInput } from '../../bulk/input/input.ts'
 import type { Journal } from '../../bulk/journal/journal.ts'
-import { type JournalRequest, openJournal } from '../../bulk/journal/open-journal.ts'
+import { type JournalRequest, withJournal } from '../../bulk/journal/open-journal.ts'
 import {
   BulkRun,
   type FileEvent,
@@ -83,17 +83,8 @@ export async function* sendRows(options: BatchOptions, around: FileSurroundings)
     const skipping = faults.settle(options.skipInvalid)
     if (skipping !== undefined) yield { type: 'warning', text: skipping }
     const parts = { input, template, rows, options, around }
-    const journal = openJournal(journalRequest(parts))
-    let failure: unknown
-    let report: BatchReport | undefined
-    try {
-      report = yield* runBatch({ ...parts, journal })
-    } finally {
-      await journal.close().catch((error: unknown) => {
-        failure = error
-      })
-    }
-    if (report) yield { type: 'end', report: { ...report, ended: report.ended ?? failure } }
+    const report = yield* withJournal(journalRequest(parts), (journal) => runBatch({ ...parts, journal }))
+    if (report) yield { type: 'end', report }
   } finally {
     unlock()
   }
