@@ -6,20 +6,15 @@ import { Failure } from '../../contract/failure.ts'
 import type { TextFile } from '../../contract/resources/file-block.ts'
 import { ifFileTooLarge, maxFileBytes, readEach, readTextFileAt } from '../../system/files/read-text-files.ts'
 
-/** The command line of a message, without its flags. */
-export interface TextLine {
+/** The command line of a message with files. */
+export interface FileLine {
   /** The command, `chat send`. */
   command: string
   /** The words after it. */
   argv: readonly string[]
   /** The argument with the text. */
   argument: string | undefined
-}
-
-interface FileLine extends TextLine {
-  /** The words that oclif takes for values of `--file`. */
-  names: readonly string[]
-  maxBytes: number | undefined
+  flags: { file?: string[] | undefined; 'max-file-size'?: number | undefined }
 }
 
 /**
@@ -30,9 +25,11 @@ interface FileLine extends TextLine {
  * @throws Failure `refused` that names every file that cannot be sent
  */
 export async function attachFiles(
-  { command, argv, argument, names, maxBytes = maxFileBytes }: FileLine,
+  { command, argv, argument, flags }: FileLine,
   context: Context,
 ): Promise<{ files: TextFile[]; argument: string | undefined }> {
+  // The words that oclif takes for values of --file.
+  const { file: names = [], 'max-file-size': maxBytes = maxFileBytes } = flags
   const last = names.at(-1) ?? ''
   // A word directly after the flag is a file in any case.
   const mayBeMessage =

@@ -7,7 +7,7 @@ import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
 import { Failure } from '../../contract/failure.ts'
 import { joinFiles, type MessageParts } from '../../contract/resources/file-block.ts'
 import { maxTextBytes } from '../../system/files/read-named-file.ts'
-import type { TextLine } from './attach-files.ts'
+import type { FileLine } from './attach-files.ts'
 
 export const messageArgument = argument(
   'Text to send, followed by text from a pipe. Omit it, or use -, to send only stdin. With -f, put it first, or last in quotes.',
@@ -77,17 +77,14 @@ interface PromptFlags {
   var?: readonly string[] | undefined
 }
 
-interface MessageFlags extends PromptFlags {
-  system?: string | undefined
-  temperature?: number | undefined
-  'max-tokens'?: number | undefined
-  file?: string[] | undefined
-  'max-file-size'?: number | undefined
-}
-
 /** The command line of a message. */
-export interface MessageLine extends TextLine {
-  flags: MessageFlags
+export interface MessageLine extends FileLine {
+  flags: FileLine['flags'] &
+    PromptFlags & {
+      system?: string | undefined
+      temperature?: number | undefined
+      'max-tokens'?: number | undefined
+    }
 }
 
 /**
@@ -135,10 +132,7 @@ async function readParts(line: MessageLine, context: Context): Promise<MessagePa
   const { argument, flags } = line
   if (flags.file === undefined) return { files: [], text: await readText(argument, context) }
   const { attachFiles } = await import('./attach-files.ts')
-  const attached = await attachFiles(
-    { ...line, names: flags.file, maxBytes: flags['max-file-size'] },
-    context,
-  )
+  const attached = await attachFiles(line, context)
   return { files: attached.files, text: await readText(attached.argument, context) }
 }
 

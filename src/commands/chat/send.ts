@@ -91,7 +91,7 @@ export default class ChatSend extends BaseCommand {
     const asText = streams && (extract !== undefined || output.streamsText(view))
     if (streams || (!isCompletion && flags.stream !== false)) context.host.expectStreamedReply()
     await offerModelServer(context)
-    const { exchange, close } = await openExchange(context, { begin, parameters, model, schema })
+    const { exchange, close } = await openExchange(context, { begin, parameters, model }, schema)
     const reply = new ReplyPrinter(context, view, flags)
     try {
       reply.begin()
@@ -130,15 +130,8 @@ function explainRefusal(error: unknown, flags: Readonly<Record<string, unknown>>
 /** @returns the exchange, and the function that ends it: it remembers the conversation, and warns if nothing was recorded */
 async function openExchange(
   context: Context,
-  {
-    schema,
-    ...chosen
-  }: {
-    begin: ConversationStart
-    parameters: Parameters
-    model: string | undefined
-    schema: ReplySchema | undefined
-  },
+  chosen: { begin: ConversationStart; parameters: Parameters; model: string | undefined },
+  schema: ReplySchema | undefined,
 ) {
   const { options, dryRun, signal, host, output } = context
   const isRecorded = options.save.value === 'on' && !dryRun
