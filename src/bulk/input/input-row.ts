@@ -37,7 +37,7 @@ export interface RowShape<R> {
 }
 
 /** How a row was read. */
-export interface ReadRow {
+interface ReadRow {
   line: number
   /** False if fields with faults were omitted from the row. */
   isComplete: boolean

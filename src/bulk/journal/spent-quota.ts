@@ -11,13 +11,6 @@ import type { ThrottleOptions } from '../send/throttle.ts'
 /** Maximum window of a quota, in ms. */
 const maxWindow = 24 * 3600 * 1000
 
-interface CountedRun {
-  directories: Directories
-  service: string
-  quota?: ConfiguredQuota | undefined
-  clock: Clock
-}
-
 /** A request. */
 interface QuotaLine {
   service: string
@@ -31,12 +24,10 @@ interface QuotaLine {
  * @returns options of a throttle
  * @throws Failure `storage`
  */
-export function countAcrossRuns({
-  directories,
-  service,
-  quota,
-  clock,
-}: CountedRun): Pick<ThrottleOptions, 'spent' | 'onRequest'> {
+export function countAcrossRuns(
+  { directories, service, clock }: { directories: Directories; service: string; clock: Clock },
+  quota?: ConfiguredQuota,
+): Pick<ThrottleOptions, 'spent' | 'onRequest'> {
   const directory = join(directories.state, 'quota')
   const path = join(directory, `${randomUUID()}.jsonl`)
   let isReady = false

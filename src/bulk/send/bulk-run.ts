@@ -123,7 +123,7 @@ function isKeyAccepted(error: unknown): boolean {
 }
 
 /** A client with a throttle, for concurrent requests, whose progress one reader follows. */
-export class BulkRun<E = never> {
+export class BulkRun {
   readonly throttle: Throttle
   /** Number of requests. */
   requests = 0
@@ -131,7 +131,7 @@ export class BulkRun<E = never> {
   readonly #controller = new AbortController()
   readonly #ended = new AbortController()
   #isSending = false
-  #events: (E | ProgressEvent)[] = []
+  #events: ProgressEvent[] = []
   readonly #changed = new ChangeNotifier()
 
   /**
@@ -147,7 +147,7 @@ export class BulkRun<E = never> {
     this.#around = around
     this.throttle = new Throttle({
       ...{ clock, signal, maxWait, quota },
-      ...(isCounted && countAcrossRuns({ ...around, quota })),
+      ...(isCounted && countAcrossRuns(around, quota)),
       onPause: (pause) => this.push({ type: 'pause', pause }),
       onResume: () => this.push({ type: 'resume' }),
     })
@@ -220,7 +220,7 @@ export class BulkRun<E = never> {
     { concurrency, ...start }: { rows: number; concurrency: number; counts: RowCounts; perRow?: number },
     send: (row: T) => Promise<void>,
     kindOf: (row: T) => keyof RowCounts | undefined,
-  ): AsyncGenerator<E | ProgressEvent, unknown> {
+  ): AsyncGenerator<ProgressEvent, unknown> {
     const { counts } = start
     const sendOne = async (row: T) => {
       try {
@@ -236,13 +236,13 @@ export class BulkRun<E = never> {
     return yield* this.whileSending(() => runRows(work, { concurrency, signal }, sendOne))
   }
 
-  push(event: E | ProgressEvent): void {
+  push(event: ProgressEvent): void {
     this.#events.push(event)
     this.#changed.notify()
   }
 
   /** Yields the events until the work has ended. After an abort, the requests in progress have some time to finish. */
-  async *whileSending<R>(work: () => Promise<R>): AsyncGenerator<E | ProgressEvent, R> {
+  async *whileSending<R>(work: () => Promise<R>): AsyncGenerator<ProgressEvent, R> {
     this.#isSending = true
     try {
       return yield* this.while(work)
@@ -253,7 +253,7 @@ export class BulkRun<E = never> {
   }
 
   /** Yields the events until the work has ended. @returns its result */
-  async *while<R>(work: () => Promise<R>): AsyncGenerator<E | ProgressEvent, R> {
+  async *while<R>(work: () => Promise<R>): AsyncGenerator<ProgressEvent, R> {
     let isOver = false
     const end = () => {
       isOver = true

@@ -45,7 +45,7 @@ export async function* runApply(
 ): AsyncGenerator<ApplyEvent> {
   const { state, concurrency, isDryRun, onFirstChange } = options
   const passwords = new PasswordSource(options.passwords, around)
-  const run = openRun<ApplyEvent>(options, around)
+  const run = openRun(options, around)
   const client = await run.connect()
   const recorded = recordedUsers(around.directories, around.service)
   const users = options.refresh ? client.users : undefined

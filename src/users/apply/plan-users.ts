@@ -48,7 +48,7 @@ export async function* diffUsers(
   options: Comparing,
   around: RunSurroundings,
 ): AsyncGenerator<ProgressEvent | { type: 'end'; plan: UsersPlan }> {
-  const run = openRun<never>(options, around)
+  const run = openRun(options, around)
   const users = options.refresh ? (await run.connect()).users : undefined
   const recorded = recordedUsers(around.directories, around.service)
   yield run.begin({ rows: options.total, isSending: false })
@@ -56,7 +56,7 @@ export async function* diffUsers(
   yield { type: 'end', plan }
 }
 
-export function openRun<E>({ quota, maxWait }: Comparing, around: RunSurroundings): BulkRun<E> {
+export function openRun({ quota, maxWait }: Comparing, around: RunSurroundings): BulkRun {
   return new BulkRun(around, { quota, maxWait, isCounted: quota !== undefined })
 }
 
@@ -66,10 +66,10 @@ export function openRun<E>({ quota, maxWait }: Comparing, around: RunSurrounding
  *
  * @throws Failure if all further requests would fail too
  */
-export async function planUsers<E>(
+export async function planUsers(
   options: PlanUsersOptions,
   { clock }: RunSurroundings,
-  run: BulkRun<E>,
+  run: BulkRun,
 ): Promise<UsersPlan> {
   const { source, state, recorded, concurrency } = options
   const building = new UsersPlanBuilder(options)
@@ -123,9 +123,9 @@ function chooseUsers(
 }
 
 /** @returns reads a user, if its id is known */
-function readerOf<E>(
+function readerOf(
   { users }: PlanUsersOptions,
-  { throttle }: BulkRun<E>,
+  { throttle }: BulkRun,
 ): (id: string | undefined) => Promise<UserReading> {
   const health = new ServiceHealth()
   return async (id) => {
