@@ -5,11 +5,12 @@ import { Failure, type FailureKind } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import type { PlannedRequest } from '../../view/dry-run.ts'
+import type { Pause, RowCounts } from '../../view/run-progress.ts'
 import type { InputFormat, InputOptions } from '../input/input.ts'
 import { countAcrossRuns } from '../journal/spent-quota.ts'
 import { ChangeNotifier, runRows } from './concurrency.ts'
 import type { KnownQuota } from './known-quota.ts'
-import { estimateDuration, type Pause, Throttle } from './throttle.ts'
+import { estimateDuration, Throttle } from './throttle.ts'
 
 /** Where many requests are sent. */
 export interface RunSurroundings {
@@ -75,15 +76,6 @@ export interface FileReport {
   resultsFailure: Failure | undefined
   /** The error or abort reason that ended the run early. */
   ended: unknown
-}
-
-/** Numbers of rows or users by their state. */
-export interface RowCounts {
-  /** Done, or compared. */
-  done: number
-  failed: number
-  /** Rows whose outcome is unknown. */
-  unknown: number
 }
 
 /** What a display of the progress needs. */

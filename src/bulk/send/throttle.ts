@@ -3,18 +3,12 @@ import { readWait, readWindows } from '../../client/response/rate-limit-headers.
 import { type ConfiguredQuota, usualWindow } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
+import type { Pause } from '../../view/run-progress.ts'
 import { ChangeNotifier } from './concurrency.ts'
 import { type KnownQuota, QuotaCount, QuotaHeaders, type SpentQuota, stricterOf } from './known-quota.ts'
 
 /** Maximum value of `--max-wait` in ms: the maximum delay of a Node timer, less an hour. */
 const maxSettableWait = 2 ** 31 - 1 - 3_600_000
-
-/** A pause of all workers. */
-export interface Pause {
-  /** Unix time in ms. */
-  until: number
-  why: 'limited' | 'quota'
-}
 
 export interface ThrottleOptions {
   clock: Clock

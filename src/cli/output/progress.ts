@@ -1,6 +1,7 @@
 import { roundDuration } from '../../config/units.ts'
 import { Status } from '../../terminal/screen/status.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
+import type { Pause, RowCounts } from '../../view/run-progress.ts'
 import type { Output } from './output.ts'
 
 /** Interval between two updates in ms: redrawn in a terminal, otherwise new lines. */
@@ -57,19 +58,6 @@ export function drawBar(part: number): string {
   return `${'█'.repeat(full)}${'░'.repeat(width - full)} ${Math.floor(share * 100)}%`
 }
 
-interface Counts {
-  done: number
-  failed: number
-  unknown: number
-}
-
-/** A pause of all workers. */
-interface Pause {
-  /** Unix time in ms. */
-  until: number
-  why: 'limited' | 'quota'
-}
-
 interface BulkOptions {
   /** What is counted, in the singular. */
   noun: string
@@ -91,7 +79,7 @@ export class BulkProgress {
   readonly #options: BulkOptions
   readonly #line: ProgressLine
   readonly #timer: NodeJS.Timeout
-  #counts: Counts = { done: 0, failed: 0, unknown: 0 }
+  #counts: RowCounts = { done: 0, failed: 0, unknown: 0 }
   /** Where the rate is measured from: a pause, or what an earlier run has done, is not slowness. */
   #start: { at: number; settled: number }
   #pause: Pause | undefined
@@ -106,7 +94,7 @@ export class BulkProgress {
   }
 
   /** @param counts of the whole work, with those of an earlier run */
-  update(counts: Counts): void {
+  update(counts: RowCounts): void {
     this.#counts = counts
   }
 
@@ -146,14 +134,12 @@ export class BulkProgress {
   }
 }
 
-function settledIn({ done, failed, unknown }: Counts): number {
+function settledIn({ done, failed, unknown }: RowCounts): number {
   return done + failed + unknown
 }
 
-interface BulkState {
-  noun: string
-  total: number | undefined
-  counts: Counts
+interface BulkState extends Pick<BulkOptions, 'noun' | 'total'> {
+  counts: RowCounts
   /** Rows a second. */
   perSecond: number
   /** Ms, if that is known. */

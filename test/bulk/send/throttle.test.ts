@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { runRows } from '../../../src/bulk/send/concurrency.ts'
-import { type Pause, Throttle, type ThrottleOptions } from '../../../src/bulk/send/throttle.ts'
+import { Throttle, type ThrottleOptions } from '../../../src/bulk/send/throttle.ts'
 import { hintOf } from '../../../src/cli/errors/hints.ts'
 import { Failure } from '../../../src/contract/failure.ts'
+import type { Pause } from '../../../src/view/run-progress.ts'
 import { failureOf, reasonOf } from '../../client/capture.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import {
