@@ -1,5 +1,5 @@
 import type { Input } from '../../bulk/input/input.ts'
-import { FaultList, type RowShape } from '../../bulk/input/input-row.ts'
+import { FaultList, type InputRow, type RowShape } from '../../bulk/input/input-row.ts'
 import { plainValue } from '../../bulk/input/object-rows.ts'
 import { readRows } from '../../bulk/input/read-rows.ts'
 import { endpoints } from '../../contract/endpoints.ts'
@@ -50,11 +50,13 @@ export function planRequest(template: MessageTemplate, { line, row = {} }: Check
 
 /** The reply to a row, for the results. */
 export function takeReply(
-  { response, choices, id, context_id, model, usage }: SendResponse & Completion,
+  { response, choices, id, context_id, model, usage, finish_reason }: SendResponse & Completion,
   asked?: string,
 ) {
-  const reply = choices?.[0]?.message?.content ?? response ?? ''
-  return { reply, id, context_id, model: model ?? asked, usage }
+  const [choice] = choices ?? []
+  const reply = choice?.message?.content ?? response ?? ''
+  const reason = choice?.finish_reason ?? finish_reason
+  return { reply, id, context_id, model: model ?? asked, usage, finish_reason: reason }
 }
 
 /** Rows with any columns, each with a message. */
@@ -88,13 +90,9 @@ export function messageRows(template: MessageTemplate): RowShape<Columns> {
   }
 }
 
-export interface CheckedRow {
-  /** From 0, as in `InputRow`. */
-  index: number
-  line: number
+export interface CheckedRow extends Pick<InputRow<Columns>, 'index' | 'line' | 'row'> {
   /** In the journal. */
   key: string
-  row: Columns | undefined
   /** Why the row is not sent; undefined if it is valid. */
   fault: string | undefined
 }

@@ -70,7 +70,7 @@ describe('chat send --each', function () {
       [2, 4],
     ])
     expect(first).to.include({ status: 'done', reply: 'You said: Say one in French', model: 'model-b' })
-    expect(first).to.include.keys('id', 'context_id')
+    expect(first).to.include.keys('id', 'context_id', 'finish_reason')
     expect(first?.row).to.deep.equal({ text: 'one', language: 'French' })
     expect(statSync(path('out.jsonl')).mode & 0o777).to.equal(0o600)
     // Nothing is recorded on this machine.
