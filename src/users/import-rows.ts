@@ -74,15 +74,17 @@ async function* importChecked(
   options: ImportOptions,
   around: FileSurroundings,
 ): AsyncGenerator<ImportEvent, ImportReport | undefined> {
-  const { makePassword, isDryRun } = options
+  const { makePassword, isDryRun, restart, createdUsers } = options
   const request = journalRequest(input, checked, options, around)
   return yield* withJournal(request, async function* (journal): AsyncGenerator<
     ImportEvent,
     ImportReport | undefined
   > {
     dropRemoved(journal, checked, request)
-    const created = adopt(journal, checked, options, request)
-    if (created > 0) yield { type: 'created_before', users: created }
+    if (createdUsers && !restart && !journal.content.isRestarting) {
+      const users = adoptCreated(journal, checked.valid, readOthers(request), createdUsers())
+      if (users > 0) yield { type: 'created_before', users }
+    }
     const { states } = journal.content
     const resolved = chooseResolved(options, checked, states, input.name)
     const planned = planWork(checked, states, resolved)
@@ -153,15 +155,4 @@ function dropRemoved(journal: Journal, { valid }: CheckedInput, { header }: Jour
     advice: [{ code: 'restore_rows' }],
     details: { rows: lost.slice(0, 1000).map(nameOf), count: lost.length },
   })
-}
-
-/** @returns the number of rows whose user others have created */
-function adopt(
-  journal: Journal,
-  { valid }: CheckedInput,
-  { createdUsers, restart }: ImportOptions,
-  request: JournalRequest,
-): number {
-  if (createdUsers === undefined || restart || journal.content.isRestarting) return 0
-  return adoptCreated(journal, valid, readOthers(request), createdUsers())
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
+import { tryParse } from '../../contract/notation/exact-json.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 
@@ -68,11 +69,8 @@ export class JournalContent {
 
   /** Ignores a line that a crash of the system has left incomplete. */
   take(text: string): void {
-    try {
-      this.apply(JSON.parse(text))
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error
-    }
+    const line = tryParse(text) as JournalLine | undefined
+    if (line) this.apply(line)
   }
 
   apply(line: JournalLine): void {

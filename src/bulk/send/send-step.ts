@@ -29,8 +29,6 @@ export interface Outcome {
   step?: Step
 }
 
-const stillUnknown = 'not sent again yet; the outcome of the earlier request is unknown'
-
 /**
  * Sends a request. The journal records its intent before it is sent, and its outcome after it.
  *
@@ -73,7 +71,11 @@ export async function sendStep(
 
 /** The request had no effect, but the earlier create of a retried row may have had one. */
 function unsent({ isRetry }: StepRequest, error?: string): Outcome {
-  return isRetry ? { did: 'unknown', error: error ?? stillUnknown } : { did: 'unsent', error }
+  if (!isRetry) return { did: 'unsent', error }
+  return {
+    did: 'unknown',
+    error: error ?? 'not sent again yet; the outcome of the earlier request is unknown',
+  }
 }
 
 /** The outcome of a step whose request failed. */

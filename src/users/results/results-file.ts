@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { csvRecords } from '../../bulk/input/csv-records.ts'
 import { isUnresolved, type Journal, mayHaveChanged } from '../../bulk/journal/journal.ts'
 import { Failure } from '../../contract/failure.ts'
+import { tryParse } from '../../contract/notation/exact-json.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { DocumentFile, replaceDocument } from '../../system/files/document-file.ts'
 import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'
@@ -92,16 +93,8 @@ export function readResults(path: string): WrittenResult[] {
 }
 
 function readLines(text: string): Record<string, unknown>[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => {
-      try {
-        return Object(JSON.parse(line))
-      } catch {
-        return {}
-      }
-    })
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line) => Object(tryParse(line)))
 }
 
 function readCsv(path: string, text: string): Record<string, unknown>[] {

@@ -1,17 +1,12 @@
 import { describeRespelled } from '../../bulk/input/csv-rows.ts'
 import type { Input } from '../../bulk/input/input.ts'
-import type { RowFault, RowShape } from '../../bulk/input/input-row.ts'
+import type { InputRow, RowFault, RowShape } from '../../bulk/input/input-row.ts'
 import { readRows } from '../../bulk/input/read-rows.ts'
 import { type ImportedUser, type RowKind, rowKey } from './imported-user.ts'
 import { userRows } from './user-rows.ts'
 
 /** A row of a checked input, without its source text. */
-export interface CheckedRow {
-  /** From 0, as in `InputRow`. */
-  index: number
-  line: number
-  column?: number
-  row: ImportedUser | undefined
+export interface CheckedRow extends Pick<InputRow<ImportedUser>, 'index' | 'line' | 'column' | 'row'> {
   /** Why the row is not sent; undefined if it is valid. */
   fault: string | undefined
 }
