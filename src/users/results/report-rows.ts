@@ -71,43 +71,35 @@ export async function reportRows(reporting: ReportOptions): Promise<Report> {
   ]
   const listed = [...unresolved.slice(0, maxListedRows), ...resent.slice(0, maxListedRows)]
   const warnings: string[] = []
-  const unlessFailed = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error
-      warnings.push(`Cannot write the file of ${what} rows: ${error.message}`)
-      return undefined
-    }
+  const warn = (what: string) => (failure: Failure) => {
+    warnings.push(`Cannot write the file of ${what} rows: ${failure.message}`)
   }
   const ids = new Map(failed.map(({ index, id }) => [index, id || undefined]))
   for (const { index, fault } of checked.rows) if (fault !== undefined) ids.set(index, undefined)
+  const failedList = writeFailedList({ ...reporting, shape: userRows(kind) }, ids)
+  const failedRows = await unlessFailed(failedList, warn('failed'))
+  const unknownList = writeUnknown(reporting, listed.length < unknown.length ? unknown : [])
+  const unknownRows = await unlessFailed(unknownList, warn('unknown'))
+  let resultsFailure: Failure | undefined
+  if (results !== undefined)
+    await unlessFailed(writeAllResults(results, reporting), (failure) => {
+      resultsFailure = failure
+    })
+  const invalid = checked.rows.length - checked.valid.length
+  const files = { failedRows, unknownRows, warnings, resultsFailure }
   return {
-    counts,
-    alreadyDone,
-    invalid: checked.rows.length - checked.valid.length,
-    remaining,
-    failed: failed.slice(0, maxListedRows),
-    unknown: listed,
-    failedRows: await unlessFailed('failed', () =>
-      writeFailedList({ ...reporting, shape: userRows(kind) }, ids),
-    ),
-    unknownRows: await unlessFailed('unknown', () =>
-      writeUnknown(reporting, listed.length < unknown.length ? unknown : []),
-    ),
-    warnings,
-    resultsFailure:
-      results === undefined ? undefined : await failureOf(() => writeAllResults(results, reporting)),
+    ...{ counts, alreadyDone, invalid, remaining, ...files },
+    ...{ failed: failed.slice(0, maxListedRows), unknown: listed },
   }
 }
 
-async function failureOf(work: () => Promise<void>): Promise<Failure | undefined> {
+async function unlessFailed<T>(work: Promise<T>, tell: (failure: Failure) => void): Promise<T | undefined> {
   try {
-    await work()
-    return undefined
+    return await work
   } catch (error) {
-    if (error instanceof Failure) return error
-    throw error
+    if (!(error instanceof Failure)) throw error
+    tell(error)
+    return undefined
   }
 }
 

@@ -1,10 +1,9 @@
 import type { FieldPath, ReportFault } from '../../bulk/input/input-row.ts'
 import { nearest } from '../../contract/nearest-word.ts'
+import { isRecord } from '../../contract/notation/exact-json.ts'
 import { expandReferences } from '../../contract/notation/text.ts'
 import { parseBoolean } from '../../contract/notation/text-value.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
-
-type Fields = Record<string, unknown>
 
 /**
  * Reads a row from a JSON or YAML value. Fields with a wrong type are reported and omitted.
@@ -12,7 +11,7 @@ type Fields = Record<string, unknown>
  * @returns undefined if the value is not an object
  */
 export function readObject(value: unknown, kind: RowKind, report: ReportFault): ImportedUser | undefined {
-  if (!isPlainObject(value)) {
+  if (!isRecord(value)) {
     report([], 'a row must be an object')
     return undefined
   }
@@ -32,17 +31,13 @@ export function readObject(value: unknown, kind: RowKind, report: ReportFault): 
   return row
 }
 
-function isPlainObject(value: unknown): value is Fields {
-  return value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype
-}
-
 function readMetadata(row: ImportedUser, given: unknown, report: ReportFault): void {
-  if (!isPlainObject(given)) report(['metadata'], 'metadata must be an object')
+  if (!isRecord(given)) report(['metadata'], 'metadata must be an object')
   else if (checkMetadata(given, ['metadata'], report)) row.metadata = given
 }
 
 function readSettings(row: ImportedUser, given: unknown, report: ReportFault): void {
-  if (!isPlainObject(given)) {
+  if (!isRecord(given)) {
     report(['settings'], 'settings must be an object')
     return
   }
@@ -102,7 +97,7 @@ export function expandStrings(value: unknown, env: NodeJS.ProcessEnv, report: Re
       return path.join('.') === 'settings.notifications_enabled' ? (parseBoolean(text) ?? text) : text
     }
     if (Array.isArray(value)) return value.map((item, index) => expand(item, [...path, index]))
-    if (!isPlainObject(value)) return value
+    if (!isRecord(value)) return value
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [key, expand(inner, [...path, key])]),
     )
