@@ -90,21 +90,16 @@ export class BulkDisplay {
     this.#noun = noun
   }
 
-  take(event: ProgressEvent): void {
-    switch (event.type) {
-      case 'begin':
-        this.#begin(event)
-        break
-      case 'progress':
-        this.finished = event.counts.done + event.counts.failed
-        this.#progress?.update(event.counts)
-        break
-      case 'pause':
-        this.#progress?.pause(event.pause)
-        break
-      case 'resume':
-        this.#progress?.go()
-    }
+  /** @returns whether it is a progress event */
+  take(event: ProgressEvent): boolean {
+    if (event.type === 'begin') this.#begin(event)
+    else if (event.type === 'progress') {
+      this.finished = event.counts.done + event.counts.failed
+      this.#progress?.update(event.counts)
+    } else if (event.type === 'pause') this.#progress?.pause(event.pause)
+    else if (event.type === 'resume') this.#progress?.go()
+    else return false
+    return true
   }
 
   end(): void {
@@ -187,28 +182,12 @@ export async function followRun<P extends PlannedRows, R extends FileReport, E e
   let report: R | undefined
   try {
     for await (const event of events as AsyncIterable<FileEvent<P, R>>) {
-      switch (event.type) {
-        case 'warning':
-          await output.warn(event.text)
-          break
-        case 'planned':
-          await showPlanned(context, options.view, options.counts(event.planned), event.first)
-          break
-        case 'forecast':
-          await confirmForecast(context, event.forecast, options)
-          break
-        case 'end':
-          report = event.report
-          break
-        case 'begin':
-        case 'progress':
-        case 'pause':
-        case 'resume':
-          display.take(event)
-          break
-        default:
-          await take(event)
-      }
+      if (event.type === 'warning') await output.warn(event.text)
+      else if (event.type === 'planned')
+        await showPlanned(context, options.view, options.counts(event.planned), event.first)
+      else if (event.type === 'forecast') await confirmForecast(context, event.forecast, options)
+      else if (event.type === 'end') report = event.report
+      else if (!display.take(event)) await take(event as ProgressEvent & E)
     }
   } finally {
     display.end()
