@@ -22,65 +22,6 @@ export type ConversationStart =
 
 export type SessionStyle = TextStyle & EditorStyle
 
-/** How a session begins, by the command line. */
-interface SessionStart {
-  begin: ConversationStart
-  /** Begins with a copy of the conversation, up to the message of the user with this number, or of all of it. */
-  fork: string | true | undefined
-  /** The first message. */
-  message: string | undefined
-  /** The system message. */
-  system: string | undefined
-  model: string | undefined
-  /** Whether the command line names the model. */
-  isModelExplicit: boolean
-}
-
-/** The service of a session. */
-interface SessionService {
-  connect(observe: ClientOptions['observe']): Promise<Client>
-  /** Display name of the service. */
-  serviceName: string
-  /** The service and profile that the conversations belong to. */
-  owner: ContextOwner
-  /** The name of the profile in use. */
-  profile?: string | undefined
-  aliases: ModelAliases
-  /** Whether the first listed model replies if none is chosen, and to ask for the list costs no quota. */
-  firstModelReplies: boolean
-  streamFormat: StreamFormat | undefined
-}
-
-/** How a session looks. */
-interface SessionAppearance {
-  terminal: Terminal
-  /** Raw text, and nothing on the screen that changes by itself. */
-  isPlain: boolean
-  /** Undefined with `isPlain`. */
-  style: SessionStyle | undefined
-  /** Makes text clickable. Undefined if the terminal does not support links. */
-  link: ((text: string, url: string) => string) | undefined
-  /** Omit notes: see `SessionOutput`. */
-  isQuiet: boolean
-}
-
-/** The files and programs of this machine that a session uses. */
-interface SessionMachine {
-  directories: Directories
-  platform: NodeJS.Platform
-  env: NodeJS.ProcessEnv
-  /** Base of relative file names. Undefined is the working directory of the process. */
-  cwd: string | undefined
-  /** Maximum size of a file in a message (default: 1 MiB). */
-  maxFileBytes: number | undefined
-  /** Whether messages and replies are recorded. */
-  isRecorded: boolean
-  /** File with the input history. Undefined keeps it in memory. */
-  inputHistoryPath: string | undefined
-  /** Value of `$VISUAL` or `$EDITOR`. */
-  editorCommand: string | undefined
-}
-
 /** A message that /search finds. */
 interface FoundMessage {
   time: string | null
@@ -99,7 +40,50 @@ export interface SessionList {
 }
 
 /** The environment of a session, and the options of the command line. */
-export interface SessionOptions extends SessionStart, SessionService, SessionAppearance, SessionMachine {
+export interface SessionOptions {
+  begin: ConversationStart
+  /** Begins with a copy of the conversation, up to the message of the user with this number, or of all of it. */
+  fork: string | true | undefined
+  /** The first message. */
+  message: string | undefined
+  /** The system message. */
+  system: string | undefined
+  model: string | undefined
+  /** Whether the command line names the model. */
+  isModelExplicit: boolean
+  connect(observe: ClientOptions['observe']): Promise<Client>
+  /** Display name of the service. */
+  serviceName: string
+  /** The service and profile that the conversations belong to. */
+  owner: ContextOwner
+  /** The name of the profile in use. */
+  profile?: string | undefined
+  aliases: ModelAliases
+  /** Whether the first listed model replies if none is chosen, and to ask for the list costs no quota. */
+  firstModelReplies: boolean
+  streamFormat: StreamFormat | undefined
+  terminal: Terminal
+  /** Raw text, and nothing on the screen that changes by itself. */
+  isPlain: boolean
+  /** Undefined with `isPlain`. */
+  style: SessionStyle | undefined
+  /** Makes text clickable. Undefined if the terminal does not support links. */
+  link: ((text: string, url: string) => string) | undefined
+  /** Omit notes: see `SessionOutput`. */
+  isQuiet: boolean
+  directories: Directories
+  platform: NodeJS.Platform
+  env: NodeJS.ProcessEnv
+  /** Base of relative file names. Undefined is the working directory of the process. */
+  cwd: string | undefined
+  /** Maximum size of a file in a message (default: 1 MiB). */
+  maxFileBytes: number | undefined
+  /** Whether messages and replies are recorded. */
+  isRecorded: boolean
+  /** File with the input history. Undefined keeps it in memory. */
+  inputHistoryPath: string | undefined
+  /** Value of `$VISUAL` or `$EDITOR`. */
+  editorCommand: string | undefined
   clock: Clock
   /** Ends the session, for example on SIGTERM. */
   signal: AbortSignal
