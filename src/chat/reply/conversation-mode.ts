@@ -55,11 +55,7 @@ export async function switchToCompletions(session: ConversationHost, why: string
  *
  * @returns whether the service stores the conversation from now on
  */
-export function switchToContext({
-  conversation,
-  recorder,
-  output,
-}: Pick<ConversationHost, 'conversation' | 'recorder' | 'output'>): boolean {
+export function switchToContext({ conversation, recorder, output }: ConversationHost): boolean {
   const { mode, messages, hasParameters, isOnService } = conversation
   if (mode === 'context') return true
   if (hasParameters || !isOnService) return false

@@ -19,10 +19,7 @@ export interface UnsentPrompt {
 
 /** The parts of a session that sending a prompt uses and changes. */
 interface PromptHost extends ConversationHost {
-  readonly options: Pick<
-    SessionOptions,
-    'clock' | 'terminal' | 'streamFormat' | 'rememberContext' | 'isPlain'
-  >
+  readonly options: SessionOptions
   readonly screen: Screen
   unsent: UnsentPrompt | undefined
   replacesLastPrompt: boolean

@@ -1,12 +1,10 @@
-import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isTokenLimit } from '../../contract/resources/stream-event.ts'
 import { isoNow } from '../../system/clock.ts'
 import { Conversation, fetchMessages, noMessages, toMessages } from '../conversation.ts'
-import type { PartialReply } from '../reply/conversation-mode.ts'
+import type { ConversationHost, PartialReply } from '../reply/conversation-mode.ts'
 import type { Recorder } from '../reply/recorder.ts'
 import type { ConversationStart, SessionOptions } from '../session-options.ts'
-import type { SessionOutput } from '../session-output.ts'
 import { linesThrough, readForkSource, readMessageNumber } from '../transcript/fork-transcript.ts'
 import { belongsTo, findTranscriptOfContext } from '../transcript/list-transcripts.ts'
 import { buildTranscript, readTranscript } from '../transcript/read-transcript.ts'
@@ -257,11 +255,8 @@ function requireSameConnection(options: SessionOptions, transcript: Transcript):
 }
 
 /** The parts of a session that opening a conversation uses. */
-export interface ResumeHost {
-  readonly conversation: Conversation
+export interface ResumeHost extends Pick<ConversationHost, 'conversation' | 'client' | 'output'> {
   readonly options: SessionOptions
-  readonly client: Client
-  readonly output: SessionOutput
   /** Undefined before the first conversation. */
   readonly recorder: Recorder | undefined
 }
