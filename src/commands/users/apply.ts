@@ -1,3 +1,4 @@
+import type { Interfaces } from '@oclif/core'
 import * as Flags from '@oclif/core/flags'
 import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
@@ -7,7 +8,6 @@ import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
 import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
-import type { ConfiguredQuota } from '../../config/quota.ts'
 import type { AppliedUsers, ApplyRunOptions } from '../../users/apply/apply-run.ts'
 import type { PasswordChoice } from '../../users/apply/password-source.ts'
 import type { UsersPlan } from '../../users/apply/users-plan.ts'
@@ -34,17 +34,7 @@ interface Applying {
   state: UsersState
 }
 
-interface ApplyFlags extends KeyFlags {
-  'no-refresh': boolean
-  concurrency: number | undefined
-  quota: ConfiguredQuota | undefined
-  results: string | undefined
-  'password-command': string | undefined
-  'no-password': boolean
-  'recreate-missing': boolean
-  'retry-unknown': boolean
-  yes: boolean
-}
+type ApplyFlags = Interfaces.InferredFlags<typeof UsersApply.flags>
 
 export default class UsersApply extends BaseCommand {
   static override summary = 'Create and change users so that they match files'

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Interfaces } from '@oclif/core'
 import * as Flags from '@oclif/core/flags'
 import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
@@ -9,8 +10,7 @@ import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/errors/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
-import { findSealKey, type KeyFlags, sealFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
-import type { ConfiguredQuota } from '../../config/quota.ts'
+import { findSealKey, sealFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
 import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
@@ -32,15 +32,7 @@ import {
   userFilesOptions,
 } from './user-files-flags.ts'
 
-interface Comparison extends KeyFlags {
-  state: string | undefined
-  save: string | undefined
-  seal: boolean
-  'no-refresh': boolean
-  'limit-reads': number | undefined
-  concurrency: number | undefined
-  quota: ConfiguredQuota | undefined
-}
+type DiffFlags = Interfaces.InferredFlags<typeof UsersDiff.flags>
 
 export default class UsersDiff extends BaseCommand {
   static override summary = 'Show how users differ from the files that describe them'
@@ -102,7 +94,7 @@ export default class UsersDiff extends BaseCommand {
   async #compare(
     files: UserFiles,
     first: string,
-    flags: Comparison,
+    flags: DiffFlags,
     context: Context,
   ): Promise<PrintedDifferences> {
     const [{ stateNameFor, UsersState }, { printedDifferences }] = await Promise.all([
@@ -140,7 +132,7 @@ export default class UsersDiff extends BaseCommand {
 
   async #read(
     what: Pick<Comparing, 'source' | 'state' | 'total'>,
-    flags: Comparison,
+    flags: DiffFlags,
     context: Context,
   ): Promise<UsersPlan> {
     const { diffUsers } = await import('../../users/apply/plan-users.ts')
