@@ -91,22 +91,12 @@ export class Mirror implements HistoryStore {
         if (this.#put(part, message, time ?? 0, keyOf(message))) added++
       }
       this.#store.prepare('update owner set messages = messages + ?').run(added)
-      this.#store
-        .prepare(
-          'insert into parts values (?, ?, null) on conflict (part) do update set position = excluded.position',
-        )
-        .run(part, JSON.stringify(position))
+      this.#setPart(part, 'position', JSON.stringify(position))
     })
   }
 
   endPart(part: number, ending: PartEnding): void {
-    this.#change(() => {
-      this.#store
-        .prepare(
-          'insert into parts values (?, null, ?) on conflict (part) do update set ending = excluded.ending',
-        )
-        .run(part, ending)
-    })
+    this.#change(() => this.#setPart(part, 'ending', ending))
   }
 
   storedKeys(): SeenMessages {
@@ -168,6 +158,11 @@ export class Mirror implements HistoryStore {
     const id = this.#store.add(stored, time)
     this.#store.prepare('insert into keys values (?, ?, ?)').run(key, part, id)
     return true
+  }
+
+  #setPart(part: number, column: 'position' | 'ending', value: string): void {
+    const update = `on conflict (part) do update set ${column} = excluded.${column}`
+    this.#store.prepare(`insert into parts (part, ${column}) values (?, ?) ${update}`).run(part, value)
   }
 
   #removeUnseen(): void {
