@@ -128,16 +128,9 @@ export class MessageDatabase {
   add(message: StoredMessage, time: number, session?: { id: string; turn: number }): number {
     const id = this.#freeId(time)
     const { at, role, contextId, messageId, text } = message
-    this.prepare('insert into messages values (?, ?, ?, ?, ?, ?, ?, ?)').run(
-      id,
-      at,
-      role,
-      contextId,
-      messageId,
-      session?.id ?? null,
-      session?.turn ?? null,
-      text,
-    )
+    const place = [session?.id ?? null, session?.turn ?? null]
+    const insert = this.prepare('insert into messages values (?, ?, ?, ?, ?, ?, ?, ?)')
+    insert.run(id, at, role, contextId, messageId, ...place, text)
     this.#index(id, message)
     return id
   }
@@ -176,16 +169,10 @@ export class MessageDatabase {
       where words match ? and words.rowid >= ? and ${condition}
       order by words.rowid desc limit ?`
     const tags = tagsOf(selected).map((tag) => ` AND tags : ${tag}`)
-    return this.guard(() => {
-      const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
-      const found = this.prepare(sql).all(
-        `text : (${query.expression()})${tags.join('')}`,
-        from,
-        ...values,
-        limit,
-      )
-      return found as unknown as FoundMessage[]
-    })
+    const words = `text : (${query.expression()})${tags.join('')}`
+    const from = since === undefined ? Number.MIN_SAFE_INTEGER : firstId(since)
+    const found = this.guard(() => this.prepare(sql).all(words, from, ...values, limit))
+    return found as unknown as FoundMessage[]
   }
 
   close(): void {
