@@ -199,25 +199,17 @@ function contradiction(
   })
 }
 
-function adopt(
-  { email: given, id }: KnownUser,
-  reported: string | undefined,
-  state: UsersState,
-): { entry: StateEntry; adoption: Adoption } {
+function adopt({ email: given, id }: KnownUser, reported: string | undefined, state: UsersState) {
   const email = reported ?? given
-  const isChecked = reported !== undefined
   const found = state.find(email)
   const holder = state.findById(id)
-  if (holder !== undefined && keyOf(holder.email) !== keyOf(email)) {
-    // This user has these values, under either email.
-    const entry = { email, id, hashes: holder.hashes }
-    return { entry, adoption: { email, id, status: 'moved', previous: holder.email, isChecked } }
-  }
-  if (found?.id !== undefined && found.id !== id) {
-    const entry = { email, id, hashes: {} }
-    return { entry, adoption: { email, id, status: 'replaced', previous: found.id, isChecked } }
-  }
+  const as = (status: AdoptionStatus, hashes: StateEntry['hashes'], previous?: string) => ({
+    entry: { email, id, hashes },
+    adoption: { email, id, status, previous, isChecked: reported !== undefined },
+  })
+  // This user has these values, under either email.
+  if (holder && keyOf(holder.email) !== keyOf(email)) return as('moved', holder.hashes, holder.email)
+  if (found?.id !== undefined && found.id !== id) return as('replaced', {}, found.id)
   const isKnown = found?.id === id && found.creation === undefined
-  const entry = { email, id, hashes: found?.hashes ?? {} }
-  return { entry, adoption: { email, id, status: isKnown ? 'unchanged' : 'adopted', isChecked } }
+  return as(isKnown ? 'unchanged' : 'adopted', found?.hashes ?? {})
 }

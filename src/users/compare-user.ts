@@ -133,12 +133,7 @@ function changesOf(
   fields: Fields,
   compare: (path: string, to: unknown) => FieldDifference | undefined,
 ): FieldDifference[] {
-  const changes: FieldDifference[] = []
-  for (const [path, to] of fields) {
-    const change = compare(path, to)
-    if (change) changes.push(change)
-  }
-  return changes
+  return [...fields].flatMap(([path, to]) => compare(path, to) ?? [])
 }
 
 function compareWithSent(path: string, to: unknown, sent: string | undefined): FieldDifference | undefined {

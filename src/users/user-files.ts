@@ -27,8 +27,10 @@ export interface UserFilesOptions extends InputOptions {
 export class UserFiles {
   readonly #inputs: readonly Input[]
   readonly #env: UserFilesOptions['env']
-  readonly #users: PlacedUser[] = []
-  readonly #warnings = new Set<string>()
+  /** All users. The files must be checked. */
+  readonly users: PlacedUser[] = []
+  /** What the check found, and a person should know. */
+  readonly warnings = new Set<string>()
 
   private constructor(inputs: readonly Input[], { env }: UserFilesOptions) {
     this.#inputs = inputs
@@ -68,24 +70,14 @@ export class UserFiles {
     for (const input of this.#inputs) {
       const rows = readRows(input, withoutDuplicates(shape, emails, input.name))
       for await (const { index, row, line, csv, faults: found } of rows) {
-        this.#users.push({ user: row as WantedUser, file: input.name, line })
+        this.users.push({ user: row as WantedUser, file: input.name, line })
         const respelled = csv && index === 0 ? describeRespelled(input.name, csv.columns) : undefined
-        if (respelled !== undefined) this.#warnings.add(respelled)
+        if (respelled !== undefined) this.warnings.add(respelled)
         for (const fault of found) faults.add(input.name, fault)
       }
     }
     if (faults.count > 0) throw faultsFailure(faults)
-    return this.#users.length
-  }
-
-  /** What the check found, and a person should know. */
-  get warnings(): Iterable<string> {
-    return this.#warnings
-  }
-
-  /** All users. The files must be checked. */
-  get users(): readonly PlacedUser[] {
-    return this.#users
+    return this.users.length
   }
 }
 

@@ -45,7 +45,7 @@ export default class UsersGet extends BaseCommand {
       const [first] = args.id
       if (args.id.length > 1 || first === undefined || first === '-') {
         const request = (word: string, place?: string) => requestOf(word, place, lookup)
-        return await showUsers(args.id, { context, concurrency: flags.concurrency, request })
+        return await showUsers(args.id, context, flags.concurrency, request)
       }
       const client = await context.connect()
       const id = lookup ? lookup.idOf(first, true) : first
@@ -78,16 +78,12 @@ function requestOf(word: string, place: string | undefined, lookup: Lookup | und
   }
 }
 
-/** Makes a request of a word, which is an ID or an email. */
-type MakeRequest = (word: string, place?: string) => RequestedId
-
+/** @param request makes a request of a word, which is an ID or an email */
 async function showUsers(
   words: readonly string[],
-  {
-    context,
-    concurrency = defaultConcurrency,
-    request,
-  }: { context: Context; concurrency: number | undefined; request: MakeRequest },
+  context: Context,
+  concurrency = defaultConcurrency,
+  request: (word: string, place?: string) => RequestedId,
 ): Promise<void> {
   const { checkId, getUsers } = await import('../../users/send/get-users.ts')
   const given = words.map((word) => (word === '-' ? word : request(word)))
