@@ -39,11 +39,7 @@ export function listTranscripts(
 }
 
 /** The session in which this machine last used a conversation of the service. */
-export function findTranscriptOfContext(
-  directory: string,
-  owner: ContextOwner,
-  id: string,
-): TranscriptSummary | undefined {
+export function findTranscriptOfContext(directory: string, owner: ContextOwner, id: string) {
   return listTranscripts(directory, owner, {
     limit: 1,
     isWanted: ({ contextId, mode }) => contextId === id && mode === 'context',
@@ -124,9 +120,7 @@ export function findTranscript(directory: string, wanted: string): string {
   const paths = transcriptPaths(directory)
   const exact = join(directory, `${wanted}${extension}`)
   if (paths.includes(exact)) return exact
-  const named = listTranscripts(directory, undefined, {
-    isWanted: ({ name }) => name === wanted,
-  })
+  const named = listTranscripts(directory, undefined, { isWanted: ({ name }) => name === wanted })
   const isMeant = (path: string) =>
     wanted !== '' && [wanted, `s${wanted}`].some((prefix) => sessionIdOf(path).startsWith(prefix))
   const given = named.filter(({ isNamed }) => isNamed)

@@ -165,8 +165,11 @@ function addToTurn(transcript: Transcript, line: ReplyLine): void {
     if (context_id !== undefined) turn.contextId = context_id
     if (context_id !== undefined && transcript.mode === 'context') transcript.contextId = context_id
   }
-  if (line.type === 'start') start(turn, line)
-  else if (line.type === 'end') finish(turn, line)
+  if (line.type === 'start') {
+    const { context_id: contextId, id, model } = line
+    if (model !== undefined) turn.model = model
+    turn.events.push({ type: 'start', contextId, id, model })
+  } else if (line.type === 'end') finish(turn, line)
   else if (line.type === 'usage') {
     turn.usage = line.usage
     turn.events.push({ type: 'usage', usage: line.usage })
@@ -177,11 +180,6 @@ function addToTurn(transcript: Transcript, line: ReplyLine): void {
     turn.reply += line.text
     turn.events.push({ type: 'delta', text: line.text })
   }
-}
-
-function start(turn: Turn, { context_id, id, model }: LineOf<'start'>): void {
-  if (model !== undefined) turn.model = model
-  turn.events.push({ type: 'start', contextId: context_id, id, model })
 }
 
 function finish(turn: Turn, line: LineOf<'end'>): void {

@@ -1,5 +1,5 @@
 import type { HistoryMessage } from '../../contract/resources/conversation.ts'
-import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
+import type { StreamEvent } from '../../contract/resources/stream-event.ts'
 import { describeStreamEvent } from '../../view/chat.ts'
 import { localTime } from '../../view/format/quantities.ts'
 import {
@@ -178,12 +178,8 @@ function* describeEvents({ turns }: Transcript): Generator<Record<string, unknow
 export function* replayTurn(turn: Turn): Generator<StreamEvent> {
   if (turn.events[0]?.type !== 'start') yield { type: 'start' }
   yield* turn.events
-  yield endOf(turn)
-}
-
-function endOf(turn: Turn): StreamEnd {
   const { status, finishReason, id, contextId, reply, reason } = turn
-  return {
+  yield {
     type: 'end',
     complete: status === 'complete' || status === 'unverified',
     verified: status === 'complete',
