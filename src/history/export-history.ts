@@ -111,10 +111,7 @@ interface ExportIdentity {
  * @returns its path, and the process ID of an interrupted run
  * @throws Failure `storage`
  */
-function openExportFile({ directories, identity, clock }: ExportOptions): {
-  path: string
-  previousPid?: number
-} {
+function openExportFile({ directories, identity, clock }: ExportOptions) {
   const all = join(directories.state, 'exports')
   const name = nameOf(identity)
   const path = join(all, `${name}-${process.pid}`)

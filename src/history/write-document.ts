@@ -92,11 +92,7 @@ function pagesInOrder({ pages, parts }: PageStore): StoredPage[] {
  * The lines of a page without messages before `since`, and their number. An earlier run may have stored older
  * messages, because a relative time such as `7d` was earlier then.
  */
-function linesOf(
-  store: PageStore,
-  page: StoredPage,
-  since: number | undefined,
-): { lines: Buffer; messages: number } {
+function linesOf(store: PageStore, page: StoredPage, since: number | undefined) {
   const bytes = store.read(page)
   if (since === undefined || page.oldest === undefined || page.oldest >= since)
     return { lines: bytes, messages: page.messages }

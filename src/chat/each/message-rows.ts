@@ -102,10 +102,7 @@ export interface CheckedRow extends Pick<InputRow<Columns>, 'index' | 'line' | '
  *
  * @throws Failure `refused` if a variable is no column of the file; as `readRows`
  */
-export async function checkRows(
-  input: Input,
-  template: MessageTemplate,
-): Promise<{ rows: CheckedRow[]; faults: FaultList }> {
+export async function checkRows(input: Input, template: MessageTemplate) {
   const faults = new FaultList()
   const rows: CheckedRow[] = []
   const known = new Set<string>()

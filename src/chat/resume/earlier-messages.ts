@@ -131,10 +131,7 @@ function align(here: readonly Message[], there: readonly Message[]): MergedMessa
 }
 
 /** How two records of one message differ, one of which may be truncated. Undefined for two messages. */
-function match(
-  ours: Message | undefined,
-  theirs: Message | undefined,
-): MergedMessage['difference'] | undefined {
+function match(ours: Message | undefined, theirs: Message | undefined) {
   if (!ours || !theirs || ours.role !== theirs.role) return undefined
   if (ours.content === theirs.content) return 'none'
   if (ours.role !== 'assistant' || ours.content === '' || theirs.content === '') return undefined

@@ -24,10 +24,7 @@ export interface FileLine {
  * @returns the files, and the message if it is a word of the command line
  * @throws Failure `refused` that names every file that cannot be sent
  */
-export async function attachFiles(
-  { command, argv, argument, flags }: FileLine,
-  context: Context,
-): Promise<{ files: TextFile[]; argument: string | undefined }> {
+export async function attachFiles({ command, argv, argument, flags }: FileLine, context: Context) {
   // The words that oclif takes for values of --file.
   const { file: names = [], 'max-file-size': maxBytes = maxFileBytes } = flags
   const last = names.at(-1) ?? ''

@@ -119,10 +119,7 @@ export class BulkDisplay {
 }
 
 /** A client for many concurrent requests. Retries are shown once, because the workers retry together. */
-function connectWorkers(
-  context: Context,
-  options: NonNullable<Parameters<Context['connect']>[0]>,
-): ReturnType<Context['connect']> {
+function connectWorkers(context: Context, options: NonNullable<Parameters<Context['connect']>[0]>) {
   const isNews = onlyFirstRetry()
   return context.connect({
     ...options,
