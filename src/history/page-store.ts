@@ -56,8 +56,7 @@ export class PageStore implements HistoryStore {
 
   /** @param messages oldest first */
   append(part: number, messages: readonly HistoryMessage[], position: HistoryPosition): void {
-    const oldest = firstTime(messages)
-    const page = { part, messages: messages.length, ...(oldest !== undefined && { oldest }), position }
+    const page = { part, messages: messages.length, oldest: firstTime(messages), position }
     this.#add(
       [page],
       messages.map((message) => JSON.stringify(message)),

@@ -42,21 +42,15 @@ export interface SearchReport {
  *
  * @throws Failure `usage` for a search without a word; `storage`
  */
-export async function searchMessages({
-  directories,
-  owner: contextOwner,
-  words,
-  filters,
-  limit,
-  transcripts,
-}: SearchOptions): Promise<SearchReport> {
-  const query = new SearchQuery(words)
-  const owner = ownerOf(contextOwner)
-  const directory = mirrorsDirectory(directories)
+export async function searchMessages(options: SearchOptions): Promise<SearchReport> {
+  const { filters, limit } = options
+  const query = new SearchQuery(options.words)
+  const owner = ownerOf(options.owner)
+  const directory = mirrorsDirectory(options.directories)
   const path = mirrorPath(directory, owner)
   const { isLocal: isWanted } = filters
   const mirror = !isWanted && existsSync(path) ? openToSearch(path) : undefined
-  const index = await TranscriptIndex.open(directory, transcripts)
+  const index = await TranscriptIndex.open(directory, options.transcripts)
   const most = limit + beyondLimit
   try {
     const inSessions = (isLocal: boolean) =>

@@ -77,25 +77,22 @@ function openLocked(path: string, header: JournalHeader, restart = false): Journ
 export function readOthers(request: JournalRequest): JournalContent[] {
   const { directory, header } = request
   const own = pathOf(request)
-  return readAll(directory)
-    .filter(
-      ({ path, content }) =>
-        path !== own && content.header?.kind === header.kind && content.header.service === header.service,
-    )
+  const others = readAll(directory).filter(({ path }) => path !== own)
+  return others
     .map(({ content }) => content)
+    .filter((one) => one.header?.kind === header.kind && one.header.service === header.service)
 }
 
 /** Reads all journals without their locks, so that running imports are not disturbed. */
 function readAll(directory: string): { path: string; content: JournalContent }[] {
   if (!existsSync(directory)) return []
   try {
-    return readdirSync(directory)
-      .filter((name) => name.endsWith(extension))
-      .map((name) => join(directory, name))
-      .flatMap((path) => {
-        const content = readIfExists(path)
-        return content ? [{ path, content }] : []
-      })
+    const names = readdirSync(directory).filter((name) => name.endsWith(extension))
+    return names.flatMap((name) => {
+      const path = join(directory, name)
+      const content = readIfExists(path)
+      return content ? [{ path, content }] : []
+    })
   } catch (cause) {
     throw unusable(directory, cause)
   }
@@ -129,13 +126,10 @@ function lock(path: string, { kind, file }: JournalHeader): () => void {
     throw unusable(dirname(path), cause)
   }
   if (release) return release
-  throw new Failure(
-    'conflict',
-    `Another chatctl process is ${kind === 'messages' ? 'sending' : 'importing'} ${file}`,
-    {
-      hint: 'Wait until it ends. Then run the same command to send the rows that are left.',
-    },
-  )
+  const doing = kind === 'messages' ? 'sending' : 'importing'
+  throw new Failure('conflict', `Another chatctl process is ${doing} ${file}`, {
+    hint: 'Wait until it ends. Then run the same command to send the rows that are left.',
+  })
 }
 
 function unusable(directory: string, cause: unknown): Failure {
