@@ -6,7 +6,7 @@ import { sentKeysView } from '../../view/activity.ts'
 import { planServiceOf } from './settings-change.ts'
 
 export default class SettingsHistory extends BaseCommand {
-  static override summary = 'List the changes of settings that were sent from this machine'
+  static override summary = 'List changes of settings sent from this machine'
   static override description =
     'Lists each key of the settings and of the API configuration in the activity record, oldest first, with its value before and after the change where they are recorded. Changes from elsewhere are not in it. For those of the embedded service, run: chatctl service audit --action settings'
   static override requests = localWork
