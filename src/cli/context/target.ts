@@ -76,11 +76,19 @@ export function chooseTarget(options: Options, environment: Environment): Target
 }
 
 /** A conversation may start anywhere; only settings and users are worth a guard. */
-const chatPaths = /\/(v1|api)\/chat\//
+const chatPaths = /^\/(v1|api)\/chat\//
+
+/** A path as a service reads it: without a query, `..`, and percent-encoding. */
+function plainPath(path: string): string {
+  const decoded = path.replace(/%([2-7][\da-f])/gi, (_, code) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  )
+  return new URL(`http://host${decoded}`).pathname
+}
 
 /** Whether a request may change settings or users, or anything else that is no conversation. */
 export function changesService({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>): boolean {
-  return method !== 'GET' && method !== 'HEAD' && !chatPaths.test(path)
+  return method !== 'GET' && method !== 'HEAD' && !chatPaths.test(plainPath(path))
 }
 
 /** What a plan may change. */
@@ -88,7 +96,7 @@ const plannedPaths = /^\/v1\/(settings|users)\b/
 
 /** Whether a plan can contain a change: `settings` or `users`. */
 export function subjectOfPlan({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>) {
-  const [, subject] = (changesService({ method, path }) && plannedPaths.exec(path)) || []
+  const [, subject] = (changesService({ method, path }) && plannedPaths.exec(plainPath(path))) || []
   return subject as 'settings' | 'users' | undefined
 }
 

@@ -51,6 +51,13 @@ describe('with the option approvers, a direct change', () => {
     })
   }
 
+  for (const path of ['/v1/setting%73', '/v1/chat/../settings', '/v1/settings?at=/v1/chat/']) {
+    it(`is refused with another notation of its path: ${path}`, async () => {
+      expectFailure(await run.chatctl('api', 'PATCH', path, '--data', '{}'), 3, 'A direct change is refused')
+      expect(run.changes).to.deep.equal([])
+    })
+  }
+
   it('is refused before a question, also for more rows of one import', async () => {
     const { stderr } = await run.chatctl('users', 'permissions', 'assign', '--file', 'users.jsonl')
     expect(stderr).to.include('A direct change is refused')
