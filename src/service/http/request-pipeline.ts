@@ -6,7 +6,7 @@ import { requiredPermissions } from '../domain/access/permissions.ts'
 import { SettingsCache } from '../domain/settings-cache.ts'
 import { enforceRateLimits, limitsOf, RateLimiter } from '../limits/rate-limiter.ts'
 import type { Metrics } from '../metrics/create-metrics.ts'
-import { isOpenAiPath, openAiEndpoints } from '../openai-endpoints.ts'
+import { isOfInterface, isOpenAiPath, openAiEndpoints } from '../openai-endpoints.ts'
 import type { ReplySource } from '../replies/reply-source.ts'
 import type { Store } from '../store/tables.ts'
 import { toApiError } from '../to-api-error.ts'
@@ -135,7 +135,9 @@ export class RequestPipeline {
     const [path = ''] = request.url.split('?', 1)
     const { method } = request
     const isForOpenAi = this.#isForOpenAi(path)
-    const known = isForOpenAi || !isOpenAiPath(path) ? findPath(path) : undefined
+    const found = findPath(path)
+    // Only their plain paths are for OpenAI clients: an encoded one must not be served if they are turned off.
+    const known = isForOpenAi || [...(found?.methods.values() ?? [])].every(isOfInterface) ? found : undefined
     const publicRoute = findPublicRoute(path)
     if (publicRoute && (method === 'GET' || method === 'HEAD')) {
       request.endpoint = publicRoute.label
@@ -147,9 +149,9 @@ export class RequestPipeline {
     // An unknown path requires a key only below the paths of endpoints.
     if (!known && !isForOpenAi && !/^\/(v1|api)(\/|$)/.test(path))
       throw unmatched(request, path, known, headers)
-    const found = authenticate(this.#credentials, request.headers)
+    const caller = authenticate(this.#credentials, request.headers)
     // Most are known immediately, and an `await` would cost as much as the search.
-    const principal = found instanceof Promise ? await found : found
+    const principal = caller instanceof Promise ? await caller : caller
     request.keyId = principal.keyId
     if (principal.expiresAt !== null) headers[credentialExpiryHeader] = principal.expiresAt
     const current = this.#resources.settingsCache.read()

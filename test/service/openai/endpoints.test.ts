@@ -94,7 +94,7 @@ describe('the endpoints for OpenAI clients', () => {
   it('are unknown paths if they are turned off', () =>
     withService(
       async ({ call }) => {
-        for (const path of ['/openai/v1/models', '/openai/v1/other']) {
+        for (const path of ['/openai/v1/models', '/openai/v1/other', '/open%61i/v1/models']) {
           const { status, body } = await call('GET', path)
           expect([status, body.error.code]).to.deep.equal([404, 'not_found'])
           expect(body.error).not.to.have.property('type')
