@@ -25,7 +25,7 @@ export function modelServerError(error: unknown, signal: AbortSignal): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   const late = code && timeoutErrors[code]
   if (late) return new ApiError('model_server_timeout', `The model server ${late}`, { cause: error })
-  const why = code ? `: ${networkErrors[code] ?? (error as Error).message}` : ''
+  const why = code ? `: ${networkErrors[code] ?? code}` : ''
   const options = { cause: error, ...(code && { details: { model_server_cause: code } }) }
   if (code && connectionErrors.has(code)) {
     return new ApiError('model_server_unreachable', `Cannot reach the model server${why}`, options)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Failure } from '../../../src/contract/failure.ts'
 import { readModelServer } from '../../../src/contract/model-server-address.ts'
+import { modelServerError } from '../../../src/service/replies/model-server-error.ts'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { startFaultServer } from '../../support/fault-server.ts'
@@ -146,6 +147,13 @@ describe('a model server behind the embedded service', () => {
       },
       { modelServer: { url: 'http://127.0.0.1:9/v1' } },
     ))
+
+  it('does not reveal its address in an error of the connection', () => {
+    const late = Object.assign(new Error('connect ETIMEDOUT 10.1.2.3:443'), { code: 'ETIMEDOUT' })
+    expect(String(modelServerError(late, never)))
+      .to.include('ETIMEDOUT')
+      .and.not.include('10.1.2.3')
+  })
 
   it('that never ends its error response is not waited for', () =>
     withModelServer(
