@@ -99,6 +99,7 @@ describe('a request of an OpenAI client', () => {
           { max_tokens: 51 },
           { max_completion_tokens: 1e9, max_tokens: 5 },
           { n_predict: 51, max_tokens: null },
+          { max_tokens: 5, Max_Tokens: 51 },
         ])
           await service.call('POST', '/openai/v1/chat/completions', { messages, ...given })
         const sent = requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body))
@@ -108,7 +109,8 @@ describe('a request of an OpenAI client', () => {
             { max_tokens: 50 },
             { max_tokens: 50 },
             { max_completion_tokens: 50, max_tokens: 5 },
-            { n_predict: 50 },
+            { n_predict: 50, max_tokens: 50 },
+            { max_tokens: 5, Max_Tokens: 50 },
           ].map((limits) => ({ messages, model: 'm1', ...limits })),
         )
       },

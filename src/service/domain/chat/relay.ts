@@ -27,7 +27,9 @@ export async function prepareRelay(
   if (typeof (model ?? '') !== 'string') faults.push({ path: 'model', message: 'must be a string' })
   if (typeof (stream ?? false) !== 'boolean') faults.push({ path: 'stream', message: 'must be a boolean' })
   const limits: Record<string, number | undefined> = {}
-  for (const field of tokenFields) {
+  for (const field of Object.keys(body)) {
+    // Servers in Go ignore the case of a name. Both conversions find characters such as ſ, too.
+    if (!tokenFields.includes(field.toUpperCase().toLowerCase())) continue
     const value = body[field] ?? undefined
     const limit = isNumber(value) ? Number(value) : undefined
     if (value !== undefined && !(Number.isInteger(limit) && Number(limit) > 0))
@@ -35,8 +37,8 @@ export async function prepareRelay(
     limits[field] = limit && capTokens(settings, limit)
   }
   if (faults.length > 0) throw invalidRequest(faults)
-  const isLimited = Object.values(limits).some((limit) => limit !== undefined)
-  if (!isLimited) limits['max_tokens'] = capTokens(settings, undefined)
+  // Only llama.cpp knows `n_predict`, and not every server ignores the case.
+  if (limits['max_completion_tokens'] === undefined) limits['max_tokens'] ??= capTokens(settings, undefined)
   const chosen = typeof model === 'string' && model !== '' ? model : await replySource.defaultModel(signal)
   return { ...body, ...limits, model: chosen }
 }
