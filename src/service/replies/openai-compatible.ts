@@ -95,7 +95,7 @@ async function* relay(
   const response = await server.relay('/chat/completions', request, signal)
   try {
     if (request['stream'] === true && isEventStream(response)) {
-      yield* readRelayed(response.body, Number(request['n'] ?? 1), secrets)
+      yield* readRelayed(response.body, Math.max(1, Number(request['n'] ?? 1)), secrets)
       return
     }
     const text = await readText(response.body)

@@ -244,6 +244,19 @@ describe('the stream for an OpenAI client', () => {
       ))
   }
 
+  it('is truncated without a finish_reason, although the client has requested no choice', () =>
+    withRelay(
+      (response) => {
+        startEvents(response)
+        sendDelta(response, 'half')
+        response.end()
+      },
+      async ({ call: send }) => {
+        const { text } = await send('POST', '/openai/v1/chat/completions', { ...streamed, n: 0 })
+        expect(text).to.include('"error"').and.not.to.include('[DONE]')
+      },
+    ))
+
   it('is complete without [DONE] from the model server, if every choice has ended', () =>
     withRelay(
       (response) => {
