@@ -63,6 +63,7 @@ describe('chatctl commands', () => {
       'config list': 'reads',
       doctor: 'reads',
       'history sync': 'changes this machine',
+      'plan approve': 'changes this machine',
       'service backup': 'changes this machine',
       'service keys create': 'changes the service',
       'service keys list': 'reads',

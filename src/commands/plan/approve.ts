@@ -16,7 +16,7 @@ export default class PlanApprove extends BaseCommand {
   static override summary = 'Show a saved plan, and sign it with an SSH key'
   static override description =
     'Shows the plan, asks for confirmation, signs the file with ssh-keygen, and writes PLAN.sig. If a profile has the option approvers, settings apply and users apply require a signature by one of them. For a key in an SSH agent, give its .pub file.'
-  static override requests = localWork
+  static override requests = { ...localWork, effect: 'changes this machine' as const }
   static override view = pathView
   static override examples = [
     {
