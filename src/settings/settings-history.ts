@@ -39,7 +39,7 @@ export function readSentKeys(directory: string, service: string, onUnreadable: (
     const prefix = entry.path === updateSettings.path ? '' : 'api.'
     return [...leavesOf(entry.values)].map(([key, after]) => {
       const path = prefix + key
-      const before = entry.before?.[key] ?? last.get(path)
+      const before = entry.before ? entry.before[key] : last.get(path)
       if (outcome !== 'refused') last.set(path, outcome === 'done' ? after : undefined)
       return { at, id, command, path, before, after, outcome }
     })

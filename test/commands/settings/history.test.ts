@@ -60,6 +60,13 @@ describe('settings history and settings revert', () => {
     ])
   })
 
+  it('takes no earlier value if the service had none', async () => {
+    await apply('app_name: One\n')
+    run.service.change({ app_name: null })
+    await apply('app_name: Two\n')
+    expect((await history()).at(-1)).to.include({ before: null, after: 'Two' })
+  })
+
   it('contains the API configuration, and only changes of this service', async () => {
     await run.settings(['api', 'set', '--version', 'v1'])
     await run.settings(['api', 'set', '--version', 'v2'])
