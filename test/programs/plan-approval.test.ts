@@ -49,6 +49,8 @@ describe('an approved plan', function () {
         const approved = await approve('a.plan')
         expect(approved).to.include({ exitCode: 0, stdout: 'a.plan.sig\n' })
         expect(approved.stderr).to.include(value).and.include(`chatctl ${command} apply a.plan`)
+        // What is signed is shown, also if the differences of the plan do not have it.
+        expect(approved.stderr).to.match(/The requests?:[\s\S]+(PATCH|POST) http/)
         const check = 'ssh-keygen -Y check-novalidate -n chatctl-plan -s a.plan.sig < a.plan'
         execFileSync('sh', ['-c', check], { cwd: run.sandbox.home, stdio: 'pipe' })
         const applied = await apply()

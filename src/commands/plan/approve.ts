@@ -1,13 +1,16 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
+import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
 import { yesFlag } from '../../cli/flags/shared-flags.ts'
 import { readTextFile } from '../../cli/input/read-input.ts'
 import { findSealKey, sealKeyFlag } from '../../cli/input/seal-key.ts'
+import { endpoints } from '../../contract/endpoints.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { SealKey } from '../../system/files/sealed-plan.ts'
 import { pathView } from '../../view/config.ts'
+import type { PlannedRequest } from '../../view/dry-run.ts'
 import { differenceView } from '../../view/settings.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
 import { recordOf } from '../settings/diff.ts'
@@ -40,8 +43,9 @@ export default class PlanApprove extends BaseCommand {
     const { host, signal, output, prompter } = context
     const { env, cwd, clock, untilEnded } = host
     const plan = { name: args.plan, text: readTextFile(args.plan, context) }
-    const { topic, view, body } = await this.#read(plan, findSealKey(flags, context), clock)
+    const { topic, view, body, requests } = await this.#read(plan, findSealKey(flags, context), clock)
     await output.showAside(view, body, !flags.yes && prompter.canAsk)
+    await showFirst(context, describeFirst(context, requests), requests.length)
     if (!flags.yes) await prompter.confirm(`Sign ${args.plan} with ${flags.key}?`)
     const { signText } = await import('../../system/ssh-signature.ts')
     const { replaceDocument } = await import('../../system/files/document-file.ts')
@@ -53,19 +57,28 @@ export default class PlanApprove extends BaseCommand {
     output.notice(`Apply the plan with: ${commandFor(context, topic, 'apply', args.plan)}`)
   }
 
-  /** What is signed, as the command with which it was made shows it. */
+  /** What is signed, as the command with which it was made shows it, and every request that applies it. */
   async #read(plan: { name: string; text: string }, key: SealKey | undefined, clock: Clock) {
     const { isPlan } = await import('../../system/files/saved-plan.ts')
     const { readUsersPlan, usersPlan } = await import('../../users/users-plan-file.ts')
     if (isPlan(plan.text, usersPlan)) {
-      const { printedDifferences } = await import('../../users/apply/users-plan.ts')
+      const { plannedSteps, printedDifferences } = await import('../../users/apply/users-plan.ts')
+      const { findFirstRequests } = await import('../../users/planned-work.ts')
       const read = readUsersPlan(plan, this.config.version, key)
-      return { topic: 'users', view: userDifferenceView, body: printedDifferences(read, read.header) }
+      const body = printedDifferences(read, read.header)
+      const all = { generatesPasswords: false, limit: Number.POSITIVE_INFINITY }
+      const requests = findFirstRequests(read.users.map(plannedSteps), all)
+      return { topic: 'users', view: userDifferenceView, body, requests }
     }
     const { readPlanFile } = await import('../../settings/plan-file.ts')
-    const { coverageOf, resultOf } = await import('../../settings/plan.ts')
+    const { coverageOf, requestsOf, resultOf } = await import('../../settings/plan.ts')
     const saved = readPlanFile(plan, this.config.version, key)
     const view = differenceView({ ...coverageOf(saved.plan), record: recordOf(saved, clock) })
-    return { topic: 'settings', view, body: resultOf(saved.plan) }
+    const { patch, configuration } = requestsOf(saved.plan)
+    const requests: PlannedRequest[] = []
+    if (patch) requests.push({ ...endpoints.updateSettings, line: undefined, body: patch })
+    if (configuration)
+      requests.push({ ...endpoints.setApiConfiguration, line: undefined, body: configuration })
+    return { topic: 'settings', view, body: resultOf(saved.plan), requests }
   }
 }

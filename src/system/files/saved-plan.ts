@@ -99,8 +99,14 @@ export function readPlan<T extends PlanHeader>(
 ): T {
   const advice = [kind.newPlan]
   const { name } = file
-  const text = isSealed(file.text, kind.format) ? unsealPlan(file, kind.format, key) : file.text
+  const isEncrypted = isSealed(file.text, kind.format)
+  const text = isEncrypted ? unsealPlan(file, kind.format, key) : file.text
   if (!isPlan(text, kind)) throw new Failure('refused', `${name} is not a plan file`, { advice })
+  // Otherwise, a plan that others can write could replace a sealed one.
+  if (key && !isEncrypted) {
+    const words = `${name} is not sealed, although a seal key is given`
+    throw new Failure('refused', words, { code: 'not_sealed', hint: 'Apply an unsealed plan without a key.' })
+  }
   const found = end.exec(text)
   if (!found || checksumOf(text.slice(0, found.index)) !== found[1]) {
     const words = `${name} was changed or truncated: the checksum does not match its content`

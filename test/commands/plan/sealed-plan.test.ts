@@ -42,6 +42,13 @@ describe('settings diff and users diff with --seal', () => {
         expectFailure(await apply(), 7, 'was already')
       })
 
+      it('has plans that are refused with a key if they are not sealed', async () => {
+        await chatctl('diff', file, '--save', 'b.plan')
+        const replaced = await chatctl('apply', 'b.plan', '--yes', ...applyFlags, ...withKey)
+        expectFailure(replaced, 2, 'b.plan is not sealed, although a seal key is given')
+        expect(run.changes).to.deep.equal([])
+      })
+
       it('writes a plan that settings apply and users apply refuse without the key and with another one', async () => {
         for (const action of ['diff', 'apply']) {
           const without = await chatctl(action, 'a.plan', '--json')
