@@ -118,7 +118,7 @@ export const files: readonly Surrounding[] = [
     name: 'the data directory is a file',
     make: (world) => replaceByFile(dataDirectory(world)),
     ends: (call) => {
-      if (/^(history:sync|chat:send with valid --continue|chat with valid --resume)/.test(call.name))
+      if (/^(history:(sync|export)|chat:send with valid --continue|chat with valid --resume)/.test(call.name))
         return [1]
       if (needsCredential(call)) return [4]
       if (keepsSomething(call) || /^(chat:(show|sessions)|history:search)/.test(call.name)) return [0, 1]
