@@ -17,12 +17,7 @@ export const sentKeysView: View = {
   layout: 'records',
   json: 'list',
   emptyText: 'No changes of settings.',
-  columns: [
-    { path: 'at', time: true },
-    { path: 'id', whole: true },
-    { path: 'command', secondary: true },
-    ...plain('path before:any after:any outcome'),
-  ],
+  columns: plain('at:time id:whole command:secondary path before:any after:any outcome'),
 }
 
 /** Users as chatctl remembers them. */

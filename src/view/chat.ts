@@ -33,12 +33,7 @@ export const modelsView: View = {
   layout: 'records',
   json: 'listModels',
   emptyText: 'No models.',
-  columns: [
-    { path: 'id', whole: true },
-    { path: 'owned_by' },
-    { path: 'created', time: true },
-    { path: 'object', hidden: true },
-  ],
+  columns: plain('id:whole owned_by created:time object:hidden'),
   rows: listAt('data'),
 }
 
@@ -46,51 +41,36 @@ export const modelsView: View = {
 export const sendView: View = {
   layout: 'records',
   json: 'sendMessage',
-  columns: [
-    { path: 'id', whole: true },
-    { path: 'context_id' },
-    { path: 'created_at', time: true },
-    { path: 'response' },
-    { path: 'finish_reason', hidden: true },
-  ],
+  columns: plain('id:whole context_id created_at:time response finish_reason:hidden'),
   text: (body) => String(valueAt(body, 'response') ?? ''),
 }
 
 /** The result of a batch: numbers of rows by status. */
 export const batchView: View = {
   layout: 'pairs',
-  columns: [
-    ...plain('rows:integer done:integer already_done:integer failed:integer unknown:integer'),
-    ...plain('skipped:integer remaining:integer requests:integer results failed_rows'),
-  ],
+  columns: plain(
+    'rows:integer done:integer already_done:integer failed:integer unknown:integer',
+    'skipped:integer remaining:integer requests:integer results failed_rows',
+  ),
 }
 
 /** One event of a streamed reply, a line of JSON. */
 export const streamEventView: View = {
   layout: 'records',
-  columns: [
-    ...plain('v:integer', 'type', 'context_id'),
-    { path: 'id', whole: true },
-    ...plain('model', 'text:untrusted'),
-    { path: 'usage', open: true },
-    ...plain('complete:boolean', 'verified:boolean', 'finish_reason', 'response:untrusted', 'reason'),
-  ],
+  columns: plain(
+    'v:integer type context_id id:whole model text:untrusted usage:open complete:boolean verified:boolean',
+    'finish_reason response:untrusted reason',
+  ),
 }
 
 /** Used by `chat complete` and `chat send`. */
 export const completionView: View = {
   layout: 'records',
   json: 'createCompletion',
-  columns: [
-    { path: 'id', whole: true },
-    { path: 'model' },
-    { path: 'created', time: true },
-    { path: 'choices.0.finish_reason' },
-    { path: 'choices.0.message.content' },
-    { path: 'object', hidden: true },
-    { path: 'usage', hidden: true, open: true },
-    { path: 'choices', hidden: true, open: true },
-  ],
+  columns: plain(
+    'id:whole model created:time choices.0.finish_reason choices.0.message.content',
+    'object:hidden usage:hidden:open choices:hidden:open',
+  ),
   // The client has checked that a choice contains text, or only reasoning.
   text: (body) => {
     const texts = listAt('choices')(body).map((choice) => valueAt(choice, 'message.content'))
@@ -113,32 +93,16 @@ export const transcriptView: View = {
 export const chatSessionsView: View = {
   layout: 'records',
   json: 'list',
-  columns: [
-    { path: 'id', whole: true },
-    { path: 'updated_at', time: true },
-    { path: 'turns', secondary: true, type: 'integer' },
-    { path: 'stored' },
-    { path: 'model', secondary: true },
-    { path: 'context_id', secondary: true },
-    { path: 'name', type: 'untrusted' },
-    { path: 'first_message', secondary: true, type: 'untrusted' },
-    { path: 'profile', secondary: true },
-    { path: 'mode', hidden: true },
-    { path: 'base_url', hidden: true },
-    { path: 'at', hidden: true },
-  ],
+  columns: plain(
+    'id:whole updated_at:time turns:secondary:integer stored model:secondary context_id:secondary name:untrusted',
+    'first_message:secondary:untrusted profile:secondary mode:hidden base_url:hidden at:hidden',
+  ),
 }
 
 export const promptsView: View = {
   layout: 'records',
   json: 'list',
-  columns: [
-    { path: 'name', whole: true },
-    { path: 'description' },
-    { path: 'model' },
-    { path: 'variables', hidden: true, type: 'strings' },
-    { path: 'path', hidden: true },
-  ],
+  columns: plain('name:whole description model variables:hidden:strings path:hidden'),
 }
 
 /** The file of a prompt. */
@@ -161,5 +125,5 @@ export const promptSetView: View = {
 export const promptsDeletedView: View = {
   layout: 'records',
   json: 'list',
-  columns: [{ path: 'name' }, { path: 'path', secondary: true }],
+  columns: plain('name path:secondary'),
 }

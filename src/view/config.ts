@@ -22,13 +22,13 @@ export const configListView: View = {
 /** A new key, or the file to which it was written. */
 export const sealKeyView: View = {
   layout: 'records',
-  columns: [{ path: 'key' }, { path: 'path' }],
+  columns: plain('key path'),
   text: (body) => String(valueAt(body, 'key') ?? valueAt(body, 'path')),
 }
 
 /** The path of a file. Used by `config path` and `plan approve`. */
 export const pathView: View = {
   layout: 'records',
-  columns: [{ path: 'path' }],
+  columns: plain('path'),
   text: (body) => String(valueAt(body, 'path')),
 }

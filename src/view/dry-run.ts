@@ -1,10 +1,10 @@
-import { type View, valueAt } from './format/view.ts'
+import { plain, type View, valueAt } from './format/view.ts'
 
 /** A request of a dry run, or a list of them. */
 export const dryRunRequestView: View = {
   layout: 'records',
   json: { either: 'columns' },
-  columns: [{ path: 'method' }, { path: 'url' }, { path: 'body', open: true }],
+  columns: plain('method url body:open'),
   text: (body) => (Array.isArray(body) ? body : [body]).map(describeRequest).join('\n\n'),
 }
 

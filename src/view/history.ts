@@ -10,12 +10,7 @@ export const historyView: View = {
   layout: 'records',
   json: 'listHistory',
   emptyText: 'No messages.',
-  columns: [
-    { path: 'id', whole: true, secondary: true },
-    { path: 'created_at', time: true },
-    { path: 'role' },
-    { path: 'content' },
-  ],
+  columns: plain('id:whole:secondary created_at:time role content'),
   rows: (body) => oldestFirst(listAt('messages')(body) as readonly HistoryMessage[]),
 }
 
@@ -23,13 +18,7 @@ export const historyView: View = {
 export const foundMessagesView: View = {
   layout: 'records',
   json: 'list',
-  columns: [
-    { path: 'time', time: true },
-    { path: 'role' },
-    { path: 'context_id' },
-    { path: 'session_id', whole: true },
-    ...plain('message_id', 'source', 'snippet:untrusted'),
-  ],
+  columns: plain('time:time role context_id session_id:whole message_id source snippet:untrusted'),
 }
 
 /** Finds the ranges of a snippet that match. */
@@ -88,12 +77,9 @@ function spansOf(row: Record<string, unknown>, { width, find, isColored, isFirst
 export const syncedHistoryView: View = {
   layout: 'records',
   isForTerminal: true,
-  columns: [
-    ...plain('messages:integer', 'added:integer', 'removed:integer'),
-    { path: 'as_of', time: true },
-    ...plain('profile', 'base_url', 'user_id'),
-    { path: 'file', whole: true },
-  ],
+  columns: plain(
+    'messages:integer added:integer removed:integer as_of:time profile base_url user_id file:whole',
+  ),
   text: (body, width = Infinity) => {
     const count = (path: string) => Number(valueAt(body, path) ?? 0)
     const removed = count('removed') === 0 ? '' : `, ${countOf(count('removed'), 'message')} removed`

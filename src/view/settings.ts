@@ -50,11 +50,7 @@ export interface IgnoredKeys {
 
 const base: View = {
   layout: 'records',
-  columns: [
-    ...plain('path', 'from', 'to'),
-    { path: 'compared_with', hidden: true },
-    { path: 'undocumented', hidden: true },
-  ],
+  columns: plain('path from to compared_with:hidden undocumented:hidden'),
   json: plain(
     'changes[].path changes[].from:any changes[].to:any changes[].compared_with changes[].undocumented:boolean',
     'applied:boolean plan.created_at plan.service plan.made_by plan.refused:boolean',
@@ -187,19 +183,16 @@ function describeApplied(changes: Change[]): Span[] {
 export const settingsView: View = {
   layout: 'pairs',
   json: 'getSettings',
-  columns: [
-    ...plain('app_name', 'theme.primary_color', 'theme.mode', 'features.chat', 'features.file_upload'),
-    ...plain('features.code_completion', 'limits.max_tokens', 'limits.max_requests_per_min'),
-  ],
+  columns: plain(
+    'app_name theme.primary_color theme.mode features.chat features.file_upload features.code_completion',
+    'limits.max_tokens limits.max_requests_per_min',
+  ),
 }
 
 export const preferencesView: View = {
   layout: 'pairs',
   json: 'getPreferences',
-  columns: [
-    ...plain('language', 'timezone', 'notifications.email', 'notifications.push', 'display.theme'),
-    { path: 'display.font_size' },
-  ],
+  columns: plain('language timezone notifications.email notifications.push display.theme display.font_size'),
 }
 
 /** Used by `settings api get` and `settings api set`. */

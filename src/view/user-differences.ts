@@ -62,12 +62,7 @@ export const differenceFields = plain(
 export const userDifferenceView: View = {
   layout: 'records',
   json: [...differenceFields, ...plain('requests:integer', 'first_requests:objects')],
-  columns: [
-    { path: 'email' },
-    { path: 'id', whole: true },
-    ...plain('action', 'path', 'from', 'to', 'compared_with', 'drifted'),
-    { path: 'error', hidden: true },
-  ],
+  columns: plain('email id:whole action path from to compared_with drifted error:hidden'),
   rows: (body) => [...rowsIn(body as PrintedDifferences)],
   text: (body, width = Infinity) => describeDifferences(body as PrintedDifferences, width),
   markdown: (body) => markdownOf(body as PrintedDifferences),

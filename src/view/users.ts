@@ -51,7 +51,7 @@ export const profileView: View = {
 export const userSettingsView: View = {
   layout: 'pairs',
   json: 'updateUserSettings',
-  columns: [{ path: 'success' }, { path: 'settings', open: true }],
+  columns: plain('success settings:open'),
 }
 
 /** Numbers of users by what became of them. */
