@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { tryParse } from '../../contract/notation/exact-json.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
-import { DocumentFile } from '../../system/files/document-file.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 
 export type RowStatus = 'done' | 'failed' | 'unknown' | 'skipped'
@@ -15,22 +14,10 @@ interface ResultLine {
   [field: string]: unknown
 }
 
-/** The offset and length of a line, in bytes. */
-type Place = { at: number; size: number; status: RowStatus }
-
-/**
- * The results file of a batch. A run appends lines, and the last line of a row applies. In the end, each row has one
- * line, in the order of the input. The lines are not held in memory.
- */
+/** The results file of a batch. A run appends lines, and the last line of a row applies. */
 export class ResultsLog {
-  readonly #path: string
   readonly #log: LineLog
-  readonly #places = new Map<number, Place>()
-  /** The highest index so far. */
-  #last = -1
-  /** Whether each row has one line, and they are in order. */
-  #isTidy = true
-  #isBroken = false
+  readonly #statuses = new Map<number, RowStatus>()
 
   /**
    * @param isNew whether existing lines are removed
@@ -39,56 +26,31 @@ export class ResultsLog {
   constructor(path: string, isNew: boolean) {
     const failureOf = (cause: unknown) =>
       new Failure('storage', `Cannot write the results to ${path}: ${describeSystemError(cause)}`, { cause })
-    this.#path = path
     this.#log = new LineLog({ path, failureOf })
     if (!existsSync(path)) return
-    this.#log.restore((text, at) => {
-      const { index, status } = Object(tryParse(text)) as ResultLine
+    this.#log.restore((text) => {
       if (isNew) return
+      const { index, status } = Object(tryParse(text)) as ResultLine
       if (typeof index !== 'number')
         throw new Failure('refused', `${path} has a line that is not a result of this batch`)
-      this.#place(index, { at, size: Buffer.byteLength(text), status })
+      this.#statuses.set(index, status)
     })
     if (isNew) this.#log.truncate(0)
   }
 
   statusOf(index: number): RowStatus | undefined {
-    return this.#places.get(index)?.status
+    return this.#statuses.get(index)
   }
 
   /** Resolves when the line is on disk. @throws Failure `storage`; a later call may still write the line */
   async add(result: ResultLine): Promise<void> {
-    const text = JSON.stringify(result)
-    const place = { at: this.#log.size, size: Buffer.byteLength(text), status: result.status }
-    this.#log.append(text)
-    await this.#log.flush().catch((error: unknown) => {
-      this.#isBroken = true
-      throw error
-    })
-    this.#place(result.index, place)
+    this.#log.append(JSON.stringify(result))
+    await this.#log.flush()
+    this.#statuses.set(result.index, result.status)
   }
 
-  /** Sorts the lines, and closes the file. @throws Failure `storage` */
-  async finish(): Promise<void> {
-    if (this.#isTidy || this.#isBroken) return this.#log.close()
-    const file = new DocumentFile(this.#path)
-    try {
-      for (const [, { at, size }] of [...this.#places].sort(([one], [other]) => one - other)) {
-        const line = Buffer.alloc(size + 1)
-        this.#log.read(at, line)
-        await file.write(line)
-      }
-      this.#log.close()
-      await file.finish()
-    } catch (error) {
-      await file.discard()
-      throw error
-    }
-  }
-
-  #place(index: number, place: Place): void {
-    if (index <= this.#last) this.#isTidy = false
-    else this.#last = index
-    this.#places.set(index, place)
+  /** @throws Failure `storage` */
+  close(): void {
+    this.#log.close()
   }
 }

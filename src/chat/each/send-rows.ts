@@ -233,7 +233,7 @@ async function report(
   let resultsFailure: Failure | undefined
   try {
     await Promise.all(added)
-    await results.finish()
+    results.close()
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     resultsFailure = error

@@ -75,11 +75,13 @@ describe('a batch of messages that is killed between any two writes', function (
       ],
       { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }, timeout: 50_000 },
     )
-  const results = (): { index: number; status: string; row: { n: string } }[] =>
-    readFileSync(path('out.jsonl'), 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line))
+  /** The last line of each row. */
+  const results = (): { index: number; status: string; row: { n: string } }[] => {
+    const lines = readFileSync(path('out.jsonl'), 'utf8').split('\n').filter(Boolean)
+    const found = lines.map((line) => JSON.parse(line))
+    const last = new Map(found.map((result) => [result.index, result]))
+    return [...last.values()].sort((one, other) => one.index - other.index)
+  }
 
   function restore({ files }: Snapshot): void {
     for (const file of kept()) rmSync(file)

@@ -45,11 +45,15 @@ describe('chat send --each', function () {
     return send(message, '--each', name, ...flags)
   }
   const messages = () => server.sends.map(({ message }) => message)
-  const results = (): Result[] =>
-    readFileSync(path('out.jsonl'), 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
+  /** The last line of each row. */
+  const results = (): Result[] => {
+    const last: Result[] = []
+    for (const line of readFileSync(path('out.jsonl'), 'utf8').trim().split('\n')) {
+      const result: Result = JSON.parse(line)
+      last[result.index] = result
+    }
+    return last.filter(Boolean)
+  }
   const statuses = () => results().map(({ status }) => status)
 
   it('sends a message for each row in a separate conversation, and writes the replies', async () => {

@@ -57,7 +57,8 @@ describe('a killed process of chat send --each', function () {
         const found: { index: number; status: string; reply?: string }[] = lines.map((line) =>
           JSON.parse(line),
         )
-        expect(found.map(({ index }) => index)).to.deep.equal(Array.from({ length: rows }, (_, n) => n))
+        const indexes = found.map(({ index }) => index).sort((one, other) => one - other)
+        expect(indexes).to.deep.equal(Array.from({ length: rows }, (_, n) => n))
         const unknown = found.filter(({ status }) => status === 'unknown')
         expect(unknown.length).to.be.at.most(concurrency)
         for (const { index, status, reply } of found)
