@@ -175,6 +175,7 @@ interface ImportAdvice {
   resume_with_passwords: { path: string }
   skip_invalid: { faults: number }
   restore_rows: NoData
+  restore_results: NoData
   json_lines: NoData
 }
 

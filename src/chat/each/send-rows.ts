@@ -162,7 +162,8 @@ function reopenResults({ rows, journal, options }: Batch): ResultsLog {
     const phase = journal.content.states.get(key)?.phase
     if (phase === 'took' && written !== 'done') {
       throw new Failure('storage', `${options.results} lacks the reply of line ${line}`, {
-        hint: 'The file was changed after chatctl wrote it. Restore its earlier content.',
+        hint: 'The file was changed or removed after chatctl wrote it.',
+        advice: [{ code: 'restore_results' }],
       })
     }
     if (phase === 'took') continue

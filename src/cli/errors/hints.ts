@@ -179,6 +179,7 @@ const hints: Hints = {
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
   restore_rows:
     'Restore these rows. You may add rows, and change existing users with chatctl users update. With --restart, chatctl sends every row again and creates every user again.',
+  restore_results: 'Restore it, or send every row again with --restart.',
   service_of_state: 'Choose that service with --profile or --base-url, or another state file with --state',
   adopt_email: ({ email, state }) =>
     `If you know the id, run: ${commandLine('users', 'adopt', `${email}=ID`, '--state', state)}`,

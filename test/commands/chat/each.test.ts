@@ -257,6 +257,8 @@ describe('chat send --each', function () {
     const [first = '', ...others] = readFileSync(path('out.jsonl'), 'utf8').split(/(?<=\n)/)
     writeFileSync(path('out.jsonl'), others.join(''))
     expectFailure(await send('Say {{text}}'), 1, 'out.jsonl lacks the reply of line 2')
+    rmSync(path('out.jsonl'))
+    expectFailure(await send('Say {{text}}'), 1, 'Restore it, or send every row again with --restart.')
     writeFileSync(path('out.jsonl'), first + others.join(''))
     expect((await send('Say {{text}}')).exitCode).to.equal(0)
     expect(messages()).to.have.length(3)
