@@ -141,7 +141,7 @@ async function forkConversation(
   const { mode, lacksBeginning } = conversation
   if (lacksBeginning) await fetchBeginning(client, conversation, signal)
   Object.assign(conversation, { mode: 'completions', contextId: undefined })
-  const name = cleanName(`${nameOf(whole) ?? whole.id} (fork)`)
+  const name = cleanName(`${(nameOf(whole) ?? whole.id).replace(/( \(fork\))+$/, '')} (fork)`)
   kept.push({ type: 'name', name }, conversation.optionsLine(at))
   if (lacksBeginning) kept.push(conversation.conversationLine(at))
   const forkedFrom = whole.id || undefined
