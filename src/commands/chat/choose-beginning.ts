@@ -53,7 +53,8 @@ async function continueLast(context: Context, needsReply: boolean, isFork: boole
     const question = `${label} is open in another chatctl process. Continue it here, too?`
     await prompter.confirm(question, 'Nothing was sent', hint)
   }
-  const verb = isFork ? 'Forking' : dryRun ? 'Would continue' : 'Continuing'
+  // A fork may still fail, for example for a message that does not exist.
+  const verb = isFork ? 'Last conversation:' : dryRun ? 'Would continue' : 'Continuing'
   const facts = [
     summary && countOf(summary.turns, 'turn'),
     describeAge(host.clock.now() - usedAt),

@@ -216,7 +216,7 @@ describe('chat --fork', () => {
     const open = TranscriptWriter.reopen(path)
     const before = readFileSync(path)
     const shown = await session('--continue', '--fork', '1', '--', 'From the first')
-    expect(shown).to.match(/Forking "one" \(2 turns, \d+ s ago\)/)
+    expect(shown).to.match(/Last conversation: "one" \(2 turns, \d+ s ago\)/)
     await session('--resume', id, '--fork', '--', 'From the second')
     expect(readFileSync(path).equals(before)).to.equal(true)
     open.close()
