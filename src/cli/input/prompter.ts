@@ -2,6 +2,7 @@ import type { SessionList } from '../../chat/session-options.ts'
 import type { TranscriptSummary } from '../../chat/transcript/transcript.ts'
 import { Failure } from '../../contract/failure.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
+import { wrapWords } from '../../view/format/wrap-words.ts'
 import { Interruption } from '../context/interruption.ts'
 import type { Streams } from '../output/streams.ts'
 
@@ -95,14 +96,20 @@ export class Prompter {
   async confirm(question: string, declined = 'Nothing was changed', hint?: string): Promise<void> {
     this.#demand(question, '--yes', 'Confirm', hint)
     const { confirm } = await import('@inquirer/prompts')
-    const agreed = await this.#ask((context) => confirm({ message: question, default: false }, context))
+    const message = this.#wrap(question)
+    const agreed = await this.#ask((context) => confirm({ message, default: false }, context))
     if (!agreed) throw new Failure('declined', declined)
   }
 
   /** Only for interactive runs. The default is yes. */
   async agree(question: string): Promise<boolean> {
     const { confirm } = await import('@inquirer/prompts')
-    return this.#ask((context) => confirm({ message: question }, context))
+    return this.#ask((context) => confirm({ message: this.#wrap(question) }, context))
+  }
+
+  /** The prompt breaks lines within words. */
+  #wrap(question: string): string {
+    return wrapWords(question, (this.#streams.host.stderr.columns || 80) - '?  (y/N) '.length)
   }
 
   #demand(question: string, instead: string, verb = 'Provide it', hint = `${verb} with ${instead}`): void {

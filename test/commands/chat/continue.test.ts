@@ -120,15 +120,17 @@ describe('--continue', () => {
     expect(transcripts()).to.have.lengthOf(1)
   })
 
-  it('asks in a terminal, and sends nothing after a no', async () => {
+  it('asks in lines that a narrow terminal does not break, and sends nothing after a no', async () => {
     await send('Hi')
     const other = openFirst()
     for (const args of [
       ['send', '--continue', 'And?'],
       ['--continue', 'And then?'],
     ]) {
-      const running = inTerminal(...args)
-      await until(() => stripControls(running.written().stdout).includes(question))
+      const terminal = { columns: 40 }
+      const running = startChatctl(sandbox, ['chat', ...args], { ...given(), terminal })
+      const asked = /another chatctl\r?\nprocess. Continue it here, too\? \(y\/N\)/
+      await until(() => asked.test(stripControls(running.written().stdout)))
       running.stdin.write('n\r')
       const { exitCode, stdout } = await running.ended
       expect(exitCode).to.equal(3)
