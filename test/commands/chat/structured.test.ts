@@ -165,6 +165,7 @@ describe('chat send --schema', () => {
       '--schema: /properties/a/type must be equal to one of the allowed values: ["array"',
     ],
     ['{"properties":{"a":{"pattern":"("}}}', '--schema: Invalid regular expression: /(/'],
+    ['{"$async":true,"type":"array"}', '--schema: /$async is not supported'],
     ['{"$ref":"#/$defs/a"}', "can't resolve reference #/$defs/a"],
     ['{"$schema":"http://json-schema.org/draft-04/schema#"}', '/$schema must be that of draft-07 or 2020-12'],
   ] as const) {

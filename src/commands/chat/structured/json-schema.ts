@@ -29,6 +29,8 @@ export function readSchema(given: string, context: Context) {
   if (draft === undefined) throw refusal(': /$schema must be that of draft-07 or 2020-12')
   const ajv = new (draft === 'draft-07' ? Ajv : Ajv2020)({ allErrors: true, strict: false, logger: false })
   addFormats.default(ajv)
+  // With this extension of Ajv, the check would return a promise.
+  if (rest['$async']) throw refusal(': /$async is not supported')
   if (!ajv.validateSchema(rest)) throw refusal(`: ${describe(ajv.errors?.[0])}`)
   try {
     const fits = ajv.compile(rest)
