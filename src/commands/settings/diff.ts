@@ -22,7 +22,7 @@ import {
 } from '../../cli/input/seal-key.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { nameOfService } from '../../contract/base-url.ts'
-import type { Failure } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part, PrintedChange } from '../../settings/plan.ts'
@@ -154,7 +154,10 @@ async function showPlan(
     refusalOf(saved, source.name, { directories, service, toolVersion, only }) ??
     (await context.approval.verify(source, 'settings').then(
       () => undefined,
-      (error: Failure) => error,
+      (error) => {
+        if (error instanceof Failure) return error
+        throw error
+      },
     ))
   if (refusal) await output.warn(`settings apply refuses this plan here: ${refusal.message}`)
   const { created_at: createdAt, tool } = saved

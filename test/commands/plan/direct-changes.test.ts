@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { commands } from '../../support/manifest.ts'
+import { startChatctl } from '../../support/run-chatctl.ts'
+import { until } from '../../support/until.ts'
 import { PlanRun } from './plan-run.ts'
 
 /** Changes that a plan could contain, by command. */
@@ -118,6 +122,16 @@ describe('settings apply and users apply with the option approvers', () => {
       '--json',
     )
     expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code).to.equal('ssh_keygen_missing')
+    expect((await run.chatctl('settings', 'diff', 'settings.plan')).stderr).to.contain(
+      'refuses this plan here',
+    )
+    // An interruption does not make a plan unfit.
+    const waiting = 'require("fs").writeFileSync("begun", ""); setInterval(() => {}, 1000)'
+    run.file('ssh-keygen', `#!${process.execPath}\n${waiting}\n`, 0o700)
+    const diff = startChatctl(run.sandbox, ['settings', 'diff', 'settings.plan'], { env: run.env })
+    await until(() => existsSync(join(run.sandbox.home, 'begun')))
+    diff.interrupt()
+    expect(await diff.ended).to.include({ exitCode: 130, stdout: '' })
     expect(run.changes).to.deep.equal([])
   })
 })
