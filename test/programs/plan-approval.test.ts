@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { symlinkSync } from 'node:fs'
 import { expect } from 'chai'
 import { PlanRun, plans } from '../commands/plan/plan-run.ts'
 import { expectFailure } from '../support/expect-failure.ts'
@@ -49,6 +50,7 @@ describe('an approved plan', function () {
         const approved = await approve('a.plan')
         expect(approved).to.include({ exitCode: 0, stdout: 'a.plan.sig\n' })
         expect(approved.stderr).to.include(value).and.include(`chatctl ${command} apply a.plan`)
+        expect(approved.stderr).not.to.include('Replaced')
         // What is signed is shown, also if the differences of the plan do not have it.
         expect(approved.stderr).to.match(/The requests?:[\s\S]+(PATCH|POST) http/)
         const check = 'ssh-keygen -Y check-novalidate -n chatctl-plan -s a.plan.sig < a.plan'
@@ -108,6 +110,16 @@ describe('an approved plan', function () {
       })
     })
   }
+
+  it('gets a new signature in place of the earlier one, or of a link, and says so', async () => {
+    run.file('settings.yaml', 'app_name: Quince\n')
+    await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'a.plan')
+    symlinkSync(run.file('other', 'kept'), `${run.sandbox.home}/a.plan.sig`)
+    for (const _ of [1, 2])
+      expect((await approve('a.plan')).stderr).to.include('Replaced the earlier a.plan.sig.')
+    expect(run.read('other')).to.equal('kept')
+    expect((await run.chatctl('settings', 'apply', 'a.plan', '--yes')).exitCode).to.equal(0)
+  })
 
   it('is still refused with a flag that sends more than the plan', async () => {
     run.file('settings.yaml', 'app_name: Quince\n')

@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
@@ -7,7 +8,10 @@ import { yesFlag } from '../../cli/flags/shared-flags.ts'
 import { readTextFile } from '../../cli/input/read-input.ts'
 import { findSealKey, sealKeyFlag } from '../../cli/input/seal-key.ts'
 import { endpoints } from '../../contract/endpoints.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
+import { describeSystemError } from '../../system/describe-system-error.ts'
+import { replaceFile } from '../../system/files/replace-file.ts'
 import type { SealKey } from '../../system/files/sealed-plan.ts'
 import { pathView } from '../../view/config.ts'
 import type { PlannedRequest } from '../../view/dry-run.ts'
@@ -48,12 +52,19 @@ export default class PlanApprove extends BaseCommand {
     await showFirst(context, describeFirst(context, requests), requests.length)
     if (!flags.yes) await prompter.confirm(`Sign ${args.plan} with ${flags.key}?`)
     const { signText } = await import('../../system/ssh-signature.ts')
-    const { replaceDocument } = await import('../../system/files/document-file.ts')
     const onTouch = (text: string) => output.notice(text)
     const running = { env, cwd, clock, untilEnded, signal }
     const signature = await signText(plan, flags.key, onTouch, running)
-    await replaceDocument(`${context.resolvePath(args.plan)}.sig`, signature)
-    await output.show(pathView, { path: `${args.plan}.sig` })
+    const name = `${args.plan}.sig`
+    const path = context.resolvePath(name)
+    const isReplaced = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+    try {
+      replaceFile(path, signature, { flush: true })
+    } catch (cause) {
+      throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, { cause })
+    }
+    await output.show(pathView, { path: name })
+    if (isReplaced) output.notice(`Replaced the earlier ${name}.`)
     output.notice(`Apply the plan with: ${commandFor(context, topic, 'apply', args.plan)}`)
   }
 
