@@ -147,7 +147,7 @@ const agentsPage: Content = {
     {
       title: 'EXIT CODES',
       kind: 'text',
-      text: '0: done. 2: nothing was sent; correct the command line. 3: add the flag that the hint names. 4 and 5: ask the user to sign in, or for the permission. 6: not found. 7 and 9: not done, or only in part. 10: differences found. 69: no usable response. 75: rate limited; wait.',
+      text: '0: done. 2: nothing was sent; correct the command line. 3: input is needed; add the flag that the message names. 4 and 5: ask the user to sign in, or for the permission. 6: not found. 7 and 9: not done, or only in part. 10: differences found. 69: no usable response. 75: rate limited; wait.',
     },
     {
       title: 'NEVER',
