@@ -4,13 +4,12 @@ import { digestOf, keysOf, type SeenMessages } from '../client/history/message-k
 import type { HistoryPosition } from '../client/history/walk-history.ts'
 import type { ApiResponse } from '../client/response/response.ts'
 import type { ContextOwner } from '../config/last-context.ts'
-import { Failure } from '../contract/failure.ts'
 import { isRecord } from '../contract/notation/exact-json.ts'
 import type { HistoryMessage, HistoryPage } from '../contract/resources/conversation.ts'
 import { cursorOf, timeOf } from '../contract/resources/history-order.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
-import { tryProcessLock } from '../system/files/process-lock.ts'
+import { demandProcessLock } from '../system/files/process-lock.ts'
 import { MessageDatabase, type StoredMessage, storageError } from './message-database.ts'
 
 /** What a mirror says about itself. */
@@ -264,15 +263,11 @@ export function mirrorPath(directory: string, { profile, baseUrl }: MirrorOwner)
 export function lockMirror(mirror: string): () => void {
   const directory = dirname(mirror)
   const path = mirror.replace(/\.db$/, '.lock')
-  let release: (() => void) | undefined
+  const hint = 'Wait until it has ended. It holds the lock of the mirror.'
   try {
     makePrivateDirectory(directory)
-    release = tryProcessLock(path)
+    return demandProcessLock(path, 'Another chatctl process is syncing this history', { hint })
   } catch (error) {
     throw storageError(directory, error)
   }
-  if (release) return release
-  throw new Failure('conflict', 'Another chatctl process is syncing this history', {
-    hint: 'Wait until it has ended. It holds the lock of the mirror.',
-  })
 }

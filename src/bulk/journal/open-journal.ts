@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { makePrivateDirectory, unusableStateDirectory } from '../../system/files/private-directory.ts'
-import { tryProcessLock } from '../../system/files/process-lock.ts'
+import { demandProcessLock } from '../../system/files/process-lock.ts'
 import { isUnresolved, Journal, type JournalContent, type JournalHeader, readJournal } from './journal.ts'
 
 const extension = '.jsonl'
@@ -31,15 +31,10 @@ export interface JournalRequest {
  * @throws Failure `conflict` if another process holds the lock; `storage`
  */
 function openJournal(request: JournalRequest): Journal {
-  const { directory, header, restart, isDryRun } = request
+  const { header, restart, isDryRun } = request
   const path = pathOf(request)
   if (isDryRun && !existsSync(path)) return new Journal({ path, header, restart, release: () => {} })
-  try {
-    makePrivateDirectory(directory)
-    return openLocked(path, header, restart)
-  } catch (cause) {
-    throw cause instanceof Failure ? cause : unusable(directory, cause)
-  }
+  return openLocked(path, header, restart)
 }
 
 /**
@@ -64,12 +59,17 @@ export async function* withJournal<E, R extends { ended: unknown }>(
 }
 
 function openLocked(path: string, header: JournalHeader, restart = false): Journal {
-  const release = lock(path, header)
+  const doing = header.kind === 'messages' ? 'sending' : 'importing'
+  const message = `Another chatctl process is ${doing} ${header.file}`
+  const hint = 'Wait until it ends. Then run the same command to send the rows that are left.'
+  let release: (() => void) | undefined
   try {
+    makePrivateDirectory(dirname(path))
+    release = demandProcessLock(`${path}.lock`, message, { hint })
     return new Journal({ path, header, restart, release })
-  } catch (error) {
-    release()
-    throw error
+  } catch (cause) {
+    release?.()
+    throw cause instanceof Failure ? cause : unusable(dirname(path), cause)
   }
 }
 
@@ -115,21 +115,6 @@ function pathOf({ directory, header, identity }: JournalRequest): string {
     .update(JSON.stringify([kind, service, identity]))
     .digest('hex')
   return join(directory, `${name.slice(0, 24)}${extension}`)
-}
-
-/** @throws Failure `conflict` if another process holds the lock; `storage` */
-function lock(path: string, { kind, file }: JournalHeader): () => void {
-  let release: (() => void) | undefined
-  try {
-    release = tryProcessLock(`${path}.lock`)
-  } catch (cause) {
-    throw unusable(dirname(path), cause)
-  }
-  if (release) return release
-  const doing = kind === 'messages' ? 'sending' : 'importing'
-  throw new Failure('conflict', `Another chatctl process is ${doing} ${file}`, {
-    hint: 'Wait until it ends. Then run the same command to send the rows that are left.',
-  })
 }
 
 function unusable(directory: string, cause: unknown): Failure {

@@ -4,7 +4,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
-import { tryProcessLock } from '../../system/files/process-lock.ts'
+import { demandProcessLock } from '../../system/files/process-lock.ts'
 import type { TranscriptLine } from './transcript.ts'
 import {
   extension,
@@ -120,11 +120,8 @@ export class TranscriptWriter {
  * @throws Failure `conflict` if another process holds it; Error of the system
  */
 export function lockTranscript(path: string): () => void {
-  const release = tryProcessLock(`${path}.lock`)
-  if (release) return release
-  throw new Failure('conflict', `The session ${sessionIdOf(path)} is open in another chatctl process`, {
-    advice: [{ code: 'close_session' }],
-  })
+  const message = `The session ${sessionIdOf(path)} is open in another chatctl process`
+  return demandProcessLock(`${path}.lock`, message, { advice: [{ code: 'close_session' }] })
 }
 
 /** The transcripts in a directory that a process has open, as far as their locks can be read. */

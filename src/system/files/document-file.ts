@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../describe-system-error.ts'
-import { tryProcessLock } from './process-lock.ts'
+import { demandProcessLock } from './process-lock.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from './replace-file.ts'
 
 /**
@@ -43,11 +43,9 @@ export class DocumentFile {
    */
   lock(): () => void {
     if (!this.#isRegular) return () => {}
-    const release = this.#guardSync(() => tryProcessLock(`${this.path}.lock`))
-    if (release) return release
-    throw new Failure('conflict', `Another chatctl process is writing ${this.path}`, {
-      hint: 'Wait until it ends, or choose another file. Then run the same command again.',
-    })
+    const message = `Another chatctl process is writing ${this.path}`
+    const hint = 'Wait until it ends, or choose another file. Then run the same command again.'
+    return this.#guardSync(() => demandProcessLock(`${this.path}.lock`, message, { hint }))
   }
 
   /** Removes the temporary files of killed processes. */

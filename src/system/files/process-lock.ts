@@ -1,14 +1,10 @@
-import { closeSync, futimesSync, openSync, rmSync, statSync } from 'node:fs'
+import { closeSync, futimesSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Failure } from '../../contract/failure.ts'
+import { Failure, type Help } from '../../contract/failure.ts'
 import { systemClock } from '../clock.ts'
-import { loadSqlite, sqliteUrl } from '../sqlite.ts'
+import { isBusy, loadSqlite, primaryCode, sqliteCodes, sqliteUrl } from '../sqlite.ts'
 import { makePrivateDirectory } from './private-directory.ts'
-
-/** SQLite's result code SQLITE_BUSY: another connection holds the lock. */
-const busy = 5
-/** SQLite's result code SQLITE_CANTOPEN. */
-const cannotOpen = 14
+import { removeQuietly } from './replace-file.ts'
 
 /**
  * Acquires a lock that the system releases if the process dies: the lock of SQLite on an empty database.
@@ -34,9 +30,8 @@ export function tryProcessLock(path: string): (() => void) | undefined {
       opened.exec('PRAGMA journal_mode = memory; BEGIN EXCLUSIVE')
     } catch (error) {
       opened?.close()
-      const { errcode } = error as { errcode?: number }
-      if (errcode === busy) return undefined
-      if (errcode === cannotOpen && identityOf(path) !== before) continue
+      if (isBusy(error)) return undefined
+      if (primaryCode(error) === sqliteCodes.cannotOpen && identityOf(path) !== before) continue
       throw error
     }
     const database = opened
@@ -44,6 +39,18 @@ export function tryProcessLock(path: string): (() => void) | undefined {
     if (identityOf(path) === before) return () => giveBack(path, database)
     database.close()
   }
+}
+
+/**
+ * Acquires a lock.
+ *
+ * @returns releases it
+ * @throws Failure `conflict` with this message if another process holds it; else as `tryProcessLock`
+ */
+export function demandProcessLock(path: string, message: string, help: Help): () => void {
+  const release = tryProcessLock(path)
+  if (release) return release
+  throw new Failure('conflict', message, help)
 }
 
 interface WaitOptions {
@@ -93,7 +100,7 @@ export async function withFileLock(path: string, change: () => void, maxWait = m
     // If the lock is free, it is acquired synchronously.
     release = tryProcessLock(lock) ?? (await waitForProcessLock(lock, { maxWait }))
   } catch (cause) {
-    if ((cause as { errcode?: number }).errcode === undefined) throw cause
+    if (primaryCode(cause) === undefined) throw cause
     // SQLite's error is of the file, as when root was killed while it held the lock.
     throw new Failure('storage', `Cannot open the lock ${lock}`, {
       hint: 'If no other chatctl process is running, remove the file.',
@@ -135,7 +142,7 @@ function createOwn(path: string): void {
 }
 
 /** Changes if the file is removed and created again. */
-function identityOf(path: string): string | undefined {
+export function identityOf(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
   return stats && `${stats.ino} ${stats.mtimeNs}`
 }
@@ -153,12 +160,4 @@ function giveBack(path: string, database: import('node:sqlite').DatabaseSync): v
   if (!windows) removeQuietly(path)
   database.close()
   if (windows) removeQuietly(path)
-}
-
-function removeQuietly(path: string): void {
-  try {
-    rmSync(path, { force: true })
-  } catch {
-    // A leftover empty file is harmless.
-  }
 }

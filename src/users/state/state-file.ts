@@ -7,7 +7,7 @@ import { locateJson } from '../../contract/notation/locate-json.ts'
 import { placesIn } from '../../contract/notation/located.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { DocumentFile } from '../../system/files/document-file.ts'
-import { tryProcessLock } from '../../system/files/process-lock.ts'
+import { demandProcessLock } from '../../system/files/process-lock.ts'
 import { maxTextBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { decodeText } from '../../system/files/read-text-files.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from '../../system/files/replace-file.ts'
@@ -50,12 +50,6 @@ export function targetOf(path: string): string {
   if (existsSync(path)) return realpathSync(path)
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
   return isLink ? resolve(dirname(path), readlinkSync(path)) : path
-}
-
-/** To notice that another program has replaced a file. */
-export function identityOf({ path }: StateFile): string | undefined {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return stats && `${stats.ino} ${stats.mtimeNs}`
 }
 
 /**
@@ -226,22 +220,16 @@ function keepBackup(path: string): void {
 }
 
 /** @throws Failure `conflict` if another process holds the lock; `storage` */
-export function lock(file: StateFile): () => void {
-  let release: (() => void) | undefined
+export function lock({ path, name }: StateFile): () => void {
   try {
-    release = tryProcessLock(`${file.path}.lock`)
+    return demandProcessLock(`${path}.lock`, `Another chatctl process is using ${name}`, {
+      hint: 'Wait until it ends. Then run the same command again.',
+    })
   } catch (cause) {
-    throw unwritable(file, cause)
+    if (cause instanceof Failure) throw cause
+    throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
+      hint: 'chatctl also creates a lock, a state journal, and a backup in this directory.',
+      cause,
+    })
   }
-  if (release) return release
-  throw new Failure('conflict', `Another chatctl process is using ${file.name}`, {
-    hint: 'Wait until it ends. Then run the same command again.',
-  })
-}
-
-function unwritable({ name }: StateFile, cause: unknown): Failure {
-  return new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
-    hint: 'chatctl also creates a lock, a state journal, and a backup in this directory.',
-    cause,
-  })
 }

@@ -3,10 +3,10 @@ import { join, parse } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
+import { identityOf } from '../../system/files/process-lock.ts'
 import { combined, EntryMap, formatEntry, keyOf, type StateEntry } from './state-entry.ts'
 import {
   assertNotDeleted,
-  identityOf,
   lock,
   otherService,
   readStateFile,
@@ -68,7 +68,7 @@ export class UsersState {
   private constructor(file: StateFile, { service }: StateOptions) {
     this.#file = file
     assertNotDeleted(file)
-    this.#identity = identityOf(file)
+    this.#identity = identityOf(file.path)
     this.exists = this.#identity !== undefined
     const { header, entries } = this.exists
       ? readStateFile(file)
@@ -93,7 +93,7 @@ export class UsersState {
         const state = new UsersState(file, options)
         state.#openJournal(release)
         // Without the lock, a process may have written the next generation before its journal was read.
-        if (release || identityOf(file) === state.#identity) return state
+        if (release || identityOf(file.path) === state.#identity) return state
       }
     } catch (error) {
       release?.()
@@ -226,7 +226,7 @@ export class UsersState {
     this.#log = undefined
     if (!log) return
     const isChanged = this.#entries.differsFrom(this.#loaded) || this.#least > this.serial
-    const isReplaced = isChanged && identityOf(this.#file) !== this.#identity
+    const isReplaced = isChanged && identityOf(this.#file.path) !== this.#identity
     try {
       const next = { ...this.#header, serial: this.#least + 1 }
       if (isChanged && !isReplaced) await writeStateFile(this.#file, next, this.allEntries())
