@@ -1,13 +1,11 @@
 import { describeRespelled } from '../bulk/input/csv-rows.ts'
 import { type Input, type InputOptions, readInput } from '../bulk/input/input.ts'
-import { FaultList, type RowShape } from '../bulk/input/input-row.ts'
+import { FaultList } from '../bulk/input/input-row.ts'
 import { readRows } from '../bulk/input/read-rows.ts'
-import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import { isPlan } from '../system/files/saved-plan.ts'
-import { countOf } from '../view/format/quantities.ts'
 import type { WantedUser } from './managed-fields.ts'
-import type { ImportedUser } from './rows/imported-user.ts'
+import { uniqueRows } from './rows/check-input.ts'
 import { userRows } from './rows/user-rows.ts'
 import { usersPlan } from './users-plan-file.ts'
 
@@ -65,10 +63,10 @@ export class UserFiles {
    */
   async check(): Promise<number> {
     const faults = new FaultList()
-    const emails = new Map<string, string>()
+    const places = new Map<string, string>()
     const shape = userRows('managed users', this.#env)
     for (const input of this.#inputs) {
-      const rows = readRows(input, withoutDuplicates(shape, emails, input.name))
+      const rows = readRows(input, uniqueRows(shape, `at ${input.name}:`, places))
       for await (const { index, row, line, csv, faults: found } of rows) {
         this.users.push({ user: row as WantedUser, file: input.name, line })
         const respelled = csv && index === 0 ? describeRespelled(input.name, csv.columns) : undefined
@@ -76,42 +74,7 @@ export class UserFiles {
         for (const fault of found) faults.add(input.name, fault)
       }
     }
-    if (faults.count > 0) throw faultsFailure(faults)
+    faults.settle()
     return this.users.length
   }
-}
-
-/** An email may be in one row of one file. @param places of the emails so far */
-function withoutDuplicates(
-  shape: RowShape<ImportedUser>,
-  places: Map<string, string>,
-  file: string,
-): RowShape<ImportedUser> {
-  return {
-    ...shape,
-    check(row, read, report) {
-      shape.check(row, read, report)
-      const { email } = row
-      if (email === undefined) return
-      const first = places.get(email.toLowerCase())
-      if (first === undefined) places.set(email.toLowerCase(), `${file}:${read.line}`)
-      else report(['email'], `${email} is already used at ${first}`)
-    },
-  }
-}
-
-function faultsFailure(faults: FaultList): Failure {
-  const advice = new Map<Advice['code'], Advice>()
-  for (const fault of faults.shown) if (fault.advice) advice.set(fault.advice.code, fault.advice)
-  const words =
-    faults.count === 1
-      ? faults.describe()
-      : `${countOf(faults.count, 'error')}; nothing was sent:\n${faults.describe()}`
-  return new Failure('refused', words, {
-    advice: [...advice.values()],
-    details: {
-      faults: faults.shown.map(({ file, line, column, message }) => ({ file, line, column, message })),
-      count: faults.count,
-    },
-  })
 }

@@ -121,17 +121,19 @@ export class FaultList {
   }
 
   /**
-   * @param isSkipping whether the rows with faults are skipped
+   * @param isSkipping whether the rows with faults are skipped (default: they cannot be skipped)
    * @returns a warning about them, if there are any
    * @throws Failure `refused` that lists the faults
    */
-  settle(isSkipping: boolean): string | undefined {
+  settle(isSkipping?: boolean): string | undefined {
     if (this.count === 0) return undefined
+    const advice = new Map(this.shown.map((fault) => [fault.advice?.code, fault.advice]))
+    const skipping: Advice = { code: 'skip_invalid', faults: this.count }
     const what = countOf(this.count, 'error')
     if (isSkipping) return `Skipping invalid rows (${what}):\n${this.describe(10)}`
     throw new Failure('refused', `Nothing was sent, because the input has ${what}:\n${this.describe()}`, {
-      advice: [{ code: 'skip_invalid', faults: this.count }],
-      details: { faults: this.shown, count: this.count },
+      advice: isSkipping === undefined ? [...advice.values()].filter((one) => one !== undefined) : [skipping],
+      details: { faults: this.shown.map(({ advice: _, ...fault }) => fault), count: this.count },
     })
   }
 

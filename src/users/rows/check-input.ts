@@ -63,9 +63,16 @@ export async function checkInput(
   }
 }
 
-/** Rows of which no two may have the same email, compared without case, or the same ID. */
-function uniqueRows(shape: RowShape<ImportedUser>): RowShape<ImportedUser> {
-  const lines = new Map<string, number>()
+/**
+ * Rows of which no two may have the same email, compared without case, or the same ID.
+ *
+ * @param places of the emails and IDs so far, which follow `where`
+ */
+export function uniqueRows(
+  shape: RowShape<ImportedUser>,
+  where = 'on line ',
+  places = new Map<string, string>(),
+): RowShape<ImportedUser> {
   return {
     ...shape,
     check(row, read, report) {
@@ -74,11 +81,11 @@ function uniqueRows(shape: RowShape<ImportedUser>): RowShape<ImportedUser> {
       const values = given.filter(([, value]) => value !== undefined).map((value) => value.join(' '))
       for (const value of values) {
         const [field = ''] = value.split(' ', 1)
-        const line = lines.get(value)
-        if (line !== undefined) report([field], `${field} is already used on line ${line}`)
+        const place = places.get(value)
+        if (place !== undefined) report([field], `${field} is already used ${place}`)
       }
       // The email of a row that is not sent may be in another row.
-      if (!read.isFaulty()) for (const value of values) lines.set(value, read.line)
+      if (!read.isFaulty()) for (const value of values) places.set(value, where + read.line)
     },
   }
 }
