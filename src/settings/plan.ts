@@ -11,7 +11,7 @@ import {
 import { hideSecrets } from '../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { valueAt } from '../view/format/view.ts'
-import type { IgnoredKeys } from '../view/settings.ts'
+import type { IgnoredKeys, PrintedChange } from '../view/settings.ts'
 
 /** Scalars and lists by their dotted path. */
 export type Leaves = ReadonlyMap<string, unknown>
@@ -181,14 +181,6 @@ export function isSameValue(path: string, one: unknown, other: unknown): boolean
   if (path === 'theme.primary_color' && typeof one === 'string' && typeof other === 'string')
     return one.toLowerCase() === other.toLowerCase()
   return canonicalJson(one) === canonicalJson(other)
-}
-
-/** A change as commands print it (JSON). */
-export interface PrintedChange extends Change {
-  /** The source of `from`, if it was not read from the service. */
-  compared_with?: 'last_sent'
-  /** Whether only this service has the key. */
-  undocumented?: true
 }
 
 /** A plan as commands print it. */

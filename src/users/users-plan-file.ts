@@ -2,7 +2,6 @@ import type { Input } from '../bulk/input/input.ts'
 import { Failure } from '../contract/failure.ts'
 import {
   composePlan,
-  misfitOf,
   type PlanHeader,
   type PlanKind,
   readPlan,
@@ -62,16 +61,6 @@ export function readUsersPlan(
   type Saved = UsersPlanHeader & SavedDifferences
   const { users, unmanaged, counts, ...header } = readPlan<Saved>({ name, text }, usersPlan, toolVersion, key)
   return { header, users: users.map(restored), unmanaged, counts }
-}
-
-/** Refuses to apply a plan to another service, or with another version. @throws Failure `conflict` */
-export function assertPlanFits(
-  name: string,
-  header: UsersPlanHeader,
-  about: { service: string; toolVersion: string },
-): void {
-  const misfit = misfitOf(name, header, about, usersPlan)
-  if (misfit) throw misfit
 }
 
 /**

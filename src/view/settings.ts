@@ -5,12 +5,13 @@ import { countOf } from './format/quantities.ts'
 import { plain, type Span, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 
-/** A key of a settings file that differs. `api.…` is a key of the API configuration. */
-interface Change {
+/** A key of a settings file that differs, as commands print it. `api.…` is a key of the API configuration. */
+export interface PrintedChange {
   path: string
   /** Null if the service has no value, or if it is not known what was last sent. */
   from: unknown
   to: unknown
+  /** The source of `from`, if it was not read from the service. */
   compared_with?: 'last_sent'
   /** Whether only this service has the key. */
   undocumented?: true
@@ -78,11 +79,11 @@ export function sentView(sentAt: string | null): View {
   }
 }
 
-function changesIn(body: unknown): Change[] {
-  return (body as { changes: Change[] }).changes
+function changesIn(body: unknown): PrintedChange[] {
+  return (body as { changes: PrintedChange[] }).changes
 }
 
-function describeDifference(changes: Change[], comparison: Comparison, width: number): Span[] {
+function describeDifference(changes: PrintedChange[], comparison: Comparison, width: number): Span[] {
   const { record } = comparison
   const ofService = changes.filter((change) => !isApi(change))
   const ofApi = changes.filter(isApi)
@@ -95,12 +96,12 @@ function describeDifference(changes: Change[], comparison: Comparison, width: nu
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
 }
 
-function isApi({ compared_with }: Change): boolean {
+function isApi({ compared_with }: PrintedChange): boolean {
   return compared_with !== undefined
 }
 
 /** How many keys differ, and how many are ignored. */
-function summaryOf(changes: readonly Change[], comparison: Comparison): string {
+function summaryOf(changes: readonly PrintedChange[], comparison: Comparison): string {
   const { managed, isSaved, record, files = 1, ignored } = comparison
   const source = isSaved || record ? 'plan' : files === 1 ? 'file' : 'files'
   const count = `${changes.length || 'None'} of the ${countOf(managed, 'key')} in the ${source}`
@@ -132,7 +133,7 @@ function unchanged(text: string): string {
 }
 
 /** One table, so that it can be found and replaced in a comment. */
-function differenceMarkdown(changes: Change[], comparison: Comparison): string {
+function differenceMarkdown(changes: PrintedChange[], comparison: Comparison): string {
   const { record } = comparison
   const summary = summaryOf(changes, comparison)
   const undocumented = changes.flatMap((change) => (change.undocumented ? [codeSpan(change.path)] : []))
@@ -147,7 +148,7 @@ function differenceMarkdown(changes: Change[], comparison: Comparison): string {
   return [`### Settings: ${summary.replace(/\.$/, '')}\n`, table, ...notes].join('\n')
 }
 
-function describeSent(changes: Change[], comparedWith: string, width: number): Span[] {
+function describeSent(changes: PrintedChange[], comparedWith: string, width: number): Span[] {
   const heading = `API configuration, ${comparedWith}`
   return [
     { text: wrapWords(heading, width), style: 'bold' },
@@ -156,7 +157,7 @@ function describeSent(changes: Change[], comparedWith: string, width: number): S
   ]
 }
 
-function shown({ path, from, to, undocumented }: Change): ShownChange {
+function shown({ path, from, to, undocumented }: PrintedChange): ShownChange {
   const isKnown = from !== null
   return { path, before: valueText(from), isKnown, after: valueText(to), mark: undocumented ? mark : '' }
 }
@@ -164,14 +165,14 @@ function shown({ path, from, to, undocumented }: Change): ShownChange {
 const mark = ' (undocumented)'
 
 /** A change in one line, without color. */
-export function describeChange({ path, from, to }: Change): string {
+export function describeChange({ path, from, to }: PrintedChange): string {
   return `${path} from ${valueText(from)} to ${valueText(to)}`
 }
 
-function describeApplied(changes: Change[]): Span[] {
-  const verified = changes.filter(({ compared_with }) => compared_with === undefined)
-  const sent = changes.filter(({ compared_with }) => compared_with !== undefined)
-  const names = (some: Change[]): string =>
+function describeApplied(changes: PrintedChange[]): Span[] {
+  const sent = changes.filter(isApi)
+  const verified = changes.filter((change) => !isApi(change))
+  const names = (some: PrintedChange[]): string =>
     some.map((one) => showControls(one.path) + (one.undocumented ? mark : '')).join(', ')
   return [
     ...(verified.length > 0 ? [{ text: `Applied and verified: ${names(verified)}\n` }] : []),

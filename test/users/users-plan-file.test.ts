@@ -2,11 +2,11 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { composePlan } from '../../src/system/files/saved-plan.ts'
+import { composePlan, misfitOf } from '../../src/system/files/saved-plan.ts'
 import { type UsersPlan, UsersPlanBuilder } from '../../src/users/apply/users-plan.ts'
 import { compareUser } from '../../src/users/compare-user.ts'
 import { managedFields } from '../../src/users/managed-fields.ts'
-import { assertPlanFits, readUsersPlan, saveUsersPlan, usersPlan } from '../../src/users/users-plan-file.ts'
+import { readUsersPlan, saveUsersPlan, usersPlan } from '../../src/users/users-plan-file.ts'
 import { failureOf, textInput } from '../bulk/input/text-input.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
@@ -89,10 +89,11 @@ describe('a saved plan of users', () => {
 
   it('fits only the service and the version that it was made for', () => {
     const about = { service: 'https://chat.example', toolVersion: '1.2.3' }
-    assertPlanFits('users.plan', header, about)
+    const misfit = (more: object) => misfitOf('users.plan', header, { ...about, ...more }, usersPlan)
+    expect(misfit({})).to.equal(undefined)
     const refused = { kind: 'conflict' }
-    expect(thrownBy({ ...about, toolVersion: '1.2.4' })).to.include(refused)
-    expect(thrownBy({ ...about, service: 'local' })).to.include({
+    expect(misfit({ toolVersion: '1.2.4' })).to.include(refused)
+    expect(misfit({ service: 'local' })).to.include({
       ...refused,
       message: 'The plan users.plan is for https://chat.example, not for the embedded service',
     })
@@ -111,14 +112,6 @@ describe('a saved plan of users', () => {
     expect(message).to.include('users.plan was changed or truncated')
   })
 })
-
-function thrownBy(about: { service: string; toolVersion: string }): unknown {
-  try {
-    return assertPlanFits('users.plan', header, about)
-  } catch (error) {
-    return error
-  }
-}
 
 function countsOf(create: number) {
   return {

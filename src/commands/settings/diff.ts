@@ -25,7 +25,7 @@ import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
-import type { Part, PrintedChange } from '../../settings/plan.ts'
+import type { Part } from '../../settings/plan.ts'
 import type { PlanFile } from '../../settings/plan-file.ts'
 import { type Clock, describeDuration } from '../../system/clock.ts'
 import {
@@ -34,6 +34,7 @@ import {
   differenceView,
   type IgnoredKeys,
   type PlanRecord,
+  type PrintedChange,
 } from '../../view/settings.ts'
 import { planNotAlone, planServiceOf, readWanted, settingsIn } from './settings-change.ts'
 

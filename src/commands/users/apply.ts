@@ -154,10 +154,12 @@ export default class UsersApply extends BaseCommand {
 
   /** @throws Failure `conflict` if the plan is for another service */
   async #readPlan(input: Input, flags: KeyFlags, context: Context): Promise<UsersPlanFile> {
-    const { readUsersPlan, assertPlanFits } = await import('../../users/users-plan-file.ts')
+    const { readUsersPlan, usersPlan } = await import('../../users/users-plan-file.ts')
+    const { misfitOf } = await import('../../system/files/saved-plan.ts')
     const plan = readUsersPlan(input, this.config.version, findSealKey(flags, context))
-    const service = planServiceOf(context)
-    assertPlanFits(input.name, plan.header, { service, toolVersion: this.config.version })
+    const about = { service: planServiceOf(context), toolVersion: this.config.version }
+    const misfit = misfitOf(input.name, plan.header, about, usersPlan)
+    if (misfit) throw misfit
     return plan
   }
 
