@@ -36,7 +36,7 @@ export interface Comparison {
 /** The origin of a saved plan. */
 export interface PlanRecord {
   createdAt: string
-  /** As in `5 min`. Undefined if the time is invalid or in the future. */
+  /** As in `5 min ago`. Undefined if the time is invalid or in the future. */
   age: string | undefined
   /** Name of the service. */
   service: string
@@ -118,7 +118,7 @@ function describeIgnored({ part, keys }: IgnoredKeys): string {
 
 /** @param show formats a text of the plan file */
 export function describeRecord({ createdAt, age, service, tool }: PlanRecord, show = unchanged): string {
-  const when = age === undefined ? show(createdAt) : `${show(createdAt)} (${age} ago)`
+  const when = age === undefined ? show(createdAt) : `${show(createdAt)} (${age})`
   return `Saved plan of ${when} for ${show(service)}, made by chatctl ${show(tool)}. The service was not contacted, so its current settings may differ.`
 }
 

@@ -27,7 +27,8 @@ import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
 import type { PlanFile } from '../../settings/plan-file.ts'
-import { type Clock, describeDuration } from '../../system/clock.ts'
+import type { Clock } from '../../system/clock.ts'
+import { describeAge } from '../../view/format/quantities.ts'
 import {
   appliedView,
   describeRecord,
@@ -180,15 +181,9 @@ async function showPlan(
 
 /** The origin of a plan, for people. */
 export function recordOf({ created_at: createdAt, tool, service }: PlanFile, clock: Clock): PlanRecord {
-  return { createdAt, age: ageOf(createdAt, clock), service: nameOfService(service), tool }
-}
-
-/** `5 min`, `3 days`. Undefined for a time that is invalid or in the future. */
-function ageOf(time: string, clock: Clock): string | undefined {
-  const ms = clock.now() - Date.parse(time)
-  if (!(ms >= 0)) return undefined
-  const days = Math.floor(ms / 86_400_000)
-  return days < 2 ? describeDuration(Math.max(ms, 1000)) : `${days} days`
+  const ms = clock.now() - Date.parse(createdAt)
+  const age = ms >= 0 ? describeAge(ms) : undefined
+  return { createdAt, age, service: nameOfService(service), tool }
 }
 
 /** Names the embedded service if nothing selects it: `settings apply` requires that without a terminal. */
