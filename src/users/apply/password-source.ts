@@ -17,10 +17,12 @@ import {
 import type { UserOutcome } from './user-outcome.ts'
 import type { PlannedUser } from './users-plan.ts'
 
+/** Generated passwords, which are written to a results file. */
+type GeneratedChoice = { results: string; makePassword(): string }
+
 /** Where the passwords of new users come from. */
 export type PasswordChoice =
-  /** Generated, and written to a results file. */
-  | { results: string; makePassword(): string }
+  | GeneratedChoice
   /** The first line of the output of a command. */
   | { command: string }
   /** New users have no password. */
@@ -39,6 +41,8 @@ const maxDuration = 60_000
  */
 export class PasswordSource {
   readonly #choice: PasswordChoice | undefined
+  /** Undefined if no passwords are generated. */
+  readonly #generated: GeneratedChoice | undefined
   readonly #options: PasswordCommandOptions
   readonly #command: Command | undefined
   /** The rows of the users to create, by email without case. */
@@ -51,9 +55,10 @@ export class PasswordSource {
     this.#options = options
     if (typeof choice !== 'object') return
     if ('command' in choice) {
-      this.#command = readPasswordCommand(choice.command)
+      this.#command = readCommand(choice.command, 'password command')
       return
     }
+    this.#generated = choice
     formatOfResults(choice.results)
     new DocumentFile(choice.results)
     demandRegularResults(choice.results)
@@ -75,8 +80,8 @@ export class PasswordSource {
    *   writing it; `storage`
    */
   async prepare(created: readonly PlannedUser[]): Promise<void> {
-    if (typeof this.#choice !== 'object' || 'command' in this.#choice || created.length === 0) return
-    const { results, makePassword } = this.#choice
+    if (!this.#generated || created.length === 0) return
+    const { results, makePassword } = this.#generated
     this.#unlock = lockResults(results)
     try {
       const kept = readPasswords(results)
@@ -109,9 +114,9 @@ export class PasswordSource {
 
   /** Writes the outcomes of the users, if passwords were prepared. */
   async finish(): Promise<void> {
-    if (!this.#unlock || typeof this.#choice !== 'object' || 'command' in this.#choice) return
+    if (!this.#unlock || !this.#generated) return
     try {
-      await this.#write(this.#choice.results)
+      await this.#write(this.#generated.results)
     } finally {
       this.#unlock()
     }
@@ -122,11 +127,6 @@ export class PasswordSource {
     const others = readResults(path).filter(({ email }) => !this.#rows.has(email.toLowerCase()))
     await writeResults(path, [...others, ...this.#rows.values()], true)
   }
-}
-
-/** @throws Failure `usage` unless the command can be run without a shell */
-export function readPasswordCommand(line: string): Command {
-  return readCommand(line, 'password command')
 }
 
 /**

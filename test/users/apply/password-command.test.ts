@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
-import { readPasswordCommand, runPasswordCommand } from '../../../src/users/apply/password-source.ts'
+import { readCommand } from '../../../src/system/split-command.ts'
+import { runPasswordCommand } from '../../../src/users/apply/password-source.ts'
 import { failureOf } from '../../client/capture.ts'
 
 const options = {
@@ -54,8 +55,8 @@ describe('a password command', () => {
 
   it('is refused if its words cannot be read', () => {
     for (const line of ['', "pass 'ada", '""']) {
-      expect(() => readPasswordCommand(line), line).to.throw('Invalid password command')
+      expect(() => readCommand(line, 'password command'), line).to.throw('Invalid password command')
     }
-    expect(readPasswordCommand('pass show "a b"')).to.deep.equal(['pass', 'show', 'a b'])
+    expect(readCommand('pass show "a b"', 'password command')).to.deep.equal(['pass', 'show', 'a b'])
   })
 })
