@@ -25,19 +25,11 @@ export function* renderTranscript(
   profileNameOf: ProfileNameOf,
   hasReasoning = false,
 ): Generator<string> {
-  switch (format) {
-    case 'text':
-      yield* renderText(transcript, profileNameOf, hasReasoning)
-      break
-    case 'markdown':
-      yield* renderMarkdown(transcript, profileNameOf, hasReasoning)
-      break
-    case 'json':
-      yield `${JSON.stringify(describeTranscript(transcript, profileNameOf), null, 2)}\n`
-      break
-    case 'jsonl':
-      for (const event of describeEvents(transcript)) yield `${JSON.stringify(event)}\n`
-  }
+  if (format === 'text') yield* renderText(transcript, profileNameOf, hasReasoning)
+  else if (format === 'markdown') yield* renderMarkdown(transcript, profileNameOf, hasReasoning)
+  else if (format === 'json')
+    yield `${JSON.stringify(describeTranscript(transcript, profileNameOf), null, 2)}\n`
+  else for (const event of describeEvents(transcript)) yield `${JSON.stringify(event)}\n`
 }
 
 function* renderText(

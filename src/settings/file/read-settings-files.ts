@@ -11,7 +11,7 @@ import {
   type LocatedScalar,
   placesIn,
 } from '../../contract/notation/located.ts'
-import { type Expansion, expandReferences } from '../../contract/notation/text.ts'
+import { expandReferences } from '../../contract/notation/text.ts'
 import { parseValue } from '../../contract/notation/text-value.ts'
 import type { ApiConfiguration, SettingsPatch } from '../../contract/resources/settings.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
@@ -237,14 +237,9 @@ class LayerReader {
     const isWritten = !key && /^(null|Null|NULL|~)$/.test(this.#text.slice(located.at, located.end))
     if (isNull(located) && !isWritten) this.#noValue(located, path)
     if (this.#env === undefined || typeof located.value !== 'string') return located.value
-    const { text, expanded } = this.#expand(located, located.value, this.#env, path)
+    const { text, expanded, faults } = expandReferences(located.value, this.#env)
+    for (const { words } of faults) this.#fault(located.at, path, words)
     return key && expanded ? parseValue(key.type, text) : text
-  }
-
-  #expand(located: LocatedScalar, value: string, env: NodeJS.ProcessEnv, path: string): Expansion {
-    const expansion = expandReferences(value, env)
-    for (const { words } of expansion.faults) this.#fault(located.at, path, words)
-    return expansion
   }
 
   #noValue({ at, comment }: LocatedScalar, path: string): void {
