@@ -41,7 +41,7 @@ export const modelsView: View = {
 export const sendView: View = {
   layout: 'records',
   json: 'sendMessage',
-  columns: plain('id:whole context_id created_at:time response finish_reason:hidden'),
+  columns: plain('id:whole', 'context_id created_at:time response finish_reason:hidden'),
   text: (body) => String(valueAt(body, 'response') ?? ''),
 }
 
