@@ -61,6 +61,7 @@ export default class PlanApprove extends BaseCommand {
     try {
       replaceFile(path, signature, { flush: true })
     } catch (cause) {
+      if (cause instanceof Failure) throw cause
       throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, { cause })
     }
     await output.show(pathView, { path: name })
