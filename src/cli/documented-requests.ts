@@ -1,4 +1,4 @@
-import type { EndpointName } from '../contract/endpoints.ts'
+import { type EndpointName, endpoints } from '../contract/endpoints.ts'
 
 /** The requests of a command to the service, for the reference pages. */
 export interface Requests {
@@ -14,6 +14,14 @@ export interface Requests {
 
 /** What a command changes at most. Caches, transcripts, and files that a flag names do not count. */
 export type Effect = 'reads' | 'changes the service' | 'changes this machine'
+
+export function effectOf({ requests, flags = {} }: { requests: Requests; flags?: object }): Effect {
+  const { calls, effect, opensData } = requests
+  if (effect) return effect
+  if (calls.some((name) => endpoints[name].method !== 'GET')) return 'changes the service'
+  if (!('dry-run' in flags)) return 'reads'
+  return opensData ? 'changes the service' : 'changes this machine'
+}
 
 export function calls(...endpoints: readonly EndpointName[]): Requests {
   return { calls: endpoints }

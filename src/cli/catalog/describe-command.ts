@@ -1,7 +1,7 @@
 import { endpoints } from '../../contract/endpoints.ts'
 import { dryRunChangeView, dryRunRequestView } from '../../view/dry-run.ts'
 import type { View } from '../../view/format/view.ts'
-import type { Effect, Requests } from '../documented-requests.ts'
+import { effectOf, type Requests } from '../documented-requests.ts'
 import { listedFlags, usagesOf } from '../help/command-page.ts'
 import type { Declarations, DeclaredCommand, DeclaredFlag } from '../help/page.ts'
 import { exitCodeMeanings } from '../help/topic-pages.ts'
@@ -26,13 +26,6 @@ interface CatalogFlag extends DeclaredFlag {
 export function summarize(command: CatalogCommand) {
   const { id, summary = '' } = command
   return { name: id.replaceAll(':', ' '), effect: effectOf(command), summary }
-}
-
-function effectOf({ requests: { calls, effect, opensData }, flags }: CatalogCommand): Effect {
-  if (effect) return effect
-  if (calls.some((name) => endpoints[name].method !== 'GET')) return 'changes the service'
-  if (!('dry-run' in flags)) return 'reads'
-  return opensData ? 'changes the service' : 'changes this machine'
 }
 
 /**
