@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
-import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { elsewhere, files as exampleFiles, preparations, prompts } from '../docs/example-tables.ts'
 import { json, startFaultServer } from '../support/fault-server.ts'
+import { fingerprint } from '../support/fingerprint.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, exampleWords } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
@@ -208,19 +208,3 @@ describe('--dry-run', function () {
     })
   })
 })
-
-/** The hash of every file below a directory, except for the compile cache. */
-function fingerprint(directory: string): Record<string, string> {
-  // `**` skips directories whose names begin with a dot, which contain all files of chatctl.
-  const files = globSync(['**/*', '.*/**/*'], { cwd: directory })
-  return Object.fromEntries(
-    files
-      .filter((file) => !file.includes('.cache') && statSync(join(directory, file)).isFile())
-      .map((file) => [
-        file,
-        createHash('sha256')
-          .update(readFileSync(join(directory, file)))
-          .digest('hex'),
-      ]),
-  )
-}
