@@ -11,7 +11,8 @@ import { type Context, createContext } from './context/context.ts'
 import { HeldRequest } from './context/held-request.ts'
 import { Interruption } from './context/interruption.ts'
 import type { InterruptedChange } from './context/sent-changes.ts'
-import type { Requests } from './documented-requests.ts'
+import { refuseIfReadOnly } from './context/target.ts'
+import { effectOf, type Requests } from './documented-requests.ts'
 import { outcomeHint } from './errors/outcome-hint.ts'
 import { reportError, reportInterruption, wantsJson } from './errors/render-error.ts'
 import type { Usage } from './errors/usage-error.ts'
@@ -21,8 +22,11 @@ import { markOmittedValues, withoutVariables, wordsFromEnvironment } from './lin
 import { checkFilter } from './output/jq.ts'
 import type { Streams } from './output/streams.ts'
 
-/** The output format has two flags, the flag of `save` is --no-save, and that of the command is only for signing in. */
-const otherFlags: readonly string[] = ['output', 'save', 'credential_command', 'approvers']
+/**
+ * The output format has two flags, the flag of `save` is --no-save, and that of the command is only for signing in.
+ * The others have none.
+ */
+const otherFlags: readonly string[] = ['output', 'save', 'credential_command', 'approvers', 'read_only']
 
 /** The flags of the other profile keys. */
 const optionNames = ['profile', ...profileKeys.filter((key) => !otherFlags.includes(key))].map((key) =>
@@ -51,8 +55,11 @@ export abstract class BaseCommand extends Command {
   static documentFormats: readonly DocumentFormat[] | undefined
   /** Whether `--output` may also be `markdown`: the rows as a table. */
   static offersMarkdown = false
-  /** Whether `--dry-run` also holds back requests that only read. */
-  protected readonly holdsEverything: boolean = false
+  /**
+   * Whether the command line names the request. `--dry-run` then also holds back one that only reads, and read-only
+   * mode refuses only one that does not.
+   */
+  protected readonly sendsNamedRequest: boolean = false
   /** Whether `--profile` may name a profile that does not exist yet. */
   protected readonly mayNameNewProfile: boolean = false
   /** Whether a base URL without a profile selects the profile that has it. */
@@ -114,7 +121,8 @@ export abstract class BaseCommand extends Command {
   ): Promise<ParserOutput<F, B, A> & { context: Context }> {
     const parsed = await this.parse(command)
     const changes = Object.hasOwn(command.flags ?? {}, 'dry-run')
-    const { view: usualView, documentFormats, offersMarkdown } = this.ctor as unknown as typeof BaseCommand
+    const ownClass = this.ctor as unknown as typeof BaseCommand
+    const { view: usualView, documentFormats, offersMarkdown } = ownClass
     const shown = view ? view(parsed.flags) : usualView
     const [unknown] = unknownVariables(this.streams.host.env)
     if (unknown && changes) throw new Failure('usage', unknown.message, { hint: unknown.hint })
@@ -123,9 +131,10 @@ export abstract class BaseCommand extends Command {
     if (documentFormats && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
       throw new Failure('usage', '--fields and --jq choose from rows, and this command writes a document')
     }
+    const name = (this.id ?? '').replaceAll(':', ' ')
     const context = createContext({
       streams: this.streams,
-      command: (this.id ?? '').replaceAll(':', ' '),
+      command: name,
       flags: {
         ...Object.fromEntries(optionNames.flatMap((name) => Object.entries(option(flags, name)))),
         ...outputFormat(flags, parsed.raw),
@@ -139,7 +148,7 @@ export abstract class BaseCommand extends Command {
       },
       debug: flags['debug'] === true,
       noInput: flags['no-input'] === true,
-      dryRun: flags['dry-run'] === true ? (this.holdsEverything ? 'all' : 'changes') : undefined,
+      dryRun: flags['dry-run'] === true ? (this.sendsNamedRequest ? 'all' : 'changes') : undefined,
       mayNameNewProfile: this.mayNameNewProfile,
       takesProfileOfAddress: this.takesProfileOfAddress,
       toleratesInvalidConfiguration: this.toleratesInvalidConfiguration,
@@ -147,6 +156,9 @@ export abstract class BaseCommand extends Command {
       userAgent: `chatctl/${this.config.version}`,
     })
     this.#context = context
+    if (!context.dryRun && !this.sendsNamedRequest && effectOf(ownClass) !== 'reads') {
+      refuseIfReadOnly(context.options, `chatctl ${name}`)
+    }
     if (unknown && !this.toleratesInvalidConfiguration) {
       await context.output.warn(`${unknown.message}. ${unknown.hint}`)
     }

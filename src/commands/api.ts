@@ -74,7 +74,7 @@ export default class Api extends BaseCommand {
     }),
     'dry-run': dryRunFlag,
   }
-  protected override readonly holdsEverything = true
+  protected override readonly sendsNamedRequest = true
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(Api)

@@ -27,6 +27,7 @@ export const profileKeys = [
   ...signInKeys,
   'credential_command',
   'approvers',
+  'read_only',
   'model',
   'output',
   'timeout',

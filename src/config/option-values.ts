@@ -29,6 +29,7 @@ export const optionReaders = {
   timeout: readTimeout,
   retries: readCount,
   max_wait: readDuration,
+  read_only: readSwitch,
   save: readSwitch,
   notify: readSwitch,
 } satisfies Partial<Record<ProfileKey, (text: string) => unknown>>

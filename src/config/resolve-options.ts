@@ -54,6 +54,8 @@ export interface Options {
   credential_command: Resolved<string | undefined>
   /** The file of those who approve plans. No variable replaces that of a profile. */
   approvers: Resolved<string | undefined>
+  /** Whether chatctl refuses every change: if the variable or the profile says so. */
+  read_only: Resolved<'on' | 'off'>
   /** The model of an alias, not the alias. */
   model: Resolved<string | undefined>
   aliases: Resolved<ModelAliases>
@@ -134,6 +136,11 @@ export function resolveOptions(
     redirect_path: option('redirect_path', '/callback'),
     credential_command: command === undefined ? byDefault(undefined) : ofProfile(command),
     approvers: stored.approvers === undefined ? text('approvers') : ofProfile(stored.approvers),
+    read_only: readBooleanVariable('CHATCTL_READ_ONLY', env)
+      ? { value: 'on', source: 'environment', from: 'CHATCTL_READ_ONLY' }
+      : stored.read_only === undefined
+        ? byDefault('off')
+        : read(ofProfile(stored.read_only), 'read_only', optionReaders.read_only),
     model: withoutAlias(text('model'), stored.aliases ?? {}),
     aliases: ofProfile(stored.aliases ?? {}),
     output: output

@@ -227,7 +227,7 @@ async function suggestConfigurationValues(
   line: TypedLine,
   live: LiveValues,
 ): Promise<Suggestions> {
-  if (key === 'save' || key === 'notify') return candidates(['on', 'off'])
+  if (['read_only', 'save', 'notify'].includes(key)) return candidates(['on', 'off'])
   if (key === 'model_server_key_file') return files
   if (key === 'output') return candidates((await import('../../config/output-formats.ts')).defaultFormats)
   const [group = ''] = key.split('.')

@@ -113,9 +113,14 @@ function resolveConfiguration(invocation: Invocation, directories: Directories):
   }
 }
 
-/** The names of the profiles, and which is the default if it is one of them. */
+/** The names of the profiles, which are read-only, and which is the default if it is one of them. */
 function namesIn({ profiles = {}, default_profile: standard }: Configuration): Configuration {
-  const names = Object.fromEntries(Object.keys(profiles).map((name) => [name, {}]))
+  const names = Object.fromEntries(
+    Object.entries(profiles).map(([name, { read_only: readOnly = 'off' }]) => {
+      // An invalid value must not turn it off.
+      return [name, { read_only: readOnly === 'off' ? 'off' : 'on' }]
+    }),
+  )
   const isThere = standard !== undefined && profileNames({ profiles }).includes(standard)
   return { profiles: names, ...(isThere ? { default_profile: standard } : {}) }
 }

@@ -25,7 +25,14 @@ import { type EmbeddedService, embeddedUrl } from './embedded-service.ts'
 import { HeldRequest } from './held-request.ts'
 import type { PlanApproval } from './plan-approval.ts'
 import { SentChanges } from './sent-changes.ts'
-import { changesService, chooseTarget, demandNamedService, subjectOfPlan, type Target } from './target.ts'
+import {
+  changesService,
+  chooseTarget,
+  demandNamedService,
+  refuseIfReadOnly,
+  subjectOfPlan,
+  type Target,
+} from './target.ts'
 
 /** Options of a client that a command may choose. `observe` replaces the lines on stderr. */
 type Overrides = Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>
@@ -127,9 +134,12 @@ export class ServiceConnection {
     return this.#open({ ...overrides, ...service, observe, gate }, openHandler)
   }
 
-  /** Holds a request back under `--dry-run`, or begins to follow a change. */
+  /** Holds a request back under `--dry-run`, refuses it in read-only mode, or begins to follow a change. */
   async #begin(request: OutgoingRequest, to: Target) {
-    const { invocation } = this.#parts
+    const { invocation, base } = this.#parts
+    if (!invocation.dryRun && request.method !== 'GET' && request.method !== 'HEAD') {
+      refuseIfReadOnly(base.options, `The ${request.method} request`)
+    }
     if (changesService(request)) this.demandNamedService()
     const isHeld = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
     if (isHeld) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)

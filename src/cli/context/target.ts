@@ -122,6 +122,13 @@ export function demandNamedService(streams: Streams, target: Target): void {
   })
 }
 
+/** @throws Failure `usage` in read-only mode, without a hint, because only the user may turn it off */
+export function refuseIfReadOnly({ read_only: { value, from } }: Options, what: string): void {
+  if (value === 'off') return
+  const code = 'read_only'
+  throw new Failure('usage', `${what} is refused, because read-only mode is on (${from})`, { code })
+}
+
 /**
  * Refuses the address of a service for a command that works on local data, because its author means
  * another command.

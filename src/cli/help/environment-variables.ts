@@ -45,6 +45,7 @@ export const otherVariables: readonly Row[] = [
   ['CHATCTL_APPROVERS', 'File of approvers, if the profile names none'],
   ['CHATCTL_DATABASE_FILE', 'File that contains the URL of CHATCTL_DATABASE'],
   ['CHATCTL_EMAIL', 'Set by users apply for --password-command: email of the user'],
+  ['CHATCTL_READ_ONLY', '1: refuse every change (in a profile: read_only)'],
   ['CHATCTL_NOTIFY', 'on or off: whether chat notifies of long replies'],
   ['HTTPS_PROXY, HTTP_PROXY', 'URL of a proxy for requests to the service'],
   ['NO_PROXY', 'Hosts to reach without the proxy'],
