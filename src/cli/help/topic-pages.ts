@@ -142,7 +142,7 @@ const agentsPage: Content = {
     {
       title: 'CHANGES',
       kind: 'text',
-      text: 'For settings and users, save a plan with settings diff or users diff and --save. Let the user review it, and apply the plan file: settings apply FILE --yes. The error code unknown_outcome means that a change may have been made. Check it with the command in the hint, and do not send it again before.',
+      text: 'For settings and users, save a plan with settings diff or users diff and --save. Let the user review it, and apply the plan file: settings apply FILE --yes. The error code unknown_outcome means that a change may have been made. Check it with the command in the hint, and do not send it again before. The error code read_only means that the user allows no change. Show the change with --dry-run instead.',
     },
     {
       title: 'EXIT CODES',
