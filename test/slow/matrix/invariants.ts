@@ -52,9 +52,9 @@ function expectTableFits({ call, run, world }: Ran): void {
   const from = lines.findIndex((line) => line.startsWith('\u001b[1m'))
   if (from === -1) return
   for (const line of lines.slice(from).map(stripVTControlCharacters)) {
-    // The terminal wraps prose, and a secret is a single word.
+    // The terminal wraps prose, and a secret or a path is a single word.
     if (
-      /^(Error|Hint|Warning|Request ID|[\w ]+ \(shown only once\)): |(POST|PATCH) http|The service did not return|^\(?\d{4}-\d\d-\d\dT[\d:.]+Z\)?$/.test(
+      /^(Error|Hint|Warning|Request ID|[\w ]+ \(shown only once\)): |(POST|PATCH) http|The service did not return|^\/\S+$|^\(?\d{4}-\d\d-\d\dT[\d:.]+Z\)?$/.test(
         line,
       )
     )
@@ -155,6 +155,7 @@ function reportsWhatFailed({ name }: Call): boolean {
 function keepsWhatCame({ name, args }: Call): boolean {
   return (
     args.includes('roles.csv') ||
+    args.includes('--each') ||
     /^(api|users:apply|users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
   )
 }

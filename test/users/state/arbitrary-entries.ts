@@ -47,4 +47,5 @@ export const stateEntries: fc.Arbitrary<StateEntry[]> = fc
     }),
     { selector: ({ email }) => email.toLowerCase() },
   )
+  .map((entries) => entries.map((entry, index) => ({ ...entry, id: `${index}:${entry.id}` })))
   .map((entries) => entries.sort((one, other) => (one.email < other.email ? -1 : 1)))

@@ -54,7 +54,8 @@ export function needsOptions({ name }: Call): boolean {
 export function needsState({ name, args }: Call): boolean {
   return (
     /^(history:export|users:import|users:(diff|apply) with valid --quota)/.test(name) ||
-    args.includes('roles.csv')
+    args.includes('roles.csv') ||
+    args.includes('--each')
   )
 }
 
