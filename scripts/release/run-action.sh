@@ -7,12 +7,15 @@ fail() {
   exit 2
 }
 
-for value in "$ACTION_APPLY" "$ACTION_STRICT"; do
+for value in "$ACTION_APPLY" "$ACTION_STRICT" "$ACTION_COMMENT"; do
   case $value in
     true | false) ;;
-    *) fail "The inputs apply and strict are true or false, not \"$value\"." ;;
+    *) fail "The inputs apply, strict, and comment are true or false, not \"$value\"." ;;
   esac
 done
+# Programs that chatctl runs do not see the token.
+token=$ACTION_TOKEN
+unset ACTION_TOKEN
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 version=${ACTION_VERSION:-$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/package.json")}
@@ -29,14 +32,10 @@ sh "$installer" --version "$version" --dir "$dir"
 printf '%s\n' "$dir" >>"$GITHUB_PATH"
 printf 'version=%s\n' "$version" >>"$GITHUB_OUTPUT"
 
-set --
-while read -r file; do
-  [ -z "$file" ] || set -- "$@" "--file=$file"
-done <<END
-$ACTION_FILES
-END
-[ $# -gt 0 ] || exit 0
-
+case $ACTION_FILES$ACTION_USERS_FILES in
+  *[![:space:]]*) ;;
+  *) exit 0 ;;
+esac
 if [ -n "$ACTION_BASE_URL" ]; then
   CHATCTL_BASE_URL=$ACTION_BASE_URL
   export CHATCTL_BASE_URL
@@ -44,24 +43,91 @@ fi
 # Without one, chatctl would compare the files with its embedded service.
 [ -n "${CHATCTL_BASE_URL:-}" ] || fail "Set the input base-url, or the environment variable CHATCTL_BASE_URL."
 
-plan=$dir/settings.plan
-trap 'rm -f "$plan"' EXIT
-code=0
-# Without --save, chatctl names no plan, because this script would remove it.
-if [ "$ACTION_APPLY" = true ]; then set -- "$@" --save "$plan"; fi
-chatctl settings diff "$@" --exit-code -o markdown >>"$GITHUB_STEP_SUMMARY" || code=$?
-case $code in
-  0) changed=false ;;
-  10) changed=true ;;
-  *) exit "$code" ;;
-esac
+work=$(mktemp -d "$RUNNER_TEMP/chatctl.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+code=0 changed=false differing=
+
+# Compares the files $2, one per line, with the service. $1 is settings or users.
+compare() {
+  kind=$1 files=$2
+  set --
+  while read -r file; do
+    [ -z "$file" ] || set -- "$@" "--file=$file"
+  done <<END
+$files
+END
+  [ $# -gt 0 ] || return 0
+  if [ "$kind" = users ] && [ -n "$ACTION_USERS_STATE" ]; then set -- "$@" "--state=$ACTION_USERS_STATE"; fi
+  # Without --save, chatctl names no plan, because this script would remove it.
+  if [ "$ACTION_APPLY" = true ]; then set -- "$@" --save "$work/$kind.plan"; fi
+  status=0
+  chatctl "$kind" diff "$@" --exit-code -o markdown >>"$work/summary" || status=$?
+  case $status in
+    0) ;;
+    10) changed=true differing="$differing $kind" ;;
+    *)
+      printf '\nThe comparison of %s failed with exit code %s. The log has the reason.\n' "$kind" "$status" >>"$work/summary"
+      [ "$code" != 0 ] || code=$status
+      ;;
+  esac
+  printf '\n' >>"$work/summary"
+}
+
+# Sends a request to GitHub at the base URL $1, without the environment and the files of chatctl in this job.
+github() (
+  base=$1
+  shift
+  for name in $(env | sed -nE 's/^((CHATCTL|XDG)_[A-Z_]+)=.*/\1/p'); do unset "$name"; done
+  HOME=$work CHATCTL_BASE_URL=$base CHATCTL_API_KEY=$token chatctl api "$@"
+)
+
+# Creates the comment on the pull request, or replaces the one of an earlier run.
+write_comment() {
+  marker="<!-- chatctl $(printf '%s\n' "$CHATCTL_BASE_URL" "$ACTION_FILES" "$ACTION_USERS_FILES" | cksum) -->"
+  user=$(github "${GITHUB_GRAPHQL_URL%/graphql}" POST /graphql --field 'query={ viewer { login } }' \
+    --jq '.data.viewer.login // error("GitHub does not name the user of the token")') || return
+  own="select(.user.login == \"$user\" and (.body // \"\" | index(\"$marker\") == 0))"
+  page=0 id=more
+  while [ "$id" = more ]; do
+    page=$((page + 1))
+    id=$(github "$GITHUB_API_URL" "$1/issues/$ACTION_PULL_REQUEST/comments?per_page=100&page=$page" \
+      --jq "map($own.id)[0] // if length == 0 then \"none\" else \"more\" end") || return
+  done
+  case $id-$code-$changed in
+    none-0-false) return ;;
+    *-0-false) title='No changes.' ;;
+    *-0-true) title='These changes would be made:' ;;
+    *) title='The comparison failed.' ;;
+  esac
+  # Less than the maximum of GitHub and of an argument, in bytes. Only whole lines, because a row of a table is one.
+  body=$(printf '%s\n%s\n\n' "$marker" "$title" | LC_ALL=C awk '(size += length($0) + 1) > 60000 {
+    print "\nThis comment is shortened. The job summary shows all changes."; exit } { print }' - "$work/summary")
+  if [ "$id" = none ]; then
+    github "$GITHUB_API_URL" POST "$1/issues/$ACTION_PULL_REQUEST/comments" --field "body=$body" >/dev/null
+  else
+    github "$GITHUB_API_URL" PATCH "$1/issues/comments/$id" --field "body=$body" >/dev/null
+  fi
+}
+
+compare settings "$ACTION_FILES"
+compare users "$ACTION_USERS_FILES"
+cat "$work/summary" >>"$GITHUB_STEP_SUMMARY"
+if [ "$ACTION_COMMENT" = true ] && [ -n "$ACTION_PULL_REQUEST" ]; then
+  write_comment "/repos/$GITHUB_REPOSITORY" ||
+    printf '::warning title=chatctl::%s %s\n' 'The comment on the pull request was not written. The log has the reason.' \
+      'The job needs the permission "pull-requests: write", which a pull request from a fork does not have.'
+fi
+[ "$code" = 0 ] || exit "$code"
 printf 'changed=%s\n' "$changed" >>"$GITHUB_OUTPUT"
 
-if [ "$changed" = false ]; then exit; fi
 if [ "$ACTION_APPLY" = true ]; then
-  # The plan, and not the files: only what the summary shows is applied.
-  chatctl settings apply "$plan" --yes
-elif [ "$ACTION_STRICT" = true ]; then
+  for kind in $differing; do
+    # The plan, and not the files: only what the summary shows is applied.
+    set -- "$kind" apply "$work/$kind.plan" --yes
+    if [ "$kind" = users ] && [ -n "$ACTION_USERS_RESULTS" ]; then set -- "$@" "--results=$ACTION_USERS_RESULTS"; fi
+    chatctl "$@"
+  done
+elif [ "$changed-$ACTION_STRICT" = true-true ]; then
   printf 'Error: The service differs from the files. The job summary shows the changes.\n' >&2
   exit 10
 fi

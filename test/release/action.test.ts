@@ -4,12 +4,16 @@ import { expect } from 'chai'
 import { parse } from 'yaml'
 import { archiveName } from '../../scripts/release/describe-release.ts'
 import { root } from '../scripts/package-file.ts'
-import { answer, startFaultServer } from '../support/fault-server.ts'
+import { executableFor } from '../support/executable.ts'
+import { answer, type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import type { Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { SettingsService } from '../support/settings-service.ts'
+import { UsersServer } from '../support/users-server.ts'
+import { obstacle, programInRoot } from './container-root.ts'
+import { startGitHub, token } from './github-stand-in.ts'
 import { ownTarget, releaseKey, serveRelease } from './served-release.ts'
 
 interface Action {
@@ -20,21 +24,29 @@ interface Action {
 
 const action: Action = parse(readFileSync(join(root, 'action.yml'), 'utf8'), { strict: true })
 
+const leftOut = obstacle === undefined ? '' : `; skipped: ${obstacle}`
+
 describe('the GitHub Action', () => {
   const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
+  const users = perTest(() => UsersServer.start())
+  const github = perTest(startGitHub)
   const service = perTest(async () => {
     const settings = new SettingsService()
-    return { settings, ...(await startFaultServer(settings.script)) }
+    const choose = (request: RecordedRequest) =>
+      request.path.startsWith('/v1/users') ? users.choose(request) : settings.choose(request)
+    return { settings, ...(await startFaultServer({ choose })) }
   })
   const runner = () => join(sandbox.home, 'runner')
   const written = (name: string) => readFileSync(join(runner(), name), 'utf8')
   const changes = () => service.requests.filter(({ method }) => method !== 'GET')
 
   beforeEach(() => {
+    pullRequest = ''
     mkdirSync(join(runner(), 'temp'), { recursive: true })
     for (const name of ['path', 'output', 'summary']) writeFileSync(join(runner(), name), '')
     writeFileSync(join(sandbox.home, 'settings.yaml'), 'theme: {mode: dark}\n')
+    writeFileSync(join(sandbox.home, 'users.yaml'), '[{email: ada@example.com, name: Ada}]\n')
   })
   afterEach(() => release.otherwise.clear())
 
@@ -47,27 +59,39 @@ describe('the GitHub Action', () => {
     return path
   }
 
+  /** The number of the pull request, whose event starts the workflow; empty for another event. */
+  let pullRequest = ''
+
   /** Runs the step as the runner does: expressions are evaluated in `env` only. */
-  function run(inputs: Record<string, string> = {}, env: NodeJS.ProcessEnv = {}): Promise<Run> {
+  function run(
+    inputs: Record<string, string> = {},
+    env: NodeJS.ProcessEnv = {},
+    program: readonly [string, ...string[]] = ['sh', '-e'],
+  ): Promise<Run> {
     const [step] = action.runs.steps
-    const values: Record<string, string> = { 'github.action_repository': 'acme/chatctl' }
-    for (const [name, input] of Object.entries(action.inputs))
-      values[`inputs.${name}`] = inputs[name] ?? input.default
-    const evaluated = Object.entries(step?.env ?? {}).map(([name, text]) => [
-      name,
+    const values: Record<string, string> = {
+      'github.action_repository': 'acme/chatctl',
+      'github.token': token,
+      'github.event.pull_request.number': pullRequest,
+    }
+    const evaluate = (text: string) =>
       text.replaceAll(/\$\{\{ (\S+) \}\}/g, (_, expression) => {
         expect(values, expression).to.have.property(expression)
         return values[expression] ?? ''
-      }),
-    ])
+      })
+    for (const [name, input] of Object.entries(action.inputs))
+      values[`inputs.${name}`] = inputs[name] ?? evaluate(input.default)
+    const evaluated = Object.entries(step?.env ?? {}).map(([name, text]) => [name, evaluate(text)])
     const script = join(runner(), 'step.sh')
     writeFileSync(script, step?.run ?? '')
     return runProgram(sandbox, [script], {
-      program: ['sh', '-e'],
+      program,
       env: {
         GITHUB_ACTION_PATH: checkout(),
         GITHUB_SERVER_URL: new URL(release.url).origin,
         GITHUB_REPOSITORY: 'acme/app',
+        GITHUB_API_URL: `${github.url}/api/v3`,
+        GITHUB_GRAPHQL_URL: `${github.url}/api/graphql`,
         GITHUB_PATH: join(runner(), 'path'),
         GITHUB_OUTPUT: join(runner(), 'output'),
         GITHUB_STEP_SUMMARY: join(runner(), 'summary'),
@@ -99,12 +123,13 @@ describe('the GitHub Action', () => {
   })
 
   it('shows the changes in the job summary, and sends none', async () => {
-    const { exitCode, stderr } = await run({ files: '\n  settings.yaml\n\n' })
+    const { exitCode, stderr } = await run({ files: '\n  settings.yaml\n\n', comment: 'true' })
     expect(exitCode, stderr).to.equal(0)
     expect(written('summary')).to.contain('| `theme.mode` | `"light"` | `"dark"` |')
     expect(written('output')).to.contain('changed=true\n')
     expect(changes()).to.deep.equal([])
     expect(stderr).not.to.contain('settings.plan')
+    expect(github.requests).to.deep.equal([])
     expect(readdirSync(written('path').trim())).to.deep.equal(['chatctl'])
   })
 
@@ -142,6 +167,116 @@ describe('the GitHub Action', () => {
     expect((await run({ files: 'missing.yaml' })).exitCode).to.equal(2)
   })
 
+  it('applies neither settings nor users if a comparison fails, and stops at the first failure', async () => {
+    const inputs = { files: 'settings.yaml', 'users-files': 'users.yaml', apply: 'true', comment: 'true' }
+    service.settings.otherwise = () => answer(401)
+    pullRequest = '7'
+    expect((await run(inputs)).exitCode).to.equal(4)
+    const failed = /comparison of settings failed with exit code 4\.[\s\S]*`ada@example\.com`/
+    expect(written('summary')).to.match(failed)
+    expect(github.comments[0]?.body).to.match(failed)
+    service.settings.otherwise = (method) => (method === 'PATCH' ? answer(403) : undefined)
+    expect((await run({ ...inputs, 'users-results': 'new.csv' })).exitCode).to.equal(5)
+    service.settings.otherwise = () => undefined
+    // Without a choice for the passwords of new users, users apply is refused.
+    expect((await run(inputs)).exitCode).to.equal(2)
+    expect(changes().map(({ path }) => path)).to.deep.equal(['/v1/settings', '/v1/settings'])
+  })
+
+  describe('with comment', () => {
+    const inputs = { files: 'settings.yaml', comment: 'true' }
+    beforeEach(() => {
+      pullRequest = '7'
+    })
+
+    it('writes one comment if there are changes, replaces it in later runs, and leaves no files', async () => {
+      service.settings.change({ theme: { mode: 'dark' } })
+      await run(inputs)
+      expect(github.comments).to.deep.equal([])
+      service.settings.change({ theme: { mode: 'light' } })
+      for (let other = 0; other < 250; other++) github.add('Hello', 'ada')
+      const { exitCode, stderr } = await run(inputs, { XDG_STATE_HOME: join(sandbox.home, 'state') })
+      expect([exitCode, stderr]).to.deep.equal([0, ''])
+      const head = /^<!-- chatctl \d+ \d+ -->\nThese changes would be made:\n\n### Settings/
+      expect(github.comments[250]?.body).to.match(head).and.contain('| `"light"` | `"dark"` |')
+      service.settings.change({ theme: { mode: 'blue' } })
+      await run(inputs)
+      expect(github.comments[250]?.body).to.match(head).and.not.contain('light')
+      service.settings.change({ theme: { mode: 'dark' } })
+      await run(inputs)
+      expect(github.comments[250]?.body)
+        .to.match(/-->\nNo changes\.\n/)
+        .and.not.contain('blue')
+      expect(github.written).to.deep.equal(['POST 7/comments', ...Array(2).fill('PATCH comments/3000000250')])
+      expect(readdirSync(sandbox.home)).to.have.members(['action', 'runner', 'settings.yaml', 'users.yaml'])
+      expect(readdirSync(join(runner(), 'temp'))).to.have.length(2)
+    })
+
+    it('has one for each set of files, and never changes that of another user, or a quotation', async () => {
+      await run(inputs)
+      await run({ ...inputs, 'users-files': 'users.yaml' })
+      const [{ body = '' } = {}] = github.comments.splice(0)
+      github.add(body, 'mallory')
+      github.add(`> ${body}`)
+      await run(inputs)
+      expect(github.written).to.deep.equal(Array(3).fill('POST 7/comments'))
+    })
+
+    it('shows values as code, hides secrets, and shortens a comment after a whole row', async () => {
+      service.settings.change({ app_name: '<!-- ``` @ada\n# <b>' })
+      writeFileSync(join(sandbox.home, 'settings.yaml'), 'app_name: "a | `b` ![](x)"\n')
+      const rows = Array.from({ length: 2000 }, (_, row) => `user${row}é@example.com,canary\n`)
+      writeFileSync(join(sandbox.home, 'users.csv'), `email,metadata.api_key\n${rows.join('')}`)
+      await run({ ...inputs, 'users-files': 'users.csv' })
+      const [{ body = '' } = {}] = github.comments
+      expect(body).to.contain('| `app_name` | ````"<!-- ``` @ada\\n# <b>"```` | ``"a \\| `b` ![](x)"`` |\n')
+      expect(body).to.contain('`metadata.api_key`').and.not.contain('canary')
+      expect(Buffer.byteLength(body)).to.be.within(59_000, 61_000)
+      expect(body).to.match(
+        /\| `user\d+é@example\.com` \|.* \|\n\nThis comment is shortened\. .*summary.*\.$/,
+      )
+      expect(written('summary')).to.contain('user1999é@example.com')
+    })
+
+    it('warns and succeeds if the token may not write it', async () => {
+      github.isReadOnly = true
+      const { exitCode, stdout, stderr } = await run(inputs)
+      expect(exitCode).to.equal(0)
+      expect(stderr).to.contain('Resource not accessible by integration (403')
+      expect(stdout).to.match(/^::warning .*pull-requests: write/m)
+      expect(written('output')).to.contain('changed=true')
+    })
+  })
+
+  describe(`in a container root with only an executable of the release and common tools${leftOut}`, () => {
+    const executables = perSuite(async () => serveRelease(await executableFor(ownTarget)))
+    before(function () {
+      if (obstacle !== undefined && process.env['CI']) throw new Error(obstacle)
+      if (obstacle !== undefined) this.skip()
+    })
+
+    it('applies settings and users, and writes and replaces the comment', async () => {
+      const program = programInRoot(sandbox.home, await executableFor(ownTarget))
+      const env = { GITHUB_SERVER_URL: new URL(executables.url).origin, PATH: '/usr/bin' }
+      pullRequest = '7'
+      const inputs = {
+        ...{ 'users-files': 'users.yaml', 'users-state': 'team.json', 'users-results': 'new.csv' },
+        ...{ files: 'settings.yaml', apply: 'true', strict: 'true', comment: 'true' },
+      }
+      const { exitCode, stderr } = await run(inputs, env, program)
+      expect(exitCode, stderr).to.equal(0)
+      expect(stderr).not.to.match(/^(Error|Warning)/m)
+      expect(written('summary')).to.contain('| `ada@example.com` | `create` |').and.contain('1 to create')
+      expect(service.settings.settings.theme?.mode).to.equal('dark')
+      expect([...users.report().users.values()]).to.have.length(1)
+      for (const name of ['team.json', 'new.csv'])
+        expect(readFileSync(join(sandbox.home, name), 'utf8')).to.contain('ada@example.com')
+      expect((await run(inputs, env, program)).exitCode).to.equal(0)
+      expect(github.written).to.deep.equal(['POST 7/comments', 'PATCH comments/3000000000'])
+      expect(written('output')).to.match(/changed=true\n.*\nchanged=false\n$/)
+    })
+  })
+
   it('needs a base URL to compare files', async () => {
     const { exitCode, stderr } = await run({ files: 'settings.yaml' }, { CHATCTL_BASE_URL: '' })
     expect(stderr).to.contain('base-url')
@@ -150,9 +285,13 @@ describe('the GitHub Action', () => {
 
   it('runs no command that is part of an input', async () => {
     const command = `\`touch ${sandbox.home}/ran\`$(touch ${sandbox.home}/ran); touch ${sandbox.home}/ran\n`
+    pullRequest = '7'
     for (const name of Object.keys(action.inputs)) {
-      const { exitCode } = await run({ files: 'settings.yaml', [name]: command })
-      expect(exitCode, name).to.equal(2)
+      const inputs = { files: 'settings.yaml', 'users-files': 'users.yaml', apply: 'true', comment: 'true' }
+      const { exitCode, stdout } = await run({ ...inputs, [name]: command })
+      if (name === 'github-token') expect(stdout).to.contain('::warning')
+      // A state file in a directory that does not exist is a failure of the storage.
+      else expect(exitCode, name).to.equal(name === 'users-state' ? 1 : 2)
     }
     expect(readdirSync(sandbox.home)).not.to.include('ran')
   })

@@ -31,14 +31,14 @@ export class SettingsService {
   #stale: ApplicationSettings = {}
   #staleReadings = 0
 
-  readonly script: Script = { choose: (request) => this.#choose(request) }
+  readonly script: Script = { choose: (request) => this.choose(request) }
 
   /** Changes settings, like another user. */
   change(patch: Json): void {
     this.settings = lay(this.settings, patch)
   }
 
-  #choose({ method, path, body }: RecordedRequest): Behavior {
+  choose({ method, path, body }: RecordedRequest): Behavior {
     const count = this.#counts[method] ?? 0
     this.#counts[method] = count + 1
     const otherwise = this.otherwise(method, count)

@@ -149,7 +149,7 @@ export class UsersServer {
   /** Listens on its port again. */
   async open(): Promise<void> {
     const port = this.#url === '' ? 0 : Number(new URL(this.#url).port)
-    this.#server = await startFaultServer({ choose: (request) => this.#choose(request) }, port)
+    this.#server = await startFaultServer({ choose: (request) => this.choose(request) }, port)
     this.#url = this.#server.url
   }
 
@@ -187,7 +187,7 @@ export class UsersServer {
     }
   }
 
-  #choose(request: RecordedRequest): Behavior {
+  choose(request: RecordedRequest): Behavior {
     this.onRequest?.(request)
     const { delay = 0, slowness = 300 } = this.#options
     const taken = this.#quota?.take()
