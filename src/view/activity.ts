@@ -20,6 +20,12 @@ export const sentKeysView: View = {
   columns: plain('at:time id:whole command:secondary path before:any after:any outcome'),
 }
 
+/** Keys of settings in the audit log. */
+export const auditedKeysView: View = {
+  ...sentKeysView,
+  columns: plain('at:time actor path before:any after:any key_id:secondary request_id:secondary'),
+}
+
 /** Users as chatctl remembers them. */
 export const knownUsersView: View = {
   layout: 'records',

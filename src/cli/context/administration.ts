@@ -10,7 +10,7 @@ import type { BaseContext } from './base-context.ts'
 import { refuseOtherService } from './target.ts'
 
 /** Values of `--data` and `--database`. */
-interface DatabaseFlags {
+export interface DatabaseFlags {
   data?: string | undefined
   database?: string | undefined
 }

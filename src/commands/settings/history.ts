@@ -1,19 +1,25 @@
+import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { warnOfUnreadable } from '../../cli/context/activity-notes.ts'
+import type { DatabaseFlags } from '../../cli/context/administration.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { integerFlag } from '../../cli/flags/flag-types.ts'
-import { sentKeysView } from '../../view/activity.ts'
+import { Failure } from '../../contract/failure.ts'
+import { auditedKeysView, sentKeysView } from '../../view/activity.ts'
+import { dataFlags } from '../service/service-flags.ts'
 import { planServiceOf } from './settings-change.ts'
 
 export default class SettingsHistory extends BaseCommand {
-  static override summary = 'List changes of settings sent from this machine'
+  static override summary = 'List changes of settings'
   static override description =
-    'Lists each key of the settings and of the API configuration in the activity record, oldest first, with its value before and after the change where they are recorded. Changes from elsewhere are not in it. For those of the embedded service, run: chatctl service audit --action settings'
+    'Lists each key of the settings and of the API configuration in the activity record of this machine, oldest first, with its value before and after the change where they are recorded. With --service, lists the changes from all machines, which the audit log of the embedded service has. They have no ID, so settings revert cannot revert them.'
   static override requests = localWork
   static override view = sentKeysView
+  static override otherViews = { '--service': auditedKeysView }
   static override examples = [
-    { description: 'List the changes', command: 'chatctl settings history' },
-    { description: 'List the last ones as JSON', command: 'chatctl settings history --limit 10 --json' },
+    { description: 'List the changes sent from this machine', command: 'chatctl settings history' },
+    { description: 'List those from all machines', command: 'chatctl settings history --service -p local' },
   ]
   static override flags = {
     limit: integerFlag({
@@ -23,16 +29,42 @@ export default class SettingsHistory extends BaseCommand {
       max: 100_000,
       summary: 'Maximum number of keys; the newest are shown',
     }),
+    service: Flags.boolean({ summary: 'Read the audit log of the embedded service, on its machine' }),
+    ...dataFlags,
+    data: { ...dataFlags.data, dependsOn: ['service'] },
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(SettingsHistory)
+    const chooseView = (service: boolean) => (service ? auditedKeysView : sentKeysView)
+    const { flags, context } = await this.start(SettingsHistory, ({ service }) => chooseView(service))
     const { readSentKeys } = await import('../../settings/settings-history.ts')
     let unreadable = 0
-    const keys = readSentKeys(context.directories.state, planServiceOf(context), () => unreadable++)
-    await context.output.show(sentKeysView, keys.slice(-flags.limit))
+    const keys = flags.service
+      ? await readAuditedKeys(flags, flags.limit + 1, context)
+      : readSentKeys(context.directories.state, planServiceOf(context), () => unreadable++)
+    await context.output.show(chooseView(flags.service), keys.slice(-flags.limit))
     if (keys.length > flags.limit)
       context.output.progress(`There are older changes. Show them with: --limit ${2 * flags.limit}`)
     await warnOfUnreadable(unreadable, context)
   }
+}
+
+/** The keys in the newest entries of the audit log. @throws Failure `usage` if another service is selected */
+async function readAuditedKeys(place: DatabaseFlags, limit: number, { target, administration }: Context) {
+  const to = target()
+  if (to.kind === 'remote') {
+    const hint = 'Run there: chatctl settings history --service --profile local'
+    throw new Failure('usage', `The audit log of ${to.baseUrl} is only on the machine of the service`, {
+      hint,
+    })
+  }
+  const opened = await administration.openToRead(place)
+  const { leavesOf } = await import('../../settings/plan.ts')
+  const entries = await opened.listChanges({ actions: ['settings.update', 'api.update'], limit })
+  return entries.flatMap(({ action, target: _, before, after, ...entry }) => {
+    const [old, now] = [leavesOf(before ?? {}), leavesOf(after ?? {})]
+    const prefix = action === 'api.update' ? 'api.' : ''
+    const row = (key: string) => ({ ...entry, path: prefix + key, before: old.get(key), after: now.get(key) })
+    return [...new Map([...old, ...now]).keys()].map(row)
+  })
 }

@@ -12,7 +12,7 @@ import { planServiceOf } from './settings-change.ts'
 export default class SettingsRevert extends BaseCommand {
   static override summary = 'Make a plan that reverts a change of settings'
   static override description =
-    'ID is that of settings history. Shows what restores the values before that change, and saves it as a plan with --save. A warning names each key that has changed since. Nothing is sent until settings apply applies the plan.'
+    'ID is that of settings history, without --service. Shows what restores the values before that change, and saves it as a plan with --save. A warning names each key that has changed since. Nothing is sent until settings apply applies the plan.'
   static override requests = calls('getSettings')
   static override view = appliedView
   static override examples = [

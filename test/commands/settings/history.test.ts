@@ -1,7 +1,10 @@
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { answer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { SettingsRun } from './settings-run.ts'
 
 interface Row {
@@ -76,6 +79,35 @@ describe('settings history and settings revert', () => {
     expect(reverted.stdout).to.include('api.version  "v2" → "v1"')
     const elsewhere = await run.settings(['history', '--json', '--base-url', 'https://other.example'])
     expect(JSON.parse(elsewhere.stdout)).to.deep.equal([])
+  })
+
+  it('lists the changes of all machines from the audit log of the embedded service, with --service', async () => {
+    const other = createSandbox()
+    const data = join(other.home, 'data')
+    const onMachine = (sandbox: Sandbox, ...args: string[]) => {
+      const env = { XDG_DATA_HOME: data, CHATCTL_PROFILE: 'local' }
+      return runChatctl(sandbox, ['settings', ...args], { env })
+    }
+    await onMachine(other, 'set', 'app_name=One')
+    await onMachine(run.sandbox, 'api', 'set', '--version', 'v2')
+    await onMachine(other, 'set', 'app_name=Two', 'theme.mode=dark')
+    const { stdout } = await onMachine(run.sandbox, 'history', '--service', '--json')
+    const rows: Row[] = JSON.parse(stdout)
+    expect(rows.map((row) => [row.path, row.before, row.after])).to.deep.equal([
+      ['app_name', 'Chat', 'One'],
+      ['api.version', '1', 'v2'],
+      ['app_name', 'One', 'Two'],
+      ['theme.mode', 'system', 'dark'],
+    ])
+    for (const row of rows)
+      expect(row).to.have.keys('at', 'actor', 'path', 'before', 'after', 'key_id', 'request_id')
+    const limited = await onMachine(run.sandbox, 'history', '--service', '--limit', '1', '--json')
+    expect(JSON.parse(limited.stdout)).to.deep.equal(rows.slice(3))
+    expectFailure(await onMachine(run.sandbox, 'history', '--data', data), 2, '--service')
+    const remote = await run.settings(['history', '--service'])
+    const command = 'chatctl settings history --service --profile local'
+    expectFailure(remote, 2, 'is only on the machine of the service', command)
+    other.remove()
   })
 
   describe('settings revert', () => {
