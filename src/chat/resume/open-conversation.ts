@@ -141,7 +141,8 @@ async function forkConversation(
   const { mode, lacksBeginning } = conversation
   if (lacksBeginning) await fetchBeginning(client, conversation, signal)
   Object.assign(conversation, { mode: 'completions', contextId: undefined })
-  const name = cleanName(`${(nameOf(whole) ?? whole.id).replace(/( \(fork\))+$/, '')} (fork)`)
+  const original = nameOf(whole) ?? whole.id
+  const name = original.endsWith(' (fork)') ? original : cleanName(`${original} (fork)`)
   kept.push({ type: 'name', name }, conversation.optionsLine(at))
   if (lacksBeginning) kept.push(conversation.conversationLine(at))
   const forkedFrom = whole.id || undefined
