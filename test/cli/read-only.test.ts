@@ -62,7 +62,9 @@ describe('read-only mode', function () {
     const outdated = { read_only: 'on', timeout: 'soon' }
     const profiles = { work: {}, guarded, outdated, misspelled: { read_only: 'yes' } }
     mkdirSync(join(sandbox.home, '.config/chatctl'), { recursive: true })
-    writeFileSync(join(sandbox.home, '.config/chatctl/config.json'), JSON.stringify({ profiles }))
+    mkdirSync(join(sandbox.home, 'checkout'))
+    const configuration = JSON.stringify({ profiles, directories: { '~/checkout': 'outdated' } })
+    writeFileSync(join(sandbox.home, '.config/chatctl/config.json'), configuration)
     const off = { ...local, CHATCTL_READ_ONLY: '' }
     const login = `auth login -p signed-in --base-url ${proxy.url} --with-api-key --insecure-storage`
     await succeed(login, { ...off, CHATCTL_PROFILE: '' }, key)
@@ -145,6 +147,15 @@ describe('read-only mode', function () {
     for (const name of ['outdated', 'misspelled']) {
       await isRefused('config set read_only off', ofProfile(name), 'chatctl config set', `profile ${name}`)
       await succeed('config path', ofProfile(name))
+    }
+    const inDirectory = { cwd: join(sandbox.home, 'checkout') }
+    for (const line of [
+      'config set read_only off',
+      'config unset directory.~/checkout',
+      'config set model x',
+    ]) {
+      const refused = await runChatctl(sandbox, line.split(' '), inDirectory)
+      expectFailure(refused, 2, 'read-only mode is on (profile outdated)')
     }
     expectFailure(await run('settings get', ofProfile('misspelled')), 2, 'read_only: "yes" is neither on nor')
     for (const line of ['settings get', 'settings set app_name=x', 'config set model x', 'doctor', 'chat']) {

@@ -113,14 +113,17 @@ function resolveConfiguration(invocation: Invocation, directories: Directories):
   }
 }
 
-/** The names of the profiles, which are read-only, and which is the default if it is one of them. */
-function namesIn({ profiles = {}, default_profile: standard }: Configuration): Configuration {
+/** The names of the profiles, which are read-only, and where each of them is in use. */
+function namesIn(configuration: Configuration): Configuration {
+  const { profiles = {}, directories = {}, default_profile: standard = '' } = configuration
   const names = Object.fromEntries(
     Object.entries(profiles).map(([name, { read_only: readOnly = 'off' }]) => {
       // An invalid value must not turn it off.
       return [name, { read_only: readOnly === 'off' ? 'off' : 'on' }]
     }),
   )
-  const isThere = standard !== undefined && profileNames({ profiles }).includes(standard)
-  return { profiles: names, ...(isThere ? { default_profile: standard } : {}) }
+  const isThere = (name: string) => profileNames({ profiles }).includes(name)
+  const places = Object.fromEntries(Object.entries(directories).filter(([, name]) => isThere(name)))
+  const byDefault = isThere(standard) ? { default_profile: standard } : {}
+  return { profiles: names, directories: places, ...byDefault }
 }
