@@ -115,6 +115,9 @@ describe('chatctl commands', () => {
     })
     const codes = described?.exit_codes.map(({ code }) => code)
     expect(codes).to.include.members([0, 2, 9, 69, 75]).and.not.include(10)
+    // With --service, it may open PostgreSQL.
+    const [history] = await describeAll('settings history')
+    expect(history?.exit_codes.map(({ code }) => code)).to.include(69)
   })
 
   it('marks text that others wrote in the schema', async () => {

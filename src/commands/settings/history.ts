@@ -14,7 +14,7 @@ export default class SettingsHistory extends BaseCommand {
   static override summary = 'List changes of settings'
   static override description =
     'Lists each key of the settings and of the API configuration in the activity record of this machine, oldest first, with its value before and after the change where they are recorded. With --service, lists the changes from all machines, which the audit log of the embedded service has. They have no ID, so settings revert cannot revert them.'
-  static override requests = localWork
+  static override requests = { ...localWork, opensData: true }
   static override view = sentKeysView
   static override otherViews = { '--service': auditedKeysView }
   static override examples = [
