@@ -1,5 +1,5 @@
 /** A command or a flag at the end of a line, which users copy. */
-const trailingCommand = /^(?!Error: -)(.*?:) ((?:chatctl|export|--[a-z-]+) .*)$/
+const trailingCommand = /^(?!Error: (?:-|chatctl ))(.*?:) ((?:chatctl|export|--[a-z-]+) .*)$/
 
 /** Between two sentences that end with a command. */
 const betweenCommands = /(?<=: chatctl [^:]+)\. (?=[A-Z][^:"]*: chatctl )/g

@@ -31,6 +31,9 @@ describe('words wrapped at the width of a terminal', () => {
       'Error: --fork requires --resume or',
       '--continue',
     ])
+    expect(
+      wrapWords('Error: chatctl chat send is refused, because it must be', 40).split('\n'),
+    ).to.deep.equal(['Error: chatctl chat send is refused,', 'because it must be'])
     const command = '  chatctl users import users.csv --on-unknown retry --line 17'
     expect(wrapWords(command, 40)).to.equal(command)
   })
