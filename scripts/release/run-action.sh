@@ -49,7 +49,8 @@ code=0 changed=false differing=
 
 # Compares the files $2, one per line, with the service. $1 is settings or users.
 compare() {
-  kind=$1 files=$2
+  kind=$1
+  files=$(printf '%s\n' "$2" | tr -d '\r')
   set --
   while read -r file; do
     [ -z "$file" ] || set -- "$@" "--file=$file"

@@ -146,9 +146,9 @@ describe('the GitHub Action', () => {
     expect(changes()).to.have.length(1)
   })
 
-  it('reads several files, of which later ones override earlier ones', async () => {
+  it('reads several files, of which later ones override earlier ones, also with CRLF', async () => {
     writeFileSync(join(sandbox.home, 'other $(id).yaml'), 'theme: {mode: blue}\n')
-    await run({ files: 'settings.yaml\nother $(id).yaml', apply: 'true' })
+    await run({ files: 'settings.yaml\r\nother $(id).yaml\r\n', apply: 'true' })
     expect(service.settings.settings.theme?.mode).to.equal('blue')
   })
 
