@@ -97,7 +97,7 @@ write_comment() {
   case $id-$code-$changed in
     none-0-false) return ;;
     *-0-false) title='No changes.' ;;
-    *-0-true) title='These changes would be made:' ;;
+    *-0-true) title='The service differs from the files:' ;;
     *) title='The comparison failed.' ;;
   esac
   # Less than the maximum of GitHub and of an argument, in bytes. Only whole lines, because a row of a table is one.

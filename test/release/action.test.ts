@@ -197,7 +197,7 @@ describe('the GitHub Action', () => {
       for (let other = 0; other < 250; other++) github.add('Hello', 'ada')
       const { exitCode, stderr } = await run(inputs, { XDG_STATE_HOME: join(sandbox.home, 'state') })
       expect([exitCode, stderr]).to.deep.equal([0, ''])
-      const head = /^<!-- chatctl \d+ \d+ -->\nThese changes would be made:\n\n### Settings/
+      const head = /^<!-- chatctl \d+ \d+ -->\nThe service differs from the files:\n\n### Settings/
       expect(github.comments[250]?.body).to.match(head).and.contain('| `"light"` | `"dark"` |')
       service.settings.change({ theme: { mode: 'blue' } })
       await run(inputs)
