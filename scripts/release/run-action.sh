@@ -74,6 +74,11 @@ END
   printf '\n' >>"$work/summary"
 }
 
+# Prints files up to a size in bytes, and then a note. Only whole lines, because a row of a table is one.
+shorten() {
+  LC_ALL=C awk '(left -= length($0) + 1) < 0 { print "\n" note; exit } { print }' "$@"
+}
+
 # Sends a request to GitHub at the base URL $1, without the environment and the files of chatctl in this job.
 github() (
   base=$1
@@ -100,19 +105,18 @@ write_comment() {
     *-0-true) title='The service differs from the files:' ;;
     *) title='The comparison failed.' ;;
   esac
-  # Less than the maximum of GitHub and of an argument, in bytes. Only whole lines, because a row of a table is one.
-  body=$(printf '%s\n%s\n\n' "$marker" "$title" | LC_ALL=C awk '(size += length($0) + 1) > 60000 {
-    print "\nThis comment is shortened. The job summary shows all changes."; exit } { print }' - "$work/summary")
-  if [ "$id" = none ]; then
-    github "$GITHUB_API_URL" POST "$1/issues/$ACTION_PULL_REQUEST/comments" --field "body=$body" >/dev/null
-  else
-    github "$GITHUB_API_URL" PATCH "$1/issues/comments/$id" --field "body=$body" >/dev/null
-  fi
+  # Less than the maximum of GitHub and of an argument.
+  body=$(printf '%s\n%s\n\n' "$marker" "$title" |
+    shorten left=60000 note='This comment is shortened. The job summary shows more.' - "$work/summary")
+  path=$ACTION_PULL_REQUEST/comments method=POST
+  [ "$id" = none ] || path=comments/$id method=PATCH
+  github "$GITHUB_API_URL" "$method" "$1/issues/$path" --field "body=$body" >/dev/null
 }
 
 compare settings "$ACTION_FILES"
 compare users "$ACTION_USERS_FILES"
-cat "$work/summary" >>"$GITHUB_STEP_SUMMARY"
+# GitHub shows none of more than 1 MiB.
+shorten left=1000000 note='This job summary is shortened.' "$work/summary" >>"$GITHUB_STEP_SUMMARY"
 if [ "$ACTION_COMMENT" = true ] && [ -n "$ACTION_PULL_REQUEST" ]; then
   write_comment "/repos/$GITHUB_REPOSITORY" ||
     printf '::warning title=chatctl::%s %s\n' 'The comment on the pull request was not written. The log has the reason.' \
