@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -6,6 +7,7 @@ import { archiveName } from '../../scripts/release/describe-release.ts'
 import { root } from '../scripts/package-file.ts'
 import { executableFor } from '../support/executable.ts'
 import { answer, type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
+import { createGitRepository } from '../support/git-repository.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import type { Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
@@ -310,5 +312,25 @@ describe('the GitHub Action', () => {
       expect(exitCode).to.equal(1)
       expect(written('path')).to.equal('')
     }
+  })
+})
+
+describe('the workflow with users in docs/guides/ci.md', () => {
+  const repository = perTest(createGitRepository)
+
+  it('begins with the newest state file, and commits the next one if the branch has changed since', () => {
+    const { git, path, env } = repository
+    const blocks = readFileSync(join(root, 'docs/guides/ci.md'), 'utf8').split(/^```(?:yaml)?\n/m)
+    const { steps } = parse(blocks.find((block) => block.includes('git push')) ?? '').jobs.service
+    // By default, GitHub checks out the commit of the event, without the state file of an earlier job.
+    expect(steps[0].with).to.deep.equal({ ref: `\${{ github.ref }}` })
+    const job = `${path}-job`
+    git('commit', '--quiet', '--allow-empty', '--message=Begin')
+    git('config', 'receive.denyCurrentBranch', 'ignore')
+    git('clone', '--quiet', '--depth=1', `file://${path}`, job)
+    git('commit', '--quiet', '--allow-empty', '--message=Merge')
+    writeFileSync(join(job, 'users.state.json'), '{}')
+    execFileSync('bash', ['-ec', steps.at(-1).run], { cwd: job, env, stdio: 'pipe' })
+    expect(git('log', '--format=%s')).to.equal('Record users\nMerge\nBegin')
   })
 })
