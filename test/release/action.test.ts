@@ -163,7 +163,7 @@ describe('the GitHub Action', () => {
 
   it('fails with the exit code of chatctl, and reports nothing that it does not know', async () => {
     service.settings.otherwise = () => answer(401)
-    const { exitCode } = await run({ files: 'settings.yaml', apply: 'true' })
+    const { exitCode } = await run({ files: 'settings.yaml', 'users-files': 'missing.yaml', apply: 'true' })
     expect(exitCode).to.equal(4)
     expect(written('output')).not.to.contain('changed')
     expect((await run({ files: 'missing.yaml' })).exitCode).to.equal(2)
@@ -192,6 +192,7 @@ describe('the GitHub Action', () => {
     })
 
     it('writes one comment if there are changes, replaces it in later runs, and leaves no files', async () => {
+      await run({ ...inputs, comment: 'false' })
       service.settings.change({ theme: { mode: 'dark' } })
       await run(inputs)
       expect(github.comments).to.deep.equal([])
@@ -214,14 +215,15 @@ describe('the GitHub Action', () => {
       expect(readdirSync(join(runner(), 'temp'))).to.have.length(2)
     })
 
-    it('has one for each set of files, and never changes that of another user, or a quotation', async () => {
+    it('has one for each set of files and each service, and never changes that of another user, or a quotation', async () => {
       await run(inputs)
       await run({ ...inputs, 'users-files': 'users.yaml' })
+      await run({ ...inputs, 'base-url': `${service.url}/` })
       const [{ body = '' } = {}] = github.comments.splice(0)
       github.add(body, 'mallory')
       github.add(`> ${body}`)
       await run(inputs)
-      expect(github.written).to.deep.equal(Array(3).fill('POST 7/comments'))
+      expect(github.written).to.deep.equal(Array(4).fill('POST 7/comments'))
     })
 
     it('shows values as code, hides secrets, and shortens the output after a whole row', async () => {
