@@ -37,6 +37,10 @@ export default class SettingsHistory extends BaseCommand {
   async run(): Promise<void> {
     const chooseView = (service: boolean) => (service ? auditedKeysView : sentKeysView)
     const { flags, context } = await this.start(SettingsHistory, ({ service }) => chooseView(service))
+    // The variable of --database is for other commands too, so that `dependsOn` would always refuse it.
+    if (!flags.service && this.argv.some((word) => /^--database(=|$)/.test(word))) {
+      throw new Failure('usage', '--database is the database of --service: add --service, or omit --database')
+    }
     const { readSentKeys } = await import('../../settings/settings-history.ts')
     let unreadable = 0
     const keys = flags.service
