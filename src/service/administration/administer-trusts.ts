@@ -74,28 +74,18 @@ export function administerTrusts(data: DataAccess) {
 }
 
 async function resolveTrust(db: Database, request: TrustRequest): Promise<NewTrust> {
-  const { name, issuer, audience, subject, permissions, expiresIn = 900, tier, user = adminId } = request
-  checkTrustName(name)
-  checkIssuer(issuer)
-  checkAudience(audience)
-  checkSubject(subject)
-  checkTokenLifetime(expiresIn)
+  const { permissions, expiresIn: expires_in = 900, user = adminId, ...rest } = request
+  checkTrustName(rest.name)
+  checkIssuer(rest.issuer)
+  checkAudience(rest.audience)
+  checkSubject(rest.subject)
+  checkTokenLifetime(expires_in)
   checkKnownPermissions(permissions)
-  const limit = resolveHourlyLimit(tier, request.limit)
+  const limit = resolveHourlyLimit(rest.tier, rest.limit)
   const owner = await requireUser(db, user)
   const held = userPermissions(owner.id, owner.role, owner.permissions)
   checkGrantable(permissions, held, owner.email, 'A trust')
-  return {
-    name,
-    issuer,
-    audience,
-    subject,
-    permissions: [...new Set(permissions)],
-    user_id: owner.id,
-    tier,
-    limit,
-    expires_in: expiresIn,
-  }
+  return { ...rest, permissions: [...new Set(permissions)], user_id: owner.id, limit, expires_in }
 }
 
 const nameTaken = (name: string) =>

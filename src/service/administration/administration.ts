@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { getText } from '../../system/get-text.ts'
+import { tokenPrefixes } from '../domain/access/keys.ts'
 import { findOtherServices, findRunningServices, type RunRecord } from '../run-record.ts'
 import { type DataLocation, describeDatabase } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
@@ -168,7 +169,7 @@ async function count(db: Database): Promise<Counts> {
       selectFrom('api_keys')
         .select(fn.countAll<number>().as('n'))
         .where('revoked_at', 'is', null)
-        .where('trust_id', 'is', null)
+        .where('prefix', 'not like', tokenPrefixes)
         .as('keys'),
     ])
     .$castTo<Counts>()

@@ -27,6 +27,7 @@ export const auditActions = [
   'session.revoke',
   'settings.update',
   'sign_in.failed',
+  'token.exchanged',
   'trust.create',
   'trust.exchanged',
   'trust.refused',

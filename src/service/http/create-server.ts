@@ -150,5 +150,8 @@ async function loadOAuth(
   const { openOAuth } = await import('../oauth/open-oauth.ts')
   const onError = (error: unknown) => logFailure(logger, toApiError(error))
   const checkSchema = () => pipeline.checkSchema()
-  return openOAuth({ store, dataDir, issuer, checkSchema, onError, clock, allowsDeviceAdmin })
+  const authenticate = (credential: string) => pipeline.authenticate(credential)
+  return openOAuth({
+    ...{ store, dataDir, issuer, checkSchema, authenticate, onError, clock, allowsDeviceAdmin },
+  })
 }

@@ -2,7 +2,7 @@ import { credentialExpiryHeader } from '../../contract/credential-header.ts'
 import type { Clock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 import { KeyAuthenticator } from '../domain/access/key-authenticator.ts'
-import { requiredPermissions } from '../domain/access/permissions.ts'
+import { type Principal, requiredPermissions } from '../domain/access/permissions.ts'
 import { SettingsCache } from '../domain/settings-cache.ts'
 import { enforceRateLimits, limitsOf, RateLimiter } from '../limits/rate-limiter.ts'
 import type { Metrics } from '../metrics/create-metrics.ts'
@@ -113,6 +113,11 @@ export class RequestPipeline {
   /** @throws ApiError `storage_migrated`; errors of the database */
   async checkSchema(): Promise<void> {
     await this.#resources.settingsCache.read()
+  }
+
+  /** The principal of a credential. @throws ApiError `unauthorized` */
+  async authenticate(credential: string): Promise<Principal> {
+    return authenticate(this.#credentials, { authorization: `Bearer ${credential}` })
   }
 
   #record(apiError: ApiError, log: FailureSink | undefined): ApiError {

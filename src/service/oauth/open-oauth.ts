@@ -26,7 +26,7 @@ import { defaultScope, scopeNames } from './scopes.ts'
 import { SecondFactorCipher } from './second-factor-cipher.ts'
 import { TokenBuckets } from './token-buckets.ts'
 import { answerTokenRequest } from './trust/answer-token-request.ts'
-import { IdentityTokenExchange } from './trust/exchange-identity-token.ts'
+import { type Authenticate, TokenExchange } from './trust/exchange-token.ts'
 
 interface OAuthParts {
   store: Store
@@ -36,6 +36,7 @@ interface OAuthParts {
   issuer: string
   /** Called before the data is used. @throws ApiError `storage_migrated` */
   checkSchema: () => Promise<void>
+  authenticate: Authenticate
   /** Called with each error that ends a request, also with an `ApiError`. */
   onError: (error: unknown) => void
   clock: Clock
@@ -48,7 +49,8 @@ export type OAuth = (request: IncomingMessage, response: ServerResponse, address
 
 /** The OAuth server (RFC 6749) with its pages. */
 export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
-  const { store, dataDir, issuer, checkSchema, onError, clock, allowsDeviceAdmin = false } = parts
+  const { store, dataDir, issuer, checkSchema, authenticate, onError, clock } = parts
+  const { allowsDeviceAdmin = false } = parts
   const { db } = store
   const removeExpired = createExpiredRemover(db, clock)
   const provider = createProvider({
@@ -72,7 +74,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
   const shared = { db, issuer, checkSchema, removeExpired, clock, allowsDeviceAdmin }
   const server: OAuthServer = { ...shared, cipher, provider, formKey, startLimit }
   const serve = provider.callback()
-  const exchange = new IdentityTokenExchange(db, clock, issuer)
+  const exchange = new TokenExchange(db, clock, issuer, authenticate)
   return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)

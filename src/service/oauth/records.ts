@@ -1,4 +1,5 @@
 import type { Clock } from '../../system/clock.ts'
+import { tokenPrefixes } from '../domain/access/keys.ts'
 import type { Database } from '../store/tables.ts'
 
 /** SHA-256, hex. The database contains only the digests of ids. Ids are random, so they cannot be guessed from a digest. */
@@ -65,7 +66,7 @@ async function removeExpired(db: Database, now: number): Promise<void> {
     .execute()
   await db
     .deleteFrom('api_keys')
-    .where('trust_id', 'is not', null)
+    .where('prefix', 'like', tokenPrefixes)
     .where('expires_at', '<=', new Date(now).toISOString())
     .execute()
   await db

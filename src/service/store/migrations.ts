@@ -150,7 +150,8 @@ create table api_keys (
   revoked_at text,
   permissions text,
   expires_at text,
-  trust_id text references trusts (id) on delete cascade
+  trust_id text references trusts (id) on delete cascade,
+  source text
 )${strict};
 create index api_keys_of_trust on api_keys (trust_id);
 

@@ -74,8 +74,10 @@ export interface ApiKeyRow {
   /** JSON array of the permissions of the key; null for all permissions of its user. */
   permissions: string | null
   expires_at: string | null
-  /** The trust whose access token this is; null for an API key. */
+  /** The trust whose access token this is; otherwise null. */
   trust_id: string | null
+  /** Of an exchanged token: the ID of the key or the digest of the grant on which it depends; otherwise null. */
+  source: string | null
 }
 
 /** A trust in the identity tokens of an issuer. */

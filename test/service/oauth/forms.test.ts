@@ -117,6 +117,7 @@ describe('the forms of the sign-in', () => {
         issuer,
         clock: systemClock,
         checkSchema: async () => {},
+        authenticate: () => Promise.reject(new Error('not used')),
         onError: (error) => troubles.push(error),
       })
       const browser = new Browser()

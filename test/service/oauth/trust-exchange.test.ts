@@ -121,7 +121,7 @@ onEachEngine('an identity token of a trusted issuer', (withService, engine) => {
       await trust({ permissions: ['*:settings', 'read:chat'] })
       const { status, body } = await exchange(await identity(), { scope: 'chat:write settings:read' })
       expect(status).to.equal(200)
-      expect(body.scope).to.equal('chat:write settings:read')
+      expect(body.scope).to.equal('read:chat read:settings')
       const call = caller(service.url, body.access_token)
       expect((await call('GET', '/v1/settings')).status).to.equal(200)
       expect((await call('GET', '/api/chat/history')).status).to.equal(200)

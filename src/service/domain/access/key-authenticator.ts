@@ -18,10 +18,17 @@ const maxCachedKeys = 1_000
 /** In ms. `last_used_at` is written at most once a minute, because a write for each request would cost too much. */
 const usageInterval = 60_000
 
-const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
+const selectKey = prepareQuery((db, { hash, now }: { hash: string; now: number }) =>
   db
     .selectFrom('api_keys')
     .innerJoin('users', 'users.id', 'api_keys.user_id')
+    .leftJoin('api_keys as source', 'source.id', 'api_keys.source')
+    .leftJoin('oauth_records as grant', (join) =>
+      join
+        .onRef('grant.id_hash', '=', 'api_keys.source')
+        .on('grant.model', '=', 'Grant')
+        .on('grant.expires_at', '>', now),
+    )
     .select([
       'api_keys.id',
       'api_keys.name',
@@ -31,11 +38,20 @@ const selectKey = prepareQuery((db, { hash }: { hash: string }) =>
       'api_keys.hourly_limit',
       'api_keys.permissions as key_permissions',
       'api_keys.expires_at',
+      'api_keys.source',
+      'source.id as source_id',
+      'source.expires_at as source_expires_at',
+      'source.hourly_limit as source_limit',
+      'source.permissions as source_permissions',
       'users.role',
       'users.permissions as user_permissions',
     ])
     .where('api_keys.hash', '=', hash)
-    .where('api_keys.revoked_at', 'is', null),
+    .where('api_keys.revoked_at', 'is', null)
+    .where('source.revoked_at', 'is', null)
+    .where((eb) =>
+      eb('api_keys.source', 'is not distinct from', eb.fn.coalesce('source.id', 'grant.id_hash')),
+    ),
 )
 
 /** Finds the principals of API keys. Caches them until a change in the database could affect them. */
@@ -72,10 +88,12 @@ export class KeyAuthenticator {
   }
 
   async #findStored(key: string, current: number): Promise<Principal | undefined> {
-    const found = await readKey(this.#store.db, hashKey(key))
+    const found = await readKey(this.#store.db, hashKey(key), Math.floor(this.#clock.now() / 1000))
     if (!found) return undefined
     // The row may be older than a change that was made in the meantime.
-    if (this.#store.generation() === current && this.#generation === current) {
+    // `Store.generation` does not cover the sign-in that an exchanged token depends on.
+    const isLasting = found.principal.source !== null
+    if (isLasting && this.#store.generation() === current && this.#generation === current) {
       if (this.#cached.size >= maxCachedKeys) this.#cached.clear()
       this.#cached.set(key, found)
     }
@@ -96,36 +114,40 @@ export class KeyAuthenticator {
   }
 }
 
-async function readKey(db: Database, digest: string): Promise<CachedKey | undefined> {
-  const [row] = await selectKey(db, { hash: digest })
+async function readKey(db: Database, digest: string, now: number): Promise<CachedKey | undefined> {
+  const [row] = await selectKey(db, { hash: digest, now })
   if (!row) return undefined
   const ofUser = userPermissions(row.user_id, row.role, JSON.parse(row.user_permissions))
-  const ofKey: string[] =
-    row.key_permissions === null ? ['*:*'] : [alwaysGranted, ...JSON.parse(row.key_permissions)]
-  const isOfTrust = row.trust_id !== null
+  const ofKey = parsePermissions(row.key_permissions)
+  const ofSource = parsePermissions(row.source_permissions)
+  const kind = (row.source ?? row.trust_id) === null ? 'API key' : 'access token'
+  const ownId = row.trust_id === null ? row.id : `trust:${row.name}`
+  const [expiresAt = null] = [row.expires_at, row.source_expires_at].flatMap((end) => end ?? []).sort()
   return {
     principal: {
-      keyId: isOfTrust ? `trust:${row.name}` : row.id,
+      keyId: row.source === null ? ownId : row.name,
       userId: row.user_id,
-      can: (permission) => covers(ofUser, permission) && covers(ofKey, permission),
+      can: (permission) => [ofUser, ofKey, ofSource].every((granted) => covers(granted, permission)),
       denialReason: (permission) =>
-        covers(ofUser, permission)
-          ? `the ${isOfTrust ? 'access token' : 'API key'} does not have it`
-          : `the user of the ${isOfTrust ? 'access token' : 'API key'} does not have it`,
-      hourlyLimit: row.hourly_limit,
-      expiresAt: row.expires_at,
+        `the ${covers(ofUser, permission) ? '' : 'user of the '}${kind} does not have it`,
+      hourlyLimit: row.source_id === null ? row.hourly_limit : row.source_limit,
+      expiresAt,
+      source: row.source === null ? row.id : null,
       isRateLimited: true,
     },
-    expiresAt: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
+    expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
     usedAt: lastUse(row),
   }
 }
 
-/** The use of an access token is not recorded, so it counts as always in use. */
+/** The use of an access token of a trust is not recorded, so it counts as always in use. */
 function lastUse(row: { trust_id: string | null; last_used_at: string | null }): number {
   if (row.trust_id !== null) return Number.POSITIVE_INFINITY
   return row.last_used_at === null ? Number.NEGATIVE_INFINITY : Date.parse(row.last_used_at)
 }
+
+const parsePermissions = (stored: string | null): string[] =>
+  stored === null ? ['*:*'] : [alwaysGranted, ...JSON.parse(stored)]
 
 async function recordUsage(db: Database, id: string, time: number): Promise<void> {
   try {

@@ -29,12 +29,34 @@ export interface KeyRecord {
 /** The attributes of a key that is created. */
 export type NewKey = Pick<KeyRecord, 'name' | 'tier' | 'limit' | 'user_id' | 'permissions' | 'expires_at'>
 
-/** `ck_` and 256 random bits. An access token of a trust begins with `ct_`. */
+/** `ck_` and 256 random bits. An access token, of a trust or exchanged, begins with `ct_`. */
 export const generateKey = (kind: 'ck' | 'ct' = 'ck'): string =>
   `${kind}_${randomBytes(32).toString('base64url')}`
 
 /** A plain digest is enough: a key has 256 random bits, so it cannot be guessed from its digest. */
 export const hashKey = (key: string): string => process.getBuiltinModule('node:crypto').hash('sha256', key)
+
+/** The prefixes of access tokens, for LIKE. */
+export const tokenPrefixes = 'ct%'
+
+/** Stores a new key or access token. Only the result contains it. Must run inside a transaction. */
+export async function insertKey(
+  transaction: Database,
+  kind: 'ck' | 'ct',
+  attributes: Pick<ApiKeyRow, 'name' | 'user_id' | 'tier' | 'hourly_limit' | 'permissions' | 'expires_at'> &
+    Partial<ApiKeyRow>,
+  { clock }: AuditContext,
+): Promise<{ id: string; key: string }> {
+  const key = generateKey(kind)
+  const id = createId('key')
+  const row: ApiKeyRow = {
+    ...{ trust_id: null, source: null, last_used_at: null, revoked_at: null },
+    ...attributes,
+    ...{ id, hash: hashKey(key), prefix: key.slice(0, 9), created_at: isoNow(clock) },
+  }
+  await transaction.insertInto('api_keys').values(row).execute()
+  return { id, key }
+}
 
 /** Stores a new key. Only the result contains the key itself. Must run inside a transaction. */
 export async function storeKey(
@@ -43,25 +65,10 @@ export async function storeKey(
   by: AuditContext,
 ): Promise<KeyRecord & { key: string }> {
   const { name, tier, limit, user_id, permissions, expires_at } = wanted
-  const key = generateKey()
-  const row: ApiKeyRow = {
-    id: createId('key'),
-    name,
-    hash: hashKey(key),
-    prefix: key.slice(0, 9),
-    user_id,
-    tier,
-    hourly_limit: limit,
-    created_at: isoNow(by.clock),
-    last_used_at: null,
-    revoked_at: null,
-    permissions: permissions && JSON.stringify(permissions),
-    expires_at,
-    trust_id: null,
-  }
-  await transaction.insertInto('api_keys').values(row).execute()
-  await recordChange(transaction, by, { action: 'key.create', target: row.id, before: null, after: wanted })
-  return { ...(await readKey(transaction, row.id)), key }
+  const own = { hourly_limit: limit, permissions: permissions && JSON.stringify(permissions) }
+  const { id, key } = await insertKey(transaction, 'ck', { name, tier, user_id, expires_at, ...own }, by)
+  await recordChange(transaction, by, { action: 'key.create', target: id, before: null, after: wanted })
+  return { ...(await readKey(transaction, id)), key }
 }
 
 /**
@@ -151,23 +158,10 @@ function selectKeys(db: Database) {
     .innerJoin('users', 'users.id', 'api_keys.user_id')
     .selectAll('api_keys')
     .select('users.email as user_email')
-    .where('api_keys.trust_id', 'is', null)
+    .where('api_keys.prefix', 'not like', tokenPrefixes)
 }
 
-function present(row: ApiKeyRow & { user_email: string }): KeyRecord {
-  const { id, name, tier, prefix, created_at, last_used_at, revoked_at, user_id, user_email } = row
-  return {
-    id,
-    name,
-    tier,
-    limit: row.hourly_limit,
-    prefix,
-    created_at,
-    last_used_at,
-    revoked_at,
-    user_id,
-    user_email,
-    permissions: row.permissions === null ? null : JSON.parse(row.permissions),
-    expires_at: row.expires_at,
-  }
+function present({ hash, trust_id, source, ...row }: ApiKeyRow & { user_email: string }): KeyRecord {
+  const { hourly_limit: limit, ...rest } = row
+  return { ...rest, limit, permissions: row.permissions === null ? null : JSON.parse(row.permissions) }
 }

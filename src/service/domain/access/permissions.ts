@@ -93,6 +93,8 @@ export interface Principal {
   hourlyLimit: number | null
   /** When the credential ends, ISO 8601 UTC; null for never. */
   expiresAt: string | null
+  /** The `source` of a token that is exchanged for it; null if it must not be exchanged. */
+  source: string | null
   /** False for a key of this process: its requests are not counted. */
   isRateLimited: boolean
 }

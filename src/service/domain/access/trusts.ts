@@ -2,7 +2,8 @@ import { isoNow } from '../../../system/clock.ts'
 import type { Database, Store, TrustRow } from '../../store/tables.ts'
 import { type AuditContext, recordChange } from '../audit.ts'
 import { createId } from '../identifiers.ts'
-import { generateKey, hashKey } from './keys.ts'
+import { hashKey, insertKey, tokenPrefixes } from './keys.ts'
+import type { Principal } from './permissions.ts'
 
 /** A trust: identity tokens of an issuer for an audience and a subject are exchanged for access tokens. */
 export interface TrustRecord extends Omit<TrustRow, 'permissions' | 'hourly_limit' | 'token_lifetime'> {
@@ -91,7 +92,6 @@ export function issueToken(
   subject: string,
   by: AuditContext,
 ): Promise<IssuedToken | undefined> {
-  const token = generateKey('ct')
   const now = isoNow(by.clock)
   const expiresAt = new Date(by.clock.now() + trust.expires_in * 1000).toISOString()
   return db.transaction().execute(async (transaction) => {
@@ -101,22 +101,10 @@ export function issueToken(
       .where('id', '=', trust.id)
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return undefined
-    const row = {
-      id: createId('key'),
-      name: trust.name,
-      hash: hashKey(token),
-      prefix: token.slice(0, 9),
-      user_id: trust.user_id,
-      tier: trust.tier,
-      hourly_limit: trust.limit,
-      created_at: now,
-      last_used_at: null,
-      revoked_at: null,
-      permissions: JSON.stringify(permissions),
-      expires_at: expiresAt,
-      trust_id: trust.id,
-    }
-    await transaction.insertInto('api_keys').values(row).execute()
+    const { id, name, user_id, tier, limit } = trust
+    const attributes = { name, user_id, tier, hourly_limit: limit, expires_at: expiresAt, trust_id: id }
+    const own = { ...attributes, permissions: JSON.stringify(permissions) }
+    const { key: token } = await insertKey(transaction, 'ct', own, by)
     const after = { issuer: trust.issuer, subject, permissions, expires_at: expiresAt }
     await recordChange(transaction, by, {
       action: 'trust.exchanged',
@@ -129,7 +117,30 @@ export function issueToken(
 }
 
 /**
- * Ends an access token of a trust. Does nothing for any other text, which anyone can send: on PostgreSQL, even a
+ * Stores a new access token with at most the permissions of another credential. It is counted and audited as that
+ * credential, and valid only while that is.
+ */
+export function issueExchangedToken(
+  db: Database,
+  { keyId, userId, hourlyLimit }: Principal,
+  { permissions, ...parts }: { permissions: readonly string[]; source: string; expires_at: string },
+  by: AuditContext,
+): Promise<{ key: string }> {
+  return db.transaction().execute(async (transaction) => {
+    const after = { permissions, expires_at: parts.expires_at }
+    await recordChange(transaction, by, { action: 'token.exchanged', target: keyId, before: null, after })
+    const counted = { name: keyId, user_id: userId, tier: 'enterprise', hourly_limit: hourlyLimit } as const
+    return insertKey(
+      transaction,
+      'ct',
+      { ...counted, ...parts, permissions: JSON.stringify(permissions) },
+      by,
+    )
+  })
+}
+
+/**
+ * Ends an access token of a trust, or an exchanged one. Does nothing for any other text, which anyone can send: on PostgreSQL, even a
  * DELETE of no row would notify all processes.
  */
 export async function revokeToken(store: Pick<Store, 'db' | 'noteChange'>, token: string): Promise<void> {
@@ -138,7 +149,7 @@ export async function revokeToken(store: Pick<Store, 'db' | 'noteChange'>, token
     .selectFrom('api_keys')
     .select('id')
     .where('hash', '=', hashKey(token))
-    .where('trust_id', 'is not', null)
+    .where('prefix', 'like', tokenPrefixes)
     .executeTakeFirst()
   if (!row) return
   await db.deleteFrom('api_keys').where('id', '=', row.id).execute()
@@ -154,20 +165,6 @@ function selectTrusts(db: Database) {
 }
 
 function present(row: TrustRow & { user_email: string }): TrustRecord {
-  const { id, name, issuer, audience, subject, user_id, user_email, tier, created_at, last_used_at } = row
-  return {
-    id,
-    name,
-    issuer,
-    audience,
-    subject,
-    permissions: JSON.parse(row.permissions),
-    user_id,
-    user_email,
-    tier,
-    limit: row.hourly_limit,
-    expires_in: row.token_lifetime,
-    created_at,
-    last_used_at,
-  }
+  const { hourly_limit: limit, token_lifetime: expires_in, ...rest } = row
+  return { ...rest, permissions: JSON.parse(row.permissions), limit, expires_in }
 }

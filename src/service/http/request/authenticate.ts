@@ -35,6 +35,7 @@ const processPrincipal: Principal = {
   denialReason: () => 'the API key does not have it',
   hourlyLimit: null,
   expiresAt: null,
+  source: null,
   isRateLimited: false,
 }
 
@@ -101,6 +102,7 @@ async function findTokenPrincipal(db: Database, token: string, clock: Clock): Pr
         : 'the signed-in user does not have it',
     hourlyLimit: tierLimits.pro,
     expiresAt: new Date(Number(row.expires_at) * 1000).toISOString(),
+    source: row.grant_hash,
     isRateLimited: true,
   }
 }
@@ -112,7 +114,8 @@ const selectToken = prepareQuery((db, { hash, now }: { hash: string; now: number
       join.onRef('grant.id_hash', '=', 'token.grant_hash').on('grant.model', '=', 'Grant'),
     )
     .innerJoin('users', 'users.id', 'token.user_id')
-    .select(['token.payload', 'token.expires_at', 'users.id', 'users.role', 'users.permissions'])
+    .select(['token.payload', 'token.expires_at', 'token.grant_hash'])
+    .select(['users.id', 'users.role', 'users.permissions'])
     .where('token.model', '=', 'AccessToken')
     .where('token.id_hash', '=', hash)
     .where('token.expires_at', '>', now)

@@ -5,22 +5,21 @@ import type { Store } from '../../store/tables.ts'
 import { toApiError } from '../../to-api-error.ts'
 import { type BrowserRequest, readLimited } from '../browser/browser-request.ts'
 import { identityGrants, paths } from '../metadata.ts'
-import type { IdentityTokenExchange } from './exchange-identity-token.ts'
-import { OAuthError, sendJson } from './exchange-identity-token.ts'
+import { OAuthError, sendJson, type TokenExchange } from './exchange-token.ts'
 
 /** In bytes, as oidc-provider. */
 const maxBody = 56 * 1024
 
 interface AnswerParts {
   store: Store
-  exchange: IdentityTokenExchange
+  exchange: TokenExchange
   checkSchema: () => Promise<void>
   removeExpired: () => void
   onError: (error: unknown) => void
 }
 
 /**
- * Responds to a request of the token or revocation endpoint that concerns a trust.
+ * Responds to a request of the token or revocation endpoint that concerns a trust or an exchanged token.
  * @returns undefined after a response; otherwise the request for oidc-provider, with the body that was read
  */
 export async function answerTokenRequest(

@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
-import { covers, listPermissions } from '../../domain/access/permissions.ts'
-import { issueToken, type TrustRecord } from '../../domain/access/trusts.ts'
+import { covers, listPermissions, type Principal } from '../../domain/access/permissions.ts'
+import { issueExchangedToken, issueToken } from '../../domain/access/trusts.ts'
 import { type AuditContext, recordChange } from '../../domain/audit.ts'
 import type { Database } from '../../store/tables.ts'
 import { clientId, tokenExchange } from '../metadata.ts'
-import { scopeNames, scopes, unknownScopes } from '../scopes.ts'
+import { scopeNames, scopes } from '../scopes.ts'
 import { TokenBuckets } from '../token-buckets.ts'
 import { IssuerKeys, UnreadableKeys } from './issuer-keys.ts'
 import { RefusedIdentity, verifyIdentityToken } from './verify-identity-token.ts'
 
-/** A request of the token endpoint whose grant is an identity token. */
+/** A request of the token endpoint whose grant is another token. */
 interface ExchangeRequest {
   form: URLSearchParams
   /** The client's network address. */
@@ -26,11 +26,18 @@ const types = {
   assertion: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
 } as const
 
-/** Exchanges identity tokens of CI jobs for access tokens. */
-export class IdentityTokenExchange {
+/** Finds the principal of a credential. @throws ApiError `unauthorized` */
+export type Authenticate = (credential: string) => Promise<Principal>
+
+/** Of a token that is exchanged for a credential, in seconds. */
+const maxLifetime = 12 * 3600
+
+/** Exchanges identity tokens of CI jobs, and credentials of the service, for access tokens. */
+export class TokenExchange {
   readonly #db: Database
   readonly #clock: Clock
   readonly #issuer: string
+  readonly #authenticate: Authenticate
   readonly #issuerKeys: IssuerKeys
   readonly #requests: TokenBuckets
   readonly #exchanges: TokenBuckets
@@ -38,14 +45,15 @@ export class IdentityTokenExchange {
   readonly #allRefusals: TokenBuckets
 
   /** @param issuer the origin of the service */
-  constructor(db: Database, clock: Clock, issuer: string) {
+  constructor(db: Database, clock: Clock, issuer: string, authenticate: Authenticate) {
     this.#db = db
     this.#clock = clock
     this.#issuer = issuer
+    this.#authenticate = authenticate
     this.#issuerKeys = new IssuerKeys(clock)
     // Of a network; checking a signature takes time.
     this.#requests = new TokenBuckets(clock, { burst: 200, perSecond: 20 })
-    // With one trust: each exchange writes to the database.
+    // With one trust or credential: each exchange writes to the database.
     this.#exchanges = new TokenBuckets(clock, { burst: 60, perSecond: 1 })
     // That the audit log shows, of a network and of all: strangers must not fill it.
     this.#refusals = new TokenBuckets(clock, { burst: 10, perSecond: 1 / 60 })
@@ -69,27 +77,44 @@ export class IdentityTokenExchange {
     if (targets.some((target) => target.replace(/\/$/, '') !== this.#issuer)) {
       throw new OAuthError(400, 'invalid_target', `the only target is ${this.#issuer}`)
     }
-    const asked = scopeNames(form.get('scope') ?? '')
-    if (unknownScopes(form.get('scope') ?? '').length > 0)
-      throw new OAuthError(400, 'invalid_scope', 'unknown scope')
+    const isOfService = isExchange && form.get('subject_token_type') === types.accessToken
+    const issue = isOfService ? this.#exchangeCredential : this.#exchangeIdentity
+    const { scope, ...issued } = await issue(token, isExchange, request)
+    return {
+      ...issued,
+      token_type: 'Bearer',
+      ...(isExchange && { issued_token_type: types.accessToken }),
+      ...(form.has('scope') && { scope }),
+    }
+  }
 
+  readonly #exchangeIdentity = async (token: string, isExchange: boolean, request: ExchangeRequest) => {
     const { trust, subject } = await this.#verify(token, isExchange, request)
     if (!this.#exchanges.take(trust.id)) throw tooMany(`with the trust ${trust.name}`)
-    const permissions = asked.length === 0 ? trust.permissions : narrow(trust, asked)
-    const issued = await issueToken(this.#db, trust, permissions, subject, {
-      actor: trust.user_id,
-      keyId: `trust:${trust.name}`,
-      requestId: request.requestId,
-      clock: this.#clock,
-    })
+    const { permissions, scope } = narrow((one) => covers(trust.permissions, one), request.form)
+    const context = { requestId: request.requestId, clock: this.#clock }
+    const by = { ...context, actor: trust.user_id, keyId: `trust:${trust.name}` }
+    const issued = await issueToken(this.#db, trust, permissions, subject, by)
     if (!issued) throw refusal(isExchange)
-    return {
-      access_token: issued.token,
-      token_type: 'Bearer',
-      expires_in: issued.expiresIn,
-      ...(isExchange && { issued_token_type: types.accessToken }),
-      ...(asked.length > 0 && { scope: asked.join(' ') }),
-    }
+    return { access_token: issued.token, expires_in: issued.expiresIn, scope }
+  }
+
+  readonly #exchangeCredential = async (token: string, _: boolean, request: ExchangeRequest) => {
+    const principal = await this.#authenticate(token).catch((error: unknown) => {
+      const isUnknown = error instanceof ApiError && error.code === 'unauthorized'
+      throw isUnknown ? invalidRequest('the subject token is unknown, revoked, or expired') : error
+    })
+    const { keyId, userId, source, expiresAt } = principal
+    if (source === null) throw invalidRequest('this token cannot be exchanged again')
+    if (!this.#exchanges.take(keyId)) throw tooMany('with this credential')
+    const { permissions, scope } = narrow(principal.can, request.form)
+    const now = this.#clock.now()
+    const last = expiresAt === null ? Infinity : Date.parse(expiresAt)
+    const ends = Math.min(now + readLifetime(request.form) * 1000, last)
+    const by = { actor: userId, keyId, requestId: request.requestId, clock: this.#clock }
+    const parts = { permissions, source, expires_at: new Date(ends).toISOString() }
+    const issued = await issueExchangedToken(this.#db, principal, parts, by)
+    return { access_token: issued.key, expires_in: Math.floor((ends - now) / 1000), scope }
   }
 
   async #verify(token: string, isExchange: boolean, request: ExchangeRequest) {
@@ -132,8 +157,8 @@ function readSubjectToken(form: URLSearchParams): string {
   const type = form.get('subject_token_type')
   const wanted = form.get('requested_token_type') ?? types.accessToken
   if (!token) throw invalidRequest('subject_token is missing')
-  if (type !== types.idToken && type !== types.jwt) {
-    throw invalidRequest(`subject_token_type must be ${types.idToken} or ${types.jwt}`)
+  if (type !== types.idToken && type !== types.jwt && type !== types.accessToken) {
+    throw invalidRequest(`subject_token_type must be ${types.accessToken}, ${types.idToken}, or ${types.jwt}`)
   }
   if (wanted !== types.accessToken) throw invalidRequest(`requested_token_type must be ${types.accessToken}`)
   if (form.has('actor_token')) throw invalidRequest('actor_token is not supported')
@@ -159,6 +184,8 @@ function requireSingle(form: URLSearchParams): void {
 
 const invalidRequest = (description: string) => new OAuthError(400, 'invalid_request', description)
 
+const invalidScope = (description: string) => new OAuthError(400, 'invalid_scope', description)
+
 /** The same for every reason, which only the audit log has. RFC 8693 section 2.2.2, RFC 7523 section 3.2. */
 const refusal = (isExchange: boolean) =>
   isExchange
@@ -168,16 +195,32 @@ const refusal = (isExchange: boolean) =>
 const tooMany = (where: string) =>
   new OAuthError(429, 'temporarily_unavailable', `too many exchanges ${where}`, { retryAfter: 1 })
 
-/** The permissions that both a trust and the scopes have. @throws OAuthError */
-function narrow({ permissions }: TrustRecord, asked: readonly string[]): string[] {
-  const ofScopes = asked.flatMap((name) => scopes[name]?.permissions ?? [])
-  const both = listPermissions().filter(
-    (known) => !known.includes('*') && covers(permissions, known) && covers(ofScopes, known),
-  )
-  if (both.length === 0) {
-    throw new OAuthError(400, 'invalid_scope', 'the trust has no permission of the scope')
-  }
-  return both
+/** In seconds. The parameter is an extension, because RFC 8693 has none. */
+function readLifetime(form: URLSearchParams): number {
+  const text = form.get('requested_expires_in') ?? '3600'
+  if (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= maxLifetime) return Number(text)
+  throw invalidRequest(`requested_expires_in must be 1 to ${maxLifetime} seconds (12 hours)`)
+}
+
+/**
+ * What a credential has of the requested permissions and scopes, by default of all.
+ * @throws OAuthError for a name of which it has nothing
+ */
+function narrow(can: (permission: string) => boolean, form: URLSearchParams) {
+  const scope = form.get('scope') ?? 'admin'
+  const known = listPermissions()
+  const parts = scopeNames(scope).map((name) => {
+    const wanted = scopes[name]?.permissions ?? [name]
+    if (![...known, ...Object.keys(scopes)].includes(name))
+      throw invalidScope(`unknown scope or permission ${name}`)
+    const named = known.filter((one) => covers(wanted, one))
+    const held = named.filter(can)
+    if (held.length === 0) throw invalidScope(`the credential does not have ${name}`)
+    return { held, isWhole: held.length === named.length }
+  })
+  const all = [...new Set(parts.flatMap(({ held }) => held))]
+  const permissions = all.filter((one) => !all.some((other) => other !== one && covers([other], one)))
+  return { permissions, scope: parts.every(({ isWhole }) => isWhole) ? scope : permissions.join(' ') }
 }
 
 /** Claims in the audit log: they come from strangers. */
