@@ -4,21 +4,27 @@ import { Failure, type FailureOptions } from '../contract/failure.ts'
 import { isRecord, tryParse } from '../contract/notation/exact-json.ts'
 import { maxSecretBytes, readNamedFile } from '../system/files/read-named-file.ts'
 import { type AuthorizationServer, defaultClientId, findAuthorizationServer } from './authorization-server.ts'
-import { describeIdentitySource, type IdentitySource } from './credentials/environment-credential.ts'
+import {
+  describeIdentitySource,
+  githubVariables,
+  type IdentitySource,
+} from './credentials/environment-credential.ts'
 import type { TokenSet } from './credentials/stored-credential.ts'
-import { exchangeIdentityToken, type IdentityExchange } from './token-endpoint.ts'
+import { exchangeToken, type Grant } from './token-endpoint.ts'
 import { createTransport, type TransportOptions } from './transport.ts'
 
-export interface ExchangeOptions extends IdentityRequest {
-  /** The service that the access token is for. */
+/** A service, and the authorization server for its tokens. */
+export interface ExchangeTarget {
   baseUrl: string
   /** The authorization server (default: the service itself). */
   authUrl: string | undefined
   /** The configured token endpoint, if any. */
   tokenUrl: string | undefined
   clientId: string | undefined
-  scope: string | undefined
+  transport: TransportOptions
 }
+
+export type ExchangeOptions = IdentityRequest & ExchangeTarget & { scope: string | undefined }
 
 /**
  * Obtains the identity token of this CI job, and exchanges it for an access token.
@@ -27,17 +33,17 @@ export interface ExchangeOptions extends IdentityRequest {
  *   that must not receive it; a failure of the network
  */
 export async function exchangeIdentity(options: ExchangeOptions): Promise<TokenSet> {
-  const { authUrl = options.baseUrl, tokenUrl, scope } = options
-  const transport = createTransport(options.transport)
   // First, because a job without the right to a token needs no server to fail.
   const token = await obtainIdentityToken(options)
-  const server = await findServer(authUrl, tokenUrl, options)
-  const isSelf = options.authUrl === undefined && tokenUrl === undefined
-  const clientId = options.clientId ?? (isSelf ? defaultClientId : undefined)
-  const grant = chooseGrant(server, token, clientId)
+  const { isSelf, ...target } = await findServer(options, 'identity token')
+  const grant = {
+    what: 'The exchange of the identity token',
+    ...chooseGrant(target.server, token, target.clientId),
+    secrets: [token],
+  }
+  const { scope, transport } = options
   try {
-    const exchange = { server, clientId, scope, ...grant }
-    return await exchangeIdentityToken(exchange, token, transport, options.transport.clock)
+    return await exchangeToken({ ...target, scope }, grant, createTransport(transport), transport.clock)
   } catch (error) {
     throw error instanceof Failure && error.kind === 'unauthorized'
       ? withClaims(error, token, options, isSelf)
@@ -45,12 +51,16 @@ export async function exchangeIdentity(options: ExchangeOptions): Promise<TokenS
   }
 }
 
-/** The identity token goes only to the origin that was configured: the metadata may have been changed by others. */
-async function findServer(
-  authUrl: string,
-  tokenUrl: string | undefined,
-  { transport }: ExchangeOptions,
-): Promise<AuthorizationServer> {
+/**
+ * The server that exchanges a secret, which goes only to the origin that was configured: the metadata may have been
+ * changed by others.
+ *
+ * @param what the secret, in words
+ */
+export async function findServer(
+  { baseUrl, authUrl = baseUrl, tokenUrl, clientId, transport }: ExchangeTarget,
+  what: string,
+) {
   const server = await findAuthorizationServer(authUrl, tokenUrl, createTransport(transport)).catch(
     (error: unknown) => {
       if (!(error instanceof Failure) || error.kind !== 'usage') throw error
@@ -59,46 +69,56 @@ async function findServer(
   )
   const { origin } = new URL(tokenUrl ?? authUrl)
   const { tokenEndpoint } = server
-  if (new URL(tokenEndpoint).origin === origin) return server
+  const isSelf = authUrl === baseUrl && tokenUrl === undefined
+  if (new URL(tokenEndpoint).origin === origin) {
+    return { server, isSelf, clientId: clientId ?? (isSelf ? defaultClientId : undefined) }
+  }
   throw new Failure(
     'refused',
-    `The metadata of ${origin} names a token endpoint of another origin, ${tokenEndpoint}, so it does not receive the identity token`,
+    `The metadata of ${origin} names a token endpoint of another origin, ${tokenEndpoint}, so it does not receive the ${what}`,
     { advice: [{ code: 'foreign_token_endpoint', tokenEndpoint }] },
   )
 }
 
-const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
+export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
+
+export function cannotExchange({ tokenEndpoint }: { tokenEndpoint: string }, what: string): Failure {
+  const words = `${new URL(tokenEndpoint).origin} does not exchange ${what} for access tokens`
+  const hint = 'Use an API key that has only the permissions that are needed.'
+  return new Failure('unauthorized', words, { code: 'unsupported_grant_type', hint })
+}
 
 /** Token exchange (RFC 8693), or the token as a client assertion (RFC 7523 section 2.2) if only that is offered. */
 function chooseGrant(
-  { grantTypes, tokenEndpoint }: AuthorizationServer,
+  server: AuthorizationServer,
   token: string,
   clientId: string | undefined,
-): Pick<IdentityExchange, 'grantType' | 'parameters'> {
-  const type = 'urn:ietf:params:oauth:token-type'
+): Pick<Grant, 'type' | 'parameters'> {
+  const { grantTypes, tokenEndpoint } = server
   if (grantTypes === undefined || grantTypes.includes(tokenExchange)) {
-    const parameters = {
-      subject_token: token,
-      subject_token_type: `${type}:id_token`,
-      requested_token_type: `${type}:access_token`,
-    }
-    return { grantType: tokenExchange, parameters }
+    return { type: tokenExchange, parameters: exchangeParameters(token, 'id_token') }
   }
-  const { origin } = new URL(tokenEndpoint)
-  if (!grantTypes.includes('client_credentials')) {
-    throw new Failure('unauthorized', `${origin} does not exchange identity tokens for access tokens`, {
-      code: 'unsupported_grant_type',
-    })
-  }
+  if (!grantTypes.includes('client_credentials')) throw cannotExchange(server, 'identity tokens')
   if (clientId === undefined) {
+    const { origin } = new URL(tokenEndpoint)
     throw new Failure('unauthorized', `${origin} takes an identity token only from a client with an ID`, {
       advice: [{ code: 'client_id_of_exchange' }],
     })
   }
   const assertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
   return {
-    grantType: 'client_credentials',
+    type: 'client_credentials',
     parameters: { client_assertion_type: assertion, client_assertion: token },
+  }
+}
+
+/** RFC 8693 section 2.1. */
+export function exchangeParameters(token: string, kind: 'id_token' | 'access_token') {
+  const type = 'urn:ietf:params:oauth:token-type'
+  return {
+    subject_token: token,
+    subject_token_type: `${type}:${kind}`,
+    requested_token_type: `${type}:access_token`,
   }
 }
 
@@ -182,8 +202,7 @@ function read({ source, audience, env, resolvePath, transport }: IdentityRequest
   return readNamedFile(source.path, file).toString('utf8')
 }
 
-/** The two variables that a job with the permission `id-token: write` has. */
-const [urlVariable, tokenVariable] = ['ACTIONS_ID_TOKEN_REQUEST_URL', 'ACTIONS_ID_TOKEN_REQUEST_TOKEN']
+const [urlVariable, tokenVariable] = githubVariables
 
 async function askGithub(
   audience: string,

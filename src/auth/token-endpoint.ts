@@ -1,4 +1,6 @@
 import {
+  type Client,
+  type ClientAuth,
   genericTokenEndpointRequest,
   None,
   processGenericTokenEndpointResponse,
@@ -14,9 +16,15 @@ import type { TokenSet } from './credentials/stored-credential.ts'
 import { asFailure, UnusableResponse } from './token-failure.ts'
 import { createTransport, type Transport, type TransportOptions, through } from './transport.ts'
 
+/** What is used of a server that issues tokens. */
+type TokenServer = Pick<
+  AuthorizationServer,
+  'issuer' | 'tokenEndpoint' | 'revocationEndpoint' | 'grantPerSignIn'
+>
+
 /** A request for tokens, as a public client without a secret. */
 interface TokenRequest {
-  server: AuthorizationServer
+  server: TokenServer
   /** Undefined if the server has not named one to us. */
   clientId: string | undefined
   /** The requested scope. The server may grant less. */
@@ -93,37 +101,25 @@ export async function refreshTokens(
   return { ...kept, ...tokensOf(answer, clock.now()) }
 }
 
-/** How an identity token is sent for an access token. */
-export interface IdentityExchange extends TokenRequest {
-  grantType: string
-  /** Of the grant. They contain the identity token. */
-  parameters: Record<string, string>
-}
-
 /**
- * Exchanges an identity token for an access token. A refresh token is dropped.
+ * Exchanges a token for an access token. A refresh token is dropped.
  *
  * @throws Failure of the network, or as `tokenFailure`
  */
-export async function exchangeIdentityToken(
-  exchange: IdentityExchange,
-  identityToken: string,
+export async function exchangeToken(
+  request: TokenRequest,
+  { parameters, ...grant }: Grant,
   transport: Transport,
   clock: Clock,
 ): Promise<TokenSet> {
-  const { grantType, parameters, scope } = exchange
-  const grant = {
-    what: 'The exchange of the identity token',
-    type: grantType,
-    parameters: { ...parameters, ...(scope !== undefined && { scope }) },
-    secrets: [identityToken],
-  }
-  const answer = await requestTokens(exchange, grant, transport)
-  const { refresh_token: _, ...tokens } = tokenSetOf(exchange, answer, clock)
+  const { scope } = request
+  const scoped = { ...grant, parameters: { ...parameters, ...(scope !== undefined && { scope }) } }
+  const answer = await requestTokens(request, scoped, transport)
+  const { refresh_token: _, ...tokens } = tokenSetOf(request, answer, clock)
   return tokens
 }
 
-interface Grant {
+export interface Grant {
   /** For messages. */
   what: string
   type: string
@@ -139,8 +135,7 @@ async function requestTokens(
 ): Promise<TokenEndpointResponse> {
   const { issuer, tokenEndpoint } = server
   const as = { issuer, token_endpoint: tokenEndpoint }
-  const client = { client_id: clientId ?? 'unknown' }
-  const authentication = clientId === undefined ? () => {} : None()
+  const [client, authentication] = clientOf(clientId)
   return asFailure(what, tokenEndpoint, redactorOf(...secrets), async () => {
     const response = await genericTokenEndpointRequest(
       as,
@@ -157,6 +152,11 @@ async function requestTokens(
   })
 }
 
+/** A public client, or one whose ID the server has not told and does not receive. */
+function clientOf(id: string | undefined): [Client, ClientAuth] {
+  return id ? [{ client_id: id }, None()] : [{ client_id: 'unknown' }, () => {}]
+}
+
 /**
  * Revokes tokens, if the server has an endpoint for it (RFC 7009). Sends the refresh token if there is one, which
  * revokes the access token too.
@@ -170,7 +170,7 @@ export async function revokeTokens(tokens: TokenSet, options: TransportOptions):
   const token = tokens.refresh_token ?? tokens.access_token
   await asFailure('The revocation', endpoint, redactorOf(token), async () => {
     const hint = tokens.refresh_token === undefined ? 'access_token' : 'refresh_token'
-    const response = await revocationRequest(as, { client_id: tokens.client_id }, None(), token, {
+    const response = await revocationRequest(as, ...clientOf(tokens.client_id), token, {
       ...through(createTransport(options)),
       additionalParameters: { token_type_hint: hint },
     })
@@ -197,7 +197,7 @@ function tokenSetOf(
   }
 }
 
-function issuerOf({ issuer, token_endpoint: endpoint }: TokenSet): string {
+export function issuerOf({ issuer, token_endpoint: endpoint }: TokenSet): string {
   return issuer ?? new URL(endpoint).origin
 }
 

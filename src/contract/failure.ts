@@ -22,6 +22,8 @@ export type FailureKind =
   | 'storage'
   | 'incomplete'
   | 'config'
+  | 'program_not_executable'
+  | 'program_not_found'
 
 /** The request that failed. Its URL never contains a secret. */
 export interface FailedRequest {

@@ -184,6 +184,10 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
     why: 'needs an identity token of GitLab',
     test: 'test/auth/identity/ci-embedded-service.test.ts',
   })),
+  ...[
+    'chatctl exec --permission read:chat -- ./report.sh',
+    "chatctl exec --permission '*:chat' --for 4h -- agent --model MODEL",
+  ].map((text) => ({ text, why: 'its program does not exist', test: 'test/auth/exchanged-token.test.ts' })),
   ...['chatctl auth refresh', 'chatctl auth refresh --profile work --scope chat:read'].map((text) => ({
     text,
     why: 'the profile has an API key',

@@ -1,4 +1,6 @@
+import { redactorOf } from '../../client/redaction.ts'
 import { Failure } from '../../contract/failure.ts'
+import { withoutTrailing } from '../../contract/notation/text.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 
 /** A secret, and a description of its source that may be shown. */
@@ -40,6 +42,39 @@ export type IdentitySource =
 
 /** The variable that a GitLab job declares under `id_tokens`. */
 const gitlabVariable = 'CHATCTL_ID_TOKEN'
+
+/** The two variables that a job of GitHub with the permission `id-token: write` has. */
+export const githubVariables = ['ACTIONS_ID_TOKEN_REQUEST_URL', 'ACTIONS_ID_TOKEN_REQUEST_TOKEN'] as const
+
+/** The variables that lead to another service or credential, and one that chatctl sets for itself. */
+const removedVariables =
+  'CHATCTL_PROFILE CHATCTL_API_KEY_FILE CHATCTL_OIDC CHATCTL_ID_TOKEN CHATCTL_DISABLE_THEME'.split(' ')
+
+/**
+ * The environment of a program with a token, without what contains another credential, leads to one, or selects another
+ * service.
+ *
+ * @param secret the credential for which the token was exchanged
+ */
+export function environmentWithToken(
+  env: NodeJS.ProcessEnv,
+  { baseUrl, identity }: { baseUrl: string; identity: IdentitySource | undefined },
+  secret: string,
+  token: string,
+): NodeJS.ProcessEnv {
+  const source =
+    identity?.kind === 'variable' ? [identity.name] : identity?.kind === 'github' ? githubVariables : []
+  const removed = [...removedVariables, ...source]
+  const redact = redactorOf(secret)
+  const kept = Object.entries(env).filter(
+    ([name, value]) => !removed.includes(name) && redact(value) === value,
+  )
+  return {
+    ...Object.fromEntries(kept),
+    ...{ CHATCTL_BASE_URL: baseUrl, CHATCTL_API_KEY: token },
+    ...{ OPENAI_BASE_URL: `${withoutTrailing(baseUrl, '/')}/openai/v1`, OPENAI_API_KEY: token },
+  }
+}
 
 /** @throws Failure `usage` for an unknown value of `CHATCTL_OIDC` */
 export function readIdentitySource(env: NodeJS.ProcessEnv): IdentitySource | undefined {

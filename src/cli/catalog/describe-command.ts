@@ -102,6 +102,7 @@ function exitCodesOf({ id, flags, requests: { calls, opensData } }: CatalogComma
     ...(mayConnect ? [] : ['4', '5', '69', '75']),
     ...('concurrency' in flags ? [] : ['9']),
     ...('exit-code' in flags ? [] : ['10']),
+    ...(id === 'exec' ? [] : ['126', '127']),
   ]
   const possible = exitCodeMeanings.filter(([code]) => !impossible.includes(code))
   return possible.map(([code, meaning]) => ({ code: Number(code), meaning }))

@@ -1,9 +1,10 @@
 import { HeldCredential, RenewingCredential } from '../../auth/credential-sources.ts'
-import type { IdentitySource } from '../../auth/credentials/environment-credential.ts'
-import type { TokenSet } from '../../auth/credentials/stored-credential.ts'
+import type { TemporaryCredential } from '../../auth/credentials/credential-command.ts'
+import { environmentWithToken, type IdentitySource } from '../../auth/credentials/environment-credential.ts'
+import { secretOf, type TokenSet } from '../../auth/credentials/stored-credential.ts'
 import type { TransportOptions } from '../../auth/transport.ts'
 import { readBaseUrl } from '../../contract/base-url.ts'
-import type { Failure } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { once } from '../../system/once.ts'
 import { commandLine } from '../command-line.ts'
 import { noCredential } from '../credential/credential-in-use.ts'
@@ -73,18 +74,54 @@ export class Credentials {
   async exchangeIdentity(source: IdentitySource, baseUrl: string): Promise<TokenSet> {
     const { env, options, resolvePath } = this.#base
     const { exchangeIdentity } = await import('../../auth/exchange-identity.ts')
-    return exchangeIdentity({
-      source,
-      baseUrl,
-      audience: env['CHATCTL_OIDC_AUDIENCE'] || readBaseUrl(baseUrl).origin,
-      env,
-      resolvePath,
-      transport: this.#transport,
-      authUrl: options.auth_url.value,
-      tokenUrl: options.token_url.value,
-      clientId: options.client_id.value,
-      scope: options.scope.value,
+    const audience = env['CHATCTL_OIDC_AUDIENCE'] || readBaseUrl(baseUrl).origin
+    const scope = options.scope.value
+    return exchangeIdentity({ ...this.#exchangeTarget(baseUrl), source, audience, scope, env, resolvePath })
+  }
+
+  /** The credential of this run, as it can be sent. @throws Failure `unauthorized` without one, `usage` */
+  async usable(): Promise<TemporaryCredential> {
+    const to = this.#demandRemote()
+    if (to.fromEnvironment) return { ...to.fromEnvironment, kind: 'api_key' }
+    const held = await this.held()?.usable()
+    if (held) return held
+    const stored = await this.signedIn()?.usable()
+    if (stored) return { ...stored, secret: secretOf(stored) }
+    throw noCredential(to)
+  }
+
+  /**
+   * Exchanges that credential for an access token, which is stored nowhere. Every exchange happens here.
+   *
+   * @param permissions empty for all
+   * @param lifetime in ms
+   * @returns with the environment of a program that is to have this token instead of the credential
+   */
+  async exchange(permissions: readonly string[], lifetime: number) {
+    const { secret, expires_at: end } = await this.usable()
+    // The new token lives no longer than the access token of a sign-in, which is renewed if a minute or more is missing.
+    const needed = this.#transport.clock.now() + lifetime - 60_000
+    const isShort = end !== undefined && Date.parse(end) < needed
+    const signIn = await this.signedIn()?.usable(isShort ? secret : undefined)
+    const to = this.#demandRemote()
+    const { exchangeCredential } = await import('../../auth/exchange-credential.ts')
+    const target = this.#exchangeTarget(to.baseUrl)
+    const tokens = await exchangeCredential(signIn ?? secret, permissions, lifetime, target)
+    return { tokens, env: environmentWithToken(this.#base.env, to, secret, tokens.access_token) }
+  }
+
+  #demandRemote(): Extract<Target, { kind: 'remote' }> {
+    const to = this.#target()
+    if (to.kind === 'remote') return to
+    throw new Failure('usage', 'The API key of the embedded service is valid only while a command runs', {
+      hint: `Start the service with: chatctl service run. Then sign in with: ${commandLine('auth', 'login', '--base-url', 'http://127.0.0.1:8787')}`,
     })
+  }
+
+  #exchangeTarget(baseUrl: string) {
+    const { auth_url: authUrl, token_url: tokenUrl, client_id: clientId } = this.#base.options
+    const configured = { authUrl: authUrl.value, tokenUrl: tokenUrl.value, clientId: clientId.value }
+    return { ...configured, baseUrl, transport: this.#transport }
   }
 }
 

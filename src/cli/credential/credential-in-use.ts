@@ -203,7 +203,8 @@ export class ExpiryWarning {
 
 async function isApiKey(target: Target, { signedIn, held }: Sources): Promise<boolean> {
   if (target.kind === 'local') return false
-  if (target.fromEnvironment) return true
+  // The tokens of the embedded service, such as that of chatctl exec, are short by design.
+  if (target.fromEnvironment) return !target.fromEnvironment.secret.startsWith('ct_')
   // A credential command that prints access tokens can say so.
   if (held) return held.current?.kind !== 'oauth'
   const stored = await signedIn?.stored().catch(() => undefined)

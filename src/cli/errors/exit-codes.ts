@@ -22,6 +22,8 @@ const exitCodes: Record<FailureKind, number> = {
   truncated: 69,
   unknown_outcome: 69,
   rate_limited: 75,
+  program_not_executable: 126,
+  program_not_found: 127,
 }
 
 export const bugExitCode = 1

@@ -124,7 +124,6 @@ export function usagesOf({ id, usage, args, flags }: DeclaredCommand): string[] 
     return required ? word : `[${word}]`
   })
   const lines = usage === undefined ? [[...id.split(':'), ...words].join(' ')] : [usage].flat()
-  return lines.map((line) =>
-    ['chatctl', line, ...required.map((flag) => `--${flag.name}${placeholderOf(flag)}`), '[flags]'].join(' '),
-  )
+  const flagWords = [...required.map((flag) => `--${flag.name}${placeholderOf(flag)}`), '[flags]']
+  return lines.map((line) => ['chatctl', line, ...(line.includes('[flags]') ? [] : flagWords)].join(' '))
 }

@@ -79,7 +79,7 @@ const groups: Readonly<Record<string, readonly string[]>> = {
   CHAT: ['chat', 'history'],
   ADMINISTRATION: ['users', 'settings', 'plan', 'activity', 'api'],
   'EMBEDDED SERVICE': ['service'],
-  SETUP: ['auth', 'config', 'doctor', 'autocomplete', 'commands'],
+  SETUP: ['auth', 'exec', 'config', 'doctor', 'autocomplete', 'commands'],
 }
 
 function rootPage({ commands, topics }: Declarations): HelpPage {
@@ -103,7 +103,6 @@ function rootPage({ commands, topics }: Declarations): HelpPage {
           ['chatctl "What is WAL?"', 'Send one message, as with chat send'],
           ['chatctl chat', 'Start a chat session'],
           ['chatctl auth login', 'Sign in to a service'],
-          ['chatctl doctor', 'Check the setup, and suggest fixes'],
         ],
       },
       ...lists,

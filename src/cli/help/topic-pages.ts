@@ -70,6 +70,8 @@ export const exitCodeMeanings: readonly Row[] = [
   ['10', 'Differences found (settings diff or users diff, with --exit-code)'],
   ['69', 'Service unreachable, timeout, 5xx, truncated response, or a change whose outcome is unknown'],
   ['75', 'Rate limited for longer than --max-wait'],
+  ['126', 'exec: the program cannot be started'],
+  ['127', 'exec: the program does not exist'],
   ['129', 'Ended by SIGHUP'],
   ['130', 'Ended by SIGINT (Ctrl-C)'],
   ['143', 'Ended by SIGTERM'],
@@ -137,6 +139,7 @@ const agentsPage: Content = {
         ['--no-input', 'Exit with code 3 instead of prompting; the hint names the flag to add'],
         ['--dry-run', 'Print what would be sent, and change nothing'],
         ['--yes', 'Skip the confirmation prompt; only for a change that the user has approved'],
+        ['exec -- PROGRAM', 'Run a program with fewer permissions, such as --permission read:chat'],
       ],
     },
     {

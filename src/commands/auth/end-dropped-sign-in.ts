@@ -27,7 +27,7 @@ export async function endDroppedSignIn(
   context: Context,
   { profile, tokens, subject, now }: DroppedSignIn,
 ): Promise<void> {
-  const { output, transport, signal, configuration } = context
+  const { output, transport, configuration } = context
   if (tokens.refresh_token === undefined && !isAlive(tokens, transport.clock.now())) return
   const server = tokens.issuer ?? new URL(tokens.token_endpoint).origin
   const stays = `${subject} may stay valid at ${server} until it expires`
@@ -44,8 +44,13 @@ export async function endDroppedSignIn(
       `${stays}: revoking it could end another sign-in that is in use. Next time, sign out first: ${commandLine('auth', 'logout', '--profile', profile)}`,
     )
   }
+  await revokeSoon(context, tokens, stays)
+}
+
+/** Revokes tokens that are stored nowhere, also after Ctrl-C. A warning begins with `stays` if that fails. */
+export async function revokeSoon(context: Context, tokens: TokenSet, stays: string): Promise<void> {
+  const { transport, signal } = context
   const timeout = Math.min(transport.timeout ?? maximumWait, maximumWait)
-  // Ctrl-C does not stop this: the tokens are stored nowhere.
   const own = signal.aborted ? new AbortController().signal : signal
   await revokeOrWarn(context, tokens, stays, { ...transport, timeout, retries: 0, signal: own })
 }

@@ -20,6 +20,7 @@ const unchecked: Readonly<Record<string, string>> = {
   autocomplete: 'prints a script',
   'auth refresh': 'needs a sign-in with a browser',
   chat: 'needs a terminal',
+  exec: 'prints what its program prints',
   'plan approve': 'needs a saved plan and an SSH key',
   'settings revert': 'needs the ID of a change',
 }
