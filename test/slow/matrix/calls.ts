@@ -34,6 +34,8 @@ const prepared: Record<string, Partial<Call>> = {
   'chat:show': { args: ['chat', 'show', 'TRANSCRIPT'] },
   'config:get': { args: ['config', 'get', 'base_url'] },
   'config:seal-key': { args: ['config', 'seal-key'] },
+  // A program that Windows has, too.
+  exec: { args: ['exec', '--', 'hostname'] },
   'plan:approve': {
     args: ['plan', 'approve', 'settings.yaml', '--key', 'key.txt', '--yes'],
     fine: { terminal: 2, pipe: 2, JSON: 2 },
@@ -132,14 +134,20 @@ export const uncalled: readonly string[] = commands
   .filter((id) => !calls.some(({ name }) => commandOf(name) === id))
 
 /** Commands whose output is for a shell or for a user in a terminal, and is never JSON. */
-const textAlone = new Set(['chat', 'complete', 'autocomplete'])
+const textAlone = new Set(['chat', 'complete', 'autocomplete', 'exec'])
 
 /** The arguments of a call in one form. */
 export function wordsFor({ name, args }: Call, form: Form): string[] {
   const command = commandOf(name)
   return form === 'JSON' && command !== 'complete' && command !== 'autocomplete'
-    ? [...args, '--json']
+    ? withFlags(args, ['--json'])
     : [...args]
+}
+
+/** Adds flags at the end, or before the program of `exec`. */
+export function withFlags(args: readonly string[], flags: readonly string[]): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length
+  return [...args.slice(0, end), ...flags, ...args.slice(end)]
 }
 
 /** Whether the call writes JSON if the form is JSON. */

@@ -1,6 +1,6 @@
 import { findFlag } from '../../support/flag-table.ts'
 import { type CommandEntry, commands } from '../../support/manifest.ts'
-import { type Call, callOf } from './calls.ts'
+import { type Call, callOf, withFlags } from './calls.ts'
 import type { Form } from './forms.ts'
 
 type FlagEntry = CommandEntry['flags'][string]
@@ -25,7 +25,7 @@ function addFlag({ id }: CommandEntry, entry: FlagEntry, words: readonly string[
     ...call,
     ...(base === undefined && service && { service }),
     ...(stdin !== undefined && { stdin }),
-    args: [...(base?.split(' ') ?? usual.args), ...words],
+    args: withFlags(base?.split(' ') ?? usual.args, words),
     name: `${id} with ${kind} --${entry.name}`,
     command: id,
     flag: entry.name,

@@ -52,7 +52,7 @@ export const environment: readonly Surrounding[] = [
     name: 'no PATH',
     make: set({ PATH: '/nowhere' }),
     forms: ['pipe', 'JSON'],
-    ends: () => 'fine',
+    ends: ({ name }) => (commandOf(name) === 'exec' ? [127] : 'fine'),
   },
   { name: 'an invalid time zone', make: set({ TZ: 'Nowhere/At_all' }), ends: () => 'fine' },
   {

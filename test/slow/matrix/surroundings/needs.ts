@@ -19,7 +19,7 @@ export function namesFile({ args }: Pick<Call, 'args'>): boolean {
 function asksService({ name, service }: Call): boolean {
   return (
     service !== undefined ||
-    /^(auth:login that|history:(export to|sync)|users:(?!list|state)|settings:(edit|api:set|diff|apply|revert)|chat:(send|complete))/.test(
+    /^(exec|auth:token with valid --(permission|for)|auth:login that|history:(export to|sync)|users:(?!list|state)|settings:(edit|api:set|diff|apply|revert)|chat:(send|complete))/.test(
       name,
     )
   )
@@ -32,7 +32,7 @@ export function needsCredential(call: Call): boolean {
 
 /** Whether the call opens the data of the embedded service. */
 export function needsData({ name }: Call): boolean {
-  return name.startsWith('service:')
+  return name.startsWith('service:') || name === 'settings:history with valid --service'
 }
 
 /** Whether the purpose of the call is to change the configuration, a credential, or a file of its data. */

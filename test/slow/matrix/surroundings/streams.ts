@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { commandOf } from '../../../support/command-lines.ts'
 import type { Call } from '../calls.ts'
 import type { Form } from '../forms.ts'
 import type { World } from '../world.ts'
@@ -20,7 +21,9 @@ const unsaid = ({ fine }: Call, form: Form): readonly number[] =>
   fine[form] === 0 ? [0, 1] : [1, fine[form]]
 
 /** If the reader has gone, the call may end as usual or with success. */
-const unread = ({ fine }: Call, form: Form): readonly number[] => [0, fine[form]]
+/** The program of `exec` may be ended by SIGPIPE. */
+const unread = ({ name, fine }: Call, form: Form): readonly number[] =>
+  commandOf(name) === 'exec' ? [0, 141] : [0, fine[form]]
 
 /** Whether stdin is essential to the call. */
 const readsStdin = ({ stdin }: Call): boolean => stdin !== undefined
