@@ -3,7 +3,7 @@ import { BaseCommand } from '../cli/base-command.ts'
 import { commandFor, commandLine } from '../cli/command-line.ts'
 import type { Context } from '../cli/context/context.ts'
 import { calls } from '../cli/documented-requests.ts'
-import { argument, textFlag } from '../cli/flags/flag-types.ts'
+import { argument, textFlag, textListFlag } from '../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../cli/flags/shared-flags.ts'
 import { parseNestedFields } from '../cli/input/key-values.ts'
 import { readStdin, readTextFile } from '../cli/input/read-input.ts'
@@ -50,20 +50,12 @@ export default class Api extends BaseCommand {
       summary: 'Request body: JSON, @FILE, or - for stdin',
       exclusive: ['field'],
     }),
-    field: textFlag({
+    field: textListFlag({
       char: 'F',
       helpValue: 'KEY=VALUE',
-      multiple: true,
-      multipleNonGreedy: true,
       summary: 'Field of a JSON body: KEY=TEXT or KEY:=JSON; a.b nests (a\\.b does not), a[] is a list item',
     }),
-    header: textFlag({
-      char: 'H',
-      helpValue: 'HEADER',
-      multiple: true,
-      multipleNonGreedy: true,
-      summary: 'Request header, "Name: value"',
-    }),
+    header: textListFlag({ char: 'H', helpValue: 'HEADER', summary: 'Request header, "Name: value"' }),
     include: Flags.boolean({
       char: 'i',
       summary: 'Print the status and headers first (text output only)',

@@ -18,12 +18,19 @@ export const requiredArgument = (description: string) =>
 export const requiredArguments = (description: string) =>
   Args.string({ description, required: true, multiple: true, ignoreStdin: true })
 
+const parseText = async (input: string) => {
+  if (input.trim() === '') throw new Error('must not be empty')
+  return input
+}
+
 /** A text flag that refuses nothing at all as its value. */
-export const textFlag = Flags.custom<string>({
-  parse: async (input) => {
-    if (input.trim() === '') throw new Error('must not be empty')
-    return input
-  },
+export const textFlag = Flags.custom<string>({ parse: parseText })
+
+/** A text flag that may be repeated. */
+export const textListFlag = Flags.custom<string>({
+  parse: parseText,
+  multiple: true,
+  multipleNonGreedy: true,
 })
 
 /**
@@ -31,11 +38,7 @@ export const textFlag = Flags.custom<string>({
  * value if it does not begin with a dash. With `'[=VALUE]'`, only an attached value is.
  */
 export const optionalTextFlag = Flags.custom<string | true>({
-  parse: async (input) => {
-    if (input === omittedValue) return true
-    if (input.trim() === '') throw new Error('must not be empty')
-    return input
-  },
+  parse: async (input) => (input === omittedValue ? true : parseText(input)),
 })
 
 /** Code blocks of a reply; without a value, the first one. */

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { requestDefaults } from '../../contract/request-defaults.ts'
-import { textFlag } from './flag-types.ts'
+import { textFlag, textListFlag } from './flag-types.ts'
 
 const { timeout, replyTimeout, retries, maxWait } = requestDefaults
 
@@ -115,9 +115,7 @@ export const yesFlag = Flags.boolean({
 })
 
 /** The metadata of a user. */
-export const metadataFlag = textFlag({
+export const metadataFlag = textListFlag({
   helpValue: 'KEY=TEXT',
-  multiple: true,
-  multipleNonGreedy: true,
   summary: 'Metadata as text; KEY:=JSON for a number or other JSON',
 })

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { Failure } from '../../contract/failure.ts'
 import { maxSettingsBytes } from '../../system/files/read-named-file.ts'
 import type { Context } from '../context/context.ts'
-import { textFlag } from '../flags/flag-types.ts'
+import { textListFlag } from '../flags/flag-types.ts'
 import { demandOneStdin, readStdin, readTextFile } from './read-input.ts'
 
 /**
@@ -34,13 +34,7 @@ export async function readSources(
 
 /** One layer of a settings file over those before it. */
 export const settingsFileFlag = () =>
-  textFlag({
-    char: 'f',
-    helpValue: 'FILE',
-    multiple: true,
-    multipleNonGreedy: true,
-    summary: 'A file that overrides earlier ones',
-  })
+  textListFlag({ char: 'f', helpValue: 'FILE', summary: 'A file that overrides earlier ones' })
 
 export const allowUnknownKeysFlag = Flags.boolean({
   summary: 'Accept undocumented settings',

@@ -1,6 +1,13 @@
 import * as Flags from '@oclif/core/flags'
 import type { Context } from '../../cli/context/context.ts'
-import { argument, fileSizeFlag, integerFlag, numberFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import {
+  argument,
+  fileSizeFlag,
+  integerFlag,
+  numberFlag,
+  textFlag,
+  textListFlag,
+} from '../../cli/flags/flag-types.ts'
 import { demandText, readText, readTextValue } from '../../cli/input/read-input.ts'
 import { resolveAlias } from '../../config/model-aliases.ts'
 import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
@@ -63,12 +70,7 @@ export const messageFlags = {
   temperature: numberFlag({ char: 't', helpValue: 'NUMBER', summary: 'Sampling temperature' }),
   'max-tokens': integerFlag({ helpValue: 'N', summary: 'Maximum number of tokens to generate' }),
   prompt: textFlag({ helpValue: 'NAME', summary: 'Prompt to use: see chat prompts' }),
-  var: textFlag({
-    helpValue: 'KEY=VALUE',
-    multiple: true,
-    multipleNonGreedy: true,
-    summary: 'Value of a variable of the prompt',
-  }),
+  var: textListFlag({ helpValue: 'KEY=VALUE', summary: 'Value of a variable of the prompt' }),
   ...fileFlags,
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from '@oclif/core/command'
 import * as Flags from '@oclif/core/flags'
 import type { BaseCommand } from '../../cli/base-command.ts'
-import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { integerFlag, textFlag, textListFlag } from '../../cli/flags/flag-types.ts'
 import { parseFutureTime, parsePastTime } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 
@@ -18,10 +18,8 @@ export const dataFlags = {
 /** Flags of `service keys create` and `service keys update`. */
 export const keyFlags = {
   limit: integerFlag({ helpValue: 'N', summary: 'Hourly limit for enterprise (fixed for free and pro)' }),
-  permission: textFlag({
+  permission: textListFlag({
     helpValue: 'PERMISSION',
-    multiple: true,
-    multipleNonGreedy: true,
     summary: 'Permission of the key, such as read:chat or *:users; all for every permission of its user',
   }),
   expires: Flags.custom<{ at: string | null }>({

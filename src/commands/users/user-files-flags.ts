@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { commandLine, quoteWord } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { argument, quotaFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { argument, quotaFlag, textFlag, textListFlag } from '../../cli/flags/flag-types.ts'
 import { resolvePath } from '../../cli/host.ts'
 import { expandEnvFlag } from '../../cli/input/read-sources.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
@@ -16,13 +16,7 @@ export const userFileArgument = argument('CSV, JSONL, JSON, or YAML file, a save
 
 /** The flags of commands that compare files of users with the service. */
 export const userFilesFlags = () => ({
-  file: textFlag({
-    char: 'f',
-    helpValue: 'FILE',
-    multiple: true,
-    multipleNonGreedy: true,
-    summary: 'Another file of users',
-  }),
+  file: textListFlag({ char: 'f', helpValue: 'FILE', summary: 'Another file of users' }),
   format: Flags.option({
     options: ['csv', 'jsonl', 'json', 'yaml'] as const,
     helpValue: 'FORMAT',

@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
-import { durationFlag, requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
+import { durationFlag, requiredArgument, textFlag, textListFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { trustView } from '../../../view/service.ts'
 import { dataFlags, keyFlags, planned, tierFlag } from '../service-flags.ts'
@@ -42,13 +42,7 @@ export default class ServiceTrustCreate extends BaseCommand {
       required: true,
       summary: 'Claim "sub", with * and ** as wildcards',
     }),
-    permission: textFlag({
-      helpValue: 'PERM',
-      required: true,
-      multiple: true,
-      multipleNonGreedy: true,
-      summary: 'Permission, such as read:chat',
-    }),
+    permission: textListFlag({ helpValue: 'PERM', required: true, summary: 'Permission, such as read:chat' }),
     expires: durationFlag({
       helpValue: 'DURATION',
       summary: 'Lifetime of access tokens, 1m to 1h (default: 15m)',

@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { calls } from '../../../cli/documented-requests.ts'
-import { integerFlag, switchFlag, textFlag } from '../../../cli/flags/flag-types.ts'
+import { integerFlag, switchFlag, textFlag, textListFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { readDocument } from '../../../cli/input/read-document.ts'
 import { showChanged, showSentDifference } from '../../../cli/output/show-response.ts'
@@ -33,18 +33,8 @@ export default class SettingsApiSet extends BaseCommand {
     version: textFlag({ helpValue: 'TEXT', summary: 'Version of the API configuration' }),
     'rate-limiting': switchFlag({ summary: 'Limit requests per minute' }),
     'requests-per-minute': integerFlag({ helpValue: 'N', summary: 'Maximum number of requests per minute' }),
-    'allowed-origin': textFlag({
-      helpValue: 'ORIGIN',
-      multiple: true,
-      multipleNonGreedy: true,
-      summary: 'Origin that CORS allows',
-    }),
-    'allowed-method': textFlag({
-      helpValue: 'METHOD',
-      multiple: true,
-      multipleNonGreedy: true,
-      summary: 'HTTP method that CORS allows',
-    }),
+    'allowed-origin': textListFlag({ helpValue: 'ORIGIN', summary: 'Origin that CORS allows' }),
+    'allowed-method': textListFlag({ helpValue: 'METHOD', summary: 'HTTP method that CORS allows' }),
     file: textFlag({
       char: 'f',
       helpValue: 'FILE',

@@ -1,6 +1,6 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { calls } from '../../../cli/documented-requests.ts'
-import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { textFlag, textListFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { showChanged } from '../../../cli/output/show-response.ts'
@@ -30,10 +30,8 @@ export default class UsersSettingsSet extends BaseCommand {
   static override flags = {
     theme: textFlag({ helpValue: 'NAME', summary: 'Theme' }),
     language: textFlag({ helpValue: 'CODE', summary: 'Language code, such as en' }),
-    notification: textFlag({
+    notification: textListFlag({
       helpValue: 'KEY=on|off',
-      multiple: true,
-      multipleNonGreedy: true,
       summary: 'Notification; KEY:=JSON for other values',
     }),
     'dry-run': dryRunFlag,
