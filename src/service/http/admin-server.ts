@@ -1,12 +1,18 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
 import { ApiError, errorBodyOf } from '../api-error.ts'
 import type { Metrics } from '../metrics/create-metrics.ts'
 import { listenFailure } from './listening/exposure.ts'
-import type { Readiness } from './public/public-routes.ts'
+import { healthResponse, type Readiness, readyResponse } from './public/public-routes.ts'
+import { jsonResponse, type ResponseHeaders, type ServiceResponse } from './service-request.ts'
 
 /** Metrics and health are for programs on this machine only. */
 const host = '127.0.0.1'
+
+interface Served {
+  metrics: Metrics
+  readiness: Readiness
+}
 
 export interface AdminServer {
   url: string
@@ -20,15 +26,16 @@ export interface AdminServer {
  * @throws Failure `conflict` or `refused` for the given port
  */
 export async function startAdminServer(
-  { metrics, readiness }: { metrics: Metrics; readiness: Readiness },
+  served: Served,
   port: number | undefined,
   url: string,
 ): Promise<AdminServer> {
   const server = createServer((request, response) => {
-    if (!isForMachine(request.headersDistinct['host'])) return refuse(response)
-    answer(metrics, readiness, request.method ?? '', request.url ?? '', response).catch(() =>
-      response.destroy(),
-    )
+    respond(request, served)
+      .then(({ status, headers, body }) =>
+        response.writeHead(status, headers).end(request.method === 'HEAD' ? undefined : body),
+      )
+      .catch(() => response.destroy())
   })
   try {
     await listen(server, port ?? defaultPort(url))
@@ -56,46 +63,29 @@ function isForMachine([host = '', ...others]: readonly string[] = []): boolean {
   return name.toLowerCase() === 'localhost' || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
 }
 
-/** RFC 9110 section 15.5.20. */
-function refuse(response: ServerResponse): void {
-  const apiError = new ApiError(
-    'invalid_request',
-    'There must be one Host header, with an IP address or localhost',
-  )
-  response
-    .writeHead(421, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
-    .end(JSON.stringify(errorBodyOf(apiError)))
-}
-
-async function answer(
-  metrics: Metrics,
-  readiness: Readiness,
-  method: string,
-  url: string,
-  response: ServerResponse,
-): Promise<void> {
-  const path = url.split('?', 1)[0]
-  const send = (status: number, body: object) =>
-    response
-      .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
-      .end(method === 'HEAD' ? undefined : JSON.stringify(body))
-  if (path !== '/metrics' && path !== '/healthz' && path !== '/readyz') {
-    const apiError = new ApiError('not_found', 'Unknown path; use /metrics, /healthz, or /readyz')
-    send(404, errorBodyOf(apiError))
-  } else if (method !== 'GET' && method !== 'HEAD') {
-    response.setHeader('allow', 'GET, HEAD')
-    send(405, errorBodyOf(new ApiError('method_not_allowed', `${path} supports GET and HEAD`)))
-  } else if (path === '/healthz') {
-    send(200, { status: 'ok' })
-  } else if (path === '/readyz') {
-    const apiError = await readiness.check()
-    if (apiError) send(503, errorBodyOf(apiError))
-    else send(200, { status: 'ready' })
-  } else {
-    const { contentType, text } = await metrics.write()
-    response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' })
-    response.end(method === 'HEAD' ? undefined : text)
+async function respond(
+  { headersDistinct, method = '', url = '' }: IncomingMessage,
+  { metrics, readiness }: Served,
+): Promise<ServiceResponse> {
+  const headers: ResponseHeaders = { 'cache-control': 'no-store' }
+  const fail = (status: number, apiError: ApiError) => jsonResponse(status, headers, errorBodyOf(apiError))
+  if (!isForMachine(headersDistinct['host'])) {
+    const words = 'There must be one Host header, with an IP address or localhost'
+    // RFC 9110 section 15.5.20.
+    return fail(421, new ApiError('invalid_request', words))
   }
+  const path = url.split('?', 1)[0]
+  if (path !== '/metrics' && path !== '/healthz' && path !== '/readyz')
+    return fail(404, new ApiError('not_found', 'Unknown path; use /metrics, /healthz, or /readyz'))
+  if (method !== 'GET' && method !== 'HEAD') {
+    headers['allow'] = 'GET, HEAD'
+    return fail(405, new ApiError('method_not_allowed', `${path} supports GET and HEAD`))
+  }
+  if (path === '/healthz') return healthResponse(headers)
+  if (path === '/readyz') return readyResponse(readiness, headers)
+  const { contentType, text } = await metrics.write()
+  headers['content-type'] = contentType
+  return { status: 200, headers, body: text }
 }
 
 /** Derived from the port of the service, so that each of several services on a machine has a predictable one. */

@@ -30,22 +30,12 @@ interface PublicRoute {
 
 /** The paths that require no key and cost no quota: health checks, and a page for people with a browser. */
 const publicRoutes: ReadonlyMap<string, PublicRoute> = new Map([
-  [
-    '/healthz',
-    {
-      label: 'healthz',
-      respond: (_options, _request, headers) => jsonResponse(200, headers, { status: 'ok' }),
-    },
-  ],
+  ['/healthz', { label: 'healthz', respond: (_options, _request, headers) => healthResponse(headers) }],
   [
     '/readyz',
     {
       label: 'readyz',
-      async respond({ readiness }, _request, headers) {
-        const apiError = await readiness.check()
-        if (apiError) return jsonResponse(503, headers, errorBodyOf(apiError))
-        return jsonResponse(200, headers, { status: 'ready' })
-      },
+      respond: ({ readiness }, _request, headers) => readyResponse(readiness, headers),
     },
   ],
   [
@@ -61,6 +51,17 @@ const publicRoutes: ReadonlyMap<string, PublicRoute> = new Map([
     },
   ],
 ] satisfies [string, PublicRoute][])
+
+export const healthResponse = (headers: ResponseHeaders) => jsonResponse(200, headers, { status: 'ok' })
+
+export async function readyResponse(
+  readiness: Readiness,
+  headers: ResponseHeaders,
+): Promise<ServiceResponse> {
+  const apiError = await readiness.check()
+  if (apiError) return jsonResponse(503, headers, errorBodyOf(apiError))
+  return jsonResponse(200, headers, { status: 'ready' })
+}
 
 /** Undefined for a path that requires a key, or is unknown. */
 export const findPublicRoute = (path: string): PublicRoute | undefined => publicRoutes.get(path)
