@@ -1,7 +1,9 @@
 import { Failure } from '../../contract/failure.ts'
 import { passwordLength } from '../../contract/resources/password-length.ts'
 import { ApiError } from '../api-error.ts'
+import { checkGrantable } from '../domain/access/check-requests.ts'
 import { hashPassword } from '../domain/access/passwords.ts'
+import { userPermissions } from '../domain/access/permissions.ts'
 import { type AuditContext, recordChange } from '../domain/audit.ts'
 import { insertUser, lockUser, storePassword } from '../domain/users.ts'
 import { validate } from '../http/request/validate.ts'
@@ -168,10 +170,26 @@ interface UserSummary {
 }
 
 /** @throws Failure `not_found`; otherwise as `findUser` */
-export async function requireUser(db: Database, name: string): Promise<UserSummary> {
+async function requireUser(db: Database, name: string): Promise<UserSummary> {
   const found = await findUser(db, name)
   if (found) return found
   throw new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
+}
+
+/**
+ * The id of the user of a key or a trust.
+ * @param what has the permissions; default: a key
+ * @throws Failure as `requireUser`, `refused` for a permission that the user does not have
+ */
+export async function requireHolder(
+  db: Database,
+  name: string,
+  wanted: readonly string[],
+  what?: string,
+): Promise<string> {
+  const { id, email, role, permissions } = await requireUser(db, name)
+  checkGrantable(wanted, userPermissions(id, role, permissions), email, what)
+  return id
 }
 
 /** A user by id or email, regardless of case; undefined if there is none. */

@@ -2,7 +2,6 @@ import { Failure } from '../../contract/failure.ts'
 import { type Clock, isoAfter } from '../../system/clock.ts'
 import {
   checkExpiry,
-  checkGrantable,
   checkKeyName,
   checkKnownPermissions,
   maxNameLength,
@@ -19,9 +18,9 @@ import {
   revokeKey,
   storeKey,
 } from '../domain/access/keys.ts'
-import { adminId, userPermissions } from '../domain/access/permissions.ts'
+import { adminId } from '../domain/access/permissions.ts'
 import type { Database, Tier } from '../store/tables.ts'
-import { requireUser } from './administer-accounts.ts'
+import { requireHolder } from './administer-accounts.ts'
 import type { DataAccess } from './data-access.ts'
 
 /** Manages API keys on the machine of the service. Service processes apply each change from the next request on. */
@@ -41,10 +40,8 @@ export function administerKeys(data: DataAccess) {
     /** @throws as `findKey`; Failure `conflict` for a revoked key, and as `createKey` */
     updateKey: (name: string, wanted: KeyChange): Promise<KeyRecord> =>
       data.change(async (db) => {
-        const { id } = await requireKey(db, name, clock)
-        await lockKey(db, id)
-        const { key, change } = await resolveChange(db, id, wanted, clock)
-        return changeKey(db, key, change, by)
+        const key = await requireLockedKey(db, name, clock)
+        return changeKey(db, key, await resolveChange(db, key, wanted, clock), by)
       }, unknown(name)),
     /**
      * Replaces a key with a new one that has the same name, user, tier, limit, and permissions.
@@ -52,11 +49,10 @@ export function administerKeys(data: DataAccess) {
      */
     rotateKey: (name: string, rotation: Rotation): Promise<RotatedKey> =>
       data.change(async (db) => {
-        const { id } = await requireKey(db, name, clock)
-        await lockKey(db, id)
-        const { old, wanted, ending } = await resolveRotation(db, id, rotation, clock)
+        const old = await requireLockedKey(db, name, clock)
+        const { wanted, ending } = resolveRotation(old, rotation, clock.now())
         const { created, replaced } = await replaceKey(db, old, wanted, ending, by)
-        const { name: oldName, expires_at, revoked_at } = replaced
+        const { id, name: oldName, expires_at, revoked_at } = replaced
         return { ...presentCreated(created), replaces: { id, name: oldName, expires_at, revoked_at } }
       }, unknown(name)),
     /** Oldest first, revoked ones included. */
@@ -105,7 +101,6 @@ interface Rotation {
 }
 
 interface PlannedRotation {
-  old: KeyRecord
   wanted: NewKey
   /** Undefined if it is revoked. */
   ending: Pick<NewKey, 'name' | 'expires_at'> | undefined
@@ -122,14 +117,11 @@ async function resolveKey(db: Database, request: KeyRequest, clock: Clock): Prom
   const limit = resolveHourlyLimit(tier, request.limit)
   if (permissions) checkKnownPermissions(permissions)
   if (expiresAt !== undefined) checkExpiry(expiresAt, clock.now())
-  const owner = await requireUser(db, user)
-  if (permissions)
-    checkGrantable(permissions, userPermissions(owner.id, owner.role, owner.permissions), owner.email)
   return {
     name,
     tier,
     limit,
-    user_id: owner.id,
+    user_id: await requireHolder(db, user, permissions ?? []),
     permissions: permissions ? [...new Set(permissions)] : null,
     expires_at: expiresAt ?? null,
   }
@@ -142,43 +134,31 @@ function presentCreated(stored: KeyRecord & { key: string }): CreatedKey {
 
 async function resolveChange(
   db: Database,
-  idOrName: string,
+  key: KeyRecord,
   { name, tier, limit, permissions, expiresAt }: KeyChange,
   clock: Clock,
-): Promise<{ key: KeyRecord; change: Partial<Omit<NewKey, 'user_id'>> }> {
+): Promise<Partial<Omit<NewKey, 'user_id'>>> {
   if (name !== undefined) checkKeyName(name)
   if (permissions) checkKnownPermissions(permissions)
   if (typeof expiresAt === 'string') checkExpiry(expiresAt, clock.now())
-  const key = await requireKey(db, idOrName, clock)
   if (key.revoked_at !== null) {
     throw new Failure('conflict', `The API key ${key.id} is revoked and cannot be changed`, {
       advice: [{ code: 'create_key' }],
     })
   }
-  if (permissions) {
-    const owner = await requireUser(db, key.user_id)
-    checkGrantable(permissions, userPermissions(owner.id, owner.role, owner.permissions), owner.email)
-  }
+  if (permissions) await requireHolder(db, key.user_id, permissions)
   const isOtherTier = tier !== undefined && tier !== key.tier
-  const change = {
+  return {
     ...(name !== undefined && { name }),
     ...(isOtherTier && { tier }),
     ...((isOtherTier || limit !== undefined) && { limit: resolveHourlyLimit(tier ?? key.tier, limit) }),
     ...(permissions !== undefined && { permissions: permissions && [...new Set(permissions)] }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   }
-  return { key, change }
 }
 
-async function resolveRotation(
-  db: Database,
-  idOrName: string,
-  { overlap, expiresAt }: Rotation,
-  clock: Clock,
-): Promise<PlannedRotation> {
-  const now = clock.now()
+function resolveRotation(old: KeyRecord, { overlap, expiresAt }: Rotation, now: number): PlannedRotation {
   if (typeof expiresAt === 'string') checkExpiry(expiresAt, now)
-  const old = await requireKey(db, idOrName, clock)
   if (!isValid(old, now)) {
     const why = old.revoked_at === null ? 'has expired' : 'is revoked'
     throw new Failure('conflict', `The API key ${old.id} ${why} and cannot be rotated`, {
@@ -195,11 +175,18 @@ async function resolveRotation(
     expires_at: end !== null && end < overlapEnd ? end : overlapEnd,
   }
   const wanted = { name, tier, limit, user_id, permissions, expires_at }
-  return { old, wanted, ending: overlap > 0 ? ending : undefined }
+  return { wanted, ending: overlap > 0 ? ending : undefined }
 }
 
 /** The end of the name of a key that was replaced, so that the new key alone has its name. */
 const rotated = ' (rotated)'
+
+/** As `requireKey`. No other transaction changes the key before the end of this one. */
+async function requireLockedKey(db: Database, idOrName: string, clock: Clock): Promise<KeyRecord> {
+  const { id } = await requireKey(db, idOrName, clock)
+  await lockKey(db, id)
+  return requireKey(db, id, clock)
+}
 
 async function requireKey(db: Database, idOrName: string, clock: Clock): Promise<KeyRecord> {
   const byId = await findKey(db, idOrName)

@@ -1,7 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import {
   checkAudience,
-  checkGrantable,
   checkIssuer,
   checkKnownPermissions,
   checkSubject,
@@ -9,7 +8,7 @@ import {
   checkTrustName,
   resolveHourlyLimit,
 } from '../domain/access/check-requests.ts'
-import { adminId, userPermissions } from '../domain/access/permissions.ts'
+import { adminId } from '../domain/access/permissions.ts'
 import {
   deleteTrust,
   findTrust,
@@ -20,7 +19,7 @@ import {
 } from '../domain/access/trusts.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, Tier } from '../store/tables.ts'
-import { requireUser } from './administer-accounts.ts'
+import { requireHolder } from './administer-accounts.ts'
 import type { DataAccess } from './data-access.ts'
 
 interface TrustRequest {
@@ -82,10 +81,8 @@ async function resolveTrust(db: Database, request: TrustRequest): Promise<NewTru
   checkTokenLifetime(expires_in)
   checkKnownPermissions(permissions)
   const limit = resolveHourlyLimit(rest.tier, rest.limit)
-  const owner = await requireUser(db, user)
-  const held = userPermissions(owner.id, owner.role, owner.permissions)
-  checkGrantable(permissions, held, owner.email, 'A trust')
-  return { ...rest, permissions: [...new Set(permissions)], user_id: owner.id, limit, expires_in }
+  const user_id = await requireHolder(db, user, permissions, 'A trust')
+  return { ...rest, permissions: [...new Set(permissions)], user_id, limit, expires_in }
 }
 
 const nameTaken = (name: string) =>
