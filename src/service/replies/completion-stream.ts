@@ -65,7 +65,7 @@ interface EventTaker<Part> {
  * @throws ApiError `model_server_error` if the stream is truncated or contains an error; errors of the body
  */
 async function* readParts<Part>(body: Readable, reply: EventTaker<Part>): AsyncGenerator<Part> {
-  const reader = new EventReader(maxText)
+  const reader = new EventReader()
   let lingering: NodeJS.Timeout | undefined
   // Without a listener, an error outside of an iteration would be uncaught.
   body.on('error', () => {})
@@ -194,8 +194,7 @@ class EventReader {
   #arrived: EventSourceMessage[] = []
   #isTooLong = false
 
-  /** @param maxLength of one event, in characters */
-  constructor(maxLength: number) {
+  constructor() {
     this.#parser = createParser({
       onEvent: (event) => this.#arrived.push(event),
       onError: ({ type, field, value, line = '' }) => {
@@ -205,7 +204,7 @@ class EventReader {
         const words = field === 'error' ? value : /^\{\s*"error"/.test(line) ? line : undefined
         if (words !== undefined) this.#arrived.push({ event: 'error', data: words, id: undefined })
       },
-      maxBufferSize: maxLength,
+      maxBufferSize: maxText,
     })
   }
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import type { PostgresClient } from './postgres-client.ts'
 
 /** In ms, between attempts to listen. */
@@ -55,19 +56,10 @@ export class ChangeFeed {
         // Tried again below.
       }
       await client.end().catch(() => {})
-      await sleep(pause, signal)
+      // Ends early when aborted.
+      await setTimeout(pause, undefined, { signal, ref: false }).catch(() => {})
     }
   }
-}
-
-/** Ends early when aborted. Does not keep the process alive. */
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const timer = setTimeout(resolve, ms)
-    timer.unref()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 /** The channel of the notifications. */
