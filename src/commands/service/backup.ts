@@ -2,10 +2,9 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { backupView } from '../../view/service.ts'
-import { dataFlags } from './service-flags.ts'
+import { changeFlags } from './service-flags.ts'
 
 export default class ServiceBackup extends BaseCommand {
   static override summary = 'Back up the data of the embedded service'
@@ -24,8 +23,7 @@ export default class ServiceBackup extends BaseCommand {
   static override flags = {
     to: textFlag({ helpValue: 'FILE', required: true, summary: 'File to write' }),
     force: Flags.boolean({ summary: 'Replace an existing file, once the new backup is complete' }),
-    ...dataFlags,
-    'dry-run': dryRunFlag,
+    ...changeFlags,
   }
 
   async run(): Promise<void> {

@@ -1,9 +1,8 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
-import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { restoredView } from '../../view/service.ts'
-import { dataFlags } from './service-flags.ts'
+import { confirmedFlags } from './service-flags.ts'
 
 export default class ServiceRestore extends BaseCommand {
   static override summary = 'Restore the embedded service from a backup'
@@ -25,7 +24,7 @@ export default class ServiceRestore extends BaseCommand {
   static override args = {
     file: requiredArgument('Backup file'),
   }
-  static override flags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
+  static override flags = confirmedFlags
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceRestore)

@@ -2,6 +2,7 @@ import type { Command } from '@oclif/core/command'
 import * as Flags from '@oclif/core/flags'
 import type { BaseCommand } from '../../cli/base-command.ts'
 import { integerFlag, textFlag, textListFlag } from '../../cli/flags/flag-types.ts'
+import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { parseFutureTime, parsePastTime } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 
@@ -14,6 +15,12 @@ export const dataFlags = {
     summary: 'PostgreSQL URL: postgres://user@host:5432/name',
   }),
 }
+
+/** The flags of every `service` command that changes the data. */
+export const changeFlags = { ...dataFlags, 'dry-run': dryRunFlag }
+
+/** The flags of those that have a confirmation prompt. */
+export const confirmedFlags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
 
 /** Flags of `service keys create` and `service keys update`. */
 export const keyFlags = {

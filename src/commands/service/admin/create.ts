@@ -1,10 +1,9 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
-import { dataFlags, planned } from '../service-flags.ts'
+import { changeFlags, planned } from '../service-flags.ts'
 
 export default class ServiceAdminCreate extends BaseCommand {
   static override summary = 'Create an admin of the embedded service'
@@ -33,8 +32,7 @@ export default class ServiceAdminCreate extends BaseCommand {
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     ...newPasswordFlags,
-    ...dataFlags,
-    'dry-run': dryRunFlag,
+    ...changeFlags,
   }
 
   async run(): Promise<void> {

@@ -2,10 +2,9 @@ import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { argumentOrFlag } from '../../../cli/flags/argument-or-flag.ts'
 import { argument, textFlag } from '../../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { newKeyView } from '../../../view/service.ts'
-import { dataFlags, keyFlags, keyPermissions, planned, tierFlag } from '../service-flags.ts'
+import { changeFlags, keyFlags, keyPermissions, planned, tierFlag } from '../service-flags.ts'
 
 export default class ServiceKeysCreate extends BaseCommand {
   static override summary = 'Create an API key for the embedded service'
@@ -36,8 +35,7 @@ export default class ServiceKeysCreate extends BaseCommand {
       helpValue: 'USER',
       summary: 'User of the key: ID or email address (default: the built-in admin)',
     }),
-    ...dataFlags,
-    'dry-run': dryRunFlag,
+    ...changeFlags,
   }
 
   async run(): Promise<void> {

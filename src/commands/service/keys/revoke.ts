@@ -1,9 +1,8 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
-import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
 import { keyView } from '../../../view/service.ts'
-import { dataFlags } from '../service-flags.ts'
+import { confirmedFlags } from '../service-flags.ts'
 
 export default class ServiceKeysRevoke extends BaseCommand {
   static override summary = 'Revoke an API key permanently'
@@ -18,7 +17,7 @@ export default class ServiceKeysRevoke extends BaseCommand {
   static override args = {
     key: requiredArgument('Name or ID of the key'),
   }
-  static override flags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
+  static override flags = confirmedFlags
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceKeysRevoke)

@@ -2,10 +2,9 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { parsePeriod } from '../../../config/units.ts'
 import { rotatedKeyView } from '../../../view/service.ts'
-import { dataFlags, keyFlags, planned } from '../service-flags.ts'
+import { changeFlags, keyFlags, planned } from '../service-flags.ts'
 
 export default class ServiceKeysRotate extends BaseCommand {
   static override summary = 'Replace an API key with a new one'
@@ -45,8 +44,7 @@ export default class ServiceKeysRotate extends BaseCommand {
       ...keyFlags.expires,
       summary: `${keyFlags.expires.summary} (default: the lifetime of the old key)`,
     },
-    ...dataFlags,
-    'dry-run': dryRunFlag,
+    ...changeFlags,
   }
 
   async run(): Promise<void> {

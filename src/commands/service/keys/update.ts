@@ -2,10 +2,9 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { keyView } from '../../../view/service.ts'
-import { dataFlags, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
+import { changeFlags, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
 
 export default class ServiceKeysUpdate extends BaseCommand {
   static override summary = 'Change an API key of the embedded service'
@@ -35,8 +34,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
       summary: 'Tier, which sets the hourly limit: free, pro, or enterprise',
     })(),
     ...keyFlags,
-    ...dataFlags,
-    'dry-run': dryRunFlag,
+    ...changeFlags,
   }
 
   async run(): Promise<void> {

@@ -1,9 +1,8 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { durationFlag, requiredArgument, textFlag, textListFlag } from '../../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { trustView } from '../../../view/service.ts'
-import { dataFlags, keyFlags, planned, tierFlag } from '../service-flags.ts'
+import { changeFlags, keyFlags, planned, tierFlag } from '../service-flags.ts'
 
 export default class ServiceTrustCreate extends BaseCommand {
   static override summary = 'Trust the identity tokens of CI jobs'
@@ -53,8 +52,7 @@ export default class ServiceTrustCreate extends BaseCommand {
       helpValue: 'USER',
       summary: 'User that jobs act as: ID or email address (default: the built-in admin)',
     }),
-    ...dataFlags,
-    'dry-run': dryRunFlag,
+    ...changeFlags,
   }
 
   async run(): Promise<void> {

@@ -1,9 +1,8 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
-import { dryRunFlag, yesFlag } from '../../../cli/flags/shared-flags.ts'
 import { trustView } from '../../../view/service.ts'
-import { dataFlags } from '../service-flags.ts'
+import { confirmedFlags } from '../service-flags.ts'
 
 export default class ServiceTrustRevoke extends BaseCommand {
   static override summary = 'Revoke a trust and all its access tokens'
@@ -22,7 +21,7 @@ export default class ServiceTrustRevoke extends BaseCommand {
   static override args = {
     name: requiredArgument('Name of the trust'),
   }
-  static override flags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
+  static override flags = confirmedFlags
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceTrustRevoke)

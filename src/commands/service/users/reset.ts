@@ -2,10 +2,9 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
-import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
-import { dataFlags } from '../service-flags.ts'
+import { changeFlags } from '../service-flags.ts'
 
 export default class ServiceUsersReset extends BaseCommand {
   static override summary = 'Reset the password and second factor of a user'
@@ -34,8 +33,7 @@ export default class ServiceUsersReset extends BaseCommand {
       summary: 'Keep the password, and reset only the second factor',
       exclusive: Object.keys(newPasswordFlags),
     }),
-    ...dataFlags,
-    'dry-run': dryRunFlag,
+    ...changeFlags,
   }
 
   async run(): Promise<void> {
