@@ -73,10 +73,9 @@ export const handlers: Handlers = {
   listModels: ({ replySource, openSignal }) => listModels(replySource, openSignal()),
   sendMessage: async ({ db, replySource, settingsCache, principal, by, body, openSignal }) => {
     const { settings } = await settingsCache.read()
-    const context = { signal: openSignal(), clock: by.clock }
-    return body.stream
-      ? new EventStream(streamMessage(db, replySource, settings, principal.userId, body, context))
-      : sendMessage(db, replySource, settings, principal.userId, body, context)
+    const { userId } = principal
+    const context = { db, replySource, settings, userId, signal: openSignal(), clock: by.clock }
+    return body.stream ? new EventStream(streamMessage(body, context)) : sendMessage(body, context)
   },
   listHistory: ({ db, principal, query }) => listHistory(db, principal.userId, query),
   getProfile: ({ db, principal }) => readProfile(db, principal.userId),

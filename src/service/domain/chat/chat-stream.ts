@@ -6,6 +6,7 @@ import { withStored } from '../../to-api-error.ts'
 import { createId } from '../identifiers.ts'
 import type { EffectiveSettings } from '../settings.ts'
 import {
+  type MessageContext,
   type MessageRequest,
   type PreparedExchange,
   prepareCompletion,
@@ -39,21 +40,17 @@ export type ChatEvent =
  * its first part, nothing is stored.
  */
 export async function* streamMessage(
-  db: Database,
-  replySource: ReplySource,
-  settings: EffectiveSettings,
-  userId: string,
   sent: MessageRequest,
-  context: RequestContext,
+  context: MessageContext,
 ): AsyncGenerator<ChatEvent> {
-  const { signal, clock } = context
+  const { db, replySource, signal, clock } = context
   let record: StoredReply | undefined
   let usage: TokenCounts | undefined
   // This generator waits for a client that stops reading, so an abort stores the text that arrived.
   const keep = () => record?.store().catch(() => {})
   signal.addEventListener('abort', keep)
   try {
-    const { exchange, modelRequest } = await prepareExchange(db, replySource, settings, userId, sent, context)
+    const { exchange, modelRequest } = await prepareExchange(sent, context)
     for await (const piece of replySource.stream(modelRequest, signal)) {
       record ??= new StoredReply(db, exchange, clock)
       const delta = await record.take(piece)

@@ -12,11 +12,19 @@ import { type Exchange, readConversation, storeExchange } from './conversations.
 /** A validated request. */
 export type MessageRequest = SendRequest & { message: string }
 
-/** The context of a request in progress. */
+/** The context of a completion in progress. */
 export interface RequestContext {
   /** Aborted when the client disconnects or the service stops. */
   signal: AbortSignal
   clock: Clock
+}
+
+/** The context of a message in progress. */
+export interface MessageContext extends RequestContext {
+  db: Database
+  replySource: ReplySource
+  settings: EffectiveSettings
+  userId: string
 }
 
 /** An exchange before the model replies. */
@@ -31,12 +39,8 @@ export interface PreparedExchange {
  * @throws ApiError `context_not_found`, `context_too_long`, `feature_disabled`
  */
 export async function prepareExchange(
-  db: Database,
-  replySource: ReplySource,
-  settings: EffectiveSettings,
-  userId: string,
   { message, context_id, model, response_format }: MessageRequest,
-  { signal, clock }: RequestContext,
+  { db, replySource, settings, userId, signal, clock }: MessageContext,
 ): Promise<PreparedExchange> {
   requireChat(settings)
   const sentAt = isoNow(clock)
@@ -64,21 +68,14 @@ export async function prepareExchange(
 }
 
 /** Sends a message and waits for the whole reply. If it fails, nothing is stored. */
-export async function sendMessage(
-  db: Database,
-  replySource: ReplySource,
-  settings: EffectiveSettings,
-  userId: string,
-  sent: MessageRequest,
-  context: RequestContext,
-): Promise<SendResponse> {
+export async function sendMessage(sent: MessageRequest, context: MessageContext): Promise<SendResponse> {
+  const { db, replySource, signal, clock } = context
   const nothingStored = (error: unknown) => Promise.reject(withStored(error, false))
-  const preparing = prepareExchange(db, replySource, settings, userId, sent, context)
-  const { exchange, modelRequest } = await preparing.catch(nothingStored)
-  const { choices, model } = await replySource.complete(modelRequest, context.signal).catch(nothingStored)
+  const { exchange, modelRequest } = await prepareExchange(sent, context).catch(nothingStored)
+  const { choices, model } = await replySource.complete(modelRequest, signal).catch(nothingStored)
   const response = storableText(choices[0]?.message.content ?? '')
   const finishReason = choices[0]?.finish_reason ?? 'stop'
-  const createdAt = isoNow(context.clock)
+  const createdAt = isoNow(clock)
   await storeExchange(db, {
     ...exchange,
     reply: response,
