@@ -8,14 +8,9 @@ import {
 } from '../../contract/failure.ts'
 import { isNumber, isRecord, readJson } from '../../contract/notation/exact-json.ts'
 import { unknownOutcomeHint } from '../network/network-failure.ts'
-import { requestIdOf } from './response.ts'
+import { type RawResponse, requestIdOf } from './response.ts'
 
-interface ErrorResponse {
-  status: number
-  statusText: string
-  headers: Record<string, string>
-  bytes: Uint8Array
-}
+type ErrorResponse = Pick<RawResponse, 'status' | 'statusText' | 'headers' | 'bytes'>
 
 /** The content of an error response, in any of the known shapes. */
 export interface ErrorContent {

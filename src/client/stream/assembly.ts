@@ -18,7 +18,8 @@ interface About {
   request: FailedRequest
 }
 
-interface Interruption {
+/** Why a stream ended early. */
+export interface Interruption {
   reason: string
   cause?: unknown
 }

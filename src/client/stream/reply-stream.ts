@@ -4,7 +4,7 @@ import type { FinalResponse } from '../deliver.ts'
 import { describeInterruption } from '../network/network-failure.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
 import { Expired, Interrupted, type OpenResponse } from '../response/open-response.ts'
-import { Assembly } from './assembly.ts'
+import { Assembly, type Interruption } from './assembly.ts'
 
 /** A streamed reply. It can be iterated once; leaving the loop early closes the connection. */
 export type ReplyStream = AsyncIterable<StreamEvent> & {
@@ -69,11 +69,6 @@ async function* readEvents({
   } finally {
     if (response) await finishBody(response, assembly.ended === 'now')
   }
-}
-
-interface Interruption {
-  reason: string
-  cause?: unknown
 }
 
 function toInterruption(interrupted: Interrupted): Interruption {
