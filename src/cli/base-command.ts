@@ -79,6 +79,11 @@ export abstract class BaseCommand extends Command {
     this.streams = streams
   }
 
+  /** As users type it. */
+  get #name(): string {
+    return (this.id ?? '').replaceAll(':', ' ')
+  }
+
   /** @returns the exit code, as far as the command knows it */
   async execute(): Promise<number | undefined> {
     await this._run()
@@ -131,10 +136,9 @@ export abstract class BaseCommand extends Command {
     if (documentFormats && (flags['fields'] !== undefined || flags['jq'] !== undefined)) {
       throw new Failure('usage', '--fields and --jq choose from rows, and this command writes a document')
     }
-    const name = (this.id ?? '').replaceAll(':', ' ')
     const context = createContext({
       streams: this.streams,
-      command: name,
+      command: this.#name,
       flags: {
         ...Object.fromEntries(optionNames.flatMap((name) => Object.entries(option(flags, name)))),
         ...outputFormat(flags, parsed.raw),
@@ -157,7 +161,7 @@ export abstract class BaseCommand extends Command {
     })
     this.#context = context
     if (!context.dryRun && !this.sendsNamedRequest && effectOf(ownClass) !== 'reads') {
-      refuseIfReadOnly(context.options, `chatctl ${name}`)
+      refuseIfReadOnly(context.options, `chatctl ${this.#name}`)
     }
     if (unknown && !this.toleratesInvalidConfiguration) {
       await context.output.warn(`${unknown.message}. ${unknown.hint}`)
@@ -165,6 +169,12 @@ export abstract class BaseCommand extends Command {
     if (shown && changes) context.output.checkFields(shown)
     if (typeof flags['jq'] === 'string') await checkFilter(flags['jq'])
     return { ...parsed, context }
+  }
+
+  /** @throws Failure `usage` for a request without a value */
+  protected demandChange(request: object): void {
+    if (Object.values(request).some((value) => value !== undefined)) return
+    throw new Failure('usage', 'No change was given', { hint: `See: chatctl ${this.#name} --help` })
   }
 
   /** Shows what a change on this machine would do, for `--dry-run`. */

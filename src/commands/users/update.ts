@@ -4,7 +4,6 @@ import { requiredArgument, switchFlag, textFlag } from '../../cli/flags/flag-typ
 import { dryRunFlag, metadataFlag } from '../../cli/flags/shared-flags.ts'
 import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-response.ts'
-import { Failure } from '../../contract/failure.ts'
 import type { UpdateUserRequest } from '../../contract/resources/user.ts'
 import { userView } from '../../view/users.ts'
 
@@ -46,9 +45,7 @@ export default class UsersUpdate extends BaseCommand {
       ...(flags.metadata === undefined ? {} : { metadata: parseKeyValues(flags.metadata, '--metadata') }),
       ...(Object.keys(settings).length === 0 ? {} : { settings }),
     }
-    if (Object.keys(patch).length === 0) {
-      throw new Failure('usage', 'No change was given', { hint: 'See: chatctl users update --help' })
-    }
+    this.demandChange(patch)
     const client = await context.connect()
     const response = await this.change(client.users.update(args.id, patch))
     const changed = { done: `Updated user ${args.id}`, resource: 'the user', id: args.id, sent: patch }

@@ -2,7 +2,6 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
-import { Failure } from '../../../contract/failure.ts'
 import { keyView } from '../../../view/service.ts'
 import { changeFlags, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
 
@@ -47,11 +46,7 @@ export default class ServiceKeysUpdate extends BaseCommand {
       permissions: keyPermissions(flags.permission),
       expiresAt: expires?.at,
     }
-    if (Object.values(change).every((value) => value === undefined)) {
-      throw new Failure('usage', 'No change was given', {
-        hint: 'See: chatctl service keys update --help',
-      })
-    }
+    this.demandChange(change)
     const administration = await context.administration.openToChange(flags)
     const updated = await administration.updateKey(args.key, change)
     if (context.dryRun) return this.showLocalChange({ update: updated.id, ...planned(updated) })

@@ -60,9 +60,7 @@ export default class SettingsApiSet extends BaseCommand {
         allowed_methods: flags['allowed-method'],
       }),
     }
-    if (Object.keys(configuration).length === 0) {
-      throw new Failure('usage', 'No change was given', { hint: 'See: chatctl settings api set --help' })
-    }
+    this.demandChange(configuration)
     const client = await context.connect()
     const { readSent, sendConfiguration } = await import('../../../settings/apply/sent-configuration.ts')
     const { withSettingsLock } = await import('../../../settings/apply/apply-plan.ts')

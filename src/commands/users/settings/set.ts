@@ -4,7 +4,6 @@ import { textFlag, textListFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { parseSwitches } from '../../../cli/input/key-values.ts'
 import { showChanged } from '../../../cli/output/show-response.ts'
-import { Failure } from '../../../contract/failure.ts'
 import type { UserSettingsRequest } from '../../../contract/resources/user.ts'
 import { userSettingsView } from '../../../view/users.ts'
 
@@ -46,9 +45,7 @@ export default class UsersSettingsSet extends BaseCommand {
         ? {}
         : { notifications: parseSwitches(flags.notification, '--notification') }),
     }
-    if (Object.keys(request).length === 0) {
-      throw new Failure('usage', 'No change was given', { hint: 'See: chatctl users settings set --help' })
-    }
+    this.demandChange(request)
     const client = await context.connect()
     const answer = await this.change(client.users.updateSettings(request))
     const changed = { done: 'Updated your preferences', resource: 'them', sent: { settings: request } }
