@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { Failure } from '../../contract/failure.ts'
 import { maxSettingsBytes } from '../../system/files/read-named-file.ts'
 import type { Context } from '../context/context.ts'
-import { textListFlag } from '../flags/flag-types.ts'
+import { argument, textListFlag } from '../flags/flag-types.ts'
 import { demandOneStdin, readStdin, readTextFile } from './read-input.ts'
 
 /**
@@ -32,21 +32,26 @@ export async function readSources(
   return sources
 }
 
-/** One layer of a settings file over those before it. */
-export const settingsFileFlag = () =>
-  textListFlag({ char: 'f', helpValue: 'FILE', summary: 'A file that overrides earlier ones' })
-
 export const allowUnknownKeysFlag = Flags.boolean({
   summary: 'Accept undocumented settings',
 })
-
-export const onlyFlag = Flags.option({
-  helpValue: 'settings|api',
-  options: ['settings', 'api'] as const,
-  summary: 'Only the settings, or only the API configuration',
-})()
 
 export const expandEnvFlag = Flags.boolean({
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the text shows the literal syntax
   summary: 'Replace ${NAME} in values with the variable NAME',
 })
+
+/** The argument and the flags of commands that compare settings files with the service. */
+export const settingsFileArgument = argument(
+  'Settings file, a plan, or - for stdin (required without --file)',
+)
+export const settingsFilesFlags = {
+  file: textListFlag({ char: 'f', helpValue: 'FILE', summary: 'A file that overrides earlier ones' }),
+  'allow-unknown-keys': allowUnknownKeysFlag,
+  'expand-env': expandEnvFlag,
+  only: Flags.option({
+    helpValue: 'settings|api',
+    options: ['settings', 'api'] as const,
+    summary: 'Only the settings, or only the API configuration',
+  })(),
+}

@@ -4,15 +4,8 @@ import { commandFor, commandLine, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { HeldRequests } from '../../cli/context/held-request.ts'
 import { calls } from '../../cli/documented-requests.ts'
-import { argument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
-import {
-  allowUnknownKeysFlag,
-  expandEnvFlag,
-  onlyFlag,
-  readSources,
-  settingsFileFlag,
-} from '../../cli/input/read-sources.ts'
+import { readSources, settingsFileArgument, settingsFilesFlags } from '../../cli/input/read-sources.ts'
 import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
@@ -46,14 +39,9 @@ export default class SettingsApply extends BaseCommand {
     },
     { description: 'Apply a saved plan', command: 'chatctl settings apply settings.plan --yes' },
   ]
-  static override args = {
-    file: argument('Settings file, a plan, or - for stdin (required without --file)'),
-  }
+  static override args = { file: settingsFileArgument }
   static override flags = {
-    file: settingsFileFlag(),
-    'allow-unknown-keys': allowUnknownKeysFlag,
-    'expand-env': expandEnvFlag,
-    only: onlyFlag,
+    ...settingsFilesFlags,
     refresh: Flags.boolean({
       summary: 'If the settings have changed since the comparison, compare and apply again',
     }),

@@ -4,15 +4,9 @@ import { commandFor, commandLine } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/errors/exit-codes.ts'
-import { argument, textFlag } from '../../cli/flags/flag-types.ts'
+import { textFlag } from '../../cli/flags/flag-types.ts'
 import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
-import {
-  allowUnknownKeysFlag,
-  expandEnvFlag,
-  onlyFlag,
-  readSources,
-  settingsFileFlag,
-} from '../../cli/input/read-sources.ts'
+import { readSources, settingsFileArgument, settingsFilesFlags } from '../../cli/input/read-sources.ts'
 import {
   findSealKey,
   type KeyFlags,
@@ -63,14 +57,9 @@ export default class SettingsDiff extends BaseCommand {
       command: 'chatctl settings diff settings.plan -o markdown',
     },
   ]
-  static override args = {
-    file: argument('Settings file, a plan, or - for stdin (required without --file)'),
-  }
+  static override args = { file: settingsFileArgument }
   static override flags = {
-    file: settingsFileFlag(),
-    'allow-unknown-keys': allowUnknownKeysFlag,
-    'expand-env': expandEnvFlag,
-    only: onlyFlag,
+    ...settingsFilesFlags,
     save: saveFlag,
     ...sealFlags,
     output: markdownOutputFlag,
