@@ -1,8 +1,12 @@
-import { BulkRun, type ProgressEvent, type RunSurroundings } from '../../bulk/send/bulk-run.ts'
+import {
+  BulkRun,
+  type FileOptions,
+  type ProgressEvent,
+  type RunSurroundings,
+} from '../../bulk/send/bulk-run.ts'
 import { mapInOrder } from '../../bulk/send/concurrency.ts'
 import { ServiceHealth } from '../../bulk/send/send-change.ts'
 import type { Users } from '../../client/users.ts'
-import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import {
@@ -20,7 +24,9 @@ import type { UsersPlanFile } from '../users-plan-file.ts'
 import { type PlanChoices, type PlannedUser, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
 
 /** How users are compared. */
-export interface Comparing extends Partial<PlanChoices> {
+export interface Comparing
+  extends Partial<PlanChoices>,
+    Pick<FileOptions, 'concurrency' | 'quota' | 'maxWait'> {
   /** The users of checked files, or a saved plan. Files can be read again. */
   source: Pick<UserFiles, 'users'> | { plan: UsersPlanFile }
   /** Number of users in the files. */
@@ -31,10 +37,6 @@ export interface Comparing extends Partial<PlanChoices> {
   refresh: boolean
   /** Maximum number of users to read: the least recently read (default: all). */
   limitReads?: number
-  concurrency: number
-  quota: ConfiguredQuota | undefined
-  /** In ms. */
-  maxWait: number
 }
 
 export interface PlanUsersOptions extends Comparing {
