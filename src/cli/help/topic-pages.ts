@@ -139,7 +139,7 @@ const agentsPage: Content = {
         ['--no-input', 'Exit with code 3 instead of prompting; the hint names the flag to add'],
         ['--dry-run', 'Print what would be sent, and change nothing'],
         ['--yes', 'Skip the confirmation prompt; only for a change that the user has approved'],
-        ['exec -- PROGRAM', 'Run a program with fewer permissions, such as --permission read:chat'],
+        ['exec -- PROGRAM', 'Run a program with only the permissions of --permission'],
       ],
     },
     {
