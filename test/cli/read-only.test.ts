@@ -82,10 +82,12 @@ describe('read-only mode', function () {
       for (const line of exampleWords(entry)) {
         const words = line.filter((word) => word !== '--dry-run')
         const ended = { ...(await run(words, { CHATCTL_JSON: '1' })), requests: proxy.requests }
-        const error = { code: 'read_only', message: refusal(`chatctl ${name}`) }
+        const isExchange = name === 'auth token' && words.includes('--permission')
+        const message = refusal(isExchange ? 'The token exchange' : `chatctl ${name}`)
+        const error = { code: 'read_only', message }
         // A session has only text output.
         const stderr = name === 'chat' ? `Error: ${error.message}\n` : `${JSON.stringify({ error })}\n`
-        if (reading.split('\n').includes(name)) expect(ended.stderr).not.to.match(/read.only/)
+        if (reading.split('\n').includes(name) && !isExchange) expect(ended.stderr).not.to.match(/read.only/)
         else expect(ended).to.deep.equal({ exitCode: 2, stdout: '', stderr, requests: [] })
       }
       expect(proxy.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])
@@ -111,6 +113,7 @@ describe('read-only mode', function () {
 
   it('refuses a message without a command, and shows what a dry run would send or change', async () => {
     expectFailure(await run(['What is a write-ahead log?']), 2, refusal('chatctl chat send'))
+    expectFailure(await run('auth token --permission read:chat'), 2, refusal('The token exchange'))
     expect(await succeed('users update u1 --name Ada --dry-run')).to.contain('PATCH')
     expect(await succeed('api POST /v1/x --dry-run')).to.contain('POST')
     expect(await succeed('config set read_only off --dry-run')).to.contain('read_only')

@@ -12,7 +12,7 @@ import { CredentialStores } from '../credential/credential-stores.ts'
 import { obtainFromCommand } from '../credential/obtain-from-command.ts'
 import type { Output } from '../output/output.ts'
 import type { BaseContext } from './base-context.ts'
-import type { Target } from './target.ts'
+import { refuseIfReadOnly, type Target } from './target.ts'
 
 type Transport = TransportOptions & { signal: AbortSignal }
 
@@ -98,6 +98,7 @@ export class Credentials {
    * @returns with the environment of a program that is to have this token instead of the credential
    */
   async exchange(permissions: readonly string[], lifetime: number) {
+    refuseIfReadOnly(this.#base.options, 'The token exchange')
     const { secret, expires_at: end } = await this.usable()
     // The new token lives no longer than the access token of a sign-in, which is renewed if a minute or more is missing.
     const needed = this.#transport.clock.now() + lifetime - 60_000
