@@ -1,5 +1,5 @@
 import { BaseCommand } from '../cli/base-command.ts'
-import { quoteWord } from '../cli/command-line.ts'
+import { commandLine } from '../cli/command-line.ts'
 import { calls } from '../cli/documented-requests.ts'
 import { requiredArguments } from '../cli/flags/flag-types.ts'
 import { Failure } from '../contract/failure.ts'
@@ -32,10 +32,10 @@ export default class Exec extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(Exec)
-    if (!this.argv.includes('--')) {
-      throw new Failure('usage', 'The program must follow --', {
-        hint: `For example: chatctl exec -- ${args.program.map((word) => quoteWord(word)).join(' ')}`,
-      })
+    const { program } = args
+    if (this.argv.at(-program.length - 1) !== '--') {
+      const hint = `For example: ${commandLine('exec', '--', ...program)}`
+      throw new Failure('usage', 'The program must follow --', { hint })
     }
     const { host, signal, output } = context
     const { tokens, env } = await obtainToken(context, flags)
@@ -43,7 +43,7 @@ export default class Exec extends BaseCommand {
     const isInTerminal = Object.values(host.isTerminal).includes(true)
     try {
       signal.throwIfAborted()
-      this.exitCode = await runProgram(args.program, { env, cwd: host.cwd }, (name, pass) =>
+      this.exitCode = await runProgram(program, { env, cwd: host.cwd }, (name, pass) =>
         host.takeSignal(name, isInTerminal && name === 'SIGINT' ? () => {} : pass),
       )
     } finally {

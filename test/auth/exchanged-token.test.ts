@@ -143,7 +143,11 @@ describe('the exchange of a credential', () => {
     expectFailure(await run(['exec', '--', 'no-such-program']), 127, 'Cannot start "no-such-program"')
     expectFailure(await run(['exec', '--', text]), 126, `Cannot start "${text}": permission denied`)
     expect(revoked()).to.deep.equal([1, 2, 3, 4].map((number) => `access-token-${number}`))
-    expectFailure(await run(['exec', 'env']), 2, 'The program must follow --', 'chatctl exec -- env')
+    for (const words of ['env', 'npm -- test', 'npm -q -- run -- x']) {
+      const refused = await run(['exec', ...words.split(' ')])
+      expectFailure(refused, 2, 'The program must follow --', `chatctl exec -- ${words.split(' ')[0]}`)
+    }
+    expect(revoked()).to.have.length(4)
     world.server.script.revoke = answer(500)
     const { exitCode, stderr } = await run(shell('exit 5'))
     expect(exitCode).to.equal(5)
