@@ -15,7 +15,8 @@ export async function runProgram(
   options: { env: NodeJS.ProcessEnv; cwd: string | undefined },
   takeSignal: (signal: (typeof endingSignals)[number], pass: () => void) => () => void,
 ): Promise<number> {
-  const { spawn } = await import('node:child_process')
+  // Without a pause before `takeSignal`, so that no signal is lost.
+  const { spawn } = process.getBuiltinModule('node:child_process')
   const restore: (() => void)[] = []
   try {
     return await new Promise((resolve, reject) => {

@@ -179,4 +179,13 @@ describe('the exchange of a credential', () => {
     expect((await inTerminal.ended).exitCode).to.equal(4)
     expect(revoked()).to.have.length(4)
   })
+
+  it('ends although a signal arrives during its revocation', async () => {
+    const running = startChatctl(world.sandbox, shell('exit 7'), { env: env() })
+    world.server.script.revoke = (...exchange) => {
+      running.interrupt('SIGTERM')
+      return answer(200)(...exchange)
+    }
+    expect((await running.ended).stderr).to.equal('')
+  })
 })

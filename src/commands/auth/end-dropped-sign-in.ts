@@ -47,12 +47,11 @@ export async function endDroppedSignIn(
   await revokeSoon(context, tokens, stays)
 }
 
-/** Revokes tokens that are stored nowhere, also after Ctrl-C. A warning begins with `stays` if that fails. */
+/** Revokes tokens that are stored nowhere, so no signal aborts it. A warning begins with `stays` if that fails. */
 export async function revokeSoon(context: Context, tokens: TokenSet, stays: string): Promise<void> {
-  const { transport, signal } = context
+  const { transport } = context
   const timeout = Math.min(transport.timeout ?? maximumWait, maximumWait)
-  const own = signal.aborted ? new AbortController().signal : signal
-  await revokeOrWarn(context, tokens, stays, { ...transport, timeout, retries: 0, signal: own })
+  await revokeOrWarn(context, tokens, stays, { ...transport, timeout, retries: 0, signal: undefined })
 }
 
 /** @returns whether the server has confirmed it; a warning begins with `stays` if not */
