@@ -2,7 +2,6 @@ import { isRecord, parseJson } from '../../contract/notation/exact-json.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import type { AuditRow, Database } from '../store/tables.ts'
-import type { Principal } from './access/permissions.ts'
 
 type JsonObject = Record<string, unknown>
 
@@ -54,23 +53,14 @@ export interface AuditedChange {
 }
 
 /** The context of a change that is made with a command on the machine of the service. */
-export const localAuditContext = (clock: Clock): AuditContext => ({
-  actor: 'machine',
-  keyId: null,
-  requestId: null,
-  clock,
-})
+export const localAuditContext = (clock: Clock): AuditContext =>
+  auditContextOf({ userId: 'machine', keyId: null }, null, clock)
 
 export const auditContextOf = (
-  { userId, keyId }: Principal,
-  requestId: string,
+  { userId: actor, keyId }: { userId: string; keyId: string | null },
+  requestId: string | null,
   clock: Clock,
-): AuditContext => ({
-  actor: userId,
-  keyId,
-  requestId,
-  clock,
-})
+): AuditContext => ({ actor, keyId, requestId, clock })
 
 /**
  * Writes a change into the audit log. Must run inside the transaction that makes it. Only the parts that

@@ -29,23 +29,11 @@ const selectKey = prepareQuery((db, { hash, now }: { hash: string; now: number }
         .on('grant.model', '=', 'Grant')
         .on('grant.expires_at', '>', now),
     )
-    .select([
-      'api_keys.id',
-      'api_keys.name',
-      'api_keys.trust_id',
-      'api_keys.user_id',
-      'api_keys.last_used_at',
-      'api_keys.hourly_limit',
-      'api_keys.permissions as key_permissions',
-      'api_keys.expires_at',
-      'api_keys.source',
-      'source.id as source_id',
-      'source.expires_at as source_expires_at',
-      'source.hourly_limit as source_limit',
-      'source.permissions as source_permissions',
-      'users.role',
-      'users.permissions as user_permissions',
-    ])
+    .select(['api_keys.id', 'api_keys.name', 'api_keys.user_id', 'api_keys.trust_id', 'api_keys.source'])
+    .select(['api_keys.hourly_limit', 'api_keys.last_used_at', 'api_keys.expires_at'])
+    .select(['users.role', 'source.id as source_id', 'source.hourly_limit as source_limit'])
+    .select(['source.expires_at as source_expires_at', 'source.permissions as source_permissions'])
+    .select(['api_keys.permissions as key_permissions', 'users.permissions as user_permissions'])
     .where('api_keys.hash', '=', hash)
     .where('api_keys.revoked_at', 'is', null)
     .where('source.revoked_at', 'is', null)
@@ -92,8 +80,8 @@ export class KeyAuthenticator {
     if (!found) return undefined
     // The row may be older than a change that was made in the meantime.
     // `Store.generation` does not cover the sign-in that an exchanged token depends on.
-    const isLasting = found.principal.source !== null
-    if (isLasting && this.#store.generation() === current && this.#generation === current) {
+    const isExchanged = found.principal.source === null
+    if (!isExchanged && this.#store.generation() === current && this.#generation === current) {
       if (this.#cached.size >= maxCachedKeys) this.#cached.clear()
       this.#cached.set(key, found)
     }
@@ -122,10 +110,12 @@ async function readKey(db: Database, digest: string, now: number): Promise<Cache
   const ofSource = parsePermissions(row.source_permissions)
   const kind = (row.source ?? row.trust_id) === null ? 'API key' : 'access token'
   const ownId = row.trust_id === null ? row.id : `trust:${row.name}`
+  const keyId = row.source === null ? ownId : row.name
+  const lastUse = row.last_used_at === null ? -Infinity : Date.parse(row.last_used_at)
   const [expiresAt = null] = [row.expires_at, row.source_expires_at].flatMap((end) => end ?? []).sort()
   return {
     principal: {
-      keyId: row.source === null ? ownId : row.name,
+      keyId,
       userId: row.user_id,
       can: (permission) => [ofUser, ofKey, ofSource].every((granted) => covers(granted, permission)),
       denialReason: (permission) =>
@@ -135,15 +125,10 @@ async function readKey(db: Database, digest: string, now: number): Promise<Cache
       source: row.source === null ? row.id : null,
       isRateLimited: true,
     },
-    expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
-    usedAt: lastUse(row),
+    expiresAt: expiresAt === null ? Infinity : Date.parse(expiresAt),
+    // Only the use of an API key is recorded. Anything else counts as always in use.
+    usedAt: keyId === row.id || keyId === row.source_id ? lastUse : Infinity,
   }
-}
-
-/** The use of an access token of a trust is not recorded, so it counts as always in use. */
-function lastUse(row: { trust_id: string | null; last_used_at: string | null }): number {
-  if (row.trust_id !== null) return Number.POSITIVE_INFINITY
-  return row.last_used_at === null ? Number.NEGATIVE_INFINITY : Date.parse(row.last_used_at)
 }
 
 const parsePermissions = (stored: string | null): string[] =>

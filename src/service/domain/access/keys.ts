@@ -43,15 +43,18 @@ export const tokenPrefixes = 'ct%'
 export async function insertKey(
   transaction: Database,
   kind: 'ck' | 'ct',
-  attributes: Pick<ApiKeyRow, 'name' | 'user_id' | 'tier' | 'hourly_limit' | 'permissions' | 'expires_at'> &
-    Partial<ApiKeyRow>,
+  attributes: Omit<NewKey, 'limit'> &
+    Pick<ApiKeyRow, 'hourly_limit'> &
+    Partial<Pick<ApiKeyRow, 'trust_id' | 'source'>>,
   { clock }: AuditContext,
 ): Promise<{ id: string; key: string }> {
   const key = generateKey(kind)
   const id = createId('key')
+  const { permissions } = attributes
   const row: ApiKeyRow = {
     ...{ trust_id: null, source: null, last_used_at: null, revoked_at: null },
     ...attributes,
+    permissions: permissions && JSON.stringify(permissions),
     ...{ id, hash: hashKey(key), prefix: key.slice(0, 9), created_at: isoNow(clock) },
   }
   await transaction.insertInto('api_keys').values(row).execute()
@@ -64,9 +67,9 @@ export async function storeKey(
   wanted: NewKey,
   by: AuditContext,
 ): Promise<KeyRecord & { key: string }> {
-  const { name, tier, limit, user_id, permissions, expires_at } = wanted
-  const own = { hourly_limit: limit, permissions: permissions && JSON.stringify(permissions) }
-  const { id, key } = await insertKey(transaction, 'ck', { name, tier, user_id, expires_at, ...own }, by)
+  const { name, tier, limit: hourly_limit, user_id, permissions, expires_at } = wanted
+  const attributes = { name, tier, hourly_limit, user_id, permissions, expires_at }
+  const { id, key } = await insertKey(transaction, 'ck', attributes, by)
   await recordChange(transaction, by, { action: 'key.create', target: id, before: null, after: wanted })
   return { ...(await readKey(transaction, id)), key }
 }

@@ -88,7 +88,7 @@ export async function deleteTrust(
 export function issueToken(
   db: Database,
   trust: TrustRecord,
-  permissions: readonly string[],
+  permissions: string[],
   subject: string,
   by: AuditContext,
 ): Promise<IssuedToken | undefined> {
@@ -102,16 +102,11 @@ export function issueToken(
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return undefined
     const { id, name, user_id, tier, limit } = trust
-    const attributes = { name, user_id, tier, hourly_limit: limit, expires_at: expiresAt, trust_id: id }
-    const own = { ...attributes, permissions: JSON.stringify(permissions) }
-    const { key: token } = await insertKey(transaction, 'ct', own, by)
-    const after = { issuer: trust.issuer, subject, permissions, expires_at: expiresAt }
-    await recordChange(transaction, by, {
-      action: 'trust.exchanged',
-      target: trust.name,
-      before: null,
-      after,
-    })
+    const granted = { permissions, expires_at: expiresAt }
+    const attributes = { name, user_id, tier, hourly_limit: limit, trust_id: id, ...granted }
+    const { key: token } = await insertKey(transaction, 'ct', attributes, by)
+    const after = { issuer: trust.issuer, subject, ...granted }
+    await recordChange(transaction, by, { action: 'trust.exchanged', target: name, before: null, after })
     return { token, expiresIn: trust.expires_in }
   })
 }
@@ -122,26 +117,21 @@ export function issueToken(
  */
 export function issueExchangedToken(
   db: Database,
-  { keyId, userId, hourlyLimit }: Principal,
-  { permissions, ...parts }: { permissions: readonly string[]; source: string; expires_at: string },
+  { keyId, userId, hourlyLimit, source }: Principal,
+  granted: { permissions: string[]; expires_at: string },
   by: AuditContext,
 ): Promise<{ key: string }> {
   return db.transaction().execute(async (transaction) => {
-    const after = { permissions, expires_at: parts.expires_at }
-    await recordChange(transaction, by, { action: 'token.exchanged', target: keyId, before: null, after })
+    const change = { action: 'token.exchanged', target: keyId, before: null, after: granted } as const
+    await recordChange(transaction, by, change)
     const counted = { name: keyId, user_id: userId, tier: 'enterprise', hourly_limit: hourlyLimit } as const
-    return insertKey(
-      transaction,
-      'ct',
-      { ...counted, ...parts, permissions: JSON.stringify(permissions) },
-      by,
-    )
+    return insertKey(transaction, 'ct', { ...counted, source, ...granted }, by)
   })
 }
 
 /**
- * Ends an access token of a trust, or an exchanged one. Does nothing for any other text, which anyone can send: on PostgreSQL, even a
- * DELETE of no row would notify all processes.
+ * Ends an access token of a trust, or an exchanged one. Does nothing for any other text, which anyone can send: on
+ * PostgreSQL, even a DELETE of no row would notify all processes.
  */
 export async function revokeToken(store: Pick<Store, 'db' | 'noteChange'>, token: string): Promise<void> {
   const { db } = store

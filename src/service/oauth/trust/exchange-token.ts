@@ -3,7 +3,7 @@ import type { Clock } from '../../../system/clock.ts'
 import { ApiError } from '../../api-error.ts'
 import { covers, listPermissions, type Principal } from '../../domain/access/permissions.ts'
 import { issueExchangedToken, issueToken } from '../../domain/access/trusts.ts'
-import { type AuditContext, recordChange } from '../../domain/audit.ts'
+import { auditContextOf, recordChange } from '../../domain/audit.ts'
 import type { Database } from '../../store/tables.ts'
 import { clientId, tokenExchange } from '../metadata.ts'
 import { scopeNames, scopes } from '../scopes.ts'
@@ -78,8 +78,9 @@ export class TokenExchange {
       throw new OAuthError(400, 'invalid_target', `the only target is ${this.#issuer}`)
     }
     const isOfService = isExchange && form.get('subject_token_type') === types.accessToken
-    const issue = isOfService ? this.#exchangeCredential : this.#exchangeIdentity
-    const { scope, ...issued } = await issue(token, isExchange, request)
+    const { scope, ...issued } = isOfService
+      ? await this.#exchangeCredential(token, request)
+      : await this.#exchangeIdentity(token, isExchange, request)
     return {
       ...issued,
       token_type: 'Bearer',
@@ -88,33 +89,33 @@ export class TokenExchange {
     }
   }
 
-  readonly #exchangeIdentity = async (token: string, isExchange: boolean, request: ExchangeRequest) => {
+  async #exchangeIdentity(token: string, isExchange: boolean, request: ExchangeRequest) {
     const { trust, subject } = await this.#verify(token, isExchange, request)
     if (!this.#exchanges.take(trust.id)) throw tooMany(`with the trust ${trust.name}`)
     const { permissions, scope } = narrow((one) => covers(trust.permissions, one), request.form)
-    const context = { requestId: request.requestId, clock: this.#clock }
-    const by = { ...context, actor: trust.user_id, keyId: `trust:${trust.name}` }
+    const actor = { userId: trust.user_id, keyId: `trust:${trust.name}` }
+    const by = auditContextOf(actor, request.requestId, this.#clock)
     const issued = await issueToken(this.#db, trust, permissions, subject, by)
     if (!issued) throw refusal(isExchange)
     return { access_token: issued.token, expires_in: issued.expiresIn, scope }
   }
 
-  readonly #exchangeCredential = async (token: string, _: boolean, request: ExchangeRequest) => {
+  async #exchangeCredential(token: string, request: ExchangeRequest) {
     const principal = await this.#authenticate(token).catch((error: unknown) => {
       const isUnknown = error instanceof ApiError && error.code === 'unauthorized'
       throw isUnknown ? invalidRequest('the subject token is unknown, revoked, or expired') : error
     })
-    const { keyId, userId, source, expiresAt } = principal
+    const { keyId, source, expiresAt } = principal
     if (source === null) throw invalidRequest('this token cannot be exchanged again')
     if (!this.#exchanges.take(keyId)) throw tooMany('with this credential')
     const { permissions, scope } = narrow(principal.can, request.form)
     const now = this.#clock.now()
     const last = expiresAt === null ? Infinity : Date.parse(expiresAt)
     const ends = Math.min(now + readLifetime(request.form) * 1000, last)
-    const by = { actor: userId, keyId, requestId: request.requestId, clock: this.#clock }
-    const parts = { permissions, source, expires_at: new Date(ends).toISOString() }
-    const issued = await issueExchangedToken(this.#db, principal, parts, by)
-    return { access_token: issued.key, expires_in: Math.floor((ends - now) / 1000), scope }
+    const by = auditContextOf(principal, request.requestId, this.#clock)
+    const granted = { permissions, expires_at: new Date(ends).toISOString() }
+    const { key } = await issueExchangedToken(this.#db, principal, granted, by)
+    return { access_token: key, expires_in: Math.floor((ends - now) / 1000), scope }
   }
 
   async #verify(token: string, isExchange: boolean, request: ExchangeRequest) {
@@ -139,7 +140,7 @@ export class TokenExchange {
 
   async #recordRefusal({ message, claims }: RefusedIdentity, { address, requestId }: ExchangeRequest) {
     if (!this.#refusals.takeFor(address) || !this.#allRefusals.take('all')) return
-    const by: AuditContext = { actor: 'anonymous', keyId: null, requestId, clock: this.#clock }
+    const by = auditContextOf({ userId: 'anonymous', keyId: null }, requestId, this.#clock)
     const after = { reason: message, ...claims, address }
     await recordChange(this.#db, by, {
       action: 'trust.refused',
