@@ -118,10 +118,16 @@ onEachEngine('a token that is exchanged for another credential', (withService: W
     }))
 
   it('shares the hourly limit, the last use, and the name in the audit log with its API key', () =>
-    withPlace(async ({ service: { url }, administration, createKey }) => {
+    withPlace(async ({ service: { url }, administration, createKey, clock }) => {
       const { id, key } = await createKey({ tier: 'enterprise', limit: 2 })
       const token = (await reduce(url, key)).body.access_token
+      clock.pass(60_000)
       expect((await caller(url, token)('PATCH', '/v1/settings', { app_name: 'x' })).status).to.equal(200)
+      await takesEffect(engine, async () => {
+        const [listed, ...others] = await administration.listKeys()
+        expect(listed).to.include({ id, last_used_at: '2026-03-01T12:01:00.000Z' })
+        expect(others).to.deep.equal([])
+      })
       expect(await statusOf(url, key)).to.equal(200)
       expect(await statusOf(url, token)).to.equal(429)
       expect(await statusOf(url, key)).to.equal(429)
@@ -137,9 +143,6 @@ onEachEngine('a token that is exchanged for another credential', (withService: W
         expires_at: '2026-03-01T13:00:00.000Z',
       })
       expect(JSON.stringify(entries)).not.to.include(token.slice(3, 12))
-      const [listed, ...others] = await administration.listKeys()
-      expect(listed).to.include({ id, last_used_at: '2026-03-01T12:00:00.000Z' })
-      expect(others).to.deep.equal([])
       expect((await administration.status()).keys).to.equal(1)
     }))
 
