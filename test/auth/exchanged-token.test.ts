@@ -69,6 +69,7 @@ describe('a token with fewer permissions', function () {
         OPENAI_API_KEY: 'another',
         CHATCTL_ID_TOKEN: 'x',
         CHATCTL_OIDC: 'env:MINE',
+        chatctl_api_key_file: 'name-on-windows',
       },
       ...{ MINE: 'identity', KEPT: 'kept', CHATCTL_BASE_URL: `${service.url}/` },
     }
@@ -83,7 +84,7 @@ describe('a token with fewer permissions', function () {
       OPENAI_API_KEY: given.CHATCTL_API_KEY,
       OPENAI_BASE_URL: `${service.url}/openai/v1`,
     })
-    expect(given).not.to.have.any.keys('COPY', 'CHATCTL_OIDC', 'CHATCTL_ID_TOKEN')
+    expect(given).not.to.have.any.keys('COPY', 'CHATCTL_OIDC', 'CHATCTL_ID_TOKEN', 'chatctl_api_key_file')
     expect(given.words).to.deep.equal(words)
     expect(given.CHATCTL_API_KEY).to.match(/^ct_/)
     expectFailure(await run(['chat', 'models'], { CHATCTL_API_KEY: given.CHATCTL_API_KEY }), 4, '401')

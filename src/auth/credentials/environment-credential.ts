@@ -52,7 +52,7 @@ const removedVariables =
 
 /**
  * The environment of a program with a token, without what contains another credential, leads to one, or selects another
- * service.
+ * service. Windows ignores the case of a name.
  *
  * @param secret the credential for which the token was exchanged
  */
@@ -64,10 +64,10 @@ export function environmentWithToken(
 ): NodeJS.ProcessEnv {
   const source =
     identity?.kind === 'variable' ? [identity.name] : identity?.kind === 'github' ? githubVariables : []
-  const removed = [...removedVariables, ...source]
+  const removed = [...removedVariables, ...source].map((name) => name.toUpperCase())
   const redact = redactorOf(secret)
   const kept = Object.entries(env).filter(
-    ([name, value]) => !removed.includes(name) && redact(value) === value,
+    ([name, value]) => !removed.includes(name.toUpperCase()) && redact(value) === value,
   )
   return {
     ...Object.fromEntries(kept),

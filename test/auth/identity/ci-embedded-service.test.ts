@@ -57,6 +57,12 @@ describe('a CI job and the embedded service', function () {
       ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-token',
     }
     expect(await job(['settings', 'get'], env)).to.include({ exitCode: 0, stderr: '' })
+    const script =
+      'test "$CHATCTL_API_KEY" -a -z "$ACTIONS_ID_TOKEN_REQUEST_URL$ACTIONS_ID_TOKEN_REQUEST_TOKEN"'
+    expect(await job(['exec', '--for', '15m', '--', 'sh', '-c', script], env)).to.include({
+      exitCode: 0,
+      stderr: '',
+    })
     expect(github.requests[0]?.path).to.equal(`/?audience=${encodeURIComponent(service.url)}`)
     await github.close()
   })
