@@ -6,7 +6,7 @@ import { exchangeFlags, obtainToken } from './exchanged-token.ts'
 export default class AuthToken extends BaseCommand {
   static override summary = 'Print the credential in use, or one with fewer permissions'
   static override description =
-    'An expired token is renewed first. Anyone who has the credential can act as you. No other command prints a stored credential. With --permission or --for, chatctl exchanges it for a new token, which has at most its permissions and ends with it. The embedded service allows at most 12h; another service needs token exchange (RFC 8693).'
+    'An expired token is renewed first. Anyone who has the credential can act as you. No other command prints a stored credential. With --permission or --for, chatctl exchanges it for a new token, which has at most its permissions and ends with it. The embedded service allows at most 12h, and 1h after a sign-in; another service needs token exchange (RFC 8693).'
   static override requests = {
     ...calls(),
     note: 'none to the service; a token that is about to expire is renewed at its authorization server. With CHATCTL_OIDC, --permission, or --for, a token is requested there.',
