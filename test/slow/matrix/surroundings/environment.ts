@@ -52,7 +52,8 @@ export const environment: readonly Surrounding[] = [
     name: 'no PATH',
     make: set({ PATH: '/nowhere' }),
     forms: ['pipe', 'JSON'],
-    ends: ({ name }) => (commandOf(name) === 'exec' ? [127] : 'fine'),
+    ends: ({ name }) =>
+      commandOf(name) === 'exec' ? [127] : name.endsWith('--password-command') ? [9] : 'fine',
   },
   { name: 'an invalid time zone', make: set({ TZ: 'Nowhere/At_all' }), ends: () => 'fine' },
   {
