@@ -16,7 +16,7 @@ import { runProgram } from '../../support/run-program.ts'
 import { makeKey, runService } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { until } from '../../support/until.ts'
-import { type ReverseProxy, startHaproxy, startNginx } from './reverse-proxy.ts'
+import { type ReverseProxy, startHaproxy, startNginx } from '../service/reverse-proxy.ts'
 
 /** A model server whose streams take longer than the notice of a service that stops. */
 async function reply(response: ServerResponse, { body }: { body: string }): Promise<void> {
