@@ -1,13 +1,11 @@
 import type { Context } from '../../cli/context/context.ts'
-import { durationFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { durationFlag, textListFlag } from '../../cli/flags/flag-types.ts'
 import { roundDuration } from '../../config/units.ts'
 
 /** The flags of a token with fewer permissions than the credential in use. */
 export const exchangeFlags = {
-  permission: textFlag({
+  permission: textListFlag({
     helpValue: 'PERMISSION',
-    multiple: true,
-    multipleNonGreedy: true,
     summary: 'Permission of the token, such as read:chat (default: all of the credential)',
     parse: async (input) => {
       if (/^[^\s":,]+:[^\s":,]+$/.test(input)) return input
