@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { serviceStopping } from './api-error.ts'
-import { generateKey } from './domain/access/keys.ts'
+import { createId } from './domain/identifiers.ts'
 import { InProcessRequest, type ProcessRequest } from './http/in-process-request.ts'
 import {
   abortGrace,
@@ -27,7 +27,8 @@ interface ProcessResponse {
  * @throws Failure as `openService`
  */
 export async function openEmbeddedService(options: OpenOptions): Promise<EmbeddedService> {
-  const key = generateKey()
+  // Unique is enough, because no other process can send a request.
+  const key = createId('key')
   return new EmbeddedService(await openService(options, { isProcessKey: (given) => given === key }), key)
 }
 

@@ -19,14 +19,15 @@ export interface ResponseFormat {
 }
 
 /** @internal */
-export const responseFormat: z.ZodMiniType<ResponseFormat> = z.strictObject({
-  type: z.literal('json_schema'),
-  json_schema: z.strictObject({
-    name: z.string(),
-    schema: z.record(z.string(), z.unknown()),
-    strict: z.optional(z.boolean()),
-  }),
-})
+export const responseFormat = (): z.ZodMiniType<ResponseFormat> =>
+  z.strictObject({
+    type: z.literal('json_schema'),
+    json_schema: z.strictObject({
+      name: z.string(),
+      schema: z.record(z.string(), z.unknown()),
+      strict: z.optional(z.boolean()),
+    }),
+  })
 
 /** docs/interface.md, "Chat completion request". It has no `stream` field. */
 export interface CompletionRequest {
@@ -46,7 +47,7 @@ export const completionRequest = request<CompletionRequest>(() => ({
   messages: z.array(message),
   temperature: z.number(),
   max_tokens: z.int(),
-  response_format: responseFormat,
+  response_format: responseFormat(),
 }))
 
 /** Token counts of a completion (docs/interface.md, "Chat completion response"). */

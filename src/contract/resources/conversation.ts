@@ -21,7 +21,7 @@ export const sendRequest = request<SendRequest>(() => ({
   context_id: z.string(),
   model: z.string(),
   stream: z.boolean(),
-  response_format: responseFormat,
+  response_format: responseFormat(),
 }))
 
 /** A reply (docs/interface.md, "Send-message request and response"). */

@@ -1,10 +1,10 @@
 import * as z from 'zod/mini'
 import { type Maybe, type Received, request, response, untrusted } from './shapes.ts'
 
-/** Without invisible characters, with which one address would be two users. */
-export const emailPattern = /^[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+$/u
+/** Without invisible characters, with which one address would be two users. Compiling it takes a millisecond. */
+export const emailPattern = (): RegExp => /^[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+$/u
 const emailRule = 'must be a valid email address'
-const email = () => z.string().check(z.regex(emailPattern, emailRule))
+const email = () => z.string().check(z.regex(emailPattern(), emailRule))
 const freeForm = () => z.record(z.string(), z.unknown())
 const userSettings = () => ({ theme: z.string(), notifications_enabled: z.boolean() })
 

@@ -13,7 +13,7 @@ import { type ImportedUser, type RowKind, stepsOf } from './imported-user.ts'
 export function checkRow(row: ImportedUser, kind: RowKind, isComplete: boolean, report: ReportFault): void {
   const { id, password, permissions } = row
   if (id !== undefined) checkRowId(id, report)
-  if (row.email !== undefined && !emailPattern.test(row.email))
+  if (row.email !== undefined && !emailPattern().test(row.email))
     report(['email'], `${quote(row.email)} is not a valid email address`)
   if (password === '') report(['password'], 'password must not be empty')
   if (password !== undefined && id !== undefined) {

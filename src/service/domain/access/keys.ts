@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { isoNow } from '../../../system/clock.ts'
 import type { ApiKeyRow, Database, Tier } from '../../store/tables.ts'
 import { type AuditContext, recordChange } from '../audit.ts'
@@ -31,7 +30,7 @@ export type NewKey = Pick<KeyRecord, 'name' | 'tier' | 'limit' | 'user_id' | 'pe
 
 /** `ck_` and 256 random bits. An access token, of a trust or exchanged, begins with `ct_`. */
 export const generateKey = (kind: 'ck' | 'ct' = 'ck'): string =>
-  `${kind}_${randomBytes(32).toString('base64url')}`
+  `${kind}_${process.getBuiltinModule('node:crypto').randomBytes(32).toString('base64url')}`
 
 /** A plain digest is enough: a key has 256 random bits, so it cannot be guessed from its digest. */
 export const hashKey = (key: string): string => process.getBuiltinModule('node:crypto').hash('sha256', key)

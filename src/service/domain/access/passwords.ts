@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-
 /** RFC 9106 section 4, second recommended option, reduced to suit a server: 19 MiB, two passes. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
@@ -14,6 +12,7 @@ export async function hashPassword(password: string): Promise<string> {
  * It is composed and not computed, so that it is always available.
  */
 function composeHash(): string {
+  const { randomBytes } = process.getBuiltinModule('node:crypto')
   const base64 = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '')
   const { memoryCost, timeCost, parallelism } = cost
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${base64(16)}$${base64(32)}`

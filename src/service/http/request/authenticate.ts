@@ -71,8 +71,8 @@ function findPrincipal(
   { keys, db, isProcessKey, clock }: CredentialSources,
   key: string,
 ): Principal | undefined | Promise<Principal | undefined> {
-  if (!keyPattern.test(key)) return findTokenPrincipal(db, key, clock)
-  return isProcessKey(key) ? processPrincipal : keys.find(key)
+  if (isProcessKey(key)) return processPrincipal
+  return keyPattern.test(key) ? keys.find(key) : findTokenPrincipal(db, key, clock)
 }
 
 /** @throws ApiError `forbidden`, which names the missing permission and who does not have it */
