@@ -5,7 +5,7 @@ import { readRows } from '../bulk/input/read-rows.ts'
 import { Failure } from '../contract/failure.ts'
 import { isPlan } from '../system/files/saved-plan.ts'
 import type { WantedUser } from './managed-fields.ts'
-import { uniqueRows } from './rows/check-input.ts'
+import { type UsedValues, uniqueRows } from './rows/check-input.ts'
 import { userRows } from './rows/user-rows.ts'
 import { usersPlan } from './users-plan-file.ts'
 
@@ -63,10 +63,10 @@ export class UserFiles {
    */
   async check(): Promise<number> {
     const faults = new FaultList()
-    const places = new Map<string, string>()
+    const used: UsedValues = { email: new Map(), id: new Map() }
     const shape = userRows('managed users', this.#env)
     for (const input of this.#inputs) {
-      const rows = readRows(input, uniqueRows(shape, `at ${input.name}:`, places))
+      const rows = readRows(input, uniqueRows(shape, `at ${input.name}:`, used))
       for await (const { index, row, line, csv, faults: found } of rows) {
         this.users.push({ user: row as WantedUser, file: input.name, line })
         const respelled = csv && index === 0 ? describeRespelled(input.name, csv.columns) : undefined

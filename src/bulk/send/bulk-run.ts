@@ -228,7 +228,9 @@ export class BulkRun {
     return yield* this.whileSending(() => runRows(work, { concurrency, signal }, sendOne))
   }
 
+  /** Progress that was not read yet is replaced. */
   push(event: ProgressEvent): void {
+    if (event.type === 'progress' && this.#events.at(-1)?.type === 'progress') this.#events.pop()
     this.#events.push(event)
     this.#changed.notify()
   }

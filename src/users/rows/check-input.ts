@@ -63,29 +63,37 @@ export async function checkInput(
   }
 }
 
+const uniqueFields = ['email', 'id'] as const
+
+/** Where each email and each ID was used first. */
+export type UsedValues = Record<(typeof uniqueFields)[number], Map<string, { where: string; line: number }>>
+
 /**
  * Rows of which no two may have the same email, compared without case, or the same ID.
  *
- * @param places of the emails and IDs so far, which follow `where`
+ * @param where the words before the number of a line in an error
+ * @param used by the files before this one
  */
 export function uniqueRows(
   shape: RowShape<ImportedUser>,
   where = 'on line ',
-  places = new Map<string, string>(),
+  used: UsedValues = { email: new Map(), id: new Map() },
 ): RowShape<ImportedUser> {
   return {
     ...shape,
     check(row, read, report) {
       shape.check(row, read, report)
-      const given = Object.entries({ email: row.email?.toLowerCase(), id: row.id })
-      const values = given.filter(([, value]) => value !== undefined).map((value) => value.join(' '))
-      for (const value of values) {
-        const [field = ''] = value.split(' ', 1)
-        const place = places.get(value)
-        if (place !== undefined) report([field], `${field} is already used ${place}`)
+      const values = { email: row.email?.toLowerCase(), id: row.id }
+      for (const field of uniqueFields) {
+        const found = used[field].get(values[field] ?? '')
+        if (found) report([field], `${field} is already used ${found.where}${found.line}`)
       }
       // The email of a row that is not sent may be in another row.
-      if (!read.isFaulty()) for (const value of values) places.set(value, where + read.line)
+      if (read.isFaulty()) return
+      for (const field of uniqueFields) {
+        const value = values[field]
+        if (value !== undefined) used[field].set(value, { where, line: read.line })
+      }
     },
   }
 }

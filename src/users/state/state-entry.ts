@@ -44,7 +44,8 @@ export function readEntry(value: unknown): StateEntry | string {
       : `${fault.path} ${fault.message}`
   }
   const { id, creation } = parsed.data
-  return id === undefined && creation === undefined ? 'id is missing' : parsed.data
+  // The value itself, so that a large file is not in memory twice.
+  return id === undefined && creation === undefined ? 'id is missing' : (value as StateEntry)
 }
 
 /** The entry on one line. Equal entries have equal texts. */
@@ -99,8 +100,10 @@ export class EntryMap {
     this.byKey.delete(key)
   }
 
-  sorted(): StateEntry[] {
-    return [...this.byKey].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry)
+  sorted(isChosen: (key: string, entry: StateEntry) => boolean = () => true): StateEntry[] {
+    const keys: string[] = []
+    for (const [key, entry] of this.byKey) if (isChosen(key, entry)) keys.push(key)
+    return keys.sort((one, other) => (one < other ? -1 : 1)).flatMap((key) => this.byKey.get(key) ?? [])
   }
 
   differsFrom(others: ReadonlyMap<string, StateEntry>): boolean {

@@ -11,7 +11,7 @@ import { demandProcessLock } from '../../system/files/process-lock.ts'
 import { maxTextBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { decodeText } from '../../system/files/read-text-files.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from '../../system/files/replace-file.ts'
-import { formatEntry, keyOf, readEntry, type StateEntry } from './state-entry.ts'
+import { EntryMap, formatEntry, keyOf, readEntry, type StateEntry } from './state-entry.ts'
 
 /** A state file on disk. */
 export interface StateFile {
@@ -34,7 +34,7 @@ const header = z.strictObject({
   v: z.literal(version),
   service: z.string(),
   serial: z.int().check(z.nonnegative()),
-  users: z.array(z.unknown()),
+  users: z.custom<readonly unknown[]>(Array.isArray),
 })
 
 /** The last characters of the first line, and the whole last line, if chatctl wrote the file. */
@@ -57,37 +57,46 @@ export function targetOf(path: string): string {
  *
  * @throws Failure `refused` for invalid content, with its line; `conflict` for another version; `storage`
  */
-export function readStateFile(file: StateFile): { header: StateHeader; entries: StateEntry[] } {
+export function readStateFile(file: StateFile): { header: StateHeader; entries: EntryMap } {
   const { path, name } = file
   if (!statSync(path).isFile()) throw new Failure('refused', `Cannot read ${name}: it is not a regular file`)
   const bytes = readNamedFile(name, { at: path, maxBytes: maxTextBytes, kind: 'refused' })
-  const text = withCommas(decodeText(bytes, name))
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw faultOf(file, text)
-  }
+  const { text, value } = parse(file, decodeText(bytes, name))
   const { users, service, serial } = readHeader(value, file, text)
+  const entries = new EntryMap()
   const refuse = (index: number, words: string): never => {
     throw invalid(file, lineIn(text, 'users', index), words)
   }
-  const found = new Map<string, number>()
-  const entries = users.map((user, index) => {
+  const refuseSecond = (index: number, words: string, isSame: (other: StateEntry) => boolean): never => {
+    const earlier = users.findIndex((other) => isSame(other as StateEntry))
+    return refuse(index, `${words} is also on line ${lineIn(text, 'users', earlier)}`)
+  }
+  for (const [index, user] of users.entries()) {
     const entry = readEntry(user)
     if (typeof entry === 'string') return refuse(index, entry)
     const { email, id } = entry
-    for (const [key, words] of [
-      [`email ${keyOf(email)}`, JSON.stringify(email)],
-      [`id ${id}`, `the id ${JSON.stringify(id)}`],
-    ] as const) {
-      const earlier = found.get(key)
-      if (earlier !== undefined) refuse(index, `${words} is also on line ${lineIn(text, 'users', earlier)}`)
-      if (id !== undefined || key.startsWith('email')) found.set(key, index)
-    }
-    return entry
-  })
+    const key = keyOf(email)
+    if (entries.byKey.has(key))
+      refuseSecond(index, JSON.stringify(email), (other) => keyOf(other.email) === key)
+    if (id !== undefined && entries.findById(id))
+      refuseSecond(index, `the id ${JSON.stringify(id)}`, (other) => other.id === id)
+    entries.put(entry)
+  }
   return { header: { service, serial }, entries }
+}
+
+/** The text as it is first, because a copy with commas takes as much memory. @returns what was parsed, and its value */
+function parse(file: StateFile, read: string): { text: string; value: unknown } {
+  try {
+    return { text: read, value: JSON.parse(read) }
+  } catch {
+    const text = withCommas(read)
+    try {
+      return { text, value: JSON.parse(text) }
+    } catch {
+      throw faultOf(file, text)
+    }
+  }
 }
 
 /** The text with one comma between the lines of the users. */

@@ -54,7 +54,7 @@ export class UsersState {
   readonly #file: StateFile
   readonly #header: StateHeader
   readonly #identity: string | undefined
-  readonly #entries = new EntryMap()
+  readonly #entries: EntryMap
   /** As they are in the file. */
   readonly #loaded: ReadonlyMap<string, StateEntry>
   /** Undefined if the state is only read. */
@@ -72,11 +72,11 @@ export class UsersState {
     this.exists = this.#identity !== undefined
     const { header, entries } = this.exists
       ? readStateFile(file)
-      : { header: { service, serial: 0 }, entries: [] }
+      : { header: { service, serial: 0 }, entries: new EntryMap() }
     if (header.service !== service) throw otherService(file.name, header.service, service)
     this.#header = header
     this.#least = header.serial
-    for (const entry of entries) this.#entries.put(entry)
+    this.#entries = entries
     this.#loaded = new Map(this.#entries.byKey)
   }
 
@@ -167,9 +167,13 @@ export class UsersState {
     return this.#entries.findById(id)
   }
 
-  /** Sorted by email, without those of forgotten users. */
-  entries(): StateEntry[] {
-    return this.allEntries().filter(({ creation }) => creation !== 'forgotten')
+  /**
+   * Sorted by email, without those of forgotten users.
+   *
+   * @param isChosen called with `keyOf` of each email (default: all)
+   */
+  entries(isChosen: (key: string) => boolean = () => true): StateEntry[] {
+    return this.#entries.sorted((key, { creation }) => creation !== 'forgotten' && isChosen(key))
   }
 
   /** Sorted by email. */
