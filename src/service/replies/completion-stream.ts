@@ -113,7 +113,11 @@ class StreamedReply implements EventTaker<TextPart> {
     return this.reason !== undefined
   }
 
-  *take(events: readonly EventSourceMessage[]): Generator<TextPart> {
+  take(events: readonly EventSourceMessage[]): Generator<TextPart> {
+    return joinParts(this.#partsOf(events))
+  }
+
+  *#partsOf(events: readonly EventSourceMessage[]): Generator<TextPart> {
     for (const event of events) {
       if (event.data === '[DONE]') {
         this.reason ??= 'stop'
@@ -137,6 +141,24 @@ class StreamedReply implements EventTaker<TextPart> {
     if (this.#length > maxText) throw invalidResponse('sent more than 4 Mi characters in one reply')
     yield { kind, text, model: this.model }
   }
+}
+
+/** Text of one kind that arrives together is one part. */
+function* joinParts(parts: Iterable<TextPart>): Generator<TextPart> {
+  let last: TextPart | undefined
+  try {
+    for (const part of parts) {
+      if (last?.kind === part.kind) last.text += part.text
+      else {
+        if (last) yield last
+        last = part
+      }
+    }
+  } catch (error) {
+    if (last) yield last
+    throw error
+  }
+  if (last) yield last
 }
 
 /** Which choices have ended so far. */

@@ -37,6 +37,18 @@ describe('a stream of a model server', () => {
       ),
     ))
 
+  it('gives text of one kind that arrives together as one part, also before an error', async () => {
+    const reasoning = JSON.stringify({ choices: [{ index: 0, delta: { reasoning: 'Hm' } }] })
+    const together = [reasoning, reasoning, delta('a'), delta('b'), delta('c')]
+    const parts: string[] = []
+    const body = Readable.from([Buffer.from(events(...together, 'not JSON'))], { objectMode: true })
+    const reading = (async () => {
+      for await (const part of readReply(body, 'm1', [])) parts.push('text' in part ? part.text : part.kind)
+    })()
+    expect((await reading.catch((error) => error)).code).to.equal('model_server_error')
+    expect(parts).to.deep.equal(['HmHm', 'abc'])
+  })
+
   it('is never accepted as complete if it was truncated before its end', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1 }), fc.nat(), async (word, place) => {

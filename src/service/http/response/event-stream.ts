@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { setTimeout } from 'node:timers/promises'
 import { type ApiError, errorBodyOf } from '../../api-error.ts'
 import type { ChatEvent } from '../../domain/chat/chat-stream.ts'
 import type { RelayedPart } from '../../replies/reply-source.ts'
@@ -51,9 +50,9 @@ export async function openEventStream(
   silence = keepAlive,
 ): Promise<Readable> {
   const first = events.next()
-  const answered = new AbortController()
-  const timeUp = setTimeout(silence, undefined, { signal: answered.signal }).catch(() => {})
-  await Promise.race([first, timeUp]).finally(() => answered.abort())
+  const { promise: timeUp, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, silence)
+  await Promise.race([first, timeUp]).finally(() => clearTimeout(timer))
   const report = (error: unknown) => {
     onError(error)
     return errorFrame(toApiError(error))
