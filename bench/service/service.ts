@@ -16,6 +16,9 @@ const bareService = resolve(import.meta.dirname, 'bare-service.mjs')
 const bareFastify = resolve(import.meta.dirname, 'bare-fastify.mjs')
 const connections = 32
 
+/** In ms. Below it, the bare server loses little by one flush per request (docs/decisions/0022-bounds-and-machines.md). */
+const fastFlush = 0.17
+
 /** Requests before the CPU time of a GET is measured, so that V8 has compiled the code. */
 const warmUp = 12_000
 
@@ -29,9 +32,9 @@ export async function benchService(rounds: number): Promise<BoundedFigure[]> {
   const { whole, streamed } = await measureRelay(rounds)
   const figures = [
     compare('CPU of a GET, ms, of Fastify', cpu, { most: 1.6 }),
-    compare('POST at synchronous=FULL, /s', rate, { least: 1.5 }),
+    compare('POST at synchronous=FULL, /s', rate, { least: sync < fastFlush ? 0.9 : 1.5 }),
     compare('start to first 200, ms', start, { most: 2.3 }),
-    compare('CPU of a relayed reply, ms', whole, { most: 1.8 }),
+    compare('CPU of a relayed reply, ms', whole, { most: 2.5 }),
   ]
   // Without a bound.
   compare('CPU of a relayed stream, ms', streamed, { most: Number.POSITIVE_INFINITY })
