@@ -30,6 +30,7 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'activity/activity-log.test.ts': 'entries of several processes at the same time',
   'auth/first-browser.test.ts': 'another user of the machine, whom only a process can be',
   'boot/end-process.test.ts': 'how a process ends',
+  'boot/start-up.test.ts': 'what a process has loaded',
   'bulk/input/open-input.test.ts': 'named pipes, which mkfifo makes',
   'cli/completion/complete.test.ts': 'compares with how shells read a quoted value',
   'cli/completion/shells.test.ts': 'compares with how bash splits a line',
