@@ -101,8 +101,7 @@ export async function planUsers(
     counts[user.difference.action === 'failed' ? 'failed' : 'done']++
     run.push({ type: 'progress', counts: { ...counts } })
   }
-  const wanted = new Set<string>()
-  for (const { user } of files) wanted.add(keyOf(user.email))
+  const wanted = new Set(files.map(({ user }) => keyOf(user.email)))
   return building.finish(state.entries((key) => !wanted.has(key)))
 }
 

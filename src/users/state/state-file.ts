@@ -85,7 +85,11 @@ export function readStateFile(file: StateFile): { header: StateHeader; entries: 
   return { header: { service, serial }, entries }
 }
 
-/** The text as it is first, because a copy with commas takes as much memory. @returns what was parsed, and its value */
+/**
+ * Parses the text without changes first, because a copy with commas takes as much memory again.
+ *
+ * @returns the text that was valid, and its value
+ */
 function parse(file: StateFile, read: string): { text: string; value: unknown } {
   try {
     return { text: read, value: JSON.parse(read) }
