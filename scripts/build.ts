@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { Plugin } from '@oclif/core'
 import { buildBundles } from './build-bundles.ts'
 import { findBundledPackages } from './bundled-packages.ts'
 import { buildCommandTable } from './command-table.ts'
@@ -44,19 +45,21 @@ async function buildAll(sources: readonly string[]): Promise<void> {
   utimesSync(stamp, startedAt, startedAt)
 }
 
-/** oclif reads its manifest off the command classes, which it wants as one module (package.json, "oclif.commands"). */
+/** oclif reads its manifest from the command classes, which it wants as one module (package.json, "oclif.commands"). */
 async function writeManifest(): Promise<void> {
   const table = join(root, 'dist/commands.js')
   await buildCommandTable(root, table)
-  execFileSync(process.execPath, [join(root, 'node_modules/oclif/bin/run.js'), 'manifest'], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, NODE_ENV: 'production' },
+  const plugin = new Plugin({
+    errorOnManifestCreate: true,
+    ignoreManifest: true,
+    respectNoCacheDefault: true,
+    root,
+    type: 'core',
   })
+  await plugin.load()
   rmSync(table)
-  const manifest = join(root, 'oclif.manifest.json')
   // Without spaces, which are a third of it.
-  writeFileSync(manifest, JSON.stringify(JSON.parse(readFileSync(manifest, 'utf8'))))
+  writeFileSync(join(root, 'oclif.manifest.json'), JSON.stringify(plugin.manifest))
 }
 
 /** In a separate process, which reads what is built so far. */
