@@ -67,5 +67,7 @@ function runScript(name: string): void {
   execFileSync(process.execPath, [join(root, 'scripts', name)], { stdio: ['ignore', 'inherit', 'inherit'] })
 }
 
+// The modes of the files are packed too.
+process.umask(0o022)
 const sources = findSources()
 if (!process.argv.includes('--if-stale') || isStale(sources)) await buildAll(sources)

@@ -13,7 +13,7 @@ import { createSandbox } from '../../support/sandbox.ts'
 const built = ['dist', 'release', 'man', 'oclif.manifest.json', 'coverage']
 
 /** A copy of the sources, at a longer path, is built here. The other build is the last one of this directory. */
-describe('a second build, in another directory', function () {
+describe('a second build, in another directory and with another umask', function () {
   this.timeout(300_000)
   const sandbox = perSuite(createSandbox)
   let copy: string
@@ -30,7 +30,10 @@ describe('a second build, in another directory', function () {
     execFileSync('sh', ['-c', link, join(root, 'node_modules'), copy])
     // The other build may be of an earlier day.
     const [, day = ''] = /^\.TH .*?"(.+?)"/.exec(readFileSync(join(root, 'man', 'chatctl.1'), 'utf8')) ?? []
-    await runNpm(copy, ['run', 'build'], { SOURCE_DATE_EPOCH: `${Date.parse(day) / 1000}` })
+    const umask = process.umask(0o077)
+    const build = runNpm(copy, ['run', 'build'], { SOURCE_DATE_EPOCH: `${Date.parse(day) / 1000}` })
+    process.umask(umask)
+    await build
   })
 
   const hashOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
