@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /**
- * Adds the packages of other platforms to package-lock.json. If a registry mirror lacks them,
+ * `npm run lock` writes package-lock.json and test/package-lock.json after a change to package.json or
+ * test/package.json, with the packages of other platforms. If a registry mirror lacks them,
  * `npm install` silently omits them, and `npm ci` then fails on every platform. Their dependents pin
  * exact versions, and their names contain the platform. Their checksums come from the registry.
  */
@@ -28,24 +29,34 @@ const libraries: Record<string, string> = {
   musleabihf: 'musl',
 }
 
-const path = join(resolve(import.meta.dirname, '..'), 'package-lock.json')
-const lock: { packages: Record<string, Entry> } = JSON.parse(readFileSync(path, 'utf8'))
+const root = resolve(import.meta.dirname, '..')
+// Nested, so that tests find no other versions in test/node_modules of what is in the root.
+const strategies = { [root]: 'hoisted', [join(root, 'test')]: 'nested' }
+for (const [directory, strategy] of Object.entries(strategies)) {
+  const options = ['--package-lock-only', '--ignore-scripts', `--install-strategy=${strategy}`]
+  execFileSync('npm', ['install', '--omit-lockfile-registry-resolved', ...options], {
+    cwd: directory,
+    stdio: 'inherit',
+  })
+  completeLock(join(directory, 'package-lock.json'))
+}
 
-for (const entry of Object.values(lock.packages)) {
-  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
-    const place = `node_modules/${name}`
-    if (!lock.packages[place] && /^\d/.test(version)) {
-      lock.packages[place] = describe(name, version, entry.dev === true)
+function completeLock(path: string): void {
+  const lock: { packages: Record<string, Entry> } = JSON.parse(readFileSync(path, 'utf8'))
+  for (const entry of Object.values(lock.packages)) {
+    for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+      const place = `node_modules/${name}`
+      if (!lock.packages[place] && /^\d/.test(version)) {
+        lock.packages[place] = describe(name, version, entry.dev === true)
+      }
     }
   }
+  for (const [place, entry] of Object.entries(lock.packages)) {
+    if (place !== '' && entry.integrity === undefined) entry.integrity = integrityOf(place, entry)
+  }
+  lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
+  writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`)
 }
-
-for (const [place, entry] of Object.entries(lock.packages)) {
-  if (place !== '' && entry.integrity === undefined) entry.integrity = integrityOf(place, entry)
-}
-
-lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
-writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`)
 
 function describe(name: string, version: string, dev: boolean): Entry {
   const words = name.split(/[/-]/)

@@ -1,4 +1,4 @@
-/** The purpose of each package in package.json, for docs/dependencies.md. */
+/** The purpose of each package in package.json and test/package.json, for docs/dependencies.md. */
 export const dependencyReasons: Record<string, string> = {
   '@ai-sdk/openai-compatible': 'tests: a third-party client for the embedded service',
   '@arethetypeswrong/cli': 'checks that the types of `chatctl/client` resolve',
@@ -54,7 +54,6 @@ export const dependencyReasons: Record<string, string> = {
   mocha: 'runs the tests',
   node: 'the Node version for builds and tests',
   oauth4webapi: 'validates the responses of an authorization server',
-  oclif: 'writes the command manifest',
   'oidc-provider': 'the OAuth server of the embedded service ([decision 12](decisions/0012-oauth-server.md))',
   open: 'opens the browser on every operating system',
   openai: 'tests: a third-party client for the embedded service',

@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BundledPackage } from './bundled-packages.ts'
 import { dependencyReasons } from './dependency-reasons.ts'
@@ -7,50 +7,51 @@ import { dependencyReasons } from './dependency-reasons.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
-interface Installed {
+interface PackageFile {
   dependencies: Record<string, string>
   devDependencies: Record<string, string>
 }
 
-/** The page has three tables: installed packages, bundled packages, and packages for development. */
+/** The page has a table for each way in which a package is used. */
 export function composeDependencyPage(): string {
-  const { dependencies, devDependencies }: Installed = readJson('package.json')
+  const { dependencies, devDependencies }: PackageFile = readJson('package.json')
+  const lanes: PackageFile = readJson('test/package.json')
   const bundled: BundledPackage[] = readJson('dist/.packages.json')
   const development = Object.keys(devDependencies)
   const inside = development.filter((name) => findBundled(name, bundled))
   return `# Dependencies
 
-\`npm run docs\` generates this page; the purposes are from \`scripts/dependency-reasons.ts\`. Sizes are in kB. [Decision 13](decisions/0013-what-an-installation-brings.md) explains why most packages are bundled into \`dist\`. \`dist/licenses.txt\` has the licenses of all bundled packages.
+\`npm run docs\` generates this page; the purposes are from \`scripts/dependency-reasons.ts\`. [Decision 13](decisions/0013-what-an-installation-brings.md) explains why most packages are bundled into \`dist\`. \`dist/licenses.txt\` has the licenses of all bundled packages.
 
 ## Installed
 
-Each size includes the package with the binary for one platform.
-
-${table(
-  ['package', 'for', 'unpacked'],
-  Object.keys(dependencies).map((name) => [name, reasonOf(name), unpackedSize(name)]),
-)}
+${table(['package', 'for'], describe(Object.keys(dependencies)))}
 
 ## Bundled
 
-The column "unpacked" is the size of the whole package. The column "bundled" is the size of its used code in all bundles, without its own dependencies.
-
 ${table(
-  ['package', 'for', 'unpacked', 'bundled', 'in'],
-  inside.map((name) => [name, reasonOf(name), unpackedSize(name), ...describeBundled(name, bundled)]),
+  ['package', 'for', 'in'],
+  inside.map((name) => [name, reasonOf(name), findBundles(name, bundled)]),
 )}
 
-${describeTransitive(bundled, inside)}
+These depend on ${bundled.length - inside.length} more packages.
 
 ## Development
 
-${table(
-  ['package', 'for', 'unpacked'],
-  development
-    .filter((name) => !inside.includes(name))
-    .map((name) => [name, reasonOf(name), unpackedSize(name)]),
-)}
+\`npm start\` and \`npm test\` install these packages.
+
+${table(['package', 'for'], describe(development.filter((name) => !inside.includes(name))))}
+
+## Test lanes
+
+\`npm run lint\`, \`types\`, and \`unused\`, and all test lanes but \`npm test\` also install the packages of \`test/package.json\` ([decision 23](decisions/0023-packages-of-a-checkout.md)).
+
+${table(['package', 'for'], describe(Object.keys(lanes.devDependencies)))}
 `
+}
+
+function describe(names: readonly string[]): string[][] {
+  return names.map((name) => [name, reasonOf(name)])
 }
 
 function reasonOf(name: string): string {
@@ -64,45 +65,15 @@ function findBundled(name: string, bundled: readonly BundledPackage[]): BundledP
   return bundled.find(({ directory }) => directory.split('node_modules/').slice(1).join() === name)
 }
 
-function describeBundled(name: string, bundled: readonly BundledPackage[]): [bytes: string, bundles: string] {
-  const bytes = findBundled(name, bundled)?.bytes ?? {}
-  return [inKilobytes(sum(Object.values(bytes))), Object.keys(bytes).sort().join(', ')]
-}
-
-function describeTransitive(bundled: readonly BundledPackage[], direct: readonly string[]): string {
-  const own = new Set(direct.map((name) => findBundled(name, bundled)))
-  const transitive = bundled.filter((package_) => !own.has(package_))
-  const bytes = sum(transitive.flatMap((package_) => Object.values(package_.bytes)))
-  return `These depend on ${transitive.length} more packages, of which ${inKilobytes(bytes)} kB are bundled.`
-}
-
-/** Includes its packages for this platform, and excludes its nested node_modules. */
-function unpackedSize(name: string): string {
-  const { optionalDependencies = {} } = readJson<{ optionalDependencies?: object }>(
-    `node_modules/${name}/package.json`,
-  )
-  const directories = [name, ...Object.keys(optionalDependencies)]
-    .map((each) => `node_modules/${each}`)
-    .filter((directory) => existsSync(join(root, directory)))
-  const files = directories.flatMap((directory) =>
-    globSync(`${directory}/**`, { cwd: root, exclude: (path) => /\/node_modules$/.test(path) }),
-  )
-  const entries = files.map((file) => statSync(join(root, file))).filter((entry) => entry.isFile())
-  return inKilobytes(sum(entries.map(({ size }) => size)))
+function findBundles(name: string, bundled: readonly BundledPackage[]): string {
+  return Object.keys(findBundled(name, bundled)?.bytes ?? {})
+    .sort()
+    .join(', ')
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, head.map(() => '---'), ...rows]
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
-}
-
-/** Rounded up, so that no package shows 0. */
-function inKilobytes(bytes: number): string {
-  return Math.ceil(bytes / 1000).toLocaleString('en')
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
 }
 
 function readJson<Content>(path: string): Content {

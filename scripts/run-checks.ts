@@ -27,10 +27,6 @@ const checks: Readonly<Record<string, Check>> = {
     command: 'node scripts/check-commits.ts',
     fix: 'Reword the last commit with git commit --amend, and earlier ones with git rebase --interactive.',
   },
-  regexes: {
-    command: 'node scripts/check-regexes.ts',
-    fix: 'Rewrite them, or add what bounds their input to scripts/check-regexes.ts.',
-  },
   types: {
     command: 'tsc --project .',
     fix: 'Correct these lines.',

@@ -3,7 +3,6 @@ import { globSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { root } from '../scripts/package-file.ts'
 import { binary } from '../support/run-chatctl.ts'
 
 /** The package nodejs of Debian is one. CHATCTL_TEST_OLD_NODE names another. */
@@ -37,18 +36,4 @@ describe('a Node version that is too old', () => {
       expect(rest).to.deep.equal([''])
     })
   }
-
-  it('gets a warning after npm ci in a checkout, but not in npm start', () => {
-    const warningFor = (version: string, env = {}) =>
-      spawnSync(process.execPath, [join(root, 'scripts/warn-old-node.mjs')], {
-        encoding: 'utf8',
-        env: { npm_config_user_agent: `npm/11.0.0 node/v${version} linux x64`, ...env },
-      })
-    const warning =
-      /^Warning: chatctl needs Node\.js 22\.19\.0 or newer; this is 20\.20\.2\.\nHint: .*npm start/
-    expect(warningFor('20.20.2')).to.deep.include({ status: 0, stdout: '' })
-    expect(warningFor('20.20.2').stderr).to.match(warning)
-    expect(warningFor('20.20.2', { CHATCTL_NPM_START: '1' }).stderr).to.equal('')
-    for (const version of ['22.19.0', '24.0.0', '26.1.0']) expect(warningFor(version).stderr).to.equal('')
-  })
 })

@@ -5,24 +5,17 @@ import { dependencyReasons } from '../../scripts/dependency-reasons.ts'
 import { composeDependencyPage } from '../../scripts/list-dependencies.ts'
 import { packageFile, root } from './package-file.ts'
 
-const hint = 'Run: npm run docs'
-
 describe('docs/dependencies.md', () => {
-  const page = readFileSync(join(root, 'docs/dependencies.md'), 'utf8')
-  const named = [...page.matchAll(/^\| ([@\w][^ ]*) \|/gm)].map(([, name]) => name)
-  const depended = Object.keys({ ...packageFile.dependencies, ...packageFile.devDependencies }).sort()
-
-  it('has a row for every package in package.json, and no others', () => {
-    expect(named.filter((name) => name !== 'package').sort(), hint).to.deep.equal(depended)
-  })
-
   it('has a reason for every package, and no others', () => {
+    const lanes = JSON.parse(readFileSync(join(root, 'test/package.json'), 'utf8'))
+    const { dependencies, devDependencies } = packageFile
+    const names = Object.keys({ ...dependencies, ...devDependencies, ...lanes.devDependencies })
     const place = 'Change scripts/dependency-reasons.ts, then run: npm run docs'
-    expect(Object.keys(dependencyReasons).sort(), place).to.deep.equal(depended)
+    expect(Object.keys(dependencyReasons), place).to.have.members(names)
   })
 
-  it('is what `npm run docs` writes, apart from the sizes', () => {
-    const withoutSizes = (text: string): string => text.replaceAll(/(?<= )[\d,]+(?= )/g, 'N')
-    expect(withoutSizes(page), hint).to.equal(withoutSizes(composeDependencyPage()))
+  it('is what `npm run docs` writes', () => {
+    const page = readFileSync(join(root, 'docs/dependencies.md'), 'utf8')
+    expect(page, 'Run: npm run docs').to.equal(composeDependencyPage())
   })
 })

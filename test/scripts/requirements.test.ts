@@ -43,6 +43,27 @@ function unwrap(text: string): string {
     .replace(/\n\}\)\n(\/\/# sourceMappingURL=.*\n)?$/, '')
 }
 
+describe('the scripts of package.json', () => {
+  const scripts = Object.entries(packageFile.scripts)
+
+  it('install what is missing, because each starts scripts/run.mjs', () => {
+    const starts =
+      /^(?:npm (?:run |test$)|(?:npm audit --json \| |CHATCTL_TEST_ENGINE=postgres )?node scripts\/run\.mjs )/
+    const others = scripts.flatMap(([name, text]) =>
+      text.split(' && ').flatMap((command) => (starts.test(command) ? [] : `${name}: ${command}`)),
+    )
+    expect(others, 'Begin these with: node scripts/run.mjs').to.deep.equal([])
+  })
+
+  it('are no hooks, which npm skips with ignore-scripts=true', () => {
+    const names = scripts.map(([name]) => name)
+    const hooks = names.filter((name) =>
+      names.some((other) => [`pre${other}`, `post${other}`].includes(name)),
+    )
+    expect(hooks, 'Use an option of scripts/run.mjs').to.deep.equal([])
+  })
+})
+
 describe('the dependencies of an installation', () => {
   it('are exactly the packages that dist requires', async () => {
     const asked = [...(await findAsked()).keys()].sort()
@@ -51,8 +72,7 @@ describe('the dependencies of an installation', () => {
   })
 
   it('run no scripts when they are installed, and neither does this package', () => {
-    // npm runs `prepare` in a checkout only.
-    const run = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'postprepare']
+    const run = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare']
     expect(packageFile.scripts).not.to.have.any.keys(run)
     const brought = lockedPackages().filter(([, { dev }]) => !dev)
     expect(brought.map(([name]) => name)).to.include.members(Object.keys(packageFile.dependencies))
@@ -60,14 +80,32 @@ describe('the dependencies of an installation', () => {
   })
 
   it('are in the lock file with a hash', () => {
-    for (const [name, { integrity, resolved }] of lockedPackages()) {
+    const locked = [...lockedPackages(), ...lockedPackages('test/package-lock.json')]
+    for (const [name, { integrity, resolved }] of locked) {
       expect(integrity, name).to.match(/^sha512-/)
       expect(resolved, name).to.equal(undefined)
     }
   })
 })
 
+describe('the packages of the test lanes', () => {
+  it('are no other versions of packages that `npm test` uses', () => {
+    const versions = (path?: string) =>
+      new Map(lockedPackages(path).map(([name, { version }]) => [name, version]))
+    const lanes = versions('test/package-lock.json')
+    const different = [...versions()].filter(
+      ([name, version]) => lanes.has(name) && lanes.get(name) !== version,
+    )
+    const direct = new Set(Object.keys({ ...packageFile.dependencies, ...packageFile.devDependencies }))
+    expect(
+      different.map(([name]) => name).filter((name) => direct.has(name)),
+      'Run: npm run lock',
+    ).to.deep.equal([])
+  })
+})
+
 interface Locked {
+  version?: string
   dev?: boolean
   optional?: boolean
   integrity?: string
@@ -76,10 +114,8 @@ interface Locked {
 }
 
 /** Each with its name. A package inside another one has its whole path. */
-function lockedPackages(): [string, Locked][] {
-  const lock: { packages: Record<string, Locked> } = JSON.parse(
-    readFileSync(join(root, 'package-lock.json'), 'utf8'),
-  )
+function lockedPackages(path = 'package-lock.json'): [string, Locked][] {
+  const lock: { packages: Record<string, Locked> } = JSON.parse(readFileSync(join(root, path), 'utf8'))
   return Object.entries(lock.packages)
     .filter(([path]) => path !== '')
     .map(([path, entry]) => [path.replace('node_modules/', ''), entry])

@@ -54,15 +54,12 @@ describe('the workflows', () => {
 
   it('are updated by Dependabot, like the local actions and the packages', () => {
     interface Updates {
-      updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[]
+      updates: { 'package-ecosystem': string; directories: string[] }[]
     }
     const { updates } = read<Updates>('.github/dependabot.yml')
-    const updated = updates.map(({ directory, directories = directory, ...rest }) => [
-      rest['package-ecosystem'],
-      directories,
-    ])
+    const updated = updates.map(({ directories, ...rest }) => [rest['package-ecosystem'], directories])
     expect(updated).to.deep.equal([
-      ['npm', '/'],
+      ['npm', ['/', '/test']],
       ['github-actions', ['/', '/.github/actions/*']],
     ])
   })

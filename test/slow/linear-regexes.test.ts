@@ -1,18 +1,17 @@
 import { globSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { expect } from 'chai'
 import { parseSync, Visitor } from 'oxc-parser'
 import { check } from 'recheck'
+import { root } from '../scripts/package-file.ts'
 
 /**
- * `node scripts/check-regexes.ts` fails if a regular expression in src can take more than linear time, unless
- * `bounded` says why its input is short. An expression that reads foreign text must be linear: one request or
- * response could otherwise block the process.
+ * An expression that reads foreign text must take linear time: one request or response could otherwise block the
+ * process. `bounded` says of the others why their input is short.
  */
 
-const root = resolve(import.meta.dirname, '..')
-
 /** By file, the expressions that need more than linear time, with what bounds their input. */
-export const bounded: Record<string, Record<string, string>> = {
+const bounded: Record<string, Record<string, string>> = {
   'src/view/format/wrap-words.ts': {
     '^(?!Error: (?:-|chatctl ))(.*?:) ': 'hints, which chatctl composes',
     '(?<=: chatctl [^:]+)': 'hints, which chatctl composes',
@@ -54,22 +53,30 @@ async function faultOf({ file, pattern, flags }: Expression): Promise<string | u
   return `${file}: /${pattern}/${flags}: ${why}`
 }
 
-if (import.meta.main) {
-  const files = globSync('src/**/*.ts', { cwd: root }).sort()
-  const waiting = files.flatMap(readExpressions)
-  const faults = Object.entries(bounded).flatMap(([file, starts]) =>
-    Object.keys(starts)
-      .filter((start) => !waiting.some((one) => one.file === file && one.pattern.startsWith(start)))
-      .map((start) => `${file}: no expression begins with ${start}, so remove its exception`),
-  )
-  // The checker is a process that uses one core for each expression.
-  const work = async (): Promise<void> => {
-    for (let next = waiting.pop(); next; next = waiting.pop()) {
-      const fault = await faultOf(next)
-      if (fault !== undefined) faults.push(fault)
+describe('the regular expressions of src', function () {
+  this.timeout(600_000)
+  const expressions = globSync('src/**/*.ts', { cwd: root }).flatMap(readExpressions)
+
+  it('take linear time, or have short input', async () => {
+    const waiting = [...expressions]
+    const faults: string[] = []
+    // The checker is a process that uses one core for each expression.
+    const work = async (): Promise<void> => {
+      for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const fault = await faultOf(next)
+        if (fault !== undefined) faults.push(fault)
+      }
     }
-  }
-  await Promise.all([work(), work()])
-  for (const fault of faults) process.stderr.write(`${fault}\n`)
-  if (faults.length > 0) process.exitCode = 1
-}
+    await Promise.all([work(), work()])
+    expect(faults, 'Rewrite them, or add to `bounded` what bounds their input').to.deep.equal([])
+  })
+
+  it('include each exception', () => {
+    const unused = Object.entries(bounded).flatMap(([file, starts]) =>
+      Object.keys(starts).filter(
+        (start) => !expressions.some((one) => one.file === file && one.pattern.startsWith(start)),
+      ),
+    )
+    expect(unused, 'Remove these from `bounded`').to.deep.equal([])
+  })
+})
