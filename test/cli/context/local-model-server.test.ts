@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LLMock } from '@copilotkit/aimock'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import {
@@ -30,19 +29,6 @@ describe('the model server of the embedded service', () => {
     expect((await run(['chat', 'send', 'hi', '--model', 'm2'])).stdout).to.equal('I am m2.\n')
     expect((await run(['chat', 'complete', 'hi'])).stdout).to.equal('I am m1.\n')
     expect((await run(['chat', 'models', '--fields', 'id'])).stdout).to.equal('m1\nm2\nm3\n')
-  })
-
-  it('can be a model server that is not ours (aimock)', async () => {
-    const mock = new LLMock({ port: 0, chunkSize: 4 })
-    mock.onMessage('hello there', { content: 'General Kenobi! 漢字' })
-    await mock.start()
-    try {
-      const env = { CHATCTL_MODEL_SERVER: `${mock.url}/v1` }
-      const { stdout } = await run(['chat', 'send', 'hello there', '--model', 'gpt-4o'], env)
-      expect(stdout).to.equal('General Kenobi! 漢字\n')
-    } finally {
-      await mock.stop()
-    }
   })
 
   it('gets its key, which no model server of the environment gets', async () => {

@@ -1,7 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { LLMock } from '@copilotkit/aimock'
 import { expect } from 'chai'
-import OpenAI from 'openai'
 import { Client } from '../../../src/client/client.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
@@ -14,7 +12,7 @@ import {
 } from '../replies/scripted-model-server.ts'
 import { onEachTransport, withService } from '../temporary-service.ts'
 
-const messages = [{ role: 'user' as const, content: 'Hi' }]
+const messages = [{ role: 'user', content: 'Hi' }]
 
 function sendReasoning(response: ServerResponse, text: string, field = 'reasoning_content'): void {
   const choices = [{ index: 0, delta: { content: null, [field]: text }, finish_reason: null }]
@@ -216,32 +214,4 @@ describe('reasoning of a model server', () => {
           { modelServer: { url } },
         ),
     ))
-
-  it('of a third-party server (aimock) reaches a third-party client (the OpenAI SDK)', async () => {
-    const mock = new LLMock({ port: 0, chunkSize: 4 })
-    mock.onMessage('Hi', { content: 'Hello', reasoning: 'They greet me.' })
-    await mock.start()
-    try {
-      await withService(
-        async ({ url, key, open }) => {
-          const model = 'o3'
-          const asked = { model, message: 'Hi', stream: true }
-          const events = await allEvents(await open('POST', '/api/chat/send', asked))
-          const reasoning = events.filter(({ event }) => event === 'reasoning')
-          expect(reasoning.map(({ data }) => data.reasoning).join('')).to.equal('They greet me.')
-          expect(events.at(-1)?.data.response).to.equal('Hello')
-          const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
-          const { choices } = await openai.chat.completions.create({ model, messages })
-          expect(choices[0]?.message).to.deep.equal({
-            role: 'assistant',
-            content: 'Hello',
-            reasoning: 'They greet me.',
-          })
-        },
-        { modelServer: { url: `${mock.url}/v1` } },
-      )
-    } finally {
-      await mock.stop()
-    }
-  })
 })
