@@ -10,7 +10,7 @@ export interface ServerSentEvent {
 export async function* readEvents(response: Response): AsyncGenerator<ServerSentEvent> {
   const arrived: ServerSentEvent[] = []
   const parser = createParser({
-    onEvent: ({ event, data }) => arrived.push({ event, data: JSON.parse(data) }),
+    onEvent: ({ event, data }) => arrived.push({ event, data: data === '[DONE]' ? data : JSON.parse(data) }),
   })
   const decoder = new TextDecoder()
   if (!response.body) return

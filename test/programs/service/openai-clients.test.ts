@@ -27,8 +27,8 @@ const whole: Turn = (response) => {
     usage,
   })
 }
+const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1,"b":2}' } }
 const callsTool: Turn = (response) => {
-  const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1,"b":2}' } }
   const message = { role: 'assistant', content: null, tool_calls: [call] }
   sendJson(response, {
     id: 'x',
@@ -42,6 +42,17 @@ const streams: Turn = (response) => {
   startEvents(response)
   for (const text of ['General ', 'Kenobi']) sendDelta(response, text)
   sendDelta(response, '', 'stop')
+  sendDone(response)
+}
+const streamsTool: Turn = (response) => {
+  startEvents(response)
+  const { name, arguments: words } = call.function
+  for (const delta of [
+    { role: 'assistant', tool_calls: [{ ...call, index: 0, function: { name, arguments: '' } }] },
+    { tool_calls: [{ index: 0, function: { arguments: words } }] },
+  ])
+    response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`)
+  sendDelta(response, '', 'tool_calls')
   sendDone(response)
 }
 const truncates: Turn = (response) => {
@@ -172,11 +183,45 @@ describe('the SDK of OpenAI as a client of the embedded service', () => {
   const messages = [{ role: 'user' as const, content: 'Hello there' }]
   const connect = ({ url, key }: TemporaryService) => new OpenAI({ baseURL: `${url}/openai/v1`, apiKey: key })
 
-  it('retries a status of 500', () =>
-    withTurns([fails(500), whole], async (service, bodies) => {
+  it('lists models, completes, and streams with the test program', () =>
+    withService(async (service) => {
+      const client = connect(service)
+      const [model] = (await client.models.list()).data
+      expect(await client.models.retrieve('test-program')).to.deep.include(model)
+      const request = { model: 'test-program', messages }
+      const { choices, _request_id } = await client.chat.completions.create(request)
+      expect(_request_id).to.match(/^req_/)
+      const final = await client.chat.completions.stream(request).finalChatCompletion()
+      expect(final.choices[0]?.message.content).to.equal(choices[0]?.message.content)
+    }))
+
+  it('throws the error of a refused request, and of a truncated stream', () =>
+    withTurns([fails(400), truncates], async (service) => {
+      const invalid = await thrownBy(() => connect({ ...service, key: 'ck_wrong' }).models.list())
+      expect(invalid).to.be.instanceOf(OpenAI.AuthenticationError).and.include({ code: 'invalid_api_key' })
+      const { completions } = connect(service).chat
+      const refused = await thrownBy(() => completions.create({ model: 'm1', messages }))
+      expect(refused).to.be.instanceOf(OpenAI.BadRequestError).and.include({ code: 'invalid_request' })
+      const stream = completions.stream({ model: 'm1', messages })
+      const truncated = await thrownBy(() => stream.finalChatCompletion())
+      expect(truncated).to.be.instanceOf(OpenAI.APIError).and.include({ code: 'model_server_error' })
+    }))
+
+  it('joins the parts of a tool call, and a reply of a server that does not stream', () =>
+    withTurns([streamsTool, callsTool], async (service) => {
+      for (const _ of ['streamed', 'whole']) {
+        const stream = connect(service).chat.completions.stream({ model: 'm1', messages })
+        const [choice] = (await stream.finalChatCompletion()).choices
+        expect(choice?.finish_reason).to.equal('tool_calls')
+        expect(choice?.message.tool_calls?.[0]).to.deep.include(call)
+      }
+    }))
+
+  it('retries if the model server is overloaded, or fails', () =>
+    withTurns([fails(429), fails(500), whole], async (service, bodies) => {
       const { choices } = await connect(service).chat.completions.create({ model: 'm1', messages })
       expect(choices[0]?.message.content).to.equal('General Kenobi')
-      expect(bodies()).to.have.length(2)
+      expect(bodies()).to.have.length(3)
     }))
 
   it('runs tools', () =>

@@ -1,14 +1,13 @@
 import { expect } from 'chai'
-import OpenAI from 'openai'
 import { plantKey } from '../domain/plant-key.ts'
 import { withCountedService } from '../limits/counted-service.ts'
+import { allEvents } from '../read-events.ts'
 import { sendJson, withModelServer } from '../replies/scripted-model-server.ts'
 import { withServer } from '../start-server.ts'
-import { onEachTransport, withService } from '../temporary-service.ts'
-import { connect, failure, readStream } from './connect.ts'
+import { caller, onEachTransport, withService } from '../temporary-service.ts'
 
-const messages = [{ role: 'user' as const, content: 'one two' }]
-const ask = { model: 'test-program', messages }
+const ask = { model: 'test-program', messages: [{ role: 'user', content: 'one two' }] }
+const models = '/openai/v1/models'
 const completions = '/openai/v1/chat/completions'
 
 describe('the endpoints for OpenAI clients', () => {
@@ -17,13 +16,12 @@ describe('the endpoints for OpenAI clients', () => {
       () => {},
       ({ url }) =>
         withService(
-          async (service) => {
-            const client = connect(service)
+          async ({ call }) => {
             const m1 = { id: 'm1', object: 'model', created: 7, owned_by: 'me' }
-            expect((await client.models.list()).data).to.deep.equal([m1])
-            expect(await client.models.retrieve('m1')).to.deep.include(m1)
+            expect((await call('GET', models)).body).to.deep.equal({ object: 'list', data: [m1] })
+            expect((await call('GET', `${models}/m1`)).body).to.deep.equal(m1)
             for (const path of ['org/m2', 'org%2Fm2']) {
-              const { status, body } = await service.call('GET', `/openai/v1/models/${path}`)
+              const { status, body } = await call('GET', `${models}/${path}`)
               expect(status).to.equal(404)
               expect(body.error).to.deep.equal({
                 message: 'No model org/m2',
@@ -38,33 +36,26 @@ describe('the endpoints for OpenAI clients', () => {
     ))
 
   it('require a key with the permission of the interface, and turn off with chat', () =>
-    withServer({}, async (server) => {
-      const invalid = await failure(
-        connect({ ...server, key: 'ck_wrong' })
-          .models.list()
-          .then(),
-      )
-      expect(invalid).to.be.instanceOf(OpenAI.AuthenticationError).and.include({ code: 'invalid_api_key' })
-      const { key } = await plantKey(server.store.db, { permissions: '["read:chat"]' })
-      const reader = connect({ ...server, key })
-      expect((await reader.models.list()).data).to.have.length(1)
-      const refused = await failure(reader.chat.completions.create(ask).then())
-      expect(refused).to.be.instanceOf(OpenAI.PermissionDeniedError).and.include({ code: 'forbidden' })
-      await server.call('PATCH', '/v1/settings', { features: { chat: false } })
-      const off = await failure(connect(server).chat.completions.create(ask).then())
-      expect(off).to.be.instanceOf(OpenAI.PermissionDeniedError).and.include({ code: 'feature_disabled' })
+    withServer({}, async ({ url, store, call }) => {
+      const refusal = async (send: typeof call, method = 'POST', path = completions) => {
+        const { status, body } = await send(method, path, method === 'POST' ? ask : undefined)
+        return [status, body.error.code]
+      }
+      expect(await refusal(caller(url, 'ck_wrong'), 'GET', models)).to.deep.equal([401, 'invalid_api_key'])
+      const reader = caller(url, (await plantKey(store.db, { permissions: '["read:chat"]' })).key)
+      expect((await reader('GET', models)).body.data).to.have.length(1)
+      expect(await refusal(reader)).to.deep.equal([403, 'forbidden'])
+      await call('PATCH', '/v1/settings', { features: { chat: false } })
+      expect(await refusal(call)).to.deep.equal([403, 'feature_disabled'])
     }))
 
   it('count against the rate limit of the key, and respond with 429 and Retry-After', () =>
     withCountedService(async ({ url, makeKey }) => {
-      const { key } = await makeKey('enterprise', 1)
-      const client = connect({ url, key })
-      const { response } = await client.models.list().withResponse()
-      expect(response.headers.get('ratelimit')).to.include('"hour";r=0;t=30')
-      const refused = await failure(client.chat.completions.create(ask).then())
-      expect(refused).to.be.instanceOf(OpenAI.RateLimitError)
-      expect(refused).to.include({ code: 'rate_limit_exceeded', type: 'rate_limit_error' })
-      expect(refused.headers?.get('retry-after')).to.equal('30')
+      const call = caller(url, (await makeKey('enterprise', 1)).key)
+      expect((await call('GET', models)).headers.get('ratelimit')).to.include('"hour";r=0;t=30')
+      const { status, body, headers } = await call('POST', completions, ask)
+      expect([status, headers.get('retry-after')]).to.deep.equal([429, '30'])
+      expect(body.error).to.include({ code: 'rate_limit_exceeded', type: 'rate_limit_error' })
     }))
 
   const mistakes: [
@@ -112,9 +103,9 @@ describe('the endpoints for OpenAI clients', () => {
         }),
       ({ url }) =>
         withService(
-          async (service) => {
-            await connect(service).chat.completions.create({ ...ask, model: 'm1' })
-            const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text()
+          async ({ call, adminUrl }) => {
+            await call('POST', completions, { ...ask, model: 'm1' })
+            const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
             expect(metrics)
               .to.include('chatctl_model_server_tokens_total{kind="completion"} 4')
               .and.include('chatctl_model_server_request_duration_seconds_count{operation="completion"')
@@ -128,6 +119,7 @@ onEachTransport('the test program for an OpenAI client', (withTested) => {
   it('replies, whole or streamed, and stores nothing', () =>
     withTested(async ({ call }) => {
       const whole = await call('POST', completions, { ...ask, max_tokens: 3, user: 'ada' })
+      expect(whole.headers.get('x-request-id')).to.match(/^req_/)
       expect(whole.body).to.deep.include({ object: 'chat.completion', model: 'test-program' })
       expect(whole.body.choices).to.deep.equal([
         { index: 0, message: { role: 'assistant', content: "This is chatctl's " }, finish_reason: 'length' },
@@ -146,6 +138,14 @@ onEachTransport('the test program for an OpenAI client', (withTested) => {
       expect(chunks.at(-1).usage).to.deep.equal({ prompt_tokens: 2, completion_tokens: 1, total_tokens: 3 })
       const { body } = await call('GET', '/api/chat/history')
       expect(body.messages).to.deep.equal([])
+    }))
+
+  it('streams the text of a whole reply', () =>
+    withTested(async ({ call, open }) => {
+      const { body } = await call('POST', completions, ask)
+      const events = await allEvents(await open('POST', completions, { ...ask, stream: true }))
+      const text = events.map(({ data }) => data.choices?.[0].delta.content ?? '').join('')
+      expect(text).to.equal(body.choices[0].message.content)
     }))
 
   it('joins parts of text, and ignores tools, which no reply of it calls', () =>
@@ -179,17 +179,4 @@ onEachTransport('the test program for an OpenAI client', (withTested) => {
         }
       }))
   }
-})
-
-describe('the SDK of OpenAI', () => {
-  it('lists models, completes, and streams with the test program', () =>
-    withService(async (service) => {
-      const client = connect(service)
-      const [model] = (await client.models.list()).data
-      const request = { model: model?.id ?? '', messages }
-      const { choices, _request_id } = await client.chat.completions.create(request)
-      expect(_request_id).to.match(/^req_/)
-      const { text, error } = await readStream(client.chat.completions.create({ ...request, stream: true }))
-      expect([text, error]).to.deep.equal([choices[0]?.message.content, undefined])
-    }))
 })

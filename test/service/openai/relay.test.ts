@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
-import OpenAI from 'openai'
 import type { RecordedRequest } from '../../support/fault-server.ts'
+import { allEvents, readEvents } from '../read-events.ts'
 import {
   type ScriptedModelServer,
   sendDelta,
@@ -11,11 +11,11 @@ import {
   withModelServer,
 } from '../replies/scripted-model-server.ts'
 import { type TemporaryService, withService } from '../temporary-service.ts'
-import { connect, failure, readStream } from './connect.ts'
 
-const messages = [{ role: 'user' as const, content: 'hello' }]
+const path = '/openai/v1/chat/completions'
+const messages = [{ role: 'user', content: 'hello' }]
 const ask = { model: 'm1', messages }
-const streamed = { ...ask, stream: true as const }
+const streamed = { ...ask, stream: true }
 const key = 'sk-up-7f3a'
 
 /** A service whose model server responds to completions as the script says. */
@@ -27,11 +27,15 @@ const withRelay = (
     withService((service) => use(service, modelServer), { modelServer: { url: modelServer.url, key } }),
   )
 
+/** The data of each event of a stream. */
+const stream = async ({ open }: TemporaryService, request: object) =>
+  (await allEvents(await open('POST', path, request))).map(({ data }) => data)
+
 const sendData = (response: ServerResponse, ...data: object[]) => {
   for (const one of data) response.write(`data: ${JSON.stringify(one)}\n\n`)
 }
 
-const call = { id: 'call_1', type: 'function' as const, function: { name: 'add', arguments: '{"a":1}' } }
+const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }
 
 describe('a request of an OpenAI client', () => {
   const completion = {
@@ -48,26 +52,26 @@ describe('a request of an OpenAI client', () => {
         const sent = {
           model: 'm1',
           messages: [
-            { role: 'developer' as const, content: 'Be brief' },
+            { role: 'developer', content: 'Be brief' },
             {
-              role: 'user' as const,
+              role: 'user',
               content: [
-                { type: 'text' as const, text: 'What is it?' },
-                { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,AA==' } },
+                { type: 'text', text: 'What is it?' },
+                { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
               ],
             },
-            { role: 'assistant' as const, content: null, tool_calls: [call] },
-            { role: 'tool' as const, tool_call_id: 'call_1', content: '3' },
+            { role: 'assistant', content: null, tool_calls: [call] },
+            { role: 'tool', tool_call_id: 'call_1', content: '3' },
           ],
-          tools: [{ type: 'function' as const, function: { name: 'add', parameters: { type: 'object' } } }],
-          tool_choice: 'required' as const,
-          response_format: { type: 'json_object' as const },
+          tools: [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }],
+          tool_choice: 'required',
+          response_format: { type: 'json_object' },
           max_completion_tokens: 7,
           seed: 3,
           top_k: 40,
           unknown_field: { deep: [false] },
         }
-        await connect(service, { defaultHeaders: { cookie: 'canary=1' } }).chat.completions.create(sent)
+        await service.call('POST', path, sent, { cookie: 'canary=1', 'x-stainless-lang': 'js' })
         expect(JSON.parse(requests[0]?.body ?? '')).to.deep.equal(sent)
         expect(requests[0]?.headers.authorization).to.equal(`Bearer ${key}`)
         expect(JSON.stringify(requests[0]?.headers)).not.to.match(/canary|stainless|ck_/)
@@ -80,7 +84,7 @@ describe('a request of an OpenAI client', () => {
       (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body),
       async (service, { requests }) => {
         const request = `{"model":"m1","messages":[],"seed":9007199254740993,"top_p":1.0}`
-        const { status, text } = await service.call('POST', '/openai/v1/chat/completions', request)
+        const { status, text } = await service.call('POST', path, request)
         expect([status, text]).to.deep.equal([200, body])
         expect(requests[0]?.body).to.include('"seed":9007199254740993,"top_p":1.0')
       },
@@ -101,7 +105,7 @@ describe('a request of an OpenAI client', () => {
           { n_predict: 51, max_tokens: null },
           { max_tokens: 5, Max_Tokens: 51 },
         ])
-          await service.call('POST', '/openai/v1/chat/completions', { messages, ...given })
+          await service.call('POST', path, { messages, ...given })
         const sent = requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body))
         expect(sent).to.deep.equal(
           [
@@ -127,11 +131,8 @@ describe('a request of an OpenAI client', () => {
       withRelay(
         (response) => sendJson(response, completion),
         async (service, { requests }) => {
-          const refused = await failure(
-            connect(service).chat.completions.create({ ...ask, [param]: value } as typeof ask),
-          )
-          expect(refused).to.be.instanceOf(OpenAI.BadRequestError)
-          expect(refused.param).to.equal(param)
+          const { status, body } = await service.call('POST', path, { ...ask, [param]: value })
+          expect([status, body.error.param]).to.deep.equal([400, param])
           expect(requests).to.have.length(0)
         },
       ))
@@ -148,7 +149,8 @@ describe('the stream for an OpenAI client', () => {
         system_fingerprint: 'f',
       },
       { id: 'c1', choices: [{ ...part, delta: { content: '漢字 👍', reasoning_content: 'hm' } }] },
-      { id: 'c1', choices: [{ ...part, delta: {}, finish_reason: 'stop' }] },
+      { id: 'c1', choices: [{ ...part, delta: { tool_calls: [{ ...call, index: 0 }] } }] },
+      { id: 'c1', choices: [{ ...part, delta: {}, finish_reason: 'tool_calls' }] },
       { id: 'c1', choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } },
     ]
     return withRelay(
@@ -159,56 +161,34 @@ describe('the stream for an OpenAI client', () => {
         sendDone(response)
       },
       async (service, { requests }) => {
-        const received: object[] = []
         const options = { include_usage: true }
-        const stream = await connect(service).chat.completions.create({
-          ...streamed,
-          stream_options: options,
-        })
-        for await (const chunk of stream) received.push(chunk)
-        expect(received).to.deep.equal(chunks)
-        await readStream(connect(service).chat.completions.create(streamed))
+        expect(await stream(service, { ...streamed, stream_options: options })).to.deep.equal([
+          ...chunks,
+          '[DONE]',
+        ])
+        await stream(service, streamed)
         const asked = requests.map(({ body }) => JSON.parse(body).stream_options)
         expect(asked).to.deep.equal([options, undefined])
       },
     )
   })
 
-  it('has tool calls', () =>
-    withRelay(
-      (response) => {
-        startEvents(response)
-        const part = (delta: object, finish_reason: string | null = null) => ({
-          choices: [{ index: 0, delta, finish_reason }],
+  it('is one event if the model server does not stream', () => {
+    const message = { role: 'assistant', content: 'whole', tool_calls: [call] }
+    return withRelay(
+      (response) =>
+        sendJson(response, { id: 'x', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
+      async (service) => {
+        const [event, ...more] = await stream(service, streamed)
+        const delta = { ...message, tool_calls: [{ ...call, index: 0 }] }
+        expect(event).to.deep.include({
+          id: 'x',
+          choices: [{ index: 0, delta, finish_reason: 'tool_calls' }],
         })
-        const { arguments: words, name } = call.function
-        sendData(
-          response,
-          part({ role: 'assistant', tool_calls: [{ ...call, index: 0, function: { name, arguments: '' } }] }),
-          part({ tool_calls: [{ index: 0, function: { arguments: words } }] }),
-          part({}, 'tool_calls'),
-        )
-        sendDone(response)
+        expect(more).to.deep.equal(['[DONE]'])
       },
-      async (service) => {
-        const final = await connect(service).chat.completions.stream(ask).finalChatCompletion()
-        expect(final.choices[0]?.finish_reason).to.equal('tool_calls')
-        expect(final.choices[0]?.message.tool_calls?.[0]).to.deep.include({ function: call.function })
-      },
-    ))
-
-  it('is one event if the model server does not stream', () =>
-    withRelay(
-      (response) => {
-        const message = { role: 'assistant', content: 'whole', tool_calls: [call] }
-        sendJson(response, { id: 'x', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] })
-      },
-      async (service) => {
-        const final = await connect(service).chat.completions.stream(ask).finalChatCompletion()
-        expect(final.choices[0]?.message.content).to.equal('whole')
-        expect(final.choices[0]?.message.tool_calls?.[0]).to.deep.include({ id: 'call_1' })
-      },
-    ))
+    )
+  })
 
   const truncations: Record<string, (response: ServerResponse) => unknown> = {
     'the connection is reset': (response) => response.socket?.resetAndDestroy(),
@@ -224,7 +204,7 @@ describe('the stream for an OpenAI client', () => {
     'an event is not JSON': (response) => response.end('data: <html>\n\n'),
   }
   for (const [how, truncate] of Object.entries(truncations)) {
-    it(`ends in an error that the SDK throws if ${how}`, () =>
+    it(`ends in an error, without [DONE], if ${how}`, () =>
       withRelay(
         async (response) => {
           startEvents(response)
@@ -233,13 +213,11 @@ describe('the stream for an OpenAI client', () => {
           truncate(response)
         },
         async (service) => {
-          const request = { ...streamed, n: 2 }
-          const { text, error } = await readStream(connect(service).chat.completions.create(request))
-          expect(text).to.equal('half')
-          expect(error).to.be.instanceOf(OpenAI.APIError)
-          expect(error).to.include({ code: 'model_server_error', type: 'server_error' })
-          const raw = await service.call('POST', '/openai/v1/chat/completions', request)
-          expect(raw.text).to.include('"error"').and.not.to.include('[DONE]').and.not.to.include(key)
+          const events = await stream(service, { ...streamed, n: 2 })
+          const last = events.pop()
+          expect(last.error).to.include({ code: 'model_server_error', type: 'server_error' })
+          expect(JSON.stringify(last)).not.to.include(key)
+          expect(events.map(({ choices }) => choices[0].delta.content ?? '').join('')).to.equal('half')
         },
       ))
   }
@@ -252,7 +230,7 @@ describe('the stream for an OpenAI client', () => {
         response.end()
       },
       async ({ call: send }) => {
-        const { text } = await send('POST', '/openai/v1/chat/completions', { ...streamed, n: 0 })
+        const { text } = await send('POST', path, { ...streamed, n: 0 })
         expect(text).to.include('"error"').and.not.to.include('[DONE]')
       },
     ))
@@ -265,7 +243,7 @@ describe('the stream for an OpenAI client', () => {
         response.end()
       },
       async ({ call: send }) => {
-        const { text } = await send('POST', '/openai/v1/chat/completions', streamed)
+        const { text } = await send('POST', path, streamed)
         expect(text)
           .to.include('whole')
           .and.to.match(/data: \[DONE\]\n\n$/)
@@ -281,8 +259,9 @@ describe('the stream for an OpenAI client', () => {
         sendDelta(response, 'half')
       },
       async (service) => {
-        const stream = await connect(service).chat.completions.create(streamed)
-        for await (const _ of stream) break
+        const abort = new AbortController()
+        await readEvents(await service.open('POST', path, streamed, abort.signal)).next()
+        abort.abort()
         await left
       },
     )
@@ -326,28 +305,25 @@ describe('an error of the model server', () => {
     it(`has the format of OpenAI, whole or streamed: ${what}`, () =>
       withRelay(respond, async (service) => {
         for (const request of [ask, streamed]) {
-          const refused = await failure(connect(service).chat.completions.create(request).then())
-          expect([refused.status, refused.code]).to.deep.equal([status, code])
-          expect(refused.type).to.equal(status < 500 ? 'invalid_request_error' : 'server_error')
-          expect(refused.message).to.include(words).and.not.to.include(key)
-          expect(refused.error).to.have.all.keys('message', 'type', 'param', 'code')
+          const { status: found, body } = await service.call('POST', path, request)
+          expect([found, body.error.code]).to.deep.equal([status, code])
+          expect(body.error.type).to.equal(status < 500 ? 'invalid_request_error' : 'server_error')
+          expect(body.error.message).to.include(words).and.not.to.include(key)
+          expect(body.error).to.have.all.keys('message', 'type', 'param', 'code')
         }
       }))
   }
 
-  it('is retried by the SDK if the model server is overloaded, after its Retry-After', () => {
+  it('has its Retry-After if the model server is overloaded', () => {
     const statuses = [429, 503]
     return withRelay(
-      (response) => {
-        const status = statuses.shift()
-        if (status === undefined)
-          return sendJson(response, { choices: [{ index: 0, message: { content: 'at last' } }] })
-        sendJson(response.setHeader('retry-after', '0'), {}, status)
-      },
+      (response) => sendJson(response.setHeader('retry-after', '7'), {}, statuses.shift()),
       async (service, { requests }) => {
-        const reply = await connect(service, { maxRetries: 2 }).chat.completions.create(ask)
-        expect(reply.choices[0]?.message.content).to.equal('at last')
-        expect(requests).to.have.length(3)
+        for (const request of [ask, streamed]) {
+          const { status, headers } = await service.call('POST', path, request)
+          expect([status, headers.get('retry-after')]).to.deep.equal([503, '7'])
+        }
+        expect(requests).to.have.length(2)
       },
     )
   })
