@@ -70,6 +70,15 @@ function compare(a: unknown, b: unknown): number {
   return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0
 }
 
+/** A database in memory with these texts. */
+export function openWith(texts: readonly string[]): MessageDatabase {
+  const store = new MessageDatabase('', '')
+  for (const [index, text] of texts.entries()) {
+    store.add({ at: null, role: 'user', contextId: null, messageId: null, text }, index)
+  }
+  return store
+}
+
 /** The texts that a search finds, the newest first. */
 export function textsFound(store: MessageDatabase, words: string): string[] {
   const filters = { since: undefined, role: undefined, contextId: undefined }
