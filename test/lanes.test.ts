@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'chai'
 
@@ -11,11 +12,14 @@ const files = globSync('**/*.ts', { cwd: import.meta.dirname })
   .map((path) => path.replaceAll('\\', '/'))
   .filter((path) => !/^(slow|programs|release|soak|support)\//.test(path) && path !== 'lanes.test.ts')
   .sort()
-const lines = files.flatMap((file) =>
-  readFileSync(join(import.meta.dirname, file), 'utf8')
-    .split('\n')
-    .map((line) => ({ file, line: line.trim() })),
-)
+const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8')
+const linesOf = (paths: readonly string[]) =>
+  paths.flatMap((file) =>
+    read(file)
+      .split('\n')
+      .map((line) => ({ file, line: line.trim() })),
+  )
+const lines = linesOf(files)
 
 /** The lines that violate a rule, with their files. */
 function offenders(isOffense: (line: string) => boolean, among = lines): string[] {
@@ -53,7 +57,7 @@ describe('the tests of npm test', () => {
   })
 
   it('are named only in the script of npm, so that `npx mocha FILE` runs one file, in one process', () => {
-    const options = JSON.parse(readFileSync(join(import.meta.dirname, '../.mocharc.json'), 'utf8'))
+    const options = JSON.parse(read('../.mocharc.json'))
     expect(options).not.to.have.any.keys('spec', 'ignore', 'parallel')
   })
 
@@ -77,6 +81,21 @@ describe('the tests of npm test', () => {
 
   it('listen on no fixed port', () => {
     expect(offenders((line) => /\.listen\([1-9]|'--port', '[1-9]/.test(line))).to.deep.equal([])
+  })
+
+  it('import only packages that are installed for npm test', () => {
+    const { dependencies, devDependencies } = JSON.parse(read('../package.json'))
+    const installed = new Set(['chatctl', ...Object.keys({ ...dependencies, ...devDependencies })])
+    const named =
+      /(?:\bfrom |^import |\bimport\(|\brequire\(|\bmeta\.resolve\()'((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:\/[^']*)?'/
+    const isMissing = (line: string) => {
+      const name = named.exec(line)?.[1]
+      return name !== undefined && !isBuiltin(name) && !installed.has(name)
+    }
+    const support = globSync('support/**/*.ts', { cwd: import.meta.dirname })
+    const place =
+      'Only package.json is installed for `npm test`. Move the test to test/slow/suites or test/programs, and a file of test/support next to its users'
+    expect(offenders(isMissing, [...lines, ...linesOf(support)]), place).to.deep.equal([])
   })
 
   it('need no PostgreSQL', () => {
