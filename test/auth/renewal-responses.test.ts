@@ -12,7 +12,7 @@ import { expectFailure } from '../support/expect-failure.ts'
 import { answer, type Behavior, type FaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
-import { type Run, runChatctl } from '../support/run-chatctl.ts'
+import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { refusing, startTokenEndpoint } from '../support/token-endpoint.ts'
 
@@ -94,6 +94,22 @@ describe('renewing a token', () => {
     expect(stderr).to.contain('could not be stored').and.contain(directory)
     expect(stderr).to.contain('may stay valid at the server').and.contain('auth login --profile work')
     expect(tokensSeen(service)).to.deep.equal(['access-token-2'])
+  })
+
+  it('stores the new tokens after Ctrl-C during the renewal, and sends nothing else: exit 130', async () => {
+    expireCredential(sandbox)
+    const good = server.tokens()
+    server.script.token = [
+      (...all) => {
+        running.interrupt()
+        return good(...all)
+      },
+    ]
+    const running = startChatctl(sandbox, ['chat', 'models'])
+    const { exitCode, stdout } = await running.ended
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 130, stdout: '' })
+    expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-2')
+    expect(tokensSeen(service)).to.deep.equal([])
   })
 
   it('does not spend a refresh token twice if the new one cannot be stored', async () => {
