@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { nodeProgram } from './node-program.ts'
 import {
   collectOutput,
   type HostOptions,
@@ -114,9 +115,8 @@ export function createFakeBrowser({ home }: Sandbox, life = 0): FakeBrowser {
   const code = `const fs = require('node:fs')
 fs.writeFileSync(${JSON.stringify(`${record}.part`)}, process.argv.at(-1))
 fs.renameSync(${JSON.stringify(`${record}.part`)}, ${JSON.stringify(record)})
-setTimeout(() => {}, ${life})
-`
-  writeFileSync(program, `#!${process.execPath}\n${code}`)
+setTimeout(() => {}, ${life})`
+  writeFileSync(program, nodeProgram(code))
   chmodSync(program, 0o755)
   return {
     env: { BROWSER: program },

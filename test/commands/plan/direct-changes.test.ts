@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { commands } from '../../support/manifest.ts'
+import { nodeProgram } from '../../support/node-program.ts'
 import { startChatctl } from '../../support/run-chatctl.ts'
 import { until } from '../../support/until.ts'
 import { PlanRun } from './plan-run.ts'
@@ -127,7 +128,7 @@ describe('settings apply and users apply with the option approvers', () => {
     )
     // An interruption does not make a plan unfit.
     const waiting = 'require("fs").writeFileSync("begun", ""); setInterval(() => {}, 1000)'
-    run.file('ssh-keygen', `#!${process.execPath}\n${waiting}\n`, 0o700)
+    run.file('ssh-keygen', nodeProgram(waiting), 0o700)
     const diff = startChatctl(run.sandbox, ['settings', 'diff', 'settings.plan'], { env: run.env })
     await until(() => existsSync(join(run.sandbox.home, 'begun')))
     diff.interrupt()

@@ -31,7 +31,7 @@ export const typeInShell: Typist = {
       env: {
         ...env,
         PATH: [join(home, 'bin'), env['PATH']].join(delimiter),
-        BROWSER: `${process.execPath} ${browser} ada@example.com ${files['password.txt']?.trim()}`,
+        BROWSER: `'${process.execPath}' '${browser}' ada@example.com ${files['password.txt']?.trim()}`,
       },
       cwd: home,
       stdio: ['ignore', 'pipe', 'pipe'],
