@@ -74,11 +74,12 @@ describe('help', () => {
   it('fits in a terminal of 42 lines, except for the longest pages', () => {
     const long = pages.filter((page) => readPage(page).split('\n').length - 1 > 41)
     expect(long.sort(), 'Shorten the page, or add it to `longPages` in this file').to.deep.equal(longPages)
-    for (const page of long) expect(readPage(page).split('\n').length, page).to.be.below(80)
+    for (const page of long)
+      expect(readPage(page).split('\n').length, `${page}: shorten the page in src/cli/help`).to.be.below(80)
   })
 
   it('fits in 800 tokens for agents: 3,000 characters', () => {
-    expect(readPage('agents').length).to.be.at.most(3_000)
+    expect(readPage('agents').length, 'Shorten the page in src/cli/help').to.be.at.most(3_000)
   })
 
   it('breaks no word at 40 columns, and no line is longer', () => {

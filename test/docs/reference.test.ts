@@ -23,16 +23,16 @@ const failureKinds = [...read('src/cli/errors/exit-codes.ts').matchAll(/^ {2}(\w
 
 describe('the README', () => {
   it('has at most 150 lines', () => {
-    expect(readme.split('\n').length).to.be.at.most(151)
+    expect(readme.split('\n').length, 'Shorten README.md').to.be.at.most(151)
   })
 
   it('states the figures of the program and of its tests', () => {
     const codes = failureKinds.map(exitCodeOf)
     const shown = commands.filter(({ hidden }) => !hidden)
     for (const { flags } of shown) expect(flags).to.have.property('json')
-    expect(readme).to.contain(`All ${shown.length} commands print JSON`)
-    expect(readme).to.contain(`${new Set(codes).size} exit codes`)
-    expect(readme).to.contain(
+    expect(readme, 'Correct the figure in README.md').to.contain(`All ${shown.length} commands print JSON`)
+    expect(readme, 'Correct the figure in README.md').to.contain(`${new Set(codes).size} exit codes`)
+    expect(readme, 'Correct the figures in README.md').to.contain(
       `An import of ${killedRows} users that is killed at ${killedMoments} different moments`,
     )
   })

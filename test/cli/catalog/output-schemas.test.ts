@@ -70,7 +70,9 @@ describe('chatctl commands', function () {
     const validate = compile(schema)
     for (const value of isGiven('--stream') ? stdout.trim().split('\n') : [stdout]) {
       const isValid = validate(JSON.parse(value))
-      expect(isValid, `${text}\n${value}\n${JSON.stringify(validate.errors)}`).to.equal(true)
+      const faults = `${text}\n${value}\n${JSON.stringify(validate.errors)}`
+      const fix = 'Correct the columns or `json` of the view of this command, in src/view'
+      expect(isValid, `${faults}\n${fix}`).to.equal(true)
     }
     checked.add(command.name)
   }
@@ -91,7 +93,16 @@ describe('chatctl commands', function () {
   describe('with all examples', () => {
     it('was checked for each command', () => {
       const missing = [...described.keys()].filter((name) => !checked.has(name))
-      expect(missing).to.have.members(Object.keys(unchecked))
+      const fix = 'Give each command an example that prints JSON, or add a line to `moreLines` in this file'
+      const former = 'Remove these from `unchecked` in this file'
+      expect(
+        missing.filter((name) => !(name in unchecked)),
+        `${fix} (test/cli/catalog/output-schemas.test.ts)`,
+      ).to.deep.equal([])
+      expect(
+        Object.keys(unchecked).filter((name) => !missing.includes(name)),
+        former,
+      ).to.deep.equal([])
     })
   })
 })

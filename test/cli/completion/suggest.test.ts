@@ -109,9 +109,11 @@ describe('tab completion', () => {
     ['users get wo', []],
     ['chat send -f a.ts --model s', ['small']],
   ]
+  const tableOfValues =
+    'If src changed what the values are, change `table` in test/cli/completion/suggest.test.ts'
   for (const [line, values] of table) {
     it(`offers the values for: chatctl ${line}`, async () =>
-      expect(await offered(line)).to.deep.equal(values))
+      expect(await offered(line), tableOfValues).to.deep.equal(values))
   }
 
   for (const [line, paths] of [
@@ -196,8 +198,9 @@ describe('tab completion', () => {
 
 describe('the values that completion offers without a request', () => {
   it('are the permissions and roles of the embedded service', () => {
-    expect(permissions).to.deep.equal([...listPermissions()].sort())
-    for (const role of roles) expect(effectivePermissions(role, [])).not.to.deep.equal([])
+    const list = 'Change `permissions` in src/cli/completion/values.ts'
+    expect(permissions, list).to.deep.equal([...listPermissions()].sort())
+    for (const role of roles) expect(effectivePermissions(role, []), role).not.to.deep.equal([])
   })
 
   it('are the themes of the embedded service and the output formats of commands that have others than most', async () => {
@@ -236,7 +239,10 @@ describe('the values that completion offers without a request', () => {
             await server.close()
             const known = /Known: ([^"]*)"/.exec(stderr)?.[1]?.split(', ').sort()
             if (known)
-              expect(await offered(`${wordsOf(name).join(' ')} --fields `), name).to.deep.equal(known)
+              expect(
+                await offered(`${wordsOf(name).join(' ')} --fields `),
+                `${name}: the view in src/view, and this call in test/support/command-lines.ts, need the same fields`,
+              ).to.deep.equal(known)
             return known ? [name] : []
           }),
         ),

@@ -56,13 +56,15 @@ describe('command flags', function () {
       const args = to.split(' ')
       const [without, given] = [await run(args), await run([...args, ...words], undefined, { stdin })]
       const [before, after] = [without.requests[0], given.requests[0]]
+      const elsewhere = `--${name.split(' ')[1]} does not change the request so. If it acts only in the client, test it in a test of the command, and remove \`adds\` of "${name}" from test/support/flag-table.ts`
+      expect(adds, elsewhere).to.have.any.keys('body', 'query', 'headers')
       expect(after, given.stderr).not.to.equal(undefined)
       if (adds.body) {
-        expect(JSON.parse(after?.body ?? '')).to.deep.include(adds.body)
-        expect(JSON.parse(before?.body || '{}')).not.to.deep.include(adds.body)
+        expect(JSON.parse(after?.body || '{}'), elsewhere).to.deep.include(adds.body)
+        expect(JSON.parse(before?.body || '{}'), elsewhere).not.to.deep.include(adds.body)
       }
-      if (adds.query) expect(after?.path).to.equal(`${before?.path}?${adds.query}`)
-      if (adds.headers) expect(after?.headers).to.include(adds.headers)
+      if (adds.query) expect(after?.path, elsewhere).to.equal(`${before?.path}?${adds.query}`)
+      if (adds.headers) expect(after?.headers, elsewhere).to.include(adds.headers)
     })
   }
 })

@@ -40,7 +40,12 @@ describe('doctor on a service', () => {
   it('sends two GET requests and shows no secret', async () => {
     const { exitCode, all, found } = await meet(well())
     expect(exitCode).to.equal(0)
-    expect(all.map(({ check }) => check)).to.deep.equal([
+    const list =
+      'If a check was added to src/commands/doctor/examine.ts, add it here, in the order of the table'
+    expect(
+      all.map(({ check }) => check),
+      list,
+    ).to.deep.equal([
       'version',
       'configuration',
       'environment',
