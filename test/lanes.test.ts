@@ -1,25 +1,20 @@
-import { globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { packageFile } from './scripts/package-file.ts'
+import { readFastTests } from './support/fast-tests.ts'
 
 /**
  * The rules of CONTRIBUTING.md for `npm test` that a test can check. A test that waits, starts
  * processes, compares times, or differs from run to run belongs in test/slow, test/programs, or test/e2e.
  */
 
-const files = globSync('**/*.ts', { cwd: import.meta.dirname })
-  .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => !/^(slow|programs|release|soak|support)\//.test(path) && path !== 'lanes.test.ts')
-  .sort()
-const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8')
-const linesOf = (paths: readonly string[]) =>
-  paths.flatMap((file) =>
-    read(file)
-      .split('\n')
-      .map((line) => ({ file, line: line.trim() })),
-  )
-const lines = linesOf(files)
+const withSupport = readFastTests()
+  .filter(({ path }) => path !== 'lanes.test.ts')
+  .flatMap(({ path, text }) => text.split('\n').map((line) => ({ file: path, line: line.trim() })))
+const lines = withSupport.filter(({ file }) => !file.startsWith('support/'))
+const files = [...new Set(lines.map(({ file }) => file))]
 
 /** The lines that violate a rule, with their files. */
 function offenders(isOffense: (line: string) => boolean, among = lines): string[] {
@@ -57,7 +52,7 @@ describe('the tests of npm test', () => {
   })
 
   it('are named only in the script of npm, so that `npx mocha FILE` runs one file, in one process', () => {
-    const options = JSON.parse(read('../.mocharc.json'))
+    const options = JSON.parse(readFileSync(join(import.meta.dirname, '../.mocharc.json'), 'utf8'))
     expect(options).not.to.have.any.keys('spec', 'ignore', 'parallel')
   })
 
@@ -84,7 +79,7 @@ describe('the tests of npm test', () => {
   })
 
   it('import only packages that are installed for npm test', () => {
-    const { dependencies, devDependencies } = JSON.parse(read('../package.json'))
+    const { dependencies, devDependencies } = packageFile
     const installed = new Set(['chatctl', ...Object.keys({ ...dependencies, ...devDependencies })])
     const named =
       /(?:\bfrom |^import |\bimport\(|\brequire\(|\bmeta\.resolve\()'((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:\/[^']*)?'/
@@ -92,10 +87,9 @@ describe('the tests of npm test', () => {
       const name = named.exec(line)?.[1]
       return name !== undefined && !isBuiltin(name) && !installed.has(name)
     }
-    const support = globSync('support/**/*.ts', { cwd: import.meta.dirname })
     const place =
       'Only package.json is installed for `npm test`. Move the test to test/slow/suites or test/programs, and a file of test/support next to its users'
-    expect(offenders(isMissing, [...lines, ...linesOf(support)]), place).to.deep.equal([])
+    expect(offenders(isMissing, withSupport), place).to.deep.equal([])
   })
 
   it('need no PostgreSQL', () => {

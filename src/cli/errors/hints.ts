@@ -16,7 +16,7 @@ type Hints = {
 }
 
 /** The text for each piece of advice that an inner layer can give. */
-const hints: Hints = {
+export const hints: Hints = {
   // Requests
   longer_timeout: ({ ms }) => {
     const seconds = Math.ceil((2 * ms) / 1000)

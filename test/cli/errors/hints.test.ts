@@ -1,8 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { hintOf } from '../../../src/cli/errors/hints.ts'
-import type { Advice, AdviceData } from '../../../src/contract/advice.ts'
+import type { Advice } from '../../../src/contract/advice.ts'
 import { Failure, unknownOutcome } from '../../../src/contract/failure.ts'
+import { adviceData } from '../../support/advice-data.ts'
 
 const failureWith = (...advice: Advice[]) => new Failure('refused', 'It failed', { advice })
 
@@ -39,6 +40,71 @@ describe('the hint of a failure', () => {
       { code: 'name_service_of_session', session: 's1', baseUrl: null },
       'Choose that service with: chatctl chat --resume s1 --profile local',
     ],
+    [
+      { code: 'bypass_proxy', ...adviceData.bypass_proxy },
+      'Check HTTPS_PROXY, or bypass the proxy with: export NO_PROXY="a b"',
+    ],
+    [{ code: 'only_owner_writes', ...adviceData.only_owner_writes }, 'chmod go-w "a b"'],
+    [{ code: 'unusable_credential' }, 'Enter it again, without surrounding characters.'],
+    [
+      { code: 'find_token_endpoint_again', ...adviceData.find_token_endpoint_again },
+      'Look up the current token endpoint with: chatctl auth login --profile "a b"',
+    ],
+    [
+      { code: 'create_profile', ...adviceData.create_profile },
+      'Check the name with: chatctl auth list. To create the profile, run: chatctl auth login --profile "a b" --base-url https://…',
+    ],
+    [
+      { code: 'create_keyring' },
+      'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file. On a desktop, create a default keyring in the password manager of the desktop.',
+    ],
+    [
+      { code: 'no_keychain' },
+      'Set CHATCTL_API_KEY to an API key, or sign in with --insecure-storage, which stores the credential in a file.',
+    ],
+    [
+      { code: 'other_redirect_host', ...adviceData.other_redirect_host },
+      'Use the other loopback address with: --redirect-host 127.0.0.1',
+    ],
+    [{ code: 'scope_of_device' }, 'Request another scope with --scope, or sign in with --no-browser.'],
+    [
+      { code: 'issuer_mismatch' },
+      'The response may be forged. If the authorization server uses another issuer name, set it with --auth-url.',
+    ],
+    [
+      { code: 'foreign_token_endpoint', ...adviceData.foreign_token_endpoint },
+      'If you trust it, run: export CHATCTL_TOKEN_URL="a b"',
+    ],
+    [{ code: 'unprivileged_port', ...adviceData.unprivileged_port }, 'Choose a port above 1023 with --port'],
+    [
+      { code: 'encrypt' },
+      'Set a certificate with --tls-cert and --tls-key, or use --behind-proxy if a proxy terminates TLS',
+    ],
+    [
+      { code: 'back_up_postgres' },
+      'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
+    ],
+    [{ code: 'back_up_again' }, 'Create a new backup with: chatctl service backup --to FILE'],
+    [{ code: 'list_users' }, 'List the users with: chatctl service users list'],
+    [{ code: 'list_sign_ins' }, 'List the sign-in sessions with: chatctl service sessions list'],
+    [{ code: 'list_all_sessions' }, 'List all sessions with: chatctl chat sessions --all'],
+    [{ code: 'other_plan_file' }, 'Choose another file with --save, or delete this one.'],
+    [{ code: 'expand_references' }, 'To expand references to environment variables, use --expand-env.'],
+    [
+      { code: 'longer_total_wait', ...adviceData.longer_total_wait },
+      'Try again in 1 ms (at 2026-01-31T08:00:00Z).',
+    ],
+    [{ code: 'other_results_file' }, 'Choose another file with --results.'],
+    [{ code: 'move_results_file' }, 'Choose another file with --results, or move that file.'],
+    [
+      { code: 'resume_with_passwords', ...adviceData.resume_with_passwords },
+      'Resume with: --generate-passwords --results "a b"',
+    ],
+    [
+      { code: 'adopt_email', ...adviceData.adopt_email },
+      'If you know the id, run: chatctl users adopt "a b=ID" --state "a b"',
+    ],
+    [{ code: 'json_lines' }, 'For one object per line, use: --format jsonl'],
   ]
   for (const [advice, hint] of cases) {
     it(`names flags and commands: ${hint}`, () => {
@@ -46,51 +112,8 @@ describe('the hint of a failure', () => {
     })
   }
 
-  // Names with a space, if a person or a service chooses them.
-  const named: {
-    [Code in keyof AdviceData as keyof AdviceData[Code] extends never ? never : Code]: AdviceData[Code]
-  } = {
-    longer_timeout: { ms: 1 },
-    longer_wait: { ms: 1, until: '2026-01-31T08:00:00Z' },
-    other_scheme: { url: 'https://chat.example' },
-    bypass_proxy: { variable: 'HTTPS_PROXY', host: 'a b' },
-    check_address: { origin: 'http://127.0.0.1:8787' },
-    only_owner_writes: { path: 'a b' },
-    output_format: { format: 'json' },
-    set_base_url: { profile: 'a b' },
-    sign_in_again: { profile: 'a b' },
-    find_token_endpoint_again: { profile: 'a b' },
-    replace_credential: { profile: 'a b' },
-    create_profile: { profile: 'a b' },
-    other_redirect_host: { host: '127.0.0.1' },
-    no_callback: { redirectUri: 'http://127.0.0.1/' },
-    foreign_token_endpoint: { tokenEndpoint: 'a b' },
-    gitlab_id_token: { audience: 'a b' },
-    audience_of_identity_token: { audience: 'https://chat.example' },
-    trust_issuer: { issuer: 'a b', subject: 'a b', audience: 'a b' },
-    check_credential_command: { line: 'pass show', profile: 'a b' },
-    other_port: { listener: 'service' },
-    end_services: { processIds: [1] },
-    unprivileged_port: { listener: 'service' },
-    model_server_address: { meant: 'ollama' },
-    create_database: { exists: true },
-    reset_password: { email: 'a b' },
-    make_admin: { userId: 'a b' },
-    revoke_trust: { name: 'a b' },
-    check_other_service: { url: 'http://127.0.0.1/', place: '/a b/chatctl.db' },
-    name_service_of_session: { session: 'a b', baseUrl: 'a b' },
-    other_part: { part: 'settings' },
-    check_settings: { command: 'chatctl settings get' },
-    adopt_email: { email: 'a b', state: 'a b' },
-    adopt_existing: { email: 'a b', id: 'a b' },
-    longer_total_wait: { ms: 1, until: '2026-01-31T08:00:00Z', total: null },
-    name_unknown_row: { places: '--line 1' },
-    resume_with_passwords: { path: 'a b' },
-    skip_invalid: { faults: 1 },
-  }
-
   it('quotes every name with a space, so that each command line can be pasted', () => {
-    for (const [code, data] of Object.entries(named)) {
+    for (const [code, data] of Object.entries(adviceData)) {
       const hint = hintOf(failureWith({ code, ...data } as Advice)) ?? ''
       expect(hint, code).not.to.equal('')
       expect(hint.replaceAll(/"[^"]*"|'[^']*'/g, ''), code).not.to.include('a b')
