@@ -74,5 +74,6 @@ export function soundCall(name: EndpointName, userId: string): SoundCall {
       permission: 'assign:permissions',
     },
   }
+  if (!(name in calls)) throw new Error(`Add a call of ${name} to test/service/service-calls.ts`)
   return { status: 200, ...calls[name] }
 }

@@ -47,7 +47,7 @@ describe('command flags', function () {
     expect(untried, places).to.deep.equal([])
     const all = declared.map(({ id, name }) => `${id} ${name}`)
     const former = [...tried].filter((flag) => !all.includes(flag))
-    expect(former, 'Remove these from test/support/flag-table.ts and this file').to.deep.equal([])
+    expect(former, 'Remove these from test/support/flag-table.ts').to.deep.equal([])
   })
 
   for (const { name, to, words, files = {}, stdin = '', ...adds } of additions) {
