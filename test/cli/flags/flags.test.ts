@@ -11,7 +11,7 @@ const flags = new FlagRuns()
 const { run, file } = flags
 
 const tests = join(import.meta.dirname, '../..')
-const otherTests = globSync('**/*.test.ts', { cwd: tests })
+const otherTests = globSync('**/*.test.ts', { cwd: tests, exclude: ['node_modules/**'] })
   .map((path) => path.replaceAll('\\', '/'))
   .filter((path) => path !== 'cli/flags/flags.test.ts')
   .map((path) => ({ path, text: readFileSync(join(tests, path), 'utf8') }))
