@@ -1,59 +1,38 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { createSandbox, type Sandbox } from '../test/support/sandbox.ts'
-import { startHistory } from './export-100k.ts'
-import { type BoundedFigure, cpuUntilExit, type Program, timeInTurn } from './measure.ts'
-
-const binary = fileURLToPath(new URL('../bin/run.js', import.meta.url))
-const run = promisify(execFile)
+import { startHistory } from './history-server.ts'
+import { type Figure, measureInTurn, program, ratio, usageOf } from './measure.ts'
 
 const models = 'chat models'
 
-/** In all messages, in one, in all as a phrase, in most as a prefix, and in none of this role. */
+/** By what they find: in all messages, in one, in all as a phrase, in most as a prefix, and in none of this role. */
 const searches = [['answer'], ['77777'], ['"short answer says"'], ['short*'], ['answer', '--role', 'nobody']]
+const commands: Readonly<Record<string, readonly string[]>> = {
+  [models]: ['chat', 'models'],
+  ...Object.fromEntries(
+    searches.map((words) => [['history search', ...words].join(' '), ['history', 'search', ...words]]),
+  ),
+}
 
-/**
- * CPU time of `history search` over a mirror of 100,000 messages and 1,000 sessions, relative to
- * `chat models`. Requires python3.
- */
-export async function benchSearch(rounds: number): Promise<BoundedFigure[]> {
+/** CPU time of `history search` over a mirror of 100,000 messages and 1,000 sessions, relative to `chat models`. */
+export async function benchSearch(rounds: number): Promise<Figure[]> {
   const sandbox = createSandbox({ ownCache: true })
   const server = await startHistory()
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const env = { ...sandbox.env, CHATCTL_BASE_URL: baseUrl, CHATCTL_API_KEY: 'bench-key' }
-  const chatctl = (...args: string[]): Program => ({
-    name: args.join(' '),
-    command: process.execPath,
-    args: [binary, ...args],
-    env,
-  })
+  const env = { ...sandbox.env, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'bench-key' }
   try {
-    writeSessions(sandbox, `${baseUrl}/`)
-    const { stdout } = await run(process.execPath, [binary, 'history', 'sync', '--json'], { env })
-    const programs = [
-      chatctl('chat', 'models'),
-      ...searches.map((words) => chatctl('history', 'search', ...words)),
-    ]
-    const medians = await timeInTurn(programs, rounds, cpuUntilExit)
-    const bare = medians.get(models) ?? Number.NaN
-    process.stdout.write(
-      `CPU time, median of ${rounds} rounds in turn, ${JSON.parse(stdout).messages} messages, Node ${process.versions.node}\n`,
+    writeSessions(sandbox, `${server.url}/`)
+    await usageOf([program, 'history', 'sync'], env)
+    const [base = '', ...names] = Object.keys(commands)
+    const used = await measureInTurn([base, ...names], { rounds, warmUps: 2 }, (name) =>
+      usageOf([program, ...(commands[name] ?? [])], env),
     )
-    for (const [name, ms] of medians) {
-      process.stdout.write(`${name.padEnd(45)} ${ms.toFixed(0).padStart(5)} ms  ${(ms / bare).toFixed(2)}\n`)
-    }
-    return searches.map((words) => {
-      const name = ['history search', ...words].join(' ')
-      const value = (medians.get(name) ?? Number.NaN) / bare
-      return { name: `${name}, of ${models}`, value, bound: { most: 1.3 } }
-    })
+    const cpuOf = (name: string) => used[name]?.cpu ?? Number.NaN
+    return names.map((name) =>
+      ratio(`CPU of ${name}, of ${base}`, 'ms', cpuOf(name), cpuOf(base), { most: 1.3 }),
+    )
   } finally {
     server.close()
-    server.closeAllConnections()
     sandbox.remove()
   }
 }

@@ -42,9 +42,6 @@ export interface TemporaryPostgres {
 const run = promisify(execFile)
 const user = 'chatctl'
 
-/** Whether this machine has the programs of the server. */
-export const hasPostgres = (): boolean => programs() !== undefined
-
 let shared: Promise<TemporaryPostgres> | undefined
 
 /** One cluster that all suites of this process share, if they only need a separate database. */

@@ -2,8 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A model server in a separate process: replies immediately with 1 KB, whole or in 50 chunks. Sends its
- * port to the parent process, and ends with it.
+ * A model server in a separate process: replies immediately with 1 KB, whole or in 50 chunks.
  */
 const words = 'It is so. '.repeat(100)
 const whole = JSON.stringify({
@@ -40,5 +39,7 @@ const server = createServer(async (request, response) => {
   }
   response.end()
 })
-server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
-process.once('disconnect', () => process.exit(0))
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`{"url":"http://127.0.0.1:${(server.address() as AddressInfo).port}"}
+`)
+})
