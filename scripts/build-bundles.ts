@@ -7,7 +7,6 @@ import { lazyBundles } from './bundles.ts'
 import { buildClientLibrary } from './client-library.ts'
 import { findCommands, textFiles } from './command-table.ts'
 import { leanDependencies } from './lean-dependencies.ts'
-import { replaceMapped, type SourceMap } from './source-map.ts'
 
 /** What bundled code reads beside its file at run time: the place below dist, compressed, and where it comes from. */
 const carriedFiles: Record<string, string> = {
@@ -87,7 +86,7 @@ async function bundle(
   root: string,
   name: string,
   options: BuildOptions,
-): Promise<{ code: string; map: SourceMap; metafile: Metafile }> {
+): Promise<{ code: string; map: { mappings: string }; metafile: Metafile }> {
   const { outputFiles = [], metafile = { inputs: {}, outputs: {} } } = await build({
     absWorkingDir: root,
     bundle: true,
@@ -107,7 +106,7 @@ async function bundle(
     loader: textFiles,
     // Its main file calls `require` under another name, which esbuild does not follow. `visit` is in this one.
     alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/impl/parser.js' },
-    plugins: [askForBundles(name), leanDependencies],
+    plugins: [askForBundles(name), leanDependencies, latin1],
     legalComments: 'none',
     minifySyntax: true,
     minifyWhitespace: true,
@@ -119,18 +118,32 @@ async function bundle(
   })
   const textOf = (extension: string) => outputFiles.find(({ path }) => path.endsWith(extension))?.text ?? ''
   // esbuild passes each module as the only method of an object, named after its file. V8 would create a
-  // hidden class for each name, in a list that it sorts again for every entry.
-  const named = /\b(?:__esm|__commonJS)\(\{"[^"]+"\(/
-  // It is read as Latin-1, the only encoding that V8 takes without looking at every character.
-  // esbuild escapes what is not in it everywhere but in regular expressions.
-  const unreadable = /[^\0-\xff]/
-  const either = new RegExp(`${named.source}|${unreadable.source}`, 'g')
-  const { code, map } = replaceMapped(textOf('.cjs'), JSON.parse(textOf('.map')), either, (found) =>
-    found.length === 1
-      ? `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`
-      : found.replace(/"[^"]+"/, 'load'),
-  )
-  return { code, map, metafile }
+  // hidden class for each name, in a list that it sorts again for every entry. The columns of the source map stay.
+  const named = /(?<=\b(?:__esm|__commonJS)\(\{)"[^"]+"(?=\()/g
+  const code = textOf('.cjs').replace(named, (found) => 'load'.padEnd(found.length))
+  if (unreadable.test(code)) throw new Error(`${name}.cjs contains characters that are not in Latin-1`)
+  return { code, map: JSON.parse(textOf('.map')), metafile }
+}
+
+const unreadable = /[^\0-\xff]/
+
+/**
+ * A bundle is read as Latin-1, the only encoding that V8 takes without looking at every character. esbuild escapes what
+ * is not in it everywhere but in regular expressions.
+ */
+const latin1: Plugin = {
+  name: 'latin-1',
+  setup(build) {
+    build.onLoad({ filter: /\.[cm]?[jt]s$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8')
+      if (!unreadable.test(text)) return undefined
+      const escaped = text.replace(
+        /(?<!\\)[^\0-\xff]/g,
+        (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      )
+      return { contents: escaped, loader: path.endsWith('ts') ? 'ts' : 'js' }
+    })
+  },
 }
 
 /** An installation brings these, because they are native. Everything else is bundled. */

@@ -8,8 +8,6 @@ import { parseArgs } from 'node:util'
  * of the bundles. The source maps are those of the last build, or of the release in DIRECTORY.
  */
 
-const root = resolve(import.meta.dirname, '..')
-
 /** `/opt/chatctl/dist/main.cjs:1:2`, also as a URL, with a drive letter, or in a string of JSON. */
 const place = /(?<![^\s()"'])[^\s()"']*\bdist[\\/]+([\w-]+\.cjs):(\d+):(\d+)/g
 
@@ -18,21 +16,16 @@ const place = /(?<![^\s()"'])[^\s()"']*\bdist[\\/]+([\w-]+\.cjs):(\d+):(\d+)/g
  * @throws Error if it contains none
  */
 export function traceToSources(report: string, directory: string): string {
-  if (globSync('*.cjs.map', { cwd: directory }).length === 0) {
+  if (globSync('*.cjs.map', { cwd: directory }).length === 0)
     throw new Error(`${directory} contains no source maps. Write those of this version with: npm run build`)
-  }
   const maps = new Map<string, SourceMap>()
-  /** @returns undefined for a bundle of another package */
-  const mapOf = (bundle: string): SourceMap | undefined => {
-    const path = join(directory, `${bundle}.map`)
-    if (!existsSync(path)) return undefined
-    const map = maps.get(bundle) ?? new SourceMap(JSON.parse(readFileSync(path, 'utf8')))
-    maps.set(bundle, map)
-    return map
-  }
   const traceLine = (text: string): string =>
     text.replaceAll(place, (found, bundle, line, column) => {
-      const origin = mapOf(bundle)?.findOrigin(Number(line), Number(column))
+      const path = join(directory, `${bundle}.map`)
+      // Otherwise, it is a bundle of another package.
+      if (!maps.has(bundle) && existsSync(path))
+        maps.set(bundle, new SourceMap(JSON.parse(readFileSync(path, 'utf8'))))
+      const origin = maps.get(bundle)?.findOrigin(Number(line), Number(column))
       if (origin === undefined || !('fileName' in origin)) return found
       return `${origin.fileName.replace(/^(\.\.\/)+/, '')}:${origin.lineNumber}:${origin.columnNumber}`
     })
@@ -42,39 +35,9 @@ export function traceToSources(report: string, directory: string): string {
   )
 }
 
-/**
- * @param path of the report, or `-` for stdin
- * @throws Error that names what cannot be read
- */
-export function traceFile(path: string, directory: string): string {
-  let report: string
-  try {
-    report = readFileSync(path === '-' ? 0 : path, 'utf8')
-  } catch (error) {
-    throw new Error(`Cannot read ${path}: ${error instanceof Error ? error.message : error}`)
-  }
-  return traceToSources(report, directory)
-}
-
-function main(): void {
-  const { positionals, values } = parseArgs({
-    allowPositionals: true,
-    options: { maps: { type: 'string', default: join(root, 'dist') } },
-  })
-  const [path] = positionals
-  if (path === undefined || positionals.length > 1) {
-    process.stderr.write('Usage: npm run trace -- [--maps DIRECTORY] FILE|-\n')
-    process.exitCode = 2
-  } else {
-    process.stdout.write(traceFile(path, values.maps))
-  }
-}
-
 if (import.meta.main) {
-  try {
-    main()
-  } catch (error) {
-    process.stderr.write(`Error: ${error instanceof Error ? error.message : error}\n`)
-    process.exitCode = 1
-  }
+  const maps = { type: 'string', default: resolve(import.meta.dirname, '../dist') } as const
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { maps } })
+  const [path = '-'] = positionals
+  process.stdout.write(traceToSources(readFileSync(path === '-' ? 0 : path, 'utf8'), values.maps))
 }
