@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { findShipped } from '../audit-shipped.ts'
@@ -5,26 +6,26 @@ import { findNodeComponents, type Inside } from './node-components.ts'
 
 /**
  * Writes release/sbom.cdx.json, the software bill of materials (SBOM) of the npm package and of the executables,
- * in the format CycloneDX 1.6. It has the packages that are bundled, those that npm installs, and Node with its
- * libraries. The same sources yield the same bytes. Requires a build.
+ * in the format CycloneDX 1.5. `npm sbom` describes all packages of the lock file; this script selects those that are
+ * bundled or installed, and adds Node with its libraries. The same sources yield the same bytes. Requires a build.
  */
 
-interface Locked {
-  version: string
-  license?: string
-  integrity?: string
-  dev?: boolean
-  dependencies?: Record<string, string>
-  optionalDependencies?: Record<string, string>
+/** The parts of the output of `npm sbom` that this script uses. */
+interface Sbom {
+  metadata: { component: Component }
+  components: Component[]
+  dependencies: { ref: string; dependsOn: string[] }[]
 }
 
-interface PackageFile {
+interface Component {
+  'bom-ref': string
+  group?: string
   name: string
   version: string
-  description: string
-  license: string
-  dependencies: Record<string, string>
-  devDependencies: Record<string, string>
+  description?: string
+  purl: string
+  hashes?: object[]
+  licenses?: object[]
 }
 
 /** What jq.wasm is compiled from. Its package states only the version of jq. */
@@ -34,96 +35,78 @@ const jqComponents = (version: string): Inside[] => [
   { name: 'decNumber', license: 'ICU' },
 ]
 
-/** @param versions those of the Node in the executables, as in `process.versions` */
-export function composeSbom(root: string, versions: Record<string, string | undefined>): object {
-  const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
-  const file: PackageFile = read('package.json')
-  const locked: Record<string, Locked> = read('package-lock.json').packages
-  const shipped = findShipped(read('dist/.packages.json'), locked)
-  const find = (directory: string): Locked => {
-    const package_ = locked[directory]
-    if (!package_) throw new Error(`package-lock.json has no ${directory}`)
-    return package_
-  }
-  const referenceOf = (directory: string): string =>
-    `pkg:npm/${nameOf(directory).replace('@', '%40')}@${find(directory).version}`
-  const resolveAll = (directory: string, names: object): string[] =>
-    Object.keys(names)
-      .flatMap((name) => resolveFrom(directory, name, shipped) ?? [])
-      .map(referenceOf)
-  // The same version of a package may be in several directories.
-  const packages = Object.entries(Object.groupBy([...shipped].sort(), referenceOf))
-  const program = `pkg:npm/${file.name}@${file.version}`
-  const node = `pkg:generic/node@${versions['node']}`
+/** The output of `npm sbom` for all packages of the lock file. */
+export function readSbomOfNpm(root: string): Sbom {
+  const npm = process.env['npm_execpath']
+  const [command, start] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []]
+  const args = [...start, 'sbom', '--package-lock-only', '--sbom-format=cyclonedx']
+  return JSON.parse(execFileSync(command, args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 }))
+}
 
+/** @param versions those of the Node in the executables, as in `process.versions` */
+export function composeSbom(
+  root: string,
+  { metadata, components, dependencies }: Sbom,
+  versions: Record<string, string | undefined>,
+): object {
+  const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
+  const { name, version, description } = read('package.json')
+  const locked: Record<string, { version: string; dev?: boolean }> = read('package-lock.json').packages
+  const shipped = [...findShipped(read('dist/.packages.json'), locked)].map((directory) => {
+    const name = directory.slice(directory.lastIndexOf('node_modules/') + 'node_modules/'.length)
+    return { reference: `${name}@${locked[directory]?.version}`, isInstalled: !locked[directory]?.dev }
+  })
+  const references = new Set(shipped.map(({ reference }) => reference))
+  const own = metadata.component['bom-ref']
+  const listed = new Set(components.map((component) => component['bom-ref']))
+  const missing = [...references].filter((reference) => !listed.has(reference))
+  if (missing.length > 0) throw new Error(`npm sbom does not list ${missing.join(', ')}`)
+  const node = `node@${versions['node']}`
+  const installed = shipped.filter(({ isInstalled }) => isInstalled).map(({ reference }) => reference)
   return {
-    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
     bomFormat: 'CycloneDX',
-    specVersion: '1.6',
+    specVersion: '1.5',
     version: 1,
     metadata: {
       ...timestamp(),
       lifecycles: [{ phase: 'build' }],
-      component: {
-        type: 'application',
-        'bom-ref': program,
-        name: file.name,
-        version: file.version,
-        description: file.description,
-        licenses: [licenseOf(file.license)],
-        purl: program,
-      },
+      component: { ...metadata.component, type: 'application', name, version, description },
     },
     components: [
-      ...packages.map(([reference, [directory = ''] = []]) =>
-        describePackage(reference, nameOf(directory), find(directory)),
-      ),
+      ...components.filter((component) => references.has(component['bom-ref'])).map(describePackage),
       describeNode(node, versions),
     ],
     dependencies: [
-      edge(program, [...resolveAll('', { ...file.dependencies, ...file.devDependencies }), node]),
-      ...packages.map(([reference, directories = []]) => {
-        const targets = directories.flatMap((directory) => {
-          const { dependencies, optionalDependencies } = find(directory)
-          return resolveAll(directory, { ...dependencies, ...optionalDependencies })
-        })
-        return edge(reference, targets)
-      }),
-      edge(node, []),
+      ...dependencies
+        .filter(({ ref }) => references.has(ref) || ref === own)
+        .map(({ ref, dependsOn }) => ({
+          ref,
+          dependsOn: [...dependsOn.filter((other) => references.has(other)), ...(ref === own ? [node] : [])],
+        })),
+      { ref: node, dependsOn: [] },
     ],
     // The native add-ons contain Rust crates that are not listed.
-    compositions: [
-      {
-        aggregate: 'incomplete',
-        assemblies: [
-          ...packages
-            .filter(([, [directory = ''] = []]) => !find(directory).dev)
-            .map(([reference]) => reference),
-          node,
-        ],
-      },
-    ],
+    compositions: [{ aggregate: 'incomplete', assemblies: [...new Set(installed), node] }],
   }
 }
 
-function describePackage(
-  reference: string,
-  fullName: string,
-  { version, license, integrity }: Locked,
-): object {
-  const [name = '', group] = fullName.split('/').reverse()
+/** Without what npm says about the package as a tool of this repository. */
+function describePackage({ 'bom-ref': reference, ...component }: Component): object {
+  const { name, version, purl, hashes, licenses } = component
+  const [ownName = '', group] = name.split('/').reverse()
   return {
     type: 'library',
     'bom-ref': reference,
     ...(group ? { group } : {}),
-    name,
+    name: ownName,
     version,
-    ...(integrity ? { hashes: [hashOf(integrity)] } : {}),
-    ...(license ? { licenses: [licenseOf(license)] } : {}),
-    purl: reference,
+    purl,
+    ...(hashes?.length ? { hashes } : {}),
+    ...(licenses?.length ? { licenses } : {}),
     ...(name === 'jq-wasm' ? { components: jqComponents(version).map(describeInside(reference)) } : {}),
     // Node's own crypto.argon2 replaces it in executables.
-    ...(fullName.startsWith('@node-rs/argon2') ? { properties: [isOnlyIn('npm package')] } : {}),
+    ...(name.startsWith('@node-rs/argon2') ? { properties: [isOnlyIn('npm package')] } : {}),
   }
 }
 
@@ -133,38 +116,12 @@ function describeNode(reference: string, versions: Record<string, string | undef
     'bom-ref': reference,
     name: 'node',
     version: versions['node'],
-    licenses: [licenseOf('MIT')],
+    licenses: [{ license: { id: 'MIT' } }],
     cpe: cpeOf('nodejs:node.js', versions['node']),
-    purl: reference,
+    purl: `pkg:generic/${reference}`,
     components: findNodeComponents(versions).map(describeInside(reference)),
     properties: [isOnlyIn('executables')],
   }
-}
-
-function edge(ref: string, targets: readonly string[]): object {
-  return { ref, dependsOn: [...new Set(targets)].sort() }
-}
-
-/** @param directory a key of the lock file */
-function nameOf(directory: string): string {
-  return directory.slice(directory.lastIndexOf('node_modules/') + 'node_modules/'.length)
-}
-
-/** Finds a package from the directory of its dependent, like Node. */
-function resolveFrom(directory: string, name: string, present: ReadonlySet<string>): string | undefined {
-  const place = `${directory && `${directory}/`}node_modules/${name}`
-  if (present.has(place) || directory === '') return present.has(place) ? place : undefined
-  return resolveFrom(directory.slice(0, Math.max(0, directory.lastIndexOf('/node_modules/'))), name, present)
-}
-
-/** @param integrity as in the lock file: a hash of the tarball in the registry, in base64 */
-function hashOf(integrity: string): object {
-  const [algorithm = '', hash = ''] = integrity.split('-')
-  return { alg: algorithm.replace('sha', 'SHA-'), content: Buffer.from(hash, 'base64').toString('hex') }
-}
-
-function licenseOf(license: string): object {
-  return license.includes(' ') ? { expression: license } : { license: { id: license } }
 }
 
 function describeInside(parent: string) {
@@ -173,7 +130,7 @@ function describeInside(parent: string) {
     'bom-ref': `${parent}#${name}`,
     name,
     ...(version ? { version } : {}),
-    licenses: [licenseOf(license)],
+    licenses: [{ license: { id: license } }],
     ...(cpe ? { cpe: cpeOf(cpe, version) } : {}),
   })
 }
@@ -195,6 +152,6 @@ function timestamp(): object {
 if (import.meta.main) {
   const root = resolve(import.meta.dirname, '../..')
   mkdirSync(join(root, 'release'), { recursive: true })
-  const sbom = composeSbom(root, process.versions)
+  const sbom = composeSbom(root, readSbomOfNpm(root), process.versions)
   writeFileSync(join(root, 'release/sbom.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`)
 }
