@@ -4,7 +4,7 @@ import { Ajv } from 'ajv'
 import { expect } from 'chai'
 import { findNodeComponents } from '../../scripts/release/node-components.ts'
 import { composeSbom, readSbomOfNpm } from '../../scripts/release/sbom.ts'
-import { packageFile, root } from './package-file.ts'
+import { packageFile, root } from '../scripts/package-file.ts'
 
 interface Component {
   'bom-ref': string
