@@ -23,10 +23,6 @@ const checks: Readonly<Record<string, Check>> = {
     fix: 'Write what it names after "use". If the word is correct there, add the phrase to the table in docs/style.md.',
   },
   workflows: { command: 'node scripts/check-workflows.ts', fix: 'Correct these lines.' },
-  commits: {
-    command: 'node scripts/check-commits.ts',
-    fix: 'Reword the last commit with git commit --amend, and earlier ones with git rebase --interactive.',
-  },
   types: {
     command: 'tsc --project .',
     fix: 'Correct these lines.',

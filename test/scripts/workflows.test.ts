@@ -164,11 +164,6 @@ describe('the workflows', () => {
     }
   })
 
-  it('fetch the history for the check of the commits of a pull request', () => {
-    const [checkout] = read<Workflow>('.github/workflows/ci.yml').jobs['check']?.steps ?? []
-    expect(checkout?.with?.['fetch-depth']).to.equal(0)
-  })
-
   it('insert no expressions into commands, because others could have written their values', () => {
     for (const line of commands) expect(line).not.to.contain('${{')
   })
