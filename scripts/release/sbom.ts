@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { findShipped } from '../audit-shipped.ts'
+import type { BundledPackage } from '../bundled-packages.ts'
 import { findNodeComponents, type Inside } from './node-components.ts'
 
 /**
@@ -41,6 +41,16 @@ export function readSbomOfNpm(root: string): Sbom {
   const [command, start] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []]
   const args = [...start, 'sbom', '--package-lock-only', '--sbom-format=cyclonedx']
   return JSON.parse(execFileSync(command, args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 }))
+}
+
+/** The packages that are bundled into dist, and those that are installed with chatctl. */
+function findShipped(
+  bundled: readonly Pick<BundledPackage, 'directory'>[],
+  locked: Record<string, { dev?: boolean }>,
+): Set<string> {
+  const installed = Object.entries(locked).filter(([directory, { dev }]) => directory !== '' && !dev)
+  const inside = bundled.map(({ directory }) => directory.slice(directory.indexOf('node_modules/')))
+  return new Set([...installed.map(([directory]) => directory), ...inside])
 }
 
 /** @param versions those of the Node in the executables, as in `process.versions` */

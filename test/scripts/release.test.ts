@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { findSevereVulnerabilities, findShipped } from '../../scripts/audit-shipped.ts'
 import { findCacheFaults, findReleaseFaults } from '../../scripts/check-release.ts'
 
 describe('a release', () => {
@@ -58,53 +57,5 @@ describe('a release', () => {
     expect(findCacheFaults(caches.toSpliced(2, 1))).to.deep.equal([
       'The code cache for V8 12.4.254.21 lacks start.',
     ])
-  })
-})
-
-describe('the audit', () => {
-  const shipped = findShipped(
-    [{ directory: 'node_modules/fastify' }, { directory: '../x/node_modules/a/node_modules/b' }],
-    {
-      '': {},
-      'node_modules/native': {},
-      'node_modules/mocha': { dev: true },
-      'node_modules/fastify': { dev: true },
-    },
-  )
-  const advisory = { title: 'Bad', url: 'https://example.com/1' }
-  const report = (name: string, severity: string, node: string) => ({
-    auditReportVersion: 2,
-    vulnerabilities: { [name]: { name, severity, via: [advisory, 'other'], nodes: [node] } },
-  })
-
-  it('includes bundled and installed packages, but no development tools', () => {
-    expect([...shipped].sort()).to.deep.equal([
-      'node_modules/a/node_modules/b',
-      'node_modules/fastify',
-      'node_modules/native',
-    ])
-  })
-
-  it('reports a severe vulnerability in a shipped package', () => {
-    expect(
-      findSevereVulnerabilities(report('fastify', 'high', 'node_modules/fastify'), shipped),
-    ).to.deep.equal(['fastify (high): Bad https://example.com/1, through other'])
-  })
-
-  it('ignores moderate vulnerabilities, development tools, and other copies of a package', () => {
-    expect(
-      findSevereVulnerabilities(report('fastify', 'moderate', 'node_modules/fastify'), shipped),
-    ).to.deep.equal([])
-    expect(
-      findSevereVulnerabilities(report('mocha', 'critical', 'node_modules/mocha'), shipped),
-    ).to.deep.equal([])
-    expect(findSevereVulnerabilities(report('b', 'high', 'node_modules/b'), shipped)).to.deep.equal([])
-  })
-
-  it('fails if npm returns no report', () => {
-    expect(() => findSevereVulnerabilities({}, shipped)).to.throw('no report')
-    expect(() => findSevereVulnerabilities({ auditReportVersion: 3, vulnerabilities: {} }, shipped)).to.throw(
-      'no report',
-    )
   })
 })
