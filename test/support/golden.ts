@@ -4,7 +4,7 @@ import { expect } from 'chai'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** Set by scripts/update-golden-files.ts, which runs the tests that have "golden file" in their titles. */
+/** Set by `npm run test:update`, which runs the tests that have "golden file" in their titles. */
 export const updatesGoldenFiles = process.env['CHATCTL_UPDATE_GOLDEN'] === '1'
 export const howToUpdate = 'If this change is intended, run: npm run test:update'
 
