@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { createWorkflowCheck } from '../../scripts/check-workflows.ts'
+import { createWorkflowCheck } from '../support/check-workflow.ts'
 import { packageFile, root } from './package-file.ts'
 
 /** What can be checked without running the workflows. */
