@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -45,6 +45,34 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'service/store/open-sqlite.test.ts': 'a file that another process must not replace',
   'service/store/write-at-once.ts': 'writes of several processes at the same time',
 }
+
+/** The files that listen without test/support, each with its reason. Do not add others. */
+const listens: Readonly<Record<string, string>> = {
+  'auth/authorization-request.test.ts': 'asks whether the machine has IPv6',
+  'auth/peer-user.test.ts': 'the socket of a server, half-open',
+  'client/network/network-failure.test.ts': 'a tunnel to a server with TLS',
+  'client/timeouts.test.ts': 'connections without a TLS handshake',
+  'programs/keychain/session-bus.ts': 'a silent Unix socket',
+  'programs/postgres/open-postgres.test.ts': 'a silent database',
+  'programs/postgres/stalling-proxy.ts': 'a proxy of bytes to a database',
+  'programs/service/localhost.test.ts': 'in a process that runs in another network namespace',
+  'service/oauth/anonymous-requests.test.ts': 'a proxy to the embedded service',
+  'service/oauth/forms.test.ts': 'a part of the embedded service',
+  'service/store/postgres/close-while-connecting.test.ts': 'a silent database',
+  'slow/service/cancel.test.ts': 'connections without a TLS handshake',
+}
+
+describe('the tests', () => {
+  it('start servers with test/support, except in the files that are listed here', () => {
+    const listen = /import \{[^}]*\bcreateServer\b[^}]*\} from 'node:/
+    const exclude = ['{node_modules,support}/**']
+    const listening = globSync('**/*.ts', { cwd: import.meta.dirname, exclude })
+      .map((path) => path.replaceAll('\\', '/'))
+      .filter((path) => listen.test(readFileSync(join(import.meta.dirname, path), 'utf8')))
+    const place = 'Choose a server in test/support/README.md. Remove former files from `listens`'
+    expect(listening, place).to.have.members(Object.keys(listens))
+  })
+})
 
 describe('the tests of npm test', () => {
   it('include the end-to-end tests', () => {

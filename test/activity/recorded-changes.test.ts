@@ -2,6 +2,10 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { endpoints } from '../../src/contract/endpoints.ts'
+import { perTest } from '../support/lifetime.ts'
+import { recordedIn, recordOf, stateOf } from '../support/recorded-activity.ts'
+import { type HostOptions, type Running, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import {
   answer,
   type Behavior,
@@ -13,12 +17,8 @@ import {
   reset,
   shortBody,
   silent,
-} from '../support/fault-server.ts'
-import { perTest } from '../support/lifetime.ts'
-import { recordedIn, recordOf, stateOf } from '../support/recorded-activity.ts'
-import { type HostOptions, type Running, runChatctl, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { scriptedServer } from '../support/scripted-server.ts'
+  startScriptedServer,
+} from '../support/scripted-server.ts'
 import { until } from '../support/until.ts'
 
 const key = 'canary-key-of-the-record'
@@ -137,7 +137,7 @@ const outcomes: Record<string, Case> = {
 
 describe('a change', () => {
   const sandbox = perTest(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
   beforeEach(() => writeFileSync(join(sandbox.home, 'password'), `${password}\n`))
 
   const envFor = (url: string): NodeJS.ProcessEnv => ({
@@ -149,7 +149,7 @@ describe('a change', () => {
   /** Requests that read settings find the change made, so that commands do not wait for it. */
   const startWith = (behavior: Behavior) => {
     const settings = json(200, { app_name: 'Chat', theme: { mode: 'dark' } })
-    return server.start({ choose: ({ method }) => (method === 'GET' ? settings : behavior) })
+    return server.serve({ choose: ({ method }) => (method === 'GET' ? settings : behavior) })
   }
 
   it('can be sent by a command to every endpoint that changes something, except those of chats', () => {
@@ -212,7 +212,7 @@ describe('a change', () => {
       writeFileSync(join(sandbox.home, 'assignments.jsonl'), `${JSON.stringify(row)}\n`)
       writeFileSync(join(sandbox.home, 'dark.yaml'), 'theme: { mode: dark }\n')
       writeFileSync(join(sandbox.home, 'editor'), `#!/bin/sh\nsed -i 's/light/dark/' "$1"\n`, { mode: 0o700 })
-      const url = await server.start({
+      const url = await server.serve({
         choose: () => {
           const isChanged = server.requests.some(({ method }) => method !== 'GET')
           return json(200, { app_name: 'Chat', theme: { mode: isChanged ? 'dark' : 'light' } })
@@ -231,7 +231,7 @@ describe('a change', () => {
   const create = ['users', 'create', '--email', 'ada@example.com', '--password-file', 'password']
 
   it('has the ID of the created user and of the request, and the profile', async () => {
-    const url = await server.start(
+    const url = await server.serve(
       json(201, { id: 'usr_1' }, { 'x-request-id': 'req-1', location: '/v1/users/usr_1' }),
     )
     const login = [
@@ -264,7 +264,7 @@ describe('a change', () => {
   })
 
   it('is recorded once if it is sent again after a rate limit', async () => {
-    const url = await server.start([limited({ 'retry-after': '0' }), json(200, { id: 'u1' })])
+    const url = await server.serve([limited({ 'retry-after': '0' }), json(200, { id: 'u1' })])
     await runChatctl(sandbox, create, { env: envFor(url) })
     expect(recordedIn(sandbox).map(({ outcome, status }) => ({ outcome, status }))).to.deep.equal([
       { outcome: 'done', status: 200 },
@@ -272,7 +272,7 @@ describe('a change', () => {
   })
 
   it('is unknown if an earlier attempt may have taken effect', async () => {
-    const url = await server.start([reset, failing(422, 'invalid', 'no')])
+    const url = await server.serve([reset, failing(422, 'invalid', 'no')])
     const env = { ...envFor(url), CHATCTL_RETRIES: '1' }
     await runChatctl(sandbox, ['users', 'settings', 'set', '--theme', 'dark'], { env })
     expect(server.requests).to.have.length(2)
@@ -280,7 +280,7 @@ describe('a change', () => {
   })
 
   it('is refused if the run ends while it waits for a rate limit', async () => {
-    const url = await server.start(limited({ 'retry-after': '30' }))
+    const url = await server.serve(limited({ 'retry-after': '30' }))
     const running = startChatctl(sandbox, create, { env: envFor(url) })
     running.stdin.end()
     await until(() => running.written().stderr.includes('Rate limit exceeded'))
@@ -300,7 +300,7 @@ describe('a change', () => {
     ['settings', 'set', 'theme.mode=dark', '--dry-run'],
   ]) {
     it(`is not recorded for: chatctl ${args.join(' ')}`, async () => {
-      const url = await server.start(json(200, { response: 'x', choices: [{ message: { content: 'x' } }] }))
+      const url = await server.serve(json(200, { response: 'x', choices: [{ message: { content: 'x' } }] }))
       await runChatctl(sandbox, args, { env: envFor(url) })
       expect(existsSync(join(stateOf(sandbox), 'activity.jsonl'))).to.equal(false)
     })
@@ -314,7 +314,7 @@ describe('a change', () => {
 
   describe('of an import', () => {
     const run = async (behavior: Behavior | Behavior[], options: HostOptions = {}) => {
-      const url = await server.start(behavior)
+      const url = await server.serve(behavior)
       writeFileSync(join(sandbox.home, 'users.csv'), `email,password,role\na@x.example,${password},editor\n`)
       const done = await runChatctl(sandbox, ['users', 'import', 'users.csv', '--yes'], {
         ...options,
@@ -343,7 +343,7 @@ describe('a change', () => {
   })
 
   it('contains no secret and no value of a user', async () => {
-    const url = await server.start((request, response, incoming) =>
+    const url = await server.serve((request, response, incoming) =>
       // A service may repeat what it received.
       failing(422, password, `${password} ${key}`, { 'x-request-id': `req ${key}` })(
         request,
@@ -373,14 +373,14 @@ describe('a change', () => {
   })
 
   it('is in a file that only the user can read', async () => {
-    const url = await server.start(json(200, {}))
+    const url = await server.serve(json(200, {}))
     await runChatctl(sandbox, create, { env: envFor(url) })
     expect(statSync(join(stateOf(sandbox), 'activity.jsonl')).mode & 0o777).to.equal(0o600)
     expect(statSync(stateOf(sandbox)).mode & 0o777).to.equal(0o700)
   })
 
   it('is sent with one warning if it cannot be recorded', async () => {
-    const url = await server.start(json(200, { id: 'u1' }))
+    const url = await server.serve(json(200, { id: 'u1' }))
     mkdirSync(join(stateOf(sandbox), 'activity.jsonl'), { recursive: true })
     const { exitCode, stderr } = await runChatctl(sandbox, create, { env: envFor(url) })
     expect(exitCode).to.equal(0)

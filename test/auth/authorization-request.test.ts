@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect } from 'chai'
-import { startBearerService } from '../support/bearer-service.ts'
-import { deadUrl, silent, startFaultServer } from '../support/fault-server.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, startLogin } from '../support/login-process.ts'
 import type { Run } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { deadUrl, silent, startScriptedServer } from '../support/scripted-server.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
-import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 describe('the authorization request', () => {
-  const server = perSuite(startTokenEndpoint)
+  const server = perSuite(startAuthorizationServer)
   const service = perSuite(() => startBearerService((token) => server.live.has(token)))
   const sandbox = perTest(createSandbox)
   beforeEach(() => {
@@ -80,7 +80,7 @@ describe('the authorization request', () => {
   })
 
   it('names the first port of --redirect-port that is free', async () => {
-    const taken = await startFaultServer(silent)
+    const taken = await startScriptedServer(silent)
     const ports = [taken.url, await deadUrl()].map((url) => new URL(url).port)
     const { asked } = await ask('--redirect-port', ports.join(','))
     expect(asked.get('redirect_uri')).to.equal(`http://127.0.0.1:${ports[1]}/callback`)
@@ -133,32 +133,26 @@ describe('the authorization request', () => {
   }
 
   it('finds the metadata of an issuer with a path where RFC 8414 section 3.1 puts it', async () => {
-    const tenant = await startTokenEndpoint('/tenant')
-    const house = await startBearerService((token) => tenant.live.has(token))
+    await using tenant = await startAuthorizationServer({ tenant: '/tenant' })
+    await using house = await startBearerService((token) => tenant.live.has(token))
     await signIn(sandbox, { server: tenant, service: house }, [])
     expect(tenant.authorizations).to.have.length(1)
-    await tenant.close()
-    await house.close()
   })
 
   it('uses the metadata of OpenID Connect if the server has no OAuth metadata', async () => {
-    const openId = await startTokenEndpoint()
+    await using openId = await startAuthorizationServer()
     openId.script.metadataPath = '/.well-known/openid-configuration'
-    const house = await startBearerService((token) => openId.live.has(token))
+    await using house = await startBearerService((token) => openId.live.has(token))
     await signIn(sandbox, { server: openId, service: house }, [])
     expect(openId.tokenRequests).to.have.length(1)
-    await openId.close()
-    await house.close()
   })
 
   it('needs no metadata with --token-url', async () => {
-    const bare = await startTokenEndpoint()
+    await using bare = await startAuthorizationServer()
     bare.script.metadata = () => undefined
-    const house = await startBearerService((token) => bare.live.has(token))
+    await using house = await startBearerService((token) => bare.live.has(token))
     await signIn(sandbox, { server: bare, service: house }, ['--token-url', `${bare.url}/oauth/token`])
     expect(bare.tokenRequests).to.have.length(1)
-    await bare.close()
-    await house.close()
   })
 })
 

@@ -2,15 +2,15 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../src/system/clock.ts'
-import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { editProfile, findCredentials, readProfiles } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
+import { startBearerService, tokensSeen } from '../support/handlers/bearer.ts'
 import { perTest } from '../support/lifetime.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type HostOptions, type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { storeKey } from '../support/sign-in.ts'
-import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 describe('a credential command', () => {
   const sandbox = perTest(createSandbox)
@@ -217,7 +217,7 @@ describe('a credential command', () => {
   })
 
   it('replaces a stored sign-in and revokes its tokens, and an API key replaces it', async () => {
-    const server = await startTokenEndpoint()
+    await using server = await startAuthorizationServer()
     plantSignIn(sandbox, { server, service })
     expect(findCredentials(sandbox)).to.have.length(1)
     expect(await login(command(print('key-one')))).to.include({ exitCode: 0, stderr: '' })
@@ -228,7 +228,6 @@ describe('a credential command', () => {
     expect(readProfiles(sandbox).profiles?.['work']).not.to.have.property('credential_command')
     expect(await run(['chat', 'models'])).to.include({ exitCode: 0, stderr: '' })
     expect(runs()).to.equal(1)
-    await server.close()
   })
 
   it('replaces the stored key of a profile that has another credential command', async () => {

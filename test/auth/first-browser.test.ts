@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { nodeForAnyUser } from '../support/any-user.ts'
-import { startAuthorizationServer } from '../support/authorization-server.ts'
-import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, startLogin } from '../support/login-process.ts'
+import { startOidcProvider } from '../support/oidc-provider.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { agreeByHttp, openPage, openStartPage, signInByHttp } from '../support/sign-in-by-http.ts'
@@ -126,7 +126,7 @@ describe('the start page of a sign-in', () => {
 
 /** Another user can read the list of processes, and has an account at the service (RFC 9700 section 4.7.1). */
 describe('another user of the machine', () => {
-  const server = perSuite(startAuthorizationServer)
+  const server = perSuite(startOidcProvider)
   const service = perSuite(() => startBearerService((token) => server.isLive(token)))
   const sandbox = perTest(createSandbox)
 

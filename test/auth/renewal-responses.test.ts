@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
+import { refusing, startAuthorizationServer } from '../support/authorization-server.ts'
 import {
   changeCredential,
   expireCredential,
@@ -9,28 +9,26 @@ import {
   readCredential,
 } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { answer, type Behavior, type FaultServer } from '../support/fault-server.ts'
+import { startBearerService, tokensSeen } from '../support/handlers/bearer.ts'
 import { perTest } from '../support/lifetime.ts'
 import { plantSignIn } from '../support/plant-sign-in.ts'
 import { type Run, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { refusing, startTokenEndpoint } from '../support/token-endpoint.ts'
+import { answer, type Behavior } from '../support/scripted-server.ts'
 
 describe('renewing a token', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
-  let service: FaultServer
-  let onRequest: () => void
-  beforeEach(async () => {
-    onRequest = () => {}
-    service = await startBearerService((token) => {
+  const server = perTest(startAuthorizationServer)
+  const service = perTest(() =>
+    startBearerService((token) => {
       onRequest()
       return server.live.has(token)
-    })
+    }),
+  )
+  let onRequest: () => void
+  beforeEach(() => {
+    onRequest = () => {}
     plantSignIn(sandbox, { server, service })
-  })
-  afterEach(async () => {
-    await service.close()
   })
 
   const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)

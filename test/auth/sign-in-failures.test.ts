@@ -1,41 +1,42 @@
 import { expect } from 'chai'
-import { startBearerService } from '../support/bearer-service.ts'
+import {
+  type AuthorizationServer,
+  refusing,
+  startAuthorizationServer,
+} from '../support/authorization-server.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
+import { perTest } from '../support/lifetime.ts'
+import { createFakeBrowser, type Login, startLogin } from '../support/login-process.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import {
   answer,
   type Behavior,
   deadUrl,
-  type FaultServer,
   garbage,
   redirect,
   reset,
   silent,
-  startFaultServer,
+  startScriptedServer,
   webPage,
-} from '../support/fault-server.ts'
-import { perTest } from '../support/lifetime.ts'
-import { createFakeBrowser, type Login, startLogin } from '../support/login-process.ts'
-import { createSandbox } from '../support/sandbox.ts'
+} from '../support/scripted-server.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { type FinalPage, signInByHttp } from '../support/sign-in-by-http.ts'
-import { refusing, startTokenEndpoint, type TokenEndpoint } from '../support/token-endpoint.ts'
 
 const canaries = ['code-1', 'canary']
 
 /** After each of these nothing is stored, and the browser shows that the sign-in failed. */
 describe('auth login', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
-  let service: FaultServer
+  const server = perTest(startAuthorizationServer)
+  const service = perTest(() => startBearerService((token) => serve(token)))
   let serve: (token: string) => boolean
-  beforeEach(async () => {
+  beforeEach(() => {
     serve = (token) => server.live.has(token)
-    service = await startBearerService((token) => serve(token))
   })
-  afterEach(async () => {
+  afterEach(() => {
     expectNothingStored(sandbox)
-    await service.close()
   })
 
   const start = (...more: string[]): Login =>
@@ -52,7 +53,12 @@ describe('auth login', () => {
     return page
   }
 
-  const ofTokenEndpoint: [string, number, (server: TokenEndpoint) => Behavior, ...(string | RegExp)[]][] = [
+  const ofTokenEndpoint: [
+    string,
+    number,
+    (server: AuthorizationServer) => Behavior,
+    ...(string | RegExp)[],
+  ][] = [
     ['a web page', 1, () => webPage],
     ['a body that is not JSON', 1, () => garbage],
     ['500', 69, () => answer(500, { 'content-type': 'text/html' }, '<h1>canary</h1>'), '500'],
@@ -77,11 +83,10 @@ describe('auth login', () => {
 
   for (const status of [302, 307, 308]) {
     it(`exits 1 if the token endpoint redirects with ${status}, and sends code and verifier nowhere else`, async () => {
-      const elsewhere = await startFaultServer(server.tokens())
+      await using elsewhere = await startScriptedServer(server.tokens())
       server.script.token = [redirect(status, `${elsewhere.url}/token`)]
       await fail(1, [/redirect/i])
       expect(elsewhere.requests).to.deep.equal([])
-      await elsewhere.close()
     })
   }
 

@@ -1,19 +1,19 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../support/authorization-server.ts'
-import { startBearerService } from '../support/bearer-service.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { silent, startFaultServer } from '../support/fault-server.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { type Login, startLogin } from '../support/login-process.ts'
+import { startOidcProvider } from '../support/oidc-provider.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { silent, startScriptedServer } from '../support/scripted-server.ts'
 import { loginFlags } from '../support/sign-in.ts'
 import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
 
 describe('auth login, while it waits for the browser', () => {
-  const server = perSuite(() => startAuthorizationServer({ requiresPkce: false }))
+  const server = perSuite(() => startOidcProvider({ requiresPkce: false }))
   const service = perSuite(() => startBearerService((token) => server.isLive(token)))
   const sandbox = perTest(createSandbox)
   afterEach(() => {
@@ -52,7 +52,7 @@ describe('auth login, while it waits for the browser', () => {
 
   it('shows in the browser that the sign-in failed after Ctrl-C', async function () {
     if (process.platform === 'win32') return this.skip()
-    const silence = await startFaultServer(silent)
+    await using silence = await startScriptedServer(silent)
     const token = ['--token-url', `${silence.url}/token`]
     const { address, interrupt, ended } = start(...token)
     const page = signInByHttp((await address()).href)
@@ -60,7 +60,6 @@ describe('auth login, while it waits for the browser', () => {
     interrupt('SIGINT')
     expect(await ended).to.include({ exitCode: 130, stdout: '' })
     expect((await page).text).to.contain('<title>Not signed in')
-    await silence.close()
   })
 
   it('exits 4 if the code was already redeemed by someone else', async () => {

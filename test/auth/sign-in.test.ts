@@ -3,11 +3,11 @@ import { dirname } from 'node:path'
 import { expect } from 'chai'
 import { signIn as signInThrough } from '../../src/auth/sign-in.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { startAuthorizationServer } from '../support/authorization-server.ts'
-import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
 import { findCredentials, readCredential, readProfiles } from '../support/credential-files.ts'
+import { startBearerService, tokensSeen } from '../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, startLogin } from '../support/login-process.ts'
+import { startOidcProvider } from '../support/oidc-provider.ts'
 import { type RunOptions, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
@@ -17,7 +17,7 @@ import { until } from '../support/until.ts'
 const scope = ['--scope', 'chat:write']
 
 describe('auth login', () => {
-  const server = perSuite(startAuthorizationServer)
+  const server = perSuite(startOidcProvider)
   const service = perSuite(() => startBearerService((token) => server.isLive(token)))
   const sandbox = perTest(createSandbox)
   beforeEach(() => {

@@ -1,17 +1,17 @@
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../support/authorization-server.ts'
-import { startBearerService } from '../support/bearer-service.ts'
 import { expireCredential, findCredentials, readCredential } from '../support/credential-files.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
+import { startOidcProvider } from '../support/oidc-provider.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { signIn, storeKey } from '../support/sign-in.ts'
 
 /** Every secret that was sent is searched for in all output and in all files. */
 describe('the secrets', () => {
-  const server = perSuite(startAuthorizationServer)
+  const server = perSuite(startOidcProvider)
   const service = perSuite(() => startBearerService(async (token) => token === key || server.isLive(token)))
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
   const key = 'canary-API-key'

@@ -5,10 +5,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Host } from '../../src/cli/host.ts'
 import { hurriedClock } from '../client/capture.ts'
-import { startFaultServer } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { startScriptedServer } from '../support/scripted-server.ts'
 import { until } from '../support/until.ts'
 
 const lines = [
@@ -70,21 +70,20 @@ describe('a run in a process with other runs', () => {
   it('leaves nothing open if it is interrupted', async () => {
     const before = await countOpen()
     for (let run = 0; run < 5; run++) {
-      const server = await startFaultServer(() => {})
+      await using server = await startScriptedServer(() => {})
       const running = startChatctl(sandbox, ['users', 'profile', '--base-url', server.url], {
         env: { CHATCTL_API_KEY: 'key' },
       })
       await until(() => server.requests.length > 0)
       running.interrupt()
       expect((await running.ended).exitCode).to.equal(130)
-      await server.close()
     }
     expect(await listLeft(before)).to.deep.equal([])
   })
 
   it('exits 0 and ends its request if the reader of stdout closes it', async () => {
     let isOver = false
-    const server = await startFaultServer((_, response) => {
+    await using server = await startScriptedServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: {"choices":[{"delta":{"content":"Hello"}}]}\n\n')
       response.once('close', () => {
@@ -107,12 +106,11 @@ describe('a run in a process with other runs', () => {
     expect(await running.ended).to.deep.include({ exitCode: 0, stderr: '' })
     await until(() => isOver)
     expect(isTold).to.equal(true)
-    await server.close()
   })
 
   it('waits by the clock of its host', async () => {
     let isLimited = true
-    const server = await startFaultServer((request, response) => {
+    const server = await startScriptedServer((request, response) => {
       const status = isLimited ? 429 : 200
       isLimited = false
       response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '3600' })

@@ -5,9 +5,10 @@ import type { TranscriptLine } from '../../src/chat/transcript/transcript.ts'
 import { TranscriptWriter } from '../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { type FaultServer, sse, startFaultServer } from '../support/fault-server.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { sse, startScriptedServer } from '../support/scripted-server.ts'
 
 const local = { profile: 'local', baseUrl: null }
 const work = { profile: null, baseUrl: 'https://chat.example/' }
@@ -35,8 +36,8 @@ const trip: TranscriptLine[] = [
 
 describe('the sessions of this machine', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer | undefined
+  const sandbox = perSuite(createSandbox)
+  const server = perTest(startScriptedServer)
   let id: string
   let idElsewhere: string
 
@@ -53,14 +54,9 @@ describe('the sessions of this machine', function () {
 
   before(function () {
     if (process.platform === 'win32') this.skip()
-    sandbox = createSandbox()
     id = plant(trip, local).id
     const thought: TranscriptLine = { type: 'reasoning', turn: 1, text: 'Hm' }
     idElsewhere = plant([{ type: 'user', turn: 1, at: time(9), text: 'x'.repeat(100) }, thought], work).id
-  })
-  after(async () => {
-    await server?.close()
-    sandbox?.remove()
   })
 
   const run = (...args: string[]) => runChatctl(sandbox, args)
@@ -204,8 +200,7 @@ cd rome
     ['truncated', [{ context_id: 'c1', delta: 'Hel' }], false],
   ] as const) {
     it(`replay the events that a stream printed: ${what}`, async () => {
-      await server?.close()
-      server = await startFaultServer(sse([...frames], { done }))
+      await server.serve(sse([...frames], { done }))
       const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
       const live = await runChatctl(sandbox, ['chat', 'send', 'Hi', '--stream', '--json'], { env })
       const [{ id }] = JSON.parse(await printed('chat', 'sessions', '--all', '--limit', '1', '--json'))

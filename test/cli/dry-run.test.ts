@@ -2,13 +2,13 @@ import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { elsewhere, files as exampleFiles, preparations, prompts } from '../docs/example-tables.ts'
-import { json, startFaultServer } from '../support/fault-server.ts'
 import { fingerprint } from '../support/fingerprint.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, exampleWords } from '../support/manifest.ts'
 import { plantBrowserSession } from '../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 import {
   cases,
   editing,
@@ -61,7 +61,7 @@ function answeredBy(command: string): string {
 describe('--dry-run', function () {
   this.timeout(60_000)
   const sandbox = perSuite(createSandbox)
-  const server = perSuite(() => startFaultServer(json(200, {})))
+  const server = perSuite(() => startScriptedServer(json(200, {})))
   let keyId: string
   let sessionId: string
   before(async () => {

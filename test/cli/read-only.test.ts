@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { files } from '../docs/example-tables.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { type Behavior, startFaultServer } from '../support/fault-server.ts'
 import { fingerprint } from '../support/fingerprint.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, exampleWords } from '../support/manifest.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { makeKey, serveInProcess } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { type Behavior, startScriptedServer } from '../support/scripted-server.ts'
 
 /** Sends a request to the service. */
 function forwardTo(service: { url: string }): Behavior {
@@ -32,7 +32,7 @@ describe('read-only mode', function () {
     () => serveInProcess(otherMachine),
     (started) => started.stop(),
   )
-  const proxy = perSuite(() => startFaultServer(forwardTo(service)))
+  const proxy = perSuite(() => startScriptedServer(forwardTo(service)))
   const sandbox = perSuite(createSandbox)
   let key: string
   /** The commands that only read, one per line. */

@@ -1,9 +1,8 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { perSuite } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { startScriptedServer } from '../support/scripted-server.ts'
 
 const canary = 'canary-of-the-wrong-place'
 
@@ -51,21 +50,17 @@ describe('a secret in the wrong place', () => {
   }
 
   describe('in the URL of a proxy', () => {
-    const proxy = perSuite(createServer)
-    let port: number
-    before(async () => {
-      proxy.on('connect', (request, socket) => {
-        const said = request.headers['proxy-authorization'] ?? ''
+    const proxy = perSuite(() =>
+      startScriptedServer(({ headers }, _, { socket }) => {
+        const said = headers['proxy-authorization'] ?? ''
         socket.end(`HTTP/1.1 407 ${said}\r\nx-said: ${said}\r\ncontent-length: 0\r\n\r\n`)
-      })
-      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-      port = (proxy.address() as AddressInfo).port
-    })
+      }),
+    )
 
     const forms = [Buffer.from(`me:${canary}`).toString('base64'), canary]
     for (const [what, portOf] of [
-      ['refuses', () => port],
-      ['is not there', () => 1],
+      ['refuses', () => new URL(proxy.url).port],
+      ['is not there', () => '1'],
     ] as const) {
       it(`is not printed if the proxy ${what}`, async () => {
         for (const form of [['--debug'], ['--debug', '--json']]) {

@@ -2,20 +2,20 @@ import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { localCalls, type ServiceCall, serviceCalls } from '../support/command-lines.ts'
-import {
-  answer,
-  type Behavior,
-  type FaultServer,
-  json,
-  limited,
-  type RecordedRequest,
-  redirect,
-  startFaultServer,
-} from '../support/fault-server.ts'
 import { createJobPool } from '../support/job-pool.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import {
+  answer,
+  type Behavior,
+  json,
+  limited,
+  type RecordedRequest,
+  redirect,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts'
 
 /** Canary secrets: the tests search all output and all files of chatctl for them. */
 
@@ -70,7 +70,7 @@ describe('secret handling', function () {
   let keyFile: string
   let passwordFile: string
   const inTurn = createJobPool(4)
-  const servers = new Map<Behavior, Promise<FaultServer>>()
+  const servers = new Map<Behavior, Promise<ScriptedServer>>()
 
   before(() => {
     keyFile = join(sandbox.home, 'key.secret')
@@ -87,7 +87,7 @@ describe('secret handling', function () {
     behavior: Behavior,
     { stdin = '', env = {} as NodeJS.ProcessEnv } = {},
   ): Promise<Run> {
-    const server = servers.get(behavior) ?? startFaultServer(behavior)
+    const server = servers.get(behavior) ?? startScriptedServer(behavior)
     servers.set(behavior, server)
     const { url } = await server
     return inTurn(() =>

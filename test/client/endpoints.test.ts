@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts'
-import { json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 
 /** A response body that has the required fields of every endpoint. */
 const generous = json(200, {
@@ -31,7 +31,7 @@ const calls: Record<EndpointName, (client: Client) => Promise<unknown>> = {
 }
 
 describe('the client', () => {
-  const server = perSuite(() => startFaultServer(generous))
+  const server = perSuite(() => startScriptedServer(generous))
   const client = perSuite(() => new Client({ baseUrl: `${server.url}/prefix/`, userAgent: 'chatctl/1.2.3' }))
 
   for (const [name, call] of Object.entries(calls)) {
@@ -60,7 +60,7 @@ describe('the client', () => {
 
   it('uses one connection for consecutive requests', async () => {
     const ports = new Set<number | undefined>()
-    const counted = await startFaultServer((request, response, incoming) => {
+    await using counted = await startScriptedServer((request, response, incoming) => {
       ports.add(incoming.socket.remotePort)
       return generous(request, response, incoming)
     })
@@ -68,14 +68,13 @@ describe('the client', () => {
     for (const call of Object.values(calls)) await call(own)
     expect(ports).to.have.lengthOf(1)
     await own.close()
-    await counted.close()
   })
 
   it('sends a new request before it has processed all concurrent responses, and opens no new connection', async () => {
     const workers = 8
     const waiting: (() => unknown)[] = []
     const ports = new Set<number | undefined>()
-    const counted = await startFaultServer((request, response, incoming) => {
+    await using counted = await startScriptedServer((request, response, incoming) => {
       ports.add(incoming.socket.remotePort)
       waiting.push(() => generous(request, response, incoming))
       // All responses leave immediately.
@@ -93,6 +92,5 @@ describe('the client', () => {
     expect(log.indexOf('sent', workers)).to.be.lessThan(log.lastIndexOf('processed'))
     expect(ports).to.have.lengthOf(workers)
     await own.close()
-    await counted.close()
   })
 })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { RequestOutcome } from '../../src/contract/failure.ts'
-import { failing, json, redirect, silent, sse } from '../support/fault-server.ts'
+import { failing, json, redirect, silent, sse } from '../support/scripted-server.ts'
 import { scriptedClient } from './scripted-client.ts'
 
 describe('the function that the gate returns', () => {

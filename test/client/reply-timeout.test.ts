@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import type { Client } from '../../src/client/client.ts'
-import { failing, json, type Script, silent, stream } from '../support/fault-server.ts'
+import { failing, json, type Script, silent, stream } from '../support/scripted-server.ts'
 import { failureOf } from './capture.ts'
 import { scriptedClient } from './scripted-client.ts'
 

@@ -15,8 +15,8 @@ import {
   resetMidBody,
   shortBody,
   silent,
-  startFaultServer,
-} from '../support/fault-server.ts'
+  startScriptedServer,
+} from '../support/scripted-server.ts'
 import { failureOf, hurriedClock, reasonOf } from './capture.ts'
 import { scriptedClient } from './scripted-client.ts'
 
@@ -179,7 +179,7 @@ describe('a failed request', () => {
 
     it('stops its wait immediately when it is aborted', async () => {
       const controller = new AbortController()
-      server = await startFaultServer(limited({ 'retry-after': '50' }))
+      server = await startScriptedServer(limited({ 'retry-after': '50' }))
       client = new Client({
         baseUrl: server.url,
         signal: controller.signal,

@@ -5,24 +5,24 @@ import type { ClientOptions } from '../../src/client/client-options.ts'
 import type { OutgoingRequest } from '../../src/client/outgoing-request.ts'
 import {
   answer,
-  type FaultServer,
   json,
   redirect,
   reset,
   type Script,
-  startFaultServer,
-} from '../support/fault-server.ts'
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts'
 import { everythingIn, failureOf, hurriedClock, reasonOf } from './capture.ts'
 
 const canary = 'sk-canary-4f1e92c07a'
 
 describe('the safety of requests', () => {
-  let servers: FaultServer[] = []
+  let servers: ScriptedServer[] = []
   let clients: Client[] = []
   let events: ClientEvent[] = []
 
-  async function serve(script: Script): Promise<FaultServer> {
-    const server = await startFaultServer(script)
+  async function serve(script: Script): Promise<ScriptedServer> {
+    const server = await startScriptedServer(script)
     servers.push(server)
     return server
   }

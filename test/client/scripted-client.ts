@@ -1,11 +1,10 @@
 import { Client } from '../../src/client/client.ts'
 import type { ClientOptions } from '../../src/client/client-options.ts'
-import type { FaultServer, Script } from '../support/fault-server.ts'
-import { forward } from '../support/lifetime.ts'
-import { scriptedServer } from '../support/scripted-server.ts'
+import { forward, perTest } from '../support/lifetime.ts'
+import { type Script, type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
 
 export interface ScriptedClient {
-  readonly server: FaultServer
+  readonly server: ScriptedServer
   readonly client: Client
   /** Starts the server, and creates a client for it. */
   start(script: Script, options?: Partial<ClientOptions>): Promise<void>
@@ -21,7 +20,7 @@ export function scriptedClient(common: () => Partial<ClientOptions>): ScriptedCl
     await client?.close()
     client = undefined
   })
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
   return {
     server,
     client: forward(() => {
@@ -29,7 +28,7 @@ export function scriptedClient(common: () => Partial<ClientOptions>): ScriptedCl
       return client
     }),
     async start(script, options = {}) {
-      client = new Client({ baseUrl: await server.start(script), ...common(), ...options })
+      client = new Client({ baseUrl: await server.serve(script), ...common(), ...options })
     },
   }
 }

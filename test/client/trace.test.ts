@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { ClientEvent } from '../../src/client/client-event.ts'
 import { Trace, type TraceEvent } from '../../src/client/trace.ts'
-import { answer, failing, json, limited, redirect, reset, sse, stream } from '../support/fault-server.ts'
+import { answer, failing, json, limited, redirect, reset, sse, stream } from '../support/scripted-server.ts'
 import { hurriedClock } from './capture.ts'
 import { scriptedClient } from './scripted-client.ts'
 

@@ -2,17 +2,16 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
-import { deadUrl, failing, json } from '../support/fault-server.ts'
 import { perTest } from '../support/lifetime.ts'
 import { stateOf } from '../support/recorded-activity.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { scriptedServer } from '../support/scripted-server.ts'
+import { deadUrl, failing, json, startScriptedServer } from '../support/scripted-server.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 
 describe('activity', () => {
   const sandbox = perTest(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
   const clock = perTest(
     () => new SteppedClock(),
     () => {},
@@ -39,7 +38,7 @@ describe('activity', () => {
   })
 
   it('shows the changes oldest first, in a table and as JSON with every field', async () => {
-    const url = await server.start(json(200, { id: 'u1' }, { 'x-request-id': 'r1' }))
+    const url = await server.serve(json(200, { id: 'u1' }, { 'x-request-id': 'r1' }))
     await change(url, 'settings', 'api', 'set', '--version', 'v2')
     await change(url, ...rename('u1'))
     const all = await shown()
@@ -91,7 +90,7 @@ describe('activity', () => {
   })
 
   it('shows only changes since a time with --since', async () => {
-    const url = await server.start(json(200, {}))
+    const url = await server.serve(json(200, {}))
     await change(url, ...rename('u1'))
     await change(url, ...rename('u2'))
     const since = async (time: string) =>
@@ -103,7 +102,7 @@ describe('activity', () => {
   })
 
   it('shows the newest changes with --limit, and says that there are older ones', async () => {
-    const url = await server.start(json(200, {}))
+    const url = await server.serve(json(200, {}))
     for (const id of ['u1', 'u2', 'u3']) await change(url, ...rename(id))
     const { stdout, stderr } = await run(['activity', '--limit', '2', '--fields', 'user_id'])
     expect(stdout).to.equal('u2\nu3\n')
@@ -112,7 +111,7 @@ describe('activity', () => {
   })
 
   it('shows only changes with a profile or to a service, also of a profile that was removed', async () => {
-    const url = await server.start(json(200, { id: 'u1' }))
+    const url = await server.serve(json(200, { id: 'u1' }))
     await change(url, ...rename('u1'))
     await change('', 'settings', 'set', 'app_name=A', '--profile', 'local')
     const ids = async (...args: string[]) =>
@@ -125,7 +124,7 @@ describe('activity', () => {
 
   describe('with --unknown', () => {
     it('shows only changes with an unknown outcome, and how to check each with a command for its service', async () => {
-      const url = await server.start(failing(500, 'down', 'no'))
+      const url = await server.serve(failing(500, 'down', 'no'))
       await change(url, ...rename('u1'))
       await change(url, ...rename('u1'))
       await change(url, 'settings', 'api', 'set', '--version', 'v2')
@@ -145,7 +144,7 @@ describe('activity', () => {
     })
 
     it('names the profile if the change was sent with it', async () => {
-      const url = await server.start(failing(500, 'down', 'no'))
+      const url = await server.serve(failing(500, 'down', 'no'))
       const login = [
         'auth',
         'login',
@@ -163,7 +162,7 @@ describe('activity', () => {
   })
 
   it('skips lines that it cannot read, with a warning', async () => {
-    const url = await server.start(json(200, {}))
+    const url = await server.serve(json(200, {}))
     await change(url, ...rename('u1'))
     appendFileSync(join(stateOf(sandbox), 'activity.jsonl'), '{"v":1\n')
     const { exitCode, stdout, stderr } = await run(['activity', '--fields', 'user_id'])
@@ -182,7 +181,7 @@ describe('activity', () => {
 
 describe('users list', () => {
   const sandbox = perTest(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
   const note = 'The interface of the service cannot list users'
   const run = (url: string, ...args: string[]) =>
     runChatctl(sandbox, args, {
@@ -192,7 +191,7 @@ describe('users list', () => {
     run(url, 'users', 'create', '--email', email, '--generate-password')
 
   it('shows users whose creation is done or unknown, newest first and each once, and says what it is', async () => {
-    const url = await server.start([
+    const url = await server.serve([
       json(201, { id: 'u1' }),
       failing(422, 'invalid', 'no'),
       failing(500, 'down', 'no'),
@@ -219,21 +218,21 @@ describe('users list', () => {
 
   it('shows two users that have the same email, and an attempt without an outcome once', async () => {
     const responses = [json(201, { id: 'u1' }), json(201, { id: 'u2' })]
-    const url = await server.start([failing(500, 'down', 'no'), ...responses, json(201, { id: 'u2' })])
+    const url = await server.serve([failing(500, 'down', 'no'), ...responses, json(201, { id: 'u2' })])
     for (const _ of [1, 2, 3, 4]) await create(url, 'ada@x.example')
     const { stdout } = await run(url, 'users', 'list', '--fields', 'email,id,outcome')
     expect(stdout).to.equal('ada@x.example\tu2\tdone\nada@x.example\tu1\tdone\n')
   })
 
   it('keeps the ID of a user if a later attempt to create the same user has an unknown outcome', async () => {
-    const url = await server.start([json(201, { id: 'u1' }), failing(500, 'down', 'no')])
+    const url = await server.serve([json(201, { id: 'u1' }), failing(500, 'down', 'no')])
     for (const email of ['ada@x.example', 'Ada@x.example', 'ada@x.example']) await create(url, email)
     const { stdout } = await run(url, 'users', 'list', '--fields', 'email,id,outcome')
     expect(stdout).to.equal('ada@x.example\t\tunknown\nada@x.example\tu1\tdone\n')
   })
 
   it('shows only users of the selected service, and sends no request', async () => {
-    const url = await server.start(json(201, { id: 'u1' }))
+    const url = await server.serve(json(201, { id: 'u1' }))
     await create(url, 'ada@x.example')
     const elsewhere = await run('https://other.example', 'users', 'list', '--json')
     expect(JSON.parse(elsewhere.stdout)).to.deep.equal([])
@@ -295,7 +294,7 @@ describe('users list --state', () => {
 
 describe('settings api get', () => {
   const sandbox = perTest(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
   const clock = perTest(
     () => new SteppedClock(),
     () => {},
@@ -315,13 +314,13 @@ describe('settings api get', () => {
   })
 
   it('exits 6 if nothing was sent to this service', async () => {
-    const url = await server.start(json(200, {}))
+    const url = await server.serve(json(200, {}))
     await run(url, ...set, 'v2')
     expectFailure(await run('https://a.example', ...get), 6, 'No API configuration was sent to this service')
   })
 
   it('shows what was last sent, when, and by which command', async () => {
-    const url = await server.start([json(200, {}), json(200, {}), failing(422, 'invalid', 'no')])
+    const url = await server.serve([json(200, {}), json(200, {}), failing(422, 'invalid', 'no')])
     for (const version of ['v1', 'v2', 'v3']) await run(url, ...set, version)
     const { exitCode, stdout, stderr } = await run(url, ...get, '--json')
     expect(exitCode).to.equal(0)
@@ -331,7 +330,7 @@ describe('settings api get', () => {
   })
 
   it('shows what chatctl api has sent later', async () => {
-    const url = await server.start(json(200, {}))
+    const url = await server.serve(json(200, {}))
     await run(url, ...set, 'v1')
     await run(url, ...viaApi, 'version=v2')
     const { stdout, stderr } = await run(url, ...get)
@@ -340,7 +339,7 @@ describe('settings api get', () => {
   })
 
   it('exits 6 and names the last request if its outcome is unknown', async () => {
-    const url = await server.start([json(200, {}), failing(500, 'down', 'no')])
+    const url = await server.serve([json(200, {}), failing(500, 'down', 'no')])
     await run(url, ...set, 'v1')
     await run(url, ...viaApi, 'version=v2')
     expectFailure(

@@ -1,4 +1,8 @@
 import { expect } from 'chai'
+import { historyService, plainReading, storedAt } from '../support/handlers/history.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
+import { type HostOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import {
   answer,
   type Behavior,
@@ -8,22 +12,18 @@ import {
   resetMidBody,
   type Script,
   shortBody,
-} from '../support/fault-server.ts'
-import { historyService, plainReading, storedAt } from '../support/history-service.ts'
-import { perSuite } from '../support/lifetime.ts'
-import { type HostOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
-import { createSandbox } from '../support/sandbox.ts'
-import { scriptedServer } from '../support/scripted-server.ts'
+  startScriptedServer,
+} from '../support/scripted-server.ts'
 
 const key = 'sk-canary-4f1e92c07a'
 
 describe('chatctl api', () => {
   const sandbox = perSuite(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
 
   async function run(args: readonly string[], script: Script, options: HostOptions = {}) {
     const env = {
-      CHATCTL_BASE_URL: await server.start(script),
+      CHATCTL_BASE_URL: await server.serve(script),
       CHATCTL_API_KEY: key,
       CHATCTL_RETRIES: '0',
       NO_COLOR: '1',
@@ -78,7 +78,7 @@ describe('chatctl api', () => {
     it('prints a binary body byte by byte in a pipe, and describes it in a terminal', async () => {
       const body = Uint8Array.from({ length: 300 }, (_, index) => index % 256)
       const behavior = answer(404, { 'content-type': 'image/png' }, body)
-      const env = { CHATCTL_BASE_URL: await server.start(behavior), CHATCTL_API_KEY: key }
+      const env = { CHATCTL_BASE_URL: await server.serve(behavior), CHATCTL_API_KEY: key }
       const running = startChatctl(sandbox, ['api', '/v1/x'], { env })
       const chunks: Buffer[] = []
       running.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))

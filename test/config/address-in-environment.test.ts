@@ -2,17 +2,17 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type ServiceCall, serviceCalls } from '../support/command-lines.ts'
-import { json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 
 /** Without `doctor`, which reports the configuration, and `history export`, which stores pages on disk. */
 const calls = serviceCalls.filter(({ name }) => name !== 'doctor' && name !== 'history:export')
 
 describe('a run with address and key in the environment', () => {
   const server = perSuite(() =>
-    startFaultServer({
+    startScriptedServer({
       choose: ({ method, path }) => {
         const asked = `${method} ${path.split('?')[0]}`
         return json(200, serviceCalls.find(({ endpoint }) => endpoint === asked)?.answer ?? {})

@@ -5,18 +5,25 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { packageFile } from '../scripts/package-file.ts'
-import { answer, deadUrl, type FaultServer, json, silent, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { binary, type Run, type RunOptions, startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import {
+  answer,
+  deadUrl,
+  json,
+  type ScriptedServer,
+  silent,
+  startScriptedServer,
+} from '../support/scripted-server.ts'
 import { until } from '../support/until.ts'
 
 /** Behavior that only a real process shows: the built program, started like from a shell. */
 describe('the built program', function () {
   this.timeout(60_000)
   const sandbox = perSuite(createSandbox)
-  let server: FaultServer | undefined
+  let server: ScriptedServer | undefined
   let child: ChildProcess | undefined
   afterEach(async () => {
     child?.kill('SIGKILL')
@@ -62,7 +69,7 @@ describe('the built program', function () {
   })
 
   it('sends a message with stdin, without the name of the command and with the bundle of chat', async () => {
-    server = await startFaultServer(json(200, { response: 'From stdin', context_id: 'c' }))
+    server = await startScriptedServer(json(200, { response: 'From stdin', context_id: 'c' }))
     const cache = join(sandbox.home, 'cache-of-message')
     const { exitCode, stdout, stderr } = await run(['-m', 'small', 'Review this'], {
       stdin: 'Text of a pipe\n',
@@ -88,7 +95,7 @@ describe('the built program', function () {
   ] as const) {
     it(`exits ${code} on ${signal} while it waits for the service`, async function () {
       if (process.platform === 'win32') this.skip()
-      server = await startFaultServer(silent)
+      server = await startScriptedServer(silent)
       const waiting = start('users', 'get', 'u1')
       await until(() => server?.requests.length === 1, 20_000)
       waiting.kill(signal)
@@ -98,7 +105,7 @@ describe('the built program', function () {
 
   it('leaves a second signal to the system', async function () {
     if (process.platform === 'win32') this.skip()
-    server = await startFaultServer({
+    server = await startScriptedServer({
       choose: ({ method }) => (method === 'POST' ? silent : json(404, { error: { message: 'Not found' } })),
     })
     writeFileSync(join(sandbox.home, 'users.csv'), 'email\na@chat.example\n')
@@ -112,7 +119,7 @@ describe('the built program', function () {
 
   it('prints all 5 MB to a reader that starts late', async () => {
     const long = `${'0123456789'.repeat(500_000)}\n`
-    server = await startFaultServer(answer(200, { 'content-type': 'text/plain' }, long))
+    server = await startScriptedServer(answer(200, { 'content-type': 'text/plain' }, long))
     const started = start('api', '/v1/long')
     await until(() => server?.requests.length === 1, 20_000)
     const printed = started.stdout ? await text(started.stdout) : ''
@@ -142,14 +149,14 @@ describe('the built program', function () {
   })
 
   it('runs a jq filter', async () => {
-    server = await startFaultServer(json(200, { id: 'u1', name: 'Ada' }))
+    server = await startScriptedServer(json(200, { id: 'u1', name: 'Ada' }))
     expect(await run(['users', 'get', 'u1', '--jq', '.name'])).to.include({ exitCode: 0, stdout: 'Ada\n' })
   })
 
   it('reads and compares a YAML file', async () => {
     const file = join(sandbox.home, 'settings.yaml')
     writeFileSync(file, 'app_name: Ada\n')
-    server = await startFaultServer(json(200, { app_name: 'Bob' }))
+    server = await startScriptedServer(json(200, { app_name: 'Bob' }))
     const { exitCode, stdout, stderr } = await run(['settings', 'diff', file, '--exit-code'])
     expect(exitCode, stderr).to.equal(10)
     expect(stdout).to.contain('app_name')

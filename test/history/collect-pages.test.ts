@@ -10,15 +10,15 @@ import { PageStore } from '../../src/history/page-store.ts'
 import { writeDocument } from '../../src/history/write-document.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
-import { hangUp, json, type Script, startFaultServer } from '../support/fault-server.ts'
 import {
   type HistoryReading,
   historyService,
   plainReading,
   type StoredMessage,
   storedAt,
-} from '../support/history-service.ts'
+} from '../support/handlers/history.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
+import { hangUp, json, type Script, startScriptedServer } from '../support/scripted-server.ts'
 import { readLines } from './export-run.ts'
 
 /** Times in several notations, some of them equal, in ascending order of their numbers. */
@@ -64,7 +64,7 @@ describe('the pages of an export', function () {
   const directory = perTest(makeEmptyDirectory)
   let script: Extract<Script, { choose: unknown }>
   const server = perSuite(() =>
-    startFaultServer({ choose: (request, index) => script.choose(request, index) }),
+    startScriptedServer({ choose: (request, index) => script.choose(request, index) }),
   )
 
   /** The messages of each page, and the kind of the failure. */

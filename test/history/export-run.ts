@@ -1,4 +1,4 @@
-import type { StoredMessage } from '../support/history-service.ts'
+import type { StoredMessage } from '../support/handlers/history.ts'
 import { type Run, type RunOptions, runChatctl } from '../support/run-chatctl.ts'
 import type { Sandbox } from '../support/sandbox.ts'
 

@@ -11,12 +11,11 @@ import {
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { expect } from 'chai'
-import { failing, json, limited, type Script } from '../support/fault-server.ts'
-import { historyService, plainReading, type StoredMessage, storedAt } from '../support/history-service.ts'
+import { historyService, plainReading, type StoredMessage, storedAt } from '../support/handlers/history.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { scriptedServer } from '../support/scripted-server.ts'
+import { failing, json, limited, type Script, startScriptedServer } from '../support/scripted-server.ts'
 import { exportEnvironment, idsOf, readLines, runExport } from './export-run.ts'
 
 /** Enough messages for several pages, one minute apart. */
@@ -24,10 +23,10 @@ const stored = storedAt(Array.from({ length: 450 }, (_, index) => index))
 
 describe('history export', () => {
   const sandbox = perTest(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
 
   async function start(script: Script): Promise<string> {
-    await server.start(script)
+    await server.serve(script)
     return server.url
   }
 

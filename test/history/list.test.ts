@@ -1,22 +1,19 @@
 import { expect } from 'chai'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
-import { storedAt } from '../support/history-service.ts'
+import { storedAt } from '../support/handlers/history.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 import { exportEnvironment } from './export-run.ts'
 
 const page = storedAt([1, 2, 3]).toReversed()
 
 describe('history list, if the service returns the newest message first', () => {
   const sandbox = perTest(createSandbox)
-  let server: FaultServer
-  afterEach(async () => {
-    await server.close()
-  })
+  const server = perTest(startScriptedServer)
 
   async function list(messages: unknown[], ...args: string[]) {
-    server = await startFaultServer(json(200, { messages, has_more: true }))
+    await server.serve(json(200, { messages, has_more: true }))
     return runChatctl(sandbox, ['history', 'list', ...args], { env: exportEnvironment(server.url) })
   }
 

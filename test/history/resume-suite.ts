@@ -1,15 +1,16 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { delayed, type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import {
   type HistoryReading,
   historyService,
   plainReading,
   type StoredMessage,
   storedAt,
-} from '../support/history-service.ts'
+} from '../support/handlers/history.ts'
+import { perTest } from '../support/lifetime.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { delayed, startScriptedServer } from '../support/scripted-server.ts'
 import { idsOf, readLines, runExport } from './export-run.ts'
 
 const readings: [string, HistoryReading][] = [
@@ -34,25 +35,20 @@ export function testResume(
 ): void {
   describe(title, function () {
     this.timeout(120_000)
-    let sandbox: Sandbox
-    let server: FaultServer
+    const sandbox = perTest(createSandbox)
+    const server = perTest(startScriptedServer)
     /** The messages of the service. Those that a test adds are new to the next run. */
     let stored: StoredMessage[]
     /** Called with the number of each request before it is answered. */
     let onRequest: (index: number) => void
     beforeEach(() => {
-      sandbox = createSandbox()
       stored = storedAt(Array.from({ length: 100 }, (_, index) => Math.floor(index / 2)))
       onRequest = () => {}
-    })
-    afterEach(async () => {
-      await server.close()
-      sandbox.remove()
     })
 
     async function serve(reading: HistoryReading): Promise<void> {
       const service = historyService(reading, stored)
-      server = await startFaultServer({
+      await server.serve({
         choose: (request, index) => {
           onRequest(index)
           return delayed(20, service.choose(request, index))

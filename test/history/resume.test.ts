@@ -5,7 +5,7 @@ import type { HistoryMessage } from '../../src/contract/resources/conversation.t
 import { PageStore } from '../../src/history/page-store.ts'
 import { writeDocument } from '../../src/history/write-document.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { storedAt } from '../support/history-service.ts'
+import { storedAt } from '../support/handlers/history.ts'
 import { startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { exportEnvironment } from './export-run.ts'

@@ -5,15 +5,15 @@ import fc from 'fast-check'
 import { Failure } from '../../src/contract/failure.ts'
 import { mirrorsDirectory } from '../../src/history/mirror.ts'
 import { tryProcessLock } from '../../src/system/files/process-lock.ts'
-import { failing, type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
 import {
   historyService,
   plainReading,
   readings,
   type StoredMessage,
   storedAt,
-} from '../support/history-service.ts'
+} from '../support/handlers/history.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
+import { failing, type RecordedRequest, startScriptedServer } from '../support/scripted-server.ts'
 import { asStored, createMirrors, messagesIn, syncFrom } from './temporary-mirrors.ts'
 
 /** What happens, one after the other: so many messages arrive, and a sync fails after so many requests. */
@@ -28,7 +28,7 @@ describe('history sync', function () {
   let reading = plainReading
   let allowed = Number.POSITIVE_INFINITY
   const server = perSuite(() =>
-    startFaultServer({
+    startScriptedServer({
       choose: (request: RecordedRequest, index) =>
         allowed-- > 0
           ? historyService(reading, stored).choose(request, index)

@@ -5,10 +5,10 @@ import { TranscriptWriter } from '../../src/chat/transcript/transcript-writer.ts
 import { systemClock } from '../../src/system/clock.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 import { plantCallTeller } from '../support/completing-shell.ts'
-import { json, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 import { Tmux } from './tmux.ts'
 
 /** A model ID that each shell has to quote differently. */
@@ -122,7 +122,7 @@ const shells: Record<string, { command: string[]; load: string; env?: NodeJS.Pro
 describe('completion in a real shell', function () {
   this.timeout(120_000)
   const sandbox = perSuite(() => createSandbox({ ownCache: true }))
-  const server = perSuite(() => startFaultServer(json(200, { data: [{ id: odd }, { id: 'small' }] })))
+  const server = perSuite(() => startScriptedServer(json(200, { data: [{ id: odd }, { id: 'small' }] })))
   let env: NodeJS.ProcessEnv
   let id: string
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { diagnose } from '../commands/doctor/checks.ts'
-import { startBearerService } from '../support/bearer-service.ts'
-import { json, startFaultServer } from '../support/fault-server.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 import { startSecretService } from './keychain/secret-service.ts'
 import { noBus } from './keychain/session-bus.ts'
 import { loginWithKey } from './keychain/stored-key.ts'
@@ -66,7 +66,7 @@ describe('doctor with a keychain', function () {
   })
 
   describe('shell completion', () => {
-    const offering = perTest(() => startFaultServer(json(200, { data: [{ id: 'small' }] })))
+    const offering = perTest(() => startScriptedServer(json(200, { data: [{ id: 'small' }] })))
     const complete = () =>
       runProgram(sandbox, ['complete', '--', 'chat', 'send', '-p', 'home', '--model', ''], {
         env: keyring.env,

@@ -6,9 +6,10 @@ import { expect } from 'chai'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { exportEnvironment } from '../history/export-run.ts'
 import { hostileTexts } from '../history/hostile-texts.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 import { findPageFaults } from './page-faults.ts'
 
 /** For a person to look at. */
@@ -38,15 +39,13 @@ const messages = ['How is this done?', answer, ...hostileTexts].map((content, in
 describe('an exported page in a real browser', function () {
   this.timeout(120_000)
   let browser: Browser
-  let server: FaultServer
-  let sandbox: Sandbox
+  const server = perSuite(() => startScriptedServer(json(200, { messages, has_more: false })))
+  const sandbox = perSuite(createSandbox)
   let path: string
   before(async () => {
     mkdirSync(screenshots, { recursive: true })
     const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    sandbox = createSandbox()
-    server = await startFaultServer(json(200, { messages, has_more: false }))
     path = join(sandbox.home, 'history.html')
     const run = await runProgram(sandbox, ['history', 'export', '--to', path], {
       env: exportEnvironment(server.url),
@@ -55,8 +54,6 @@ describe('an exported page in a real browser', function () {
   })
   after(async () => {
     await browser?.close()
-    await server?.close()
-    sandbox?.remove()
   })
 
   async function open(width: number, colorScheme: 'light' | 'dark') {

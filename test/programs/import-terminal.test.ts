@@ -1,14 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { UsersHandler } from '../support/handlers/users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { UsersServer } from '../support/users-server.ts'
+import { serveHandler } from '../support/scripted-server.ts'
 import { bind, Terminal } from './terminal.ts'
 
 describe('importing a file in a terminal', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start({ delay: 5 }))
+  const server = perTest(() => serveHandler(new UsersHandler({ delay: 5 })))
   let terminal: Terminal | undefined
   let path: string
   let user: string

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
-import { silent, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { binary } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { silent, startScriptedServer } from '../support/scripted-server.ts'
 import { until } from '../support/until.ts'
 import { Tmux } from './tmux.ts'
 
 describe('Ctrl-C in a loop of a shell', () => {
   const sandbox = perSuite(createSandbox)
-  const server = perSuite(() => startFaultServer(silent))
+  const server = perSuite(() => startScriptedServer(silent))
 
   for (const shell of ['bash', 'sh']) {
     it(`ends the loop too: ${shell}`, async () => {

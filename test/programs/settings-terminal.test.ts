@@ -41,7 +41,7 @@ describe('settings in a terminal', () => {
   })
 
   it('diff removes control characters from values of the service', async () => {
-    run.service.change({ theme: { mode: '\u009b2J\u009b31m\u001b[2Jgone' } })
+    run.server.change({ theme: { mode: '\u009b2J\u009b31m\u001b[2Jgone' } })
     const diff = await start(['diff', 'settings.yaml'])
     expect(await diff.waitFor('keys in the file differ')).to.match(/^ {2}theme\.mode .*gone/)
   })
@@ -67,7 +67,7 @@ describe('settings in a terminal', () => {
   it('apply detects changes during the confirmation prompt', async () => {
     const apply = await start(['apply', 'settings.yaml'])
     await apply.waitFor(question())
-    run.service.change({ theme: { mode: 'contrast' } })
+    run.server.change({ theme: { mode: 'contrast' } })
     await apply.say('y')
     expect(await apply.exitCode()).to.equal(7)
     expect((await apply.joined()).replace(/\s+/g, ' ')).to.contain(
@@ -79,7 +79,7 @@ describe('settings in a terminal', () => {
   it('apply --refresh shows a new plan and asks for confirmation again', async () => {
     const apply = await start(['apply', 'settings.yaml', '--refresh'])
     await apply.waitFor(question())
-    run.service.change({ theme: { mode: 'contrast' } })
+    run.server.change({ theme: { mode: 'contrast' } })
     await apply.say('y')
     await apply.waitFor('"contrast" → "dark"')
     expect(run.changes).to.deep.equal([])

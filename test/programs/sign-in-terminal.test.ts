@@ -1,28 +1,26 @@
 import { expect } from 'chai'
-import { owner } from '../support/bearer-service.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
 import { readCredential } from '../support/credential-files.ts'
-import { type FaultServer, json, startFaultServer } from '../support/fault-server.ts'
+import { owner } from '../support/handlers/bearer.ts'
 import { perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
 import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
-import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { Terminal } from './terminal.ts'
 
 describe('auth login in a terminal', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
-  let service: FaultServer
+  const server = perTest(startAuthorizationServer)
+  const service = perTest(() => startScriptedServer((...exchange) => json(200, user)(...exchange)))
   let terminal: Terminal | undefined
   let user: object
-  beforeEach(async () => {
+  beforeEach(() => {
     user = owner
-    service = await startFaultServer((...exchange) => json(200, user)(...exchange))
   })
-  afterEach(async () => {
+  afterEach(() => {
     terminal?.kill()
-    await service.close()
   })
 
   const start = async (...more: string[]) => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../support/authorization-server.ts'
-import { startBearerService } from '../support/bearer-service.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
 import { perTest } from '../support/lifetime.ts'
+import { startOidcProvider } from '../support/oidc-provider.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, storeKey } from '../support/sign-in.ts'
@@ -123,20 +123,18 @@ describe('a command in a terminal', () => {
   })
 
   it('auth login waits if no browser can be opened, and ends after Ctrl-C', async () => {
-    const server = await startAuthorizationServer()
-    const service = await startBearerService(async () => true)
+    await using server = await startOidcProvider()
+    await using service = await startBearerService(async () => true)
     terminal = new Terminal(sandbox, ['auth', 'login', '--web', ...loginFlags({ server, service })], {
       BROWSER: '/nowhere/browser',
     })
     await terminal.waitFor('Then wait, or paste the URL')
     terminal.type('\u0003')
     expect(await terminal.end()).to.equal(130)
-    await server.close()
-    await service.close()
   })
 
   it('auth use and auth logout print a sentence, or rows with -o', async () => {
-    const service = await startBearerService(async () => true)
+    await using service = await startBearerService(async () => true)
     await storeKey(sandbox, 'key-1', service)
     expect(await start('auth', 'use', 'work').end()).to.equal(0)
     expect(terminal?.shown.trim()).to.equal('work is now the default profile.')
@@ -146,6 +144,5 @@ describe('a command in a terminal', () => {
     expect(terminal?.shown).to.match(
       /^Signed out of work \(http:[\s\S]*may stay valid until it expires or is revoked\./,
     )
-    await service.close()
   })
 })

@@ -6,14 +6,19 @@ import { parse } from 'yaml'
 import { archiveName } from '../../scripts/release/describe-release.ts'
 import { root } from '../scripts/package-file.ts'
 import { executableFor } from '../support/executable.ts'
-import { answer, type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
 import { createGitRepository } from '../support/git-repository.ts'
+import { SettingsHandler } from '../support/handlers/settings.ts'
+import { UsersHandler } from '../support/handlers/users.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import type { Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { SettingsService } from '../support/settings-service.ts'
-import { UsersServer } from '../support/users-server.ts'
+import {
+  answer,
+  type RecordedRequest,
+  serveHandler,
+  startScriptedServer,
+} from '../support/scripted-server.ts'
 import { obstacle, programInRoot } from './container-root.ts'
 import { startGitHub, token } from './github-stand-in.ts'
 import { ownTarget, releaseKey, serveRelease } from './served-release.ts'
@@ -31,13 +36,13 @@ const leftOut = obstacle === undefined ? '' : `; skipped: ${obstacle}`
 describe('the GitHub Action', () => {
   const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
-  const users = perTest(() => UsersServer.start())
+  const users = perTest(() => serveHandler(new UsersHandler()))
   const github = perTest(startGitHub)
   const service = perTest(async () => {
-    const settings = new SettingsService()
+    const settings = new SettingsHandler()
     const choose = (request: RecordedRequest) =>
       request.path.startsWith('/v1/users') ? users.choose(request) : settings.choose(request)
-    return { settings, ...(await startFaultServer({ choose })) }
+    return { settings, ...(await startScriptedServer({ choose })) }
   })
   const runner = () => join(sandbox.home, 'runner')
   const written = (name: string) => readFileSync(join(runner(), name), 'utf8')
@@ -50,7 +55,7 @@ describe('the GitHub Action', () => {
     writeFileSync(join(sandbox.home, 'settings.yaml'), 'theme: {mode: dark}\n')
     writeFileSync(join(sandbox.home, 'users.yaml'), '[{email: ada@example.com, name: Ada}]\n')
   })
-  afterEach(() => release.otherwise.clear())
+  afterEach(() => release.faults.clear())
 
   /** What the action uses of this repository, with the public key of the release. */
   function checkout(): string {
@@ -162,7 +167,7 @@ describe('the GitHub Action', () => {
   })
 
   it('fails with the exit code of chatctl, and reports nothing that it does not know', async () => {
-    service.settings.otherwise = () => answer(401)
+    service.faults.set('/v1/settings', answer(401))
     const { exitCode } = await run({ files: 'settings.yaml', 'users-files': 'missing.yaml', apply: 'true' })
     expect(exitCode).to.equal(4)
     expect(written('output')).not.to.contain('changed')
@@ -171,15 +176,16 @@ describe('the GitHub Action', () => {
 
   it('applies neither settings nor users if a comparison fails, and stops at the first failure', async () => {
     const inputs = { files: 'settings.yaml', 'users-files': 'users.yaml', apply: 'true', comment: 'true' }
-    service.settings.otherwise = () => answer(401)
+    service.faults.set('/v1/settings', answer(401))
     pullRequest = '7'
     expect((await run(inputs)).exitCode).to.equal(4)
     const failed = /comparison of settings failed with exit code 4\.[\s\S]*`ada@example\.com`/
     expect(written('summary')).to.match(failed)
     expect(github.comments[0]?.body).to.match(failed)
-    service.settings.otherwise = (method) => (method === 'PATCH' ? answer(403) : undefined)
+    service.faults.clear()
+    service.faults.set('PATCH /v1/settings', answer(403))
     expect((await run({ ...inputs, 'users-results': 'new.csv' })).exitCode).to.equal(5)
-    service.settings.otherwise = () => undefined
+    service.faults.clear()
     // Without a choice for the passwords of new users, users apply is refused.
     expect((await run(inputs)).exitCode).to.equal(2)
     expect(changes().map(({ path }) => path)).to.deep.equal(['/v1/settings', '/v1/settings'])
@@ -307,8 +313,8 @@ describe('the GitHub Action', () => {
       [archiveName(release.version, ownTarget), 'checksum'],
       ['SHASUMS256.txt', 'The signature of SHASUMS256.txt'],
     ] as const) {
-      release.otherwise.clear()
-      release.otherwise.set(name, answer(200, {}, 'altered'))
+      release.faults.clear()
+      release.faults.set(release.pathOf(name), answer(200, {}, 'altered'))
       const { exitCode, stderr } = await run({ files: 'settings.yaml' })
       expect(stderr).to.contain(message)
       expect(exitCode).to.equal(1)

@@ -10,8 +10,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { expect } from 'chai'
 import { buildExecutable } from '../../scripts/executable/build-executable.ts'
@@ -21,14 +19,15 @@ import { startSecretService } from '../programs/keychain/secret-service.ts'
 import { attributesOf, expectCode } from '../programs/keychain/stored-key.ts'
 import { Tmux } from '../programs/tmux.ts'
 import { packageFile, root } from '../scripts/package-file.ts'
-import { startBearerService } from '../support/bearer-service.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { executableFor } from '../support/executable.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
 import { perTest } from '../support/lifetime.ts'
 import type { ProcessOptions, Run } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { runService } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { json, startScriptedServer } from '../support/scripted-server.ts'
 
 const isNative = process.platform === 'linux' && process.arch === 'x64'
 const leftOut = isNative ? '' : '; skipped: it runs on Linux for x64'
@@ -116,22 +115,14 @@ describe(`the executable${leftOut}`, function () {
 
   it('trusts the certificates in NODE_EXTRA_CA_CERTS', async () => {
     const certificate = makeCertificate('127.0.0.1')
-    const server = createServer(certificate, (_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}')
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    await using server = await startScriptedServer(json(200, { data: [] }), { certificate })
     const file = join(sandbox.home, 'ca.pem')
     writeFileSync(file, certificate.cert)
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const args = ['chat', 'models', '--json', '--base-url', url]
+    const args = ['chat', 'models', '--json', '--base-url', server.url]
     const key = { CHATCTL_API_KEY: 'a-key' }
-    try {
-      expect(await run(args, { env: key })).to.include({ exitCode: 69 })
-      const stdout = await expectDone(args, { env: { ...key, NODE_EXTRA_CA_CERTS: file } })
-      expect(JSON.parse(stdout)).to.deep.equal({ data: [] })
-    } finally {
-      server.close()
-    }
+    expect(await run(args, { env: key })).to.include({ exitCode: 69 })
+    const stdout = await expectDone(args, { env: { ...key, NODE_EXTRA_CA_CERTS: file } })
+    expect(JSON.parse(stdout)).to.deep.equal({ data: [] })
   })
 
   it('uses the code caches that it contains', async () => {

@@ -1,4 +1,4 @@
-import { failing, json, type RecordedRequest, startFaultServer } from '../support/fault-server.ts'
+import { failing, json, type RecordedRequest, startScriptedServer } from '../support/scripted-server.ts'
 
 export const token = 'ghs_test'
 const tokenUser = 'github-actions[bot]'
@@ -23,5 +23,5 @@ export async function startGitHub() {
     const found = comments.find(({ id }) => method === 'PATCH' && below === `comments/${id}`)
     return found ? json(200, Object.assign(found, sent)) : failing(404, 'x', 'Not Found')
   }
-  return Object.assign(state, { add, close: async () => {}, url: '' }, await startFaultServer({ choose }))
+  return Object.assign(state, { add, close: async () => {}, url: '' }, await startScriptedServer({ choose }))
 }

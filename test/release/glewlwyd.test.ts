@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { startBearerService, tokensSeen } from '../support/bearer-service.ts'
 import { changeCredential, findCredentials, readCredential } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
+import { startBearerService, tokensSeen } from '../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { startLogin } from '../support/login-process.ts'
 import { type Run, runChatctl } from '../support/run-chatctl.ts'

@@ -1,17 +1,14 @@
-import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { expect } from 'chai'
 import { archiveName } from '../../scripts/release/describe-release.ts'
 import { systemRequirements } from '../../scripts/release/system-requirements.ts'
 import { stranger } from '../programs/disk/run-as.ts'
 import { makeCertificate } from '../support/certificate.ts'
-import { answer } from '../support/fault-server.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { answer, type RecordedRequest, redirect, startScriptedServer } from '../support/scripted-server.ts'
 import { makeToolPath, runInstallScript } from './run-install-script.ts'
 import { ownTarget, serveRelease } from './served-release.ts'
 
@@ -48,38 +45,33 @@ describe('install.sh, on different systems,', () => {
     ['wget', 'curl'],
   ] as const) {
     it(`follows redirects to https, and refuses one to plain HTTP, with ${downloader}`, async () => {
-      const { cert, key } = makeCertificate('127.0.0.1')
+      const certificate = makeCertificate('127.0.0.1')
       const authority = join(sandbox.home, 'authority.pem')
       const settings = join(sandbox.home, 'wgetrc')
-      writeFileSync(authority, cert)
+      writeFileSync(authority, certificate.cert)
       writeFileSync(settings, `ca_certificate = ${authority}\n`)
-      const server = createServer({ cert, key }, ({ url = '' }, response) => {
+      const choose = ({ path: url }: RecordedRequest) => {
         const path = url.replace(/^\/(again|plain)/, '')
-        if (url === path) return response.end(release.contentOf(basename(path)))
+        if (url === path) return answer(200, {}, release.contentOf(basename(path)))
         // RFC 9110 section 5.6.3: a tab is white space, too.
         const base = url.startsWith('/again') ? '' : `\t${new URL(release.url).origin}`
-        response.writeHead(302, { location: base + path }).end()
-      })
-      await once(server.listen(0, '127.0.0.1'), 'listening')
-      const { port } = server.address() as AddressInfo
+        return redirect(302, base + path)
+      }
+      await using server = await startScriptedServer({ choose }, { certificate })
       const env = (kind: string) => ({
         PATH: makeToolPath(sandbox, [omitted]),
         CURL_CA_BUNDLE: authority,
         WGETRC: settings,
-        CHATCTL_DOWNLOADS: `https://127.0.0.1:${port}/${kind}/acme/chatctl/releases/download`,
+        CHATCTL_DOWNLOADS: `${server.url}/${kind}/acme/chatctl/releases/download`,
       })
-      try {
-        const { exitCode, stdout, stderr } = await install([], env('plain'))
-        expect([exitCode, stdout]).to.deep.equal([
-          1,
-          `Downloading chatctl ${release.version} for ${ownTarget}\n`,
-        ])
-        expect(stderr).to.match(/without https|status 1 of curl/)
-        expectNothingInstalled()
-        expect((await install([], env('again'))).stdout).to.contain('Installed chatctl')
-      } finally {
-        server.close()
-      }
+      const { exitCode, stdout, stderr } = await install([], env('plain'))
+      expect([exitCode, stdout]).to.deep.equal([
+        1,
+        `Downloading chatctl ${release.version} for ${ownTarget}\n`,
+      ])
+      expect(stderr).to.match(/without https|status 1 of curl/)
+      expectNothingInstalled()
+      expect((await install([], env('again'))).stdout).to.contain('Installed chatctl')
     })
   }
 
@@ -109,9 +101,9 @@ describe('install.sh, on different systems,', () => {
       expect(exitCode).to.equal(0)
       rmSync(program())
     }
-    release.otherwise.set(archiveName(release.version, ownTarget), answer(200, {}, 'altered'))
+    release.faults.set(release.pathOf(archiveName(release.version, ownTarget)), answer(200, {}, 'altered'))
     expect((await install([], { PATH: makeToolPath(sandbox, ['ssh-keygen']) })).stderr).to.contain('checksum')
-    release.otherwise.clear()
+    release.faults.clear()
     expectNothingInstalled()
   })
 

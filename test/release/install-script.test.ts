@@ -16,10 +16,10 @@ import { signRelease } from '../../scripts/release/signature.ts'
 import { stranger } from '../programs/disk/run-as.ts'
 import { mountSmallDisk } from '../programs/disk/small-disk.ts'
 import { root } from '../scripts/package-file.ts'
-import { answer, type Behavior } from '../support/fault-server.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { answer, type Behavior } from '../support/scripted-server.ts'
 import { runInstallScript } from './run-install-script.ts'
 import { createSigningKey, ownTarget, releaseKey, serveRelease } from './served-release.ts'
 
@@ -33,7 +33,7 @@ describe('install.sh', () => {
   const ownDirectory = () => join(sandbox.home, '.local/bin')
   const program = () => join(ownDirectory(), 'chatctl')
 
-  afterEach(() => release.otherwise.clear())
+  afterEach(() => release.faults.clear())
 
   const install = (args?: readonly string[], env?: NodeJS.ProcessEnv, shell?: readonly string[]) =>
     runInstallScript(release, sandbox, args, env, shell)
@@ -156,7 +156,7 @@ describe('install.sh', () => {
       it(`if ${title}`, async () => {
         mkdirSync(ownDirectory(), { recursive: true })
         writeFileSync(program(), old, { mode: 0o755 })
-        for (const [name, behavior] of fault()) release.otherwise.set(name, behavior)
+        for (const [name, behavior] of fault()) release.faults.set(release.pathOf(name), behavior)
         const { exitCode, stderr } = await install()
         expect(stderr).to.match(message)
         expect(exitCode).to.equal(1)
@@ -189,7 +189,7 @@ describe('install.sh', () => {
     it(`leaves no files after ${signal} during the download`, async () => {
       const child = spawn('dash', [script()], { env: sandbox.env, detached: true, stdio: 'ignore' })
       const ended = new Promise((resolve) => child.once('exit', resolve))
-      release.otherwise.set(archive(), (_, response) => {
+      release.faults.set(release.pathOf(archive()), (_, response) => {
         response.writeHead(200, { 'content-length': '100000' }).write('part')
         // The whole process group, as a terminal does.
         process.kill(-(child.pid ?? Number.NaN), signal)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { expectCode, linesOf, loginWithKey } from '../programs/keychain/stored-key.ts'
-import { startBearerService } from '../support/bearer-service.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'

@@ -6,7 +6,7 @@ import { executableName, licensesName, targets } from '../../scripts/executable/
 import { signRelease } from '../../scripts/release/signature.ts'
 import { writeRelease } from '../../scripts/release/write-release.ts'
 import { packageFile, root } from '../scripts/package-file.ts'
-import { answer, type Behavior, startFaultServer } from '../support/fault-server.ts'
+import { answer, type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
 
 /** The target of this machine. */
 export const ownTarget = process.arch === 'arm64' ? 'linux-arm64' : 'linux-x64'
@@ -46,8 +46,10 @@ export interface ServedRelease {
   directory: string
   /** The names of the published files. */
   files: string[]
-  /** Overrides the response by the name of the requested file. */
-  otherwise: Map<string, Behavior>
+  /** The faults of the server. */
+  faults: ScriptedServer['faults']
+  /** The path of a published file, for `faults`. */
+  pathOf(name: string): string
   /** A published file. */
   contentOf(name: string): Buffer | undefined
   /** The requested paths. */
@@ -83,14 +85,13 @@ export async function serveRelease(executable?: string): Promise<ServedRelease> 
     for (const name of [executableName(ownTarget), licensesName(ownTarget)])
       copyFileSync(join(dirname(executable), name), join(directory, name))
   }
-  const otherwise = new Map<string, Behavior>()
   const served = new Map<string, Buffer>()
   const prefix = `${path}/releases/download/v${packageFile.version}/`
-  const server = await startFaultServer({
+  const server = await startScriptedServer({
     choose: ({ path }) => {
       const file = basename(path)
       const content = path === prefix + file ? served.get(file) : undefined
-      return otherwise.get(file) ?? (content ? answer(200, {}, content) : answer(404))
+      return content ? answer(200, {}, content) : answer(404)
     },
   })
   const url = server.url + path
@@ -101,7 +102,8 @@ export async function serveRelease(executable?: string): Promise<ServedRelease> 
     url,
     directory,
     files,
-    otherwise,
+    faults: server.faults,
+    pathOf: (name) => prefix + name,
     contentOf: (name) => served.get(name),
     requested: () => server.requests.map(({ path }) => path),
     close: async () => {

@@ -5,10 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import xterm from '@xterm/headless'
 import { expect } from 'chai'
 import { Tmux } from '../programs/tmux.ts'
-import { ChatServer } from '../support/chat-server.ts'
+import { ChatHandler } from '../support/handlers/chat.ts'
 import { perTest } from '../support/lifetime.ts'
 import { type Running, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { type Served, serveHandler } from '../support/scripted-server.ts'
 import { until } from '../support/until.ts'
 
 /** The rows that a session assumes in a test. */
@@ -75,7 +76,7 @@ const sessions: Record<string, (session: Session) => Promise<void>> = {
 describe('a session on three terminal emulators', function () {
   this.timeout(120_000)
   const world = perTest(
-    async () => ({ sandbox: createSandbox(), server: await ChatServer.start() }),
+    async () => ({ sandbox: createSandbox(), server: await serveHandler(new ChatHandler()) }),
     async ({ sandbox, server }) => {
       await server.close()
       sandbox.remove()
@@ -112,10 +113,10 @@ describe('a session on three terminal emulators', function () {
 
 /** A session whose output is recorded. */
 class Session {
-  readonly server: ChatServer
+  readonly server: Served<ChatHandler>
   readonly #running: Running
 
-  constructor(running: Running, server: ChatServer) {
+  constructor(running: Running, server: Served<ChatHandler>) {
     this.#running = running
     this.server = server
   }

@@ -2,11 +2,12 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Tmux } from '../programs/tmux.ts'
-import { ChatServer } from '../support/chat-server.ts'
+import { ChatHandler } from '../support/handlers/chat.ts'
+import { UsersHandler } from '../support/handlers/users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { serveHandler } from '../support/scripted-server.ts'
 import { until } from '../support/until.ts'
-import { UsersServer } from '../support/users-server.ts'
 import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
 
 /**
@@ -17,7 +18,7 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
   this.timeout(120_000)
   const wine = startWine()
   const sandbox = perTest(createSandbox)
-  const service = perTest(() => ChatServer.start())
+  const service = perTest(() => serveHandler(new ChatHandler()))
   const env = () => ({ CHATCTL_BASE_URL: service.url, CHATCTL_API_KEY: 'key' })
 
   it('keeps the part of the reply that has arrived when Ctrl-C interrupts chat send', async () => {
@@ -39,26 +40,22 @@ describe(`the executable for Windows, in a console${leftOut}`, function () {
   })
 
   it('resumes an import that Ctrl-C interrupted, and creates each user once', async () => {
-    const users = await UsersServer.start({ delay: 200 })
-    try {
-      const file = join(sandbox.home, 'users.csv')
-      const emails = Array.from({ length: 12 }, (_, index) => `user${index}@example.com`)
-      writeFileSync(file, ['email', ...emails, ''].join('\r\n'))
-      const args = ['users', 'import', windowsPath(file), '--yes', '--concurrency', '2']
-      const service = { CHATCTL_BASE_URL: users.url, CHATCTL_API_KEY: 'key' }
-      const importing = wine.startProgram(sandbox, args, { env: service, hasConsole: true })
-      importing.stdin.end()
-      await until(() => users.report().users.size > 2, 20_000)
-      importing.interrupt()
-      expect((await importing.ended).exitCode).to.equal(130)
-      expect(users.report().users.size).to.be.below(emails.length)
-      const resumed = await wine.run(sandbox, args, { env: service })
-      expect(resumed.exitCode, resumed.stderr).to.equal(0)
-      const met = [...users.report().creates].map(([email, creates]) => `${email} ${creates.met}`)
-      expect(met.sort()).to.deep.equal(emails.map((email) => `${email} 201`).sort())
-    } finally {
-      await users.close()
-    }
+    await using users = await serveHandler(new UsersHandler({ delay: 200 }))
+    const file = join(sandbox.home, 'users.csv')
+    const emails = Array.from({ length: 12 }, (_, index) => `user${index}@example.com`)
+    writeFileSync(file, ['email', ...emails, ''].join('\r\n'))
+    const args = ['users', 'import', windowsPath(file), '--yes', '--concurrency', '2']
+    const service = { CHATCTL_BASE_URL: users.url, CHATCTL_API_KEY: 'key' }
+    const importing = wine.startProgram(sandbox, args, { env: service, hasConsole: true })
+    importing.stdin.end()
+    await until(() => users.report().users.size > 2, 20_000)
+    importing.interrupt()
+    expect((await importing.ended).exitCode).to.equal(130)
+    expect(users.report().users.size).to.be.below(emails.length)
+    const resumed = await wine.run(sandbox, args, { env: service })
+    expect(resumed.exitCode, resumed.stderr).to.equal(0)
+    const met = [...users.report().creates].map(([email, creates]) => `${email} ${creates.met}`)
+    expect(met.sort()).to.deep.equal(emails.map((email) => `${email} 201`).sort())
   })
 
   it('kills a credential command with the process that it has started when Ctrl-C interrupts', async () => {

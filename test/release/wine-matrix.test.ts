@@ -9,10 +9,10 @@ import { judge, limits, sentKey } from '../slow/matrix/judge.ts'
 import { PreparedHome } from '../slow/matrix/prepared-home.ts'
 import { patience, removeWorld, type World } from '../slow/matrix/world.ts'
 import { type ServiceCall, serviceCalls } from '../support/command-lines.ts'
-import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import { createJobPool } from '../support/job-pool.ts'
 import { perSuite } from '../support/lifetime.ts'
 import type { Run } from '../support/run-chatctl.ts'
+import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
 import { takeCells } from '../support/take-sample.ts'
 import { until } from '../support/until.ts'
 import { leftOut, startWine, type Wine, windowsPath } from '../support/wine/wine.ts'
@@ -82,7 +82,7 @@ describe(`the matrix of commands on Windows${leftOut}`, function () {
 
 async function meet({ call, fault, form, codes }: Cell, home: PreparedHome, wine: Wine): Promise<void> {
   const world = home.makeWorld()
-  const server = fault && (await startFaultServer(faults[fault.name].script(fault.service)))
+  const server = fault && (await startScriptedServer(faults[fault.name].script(fault.service)))
   try {
     const before = new Set(filesOf(world))
     const flags = fault ? limits(String(fault.name)) : []
@@ -108,7 +108,7 @@ async function runOnWindows(
   { home, here, env }: World,
   args: readonly string[],
   call: Call,
-  server: FaultServer | undefined,
+  server: ScriptedServer | undefined,
 ): Promise<Run> {
   const running = wine.startProgram({ home, env: {}, remove: () => {} }, args, {
     cwd: here,

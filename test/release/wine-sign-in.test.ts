@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../support/authorization-server.ts'
-import { startBearerService } from '../support/bearer-service.ts'
+import { startBearerService } from '../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
+import { startOidcProvider } from '../support/oidc-provider.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { until } from '../support/until.ts'
@@ -41,7 +41,7 @@ describe(`the executable for Windows, signed in${leftOut}`, function () {
   })
 
   describe('with OAuth', () => {
-    const server = perSuite(() => startAuthorizationServer())
+    const server = perSuite(() => startOidcProvider())
 
     it('receives the response of the authorization server on loopback, and renews the tokens', async () => {
       const flags = ['--profile', 'work', '--base-url', service.url, '--auth-url', server.url]

@@ -1,12 +1,12 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { startFaultServer } from '../support/fault-server.ts'
+import { SettingsHandler } from '../support/handlers/settings.ts'
+import { UsersHandler } from '../support/handlers/users.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import type { Run } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { SettingsService } from '../support/settings-service.ts'
-import { UsersServer } from '../support/users-server.ts'
+import { serveHandler } from '../support/scripted-server.ts'
 import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
 
 /** The executable for Windows under Wine, with files of a Windows user. */
@@ -106,23 +106,22 @@ describe(`the executable for Windows, with files${leftOut}`, function () {
   })
 
   describe('and a service', () => {
-    const settings = new SettingsService()
-    const service = perSuite(() => startFaultServer(settings.script))
+    const service = perSuite(() => serveHandler(new SettingsHandler()))
 
     it('applies a settings file with a byte order mark and CRLF', async () => {
       const file = join(sandbox.home, 'settings.yaml')
       writeFileSync(file, '\ufeffapp_name: Zoë’s chat\r\ntheme:\r\n  mode: dark\r\n')
       const env = { CHATCTL_BASE_URL: service.url, CHATCTL_API_KEY: 'key' }
       await run(['settings', 'apply', windowsPath(file), '--yes'], '', env)
-      expect(settings.settings).to.deep.include({ app_name: 'Zoë’s chat' })
-      expect(settings.settings.theme).to.include({ mode: 'dark' })
+      expect(service.settings).to.deep.include({ app_name: 'Zoë’s chat' })
+      expect(service.settings.theme).to.include({ mode: 'dark' })
       const again = await run(['settings', 'diff', windowsPath(file), '--exit-code'], '', env)
       expect(again.stderr).not.to.contain('Error')
     })
   })
 
   describe('and a service with users', () => {
-    const service = perTest(() => UsersServer.start())
+    const service = perTest(() => serveHandler(new UsersHandler()))
 
     it('imports users from a CSV file with a byte order mark and CRLF, once', async () => {
       const file = join(sandbox.home, 'users é.csv')

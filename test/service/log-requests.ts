@@ -1,13 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { startService } from '../../src/service/start-service.ts'
-import {
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from './replies/scripted-model-server.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../support/model-server.ts'
 import { caller, equip } from './temporary-service.ts'
 
 /** Runs in a separate process, so that its stderr contains the log of the service and nothing else. */

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Failure } from '../../src/contract/failure.ts'
 import { startService } from '../../src/service/start-service.ts'
+import { halfReply, sendDelta, startEvents, withModelServer } from '../support/model-server.ts'
+import { startScriptedServer } from '../support/scripted-server.ts'
 import { readEvents } from './read-events.ts'
-import { halfReply, sendDelta, startEvents, withModelServer } from './replies/scripted-model-server.ts'
 import { caller, equip, withDirectory, withService } from './temporary-service.ts'
 
 describe('the embedded service', () => {
@@ -39,15 +39,13 @@ describe('the embedded service', () => {
 
   it('reports that a port is in use, and leaves nothing open', () =>
     withDirectory(async (directory) => {
-      const server = createServer()
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      const { port } = server.address() as AddressInfo
+      await using taken = await startScriptedServer()
+      const port = Number(new URL(taken.url).port)
       const failure = await startService({ dataDir: directory, port }).catch((error) => error)
       expect(failure).to.be.instanceOf(Failure)
       expect(failure.kind).to.equal('conflict')
       expect(failure.message).to.include(String(port))
       expect(existsSync(join(directory, 'chatctl.db-wal'))).to.equal(false)
-      server.close()
     }))
 
   it('reports that the machine does not have the address', () =>

@@ -7,10 +7,10 @@ import { type RunningService, startService } from '../../src/service/start-servi
 import { openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perSuite } from '../support/lifetime.ts'
+import { halfReply, withModelServer } from '../support/model-server.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 import { until } from '../support/until.ts'
 import { plantKey, plantUser } from './domain/plant-key.ts'
-import { halfReply, withModelServer } from './replies/scripted-model-server.ts'
 import { soundCall } from './service-calls.ts'
 
 /** `limited` is counted, and may do everything; `powerless` has no permission. */

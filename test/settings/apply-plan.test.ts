@@ -10,18 +10,18 @@ import { readSent } from '../../src/settings/apply/sent-configuration.ts'
 import { makePlan } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
+import { lay, SettingsHandler } from '../support/handlers/settings.ts'
 import {
   answer,
   type Behavior,
-  type FaultServer,
   failing,
   html502,
   json,
   reset,
   resetMidBody,
-  startFaultServer,
-} from '../support/fault-server.ts'
-import { lay, SettingsService } from '../support/settings-service.ts'
+  type Served,
+  serveHandler,
+} from '../support/scripted-server.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { someSettings } from './any-settings.ts'
 import { useStateDirectory } from './state-directory.ts'
@@ -30,13 +30,13 @@ const dark = { theme: { mode: 'dark' } }
 const two = { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }
 const elsewhere = answer(302, { location: 'https://elsewhere.example/' })
 /** Overrides of the normal behavior of the service. */
-type Manners = Partial<SettingsService>
+type Manners = Partial<SettingsHandler>
 
 const ignored: Manners = { patched: (before) => before }
 
 /** Responses to the readings, by their number. */
 function reading(answered: (index: number) => Behavior | undefined): Manners {
-  return { otherwise: (method, index) => (method === 'GET' ? answered(index) : undefined) }
+  return { onRead: answered }
 }
 
 /** What the callbacks were called with. */
@@ -48,16 +48,14 @@ interface Told {
 
 describe('applying a settings plan', () => {
   const state = useStateDirectory()
-  let service: SettingsService
-  let server: FaultServer
+  let server: Served<SettingsHandler>
   let client: Client
   let abort: AbortController
   let told: Told
 
   async function begin(manners: Manners = {}, first = someSettings, options: Partial<ClientOptions> = {}) {
     await end()
-    service = Object.assign(new SettingsService(), { settings: first }, manners)
-    server = await startFaultServer(service.script)
+    server = await serveHandler(Object.assign(new SettingsHandler(), { settings: first }, manners))
     abort = new AbortController()
     told = { warnings: [], taken: false, pauses: [] }
     client = new Client({
@@ -97,7 +95,7 @@ describe('applying a settings plan', () => {
     },
   })
 
-  function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = service.settings) {
+  function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = server.settings) {
     const plan = makePlan(
       server.url,
       { settings, api },
@@ -120,7 +118,7 @@ describe('applying a settings plan', () => {
     await begin()
     await apply({ ...two, app_name: 'Chat' })
     expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(two)}`, 'GET'])
-    expect(service.settings).to.deep.equal(lay(someSettings, two))
+    expect(server.settings).to.deep.equal(lay(someSettings, two))
     expect(told).to.deep.equal({ warnings: [], taken: true, pauses: [] })
   })
 
@@ -303,7 +301,7 @@ describe('applying a settings plan', () => {
         for (const act of isRefusal ? [apply] : [apply, set]) {
           await begin({ answerPatch: said })
           await act(dark)
-          expect(service.settings.theme?.mode).to.equal('dark')
+          expect(server.settings.theme?.mode).to.equal('dark')
           expect(failedRequests()).to.have.length(1)
           expect(told.taken).to.equal(true)
           expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(dark)}`, 'GET'])

@@ -9,7 +9,7 @@ import {
   settingsFileOf,
 } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { lay } from '../support/settings-service.ts'
+import { lay } from '../support/handlers/settings.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
 
 const sentAt = '2026-01-02T03:04:05.000Z'

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import { type FileFault, readSettingsFiles } from '../../src/settings/file/read-settings-files.ts'
-import { lay } from '../support/settings-service.ts'
+import { lay } from '../support/handlers/settings.ts'
 import { thrownFailure } from '../support/thrown-failure.ts'
 import { anyConfiguration, anyPatch, anySubset } from './any-settings.ts'
 

@@ -11,27 +11,24 @@ import {
 import { makePlan } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { hurriedClock, reasonOf } from '../client/capture.ts'
-import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
-import { lay, SettingsService } from '../support/settings-service.ts'
+import { lay, SettingsHandler } from '../support/handlers/settings.ts'
+import { perTest } from '../support/lifetime.ts'
+import { serveHandler } from '../support/scripted-server.ts'
 import { barrier } from '../support/until.ts'
 import { someSettings } from './any-settings.ts'
 import { useStateDirectory } from './state-directory.ts'
 
 describe('two concurrent changes of the settings of one service', () => {
   const state = useStateDirectory()
-  let service: SettingsService
-  let server: FaultServer
+  const server = perTest(() => serveHandler(Object.assign(new SettingsHandler(), { settings: someSettings })))
   let client: Client
   let told: string[]
-  beforeEach(async () => {
-    service = Object.assign(new SettingsService(), { settings: someSettings })
-    server = await startFaultServer(service.script)
+  beforeEach(() => {
     client = new Client({ baseUrl: server.url, internal: { clock: hurriedClock() } })
     told = []
   })
   afterEach(async () => {
     await client.close()
-    await server.close()
   })
 
   const signal = new AbortController().signal
@@ -75,7 +72,7 @@ describe('two concurrent changes of the settings of one service', () => {
     const replan: ConfirmAndApplyOptions['replan'] = async (now) =>
       makePlan(server.url, { settings: { theme: { mode: 'x' } }, api: {} }, now, undefined, systemClock)
     await Promise.all([carry('x', confirm, { replan }), carry('dark', confirm, { replan })])
-    expect(service.settings).to.deep.equal(lay(someSettings, { theme: { mode: 'x' } }))
+    expect(server.settings).to.deep.equal(lay(someSettings, { theme: { mode: 'x' } }))
   })
 
   it('wait for each other even after a failure, but not for another service', async () => {

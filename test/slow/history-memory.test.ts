@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { expect } from 'chai'
 import { exportEnvironment } from '../history/export-run.ts'
-import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
-import { historyService, plainReading, storedAt } from '../support/history-service.ts'
+import { historyService, plainReading, storedAt } from '../support/handlers/history.ts'
 import { watchPeakMemory } from '../support/peak-memory.ts'
 import { binary } from '../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
 import { takesAll } from '../support/take-sample.ts'
 
 const text = 'some words that a message may hold. '.repeat(25)
@@ -16,7 +16,7 @@ const bound = ((many - few) * text.length * 2) / 3
 describe('the memory of history export and history sync', function () {
   this.timeout(300_000)
   const sandboxes: Sandbox[] = []
-  const servers: FaultServer[] = []
+  const servers: ScriptedServer[] = []
   before(function () {
     // Memory is read from /proc, and the test takes long.
     if (!takesAll || process.platform !== 'linux') this.skip()
@@ -32,7 +32,7 @@ describe('the memory of history export and history sync', function () {
       content: `${message.content} ${text}`,
     }))
     const positions = new Map(stored.map(({ id }, index) => [id, index]))
-    const server = await startFaultServer({
+    const server = await startScriptedServer({
       choose: (request, index) => {
         const before = new URL(request.path, 'http://x').searchParams.get('before') ?? undefined
         const end = before === undefined ? stored.length : (positions.get(before) ?? 0)

@@ -3,8 +3,9 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { perSuite } from '../support/lifetime.ts'
 import { binary, runChatctl, startBuilt } from '../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { createSandbox } from '../support/sandbox.ts'
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/guides/settings-as-code.md'), 'utf8')
 
@@ -17,13 +18,12 @@ function blocks(language: string): string[] {
 
 /** Runs the scripts of docs/guides/settings-as-code.md unchanged against the embedded service. */
 describe('the CI scripts of docs/guides/settings-as-code.md', () => {
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let service: ChildProcess
   let env: NodeJS.ProcessEnv
 
   before(async function () {
     if (process.platform === 'win32') return this.skip()
-    sandbox = createSandbox()
     const bin = join(sandbox.home, 'chatctl')
     writeFileSync(bin, `#!/bin/sh\nexec '${process.execPath}' '${binary}' "$@"\n`)
     chmodSync(bin, 0o755)
@@ -47,7 +47,6 @@ describe('the CI scripts of docs/guides/settings-as-code.md', () => {
     const closed = new Promise((done) => service.once('close', done))
     service.kill('SIGTERM')
     await closed
-    sandbox.remove()
   })
 
   const sh = (...args: string[]) => {

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type FaultServer, startFaultServer } from '../support/fault-server.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
 
 describe('chat send --stream if stdout is not read', function () {
   this.timeout(30_000)
   const sandbox = perSuite(createSandbox)
-  let server: FaultServer
+  let server: ScriptedServer
   after(async () => {
     await server.close()
   })
@@ -16,7 +16,7 @@ describe('chat send --stream if stdout is not read', function () {
   it('reads no further from the service, and ends immediately on Ctrl-C', async () => {
     let written = 0
     let closed = false
-    server = await startFaultServer(async (_, response) => {
+    server = await startScriptedServer(async (_, response) => {
       response.on('close', () => {
         closed = true
       })

@@ -1,311 +1,212 @@
-import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
-import { type JWTPayload, SignJWT } from 'jose'
-import Provider, {
-  type Adapter,
-  type AdapterPayload,
-  type Configuration,
-  type KoaContextWithOIDC,
-} from 'oidc-provider'
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import {
+  answer,
+  type Behavior,
+  json,
+  type RecordedRequest,
+  redirect,
+  type ScriptedServer,
+  startScriptedServer,
+} from './scripted-server.ts'
 
-export interface AuthorizationServerOptions {
-  /** Lifetime of an access token in seconds (default: one hour). */
-  accessTokenLife?: number
-  /** Whether a request without PKCE (RFC 7636) is refused (default: true). */
-  requiresPkce?: boolean
-  /** The scopes that a client may request. */
-  scopes?: string[]
+/** Where OpenID Connect Discovery puts the metadata. */
+export const openIdMetadata = '/.well-known/openid-configuration'
+
+/** The script of the server. A test can replace each part while the server runs. */
+interface AuthorizationScript {
+  /** The behaviors of the token endpoint in turn, the last for all later requests. */
+  token: Behavior[]
+  /** The behavior of the device authorization endpoint. Without one, the metadata does not name it. */
+  device: Behavior | undefined
+  /** The behavior of the revocation endpoint. */
+  revoke: Behavior
+  /** Changes the query of the redirect, which already has a state and a code. */
+  redirectBack(query: URLSearchParams, authorization: URLSearchParams): void
+  /** The path of the metadata. */
+  metadataPath: string
+  /** Changes the metadata (RFC 8414 section 2) before it is sent. Undefined means 404. */
+  metadata(document: Record<string, unknown>): Record<string, unknown> | undefined
 }
 
-/** A request to the token endpoint, and its outcome. */
-interface Grant {
-  type: string
-  params: Record<string, unknown>
-  /** The error code of RFC 6749 section 5.2, if the request was refused. */
-  error?: string
-}
-
-export interface AuthorizationServer {
-  /** The issuer, and the value of --auth-url. */
-  url: string
-  /** A public native client (RFC 8252): no secret, any port of the loopback redirect URIs. */
+export interface AuthorizationServer extends ScriptedServer {
   clientId: string
-  /** A client that authenticates with an identity token (RFC 7523 section 2.2). */
-  jobId: string
-  /** Signs an identity token of the job. By default, it is valid for 5 minutes. */
-  signIdentity(claims?: JWTPayload): Promise<string>
-  /** Method, path, and query of all requests, oldest first. */
-  requests: { method: string; path: string }[]
-  grants: Grant[]
-  /** The number of grants of one type that were given or refused. */
-  count(
-    type: 'authorization_code' | 'refresh_token' | 'client_credentials',
-    ending?: 'given' | 'refused',
-  ): number
-  /** Tokens sent to the revocation endpoint (RFC 7009). */
-  revoked: string[]
-  /** Whether an access token would be accepted now. */
-  isLive(accessToken: string): Promise<boolean>
-  /** Expires all access tokens. Refresh tokens stay valid. */
-  endAccessTokens(): void
-  close(): Promise<void>
+  script: AuthorizationScript
+  /** Queries of the authorization requests. */
+  authorizations: URLSearchParams[]
+  /** Forms sent to the token endpoint. */
+  tokenRequests: URLSearchParams[]
+  /** Forms sent to the device authorization endpoint. */
+  deviceRequests: URLSearchParams[]
+  /** Forms sent to the revocation endpoint. */
+  revocations: URLSearchParams[]
+  /** The forms sent to the token endpoint to refresh a token. */
+  refreshes(): URLSearchParams[]
+  /** Access tokens that `tokens` issued and that are still valid. */
+  live: Set<string>
+  /** New tokens, like those of a sign-in. */
+  issue(): { access_token: string; refresh_token: string }
+  /** A successful response with new tokens and the fields of `more`. Undefined omits a field. */
+  tokens(more?: Record<string, unknown>): Behavior
+  /** The keys that it publishes at `/jwks`. A test may change them. */
+  published: object[]
+  /** Publishes a new key instead of the others, and signs with it. */
+  rotate(): Promise<void>
+  /** Signs the claims of an identity token, like a CI system. By default, the token is valid for 5 minutes. */
+  sign(claims: JWTPayload): Promise<string>
 }
 
-const clientId = 'chatctl-test'
-const jobId = 'job'
+interface AuthorizationServerOptions {
+  /** The path of its issuer, such as `/tenant`. */
+  tenant?: string
+  /** Default: that of RFC 8414. */
+  metadataPath?: string
+  /** The time of identity tokens, in ms. */
+  now?: () => number
+}
 
-const jobKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-
-/** RFC 8628 section 3.4. */
-const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
-
-/** Starts a real authorization server (oidc-provider) on a free loopback port of this process. */
-export async function startAuthorizationServer(
-  options: AuthorizationServerOptions = {},
-): Promise<AuthorizationServer> {
-  const requests: AuthorizationServer['requests'] = []
-  const store = createMemoryStore()
-  // The issuer contains the port, so the server must listen before the provider is created.
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const provider = new Provider(url, configure(options, store))
-  const { grants, revoked } = watchGrants(provider)
-  const serve = provider.callback()
-  server.on('request', (request, response) => {
-    const { method = '', url: path = '' } = request
-    requests.push({ method, path })
-    if (!path.startsWith(interactionPath)) return serve(request, response)
-    handleInteraction(provider, request, response).catch((error: Error) =>
-      response.writeHead(400).end(String(error)),
-    )
-  })
-  return {
-    url,
-    clientId,
-    jobId,
-    signIdentity: (claims) => {
-      const seconds = Math.floor(Date.now() / 1000)
-      const standard = { iss: jobId, sub: jobId, aud: url, iat: seconds, exp: seconds + 300 }
-      return new SignJWT({ ...standard, jti: randomUUID(), ...claims })
-        .setProtectedHeader({ alg: 'ES256' })
-        .sign(jobKey.privateKey)
-    },
-    requests,
-    grants,
-    count: (type, ending = 'given') =>
-      grants.filter((grant) => grant.type === type && (grant.error === undefined) === (ending === 'given'))
-        .length,
-    revoked,
-    isLive: async (accessToken) =>
-      ((await provider.AccessToken.find(accessToken)) ??
-        (await provider.ClientCredentials.find(accessToken))) !== undefined,
-    endAccessTokens: () => store.forget('AccessToken'),
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
-    },
+/**
+ * Starts an authorization server that needs no user and follows a script, for behavior that a real
+ * server never shows. Its URL is the issuer, and the value of --auth-url. See README.md.
+ */
+export async function startAuthorizationServer({
+  tenant = '',
+  metadataPath = `/.well-known/oauth-authorization-server${tenant}`,
+  now = Date.now,
+}: AuthorizationServerOptions = {}): Promise<AuthorizationServer> {
+  const authorizations: URLSearchParams[] = []
+  const tokenRequests: URLSearchParams[] = []
+  const deviceRequests: URLSearchParams[] = []
+  const revocations: URLSearchParams[] = []
+  const live = new Set<string>()
+  let made = 0
+  const issue: AuthorizationServer['issue'] = () => {
+    const accessToken = `access-token-${++made}`
+    live.add(accessToken)
+    return { access_token: accessToken, refresh_token: `refresh-token-${made}` }
   }
-}
-
-/** Sets every option for which oidc-provider would choose a value and print a warning. */
-function configure(options: AuthorizationServerOptions, { adapter }: MemoryStore): Configuration {
-  const { accessTokenLife = 3600, requiresPkce = true, scopes = ['chat:read', 'chat:write'] } = options
-  const day = 86_400
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return {
-    adapter,
-    clients: [
-      {
-        client_id: clientId,
-        application_type: 'native',
-        token_endpoint_auth_method: 'none',
-        grant_types: ['authorization_code', 'refresh_token', deviceGrant],
-        redirect_uris: ['callback', 'oauth/done'].flatMap((path) => [
-          `http://127.0.0.1/${path}`,
-          `http://[::1]/${path}`,
-        ]),
-        id_token_signed_response_alg: 'ES256',
-      },
-      {
-        client_id: jobId,
-        token_endpoint_auth_method: 'private_key_jwt',
-        token_endpoint_auth_signing_alg: 'ES256',
-        jwks: { keys: [jobKey.publicKey.export({ format: 'jwk' })] },
-        grant_types: ['client_credentials'],
-        response_types: [],
-        redirect_uris: [],
-        id_token_signed_response_alg: 'ES256',
-      },
-    ],
-    clientBasedCORS: () => false,
-    cookies: { keys: [randomBytes(16).toString('hex')] },
-    expiresWithSession: () => false,
-    features: {
-      clientCredentials: { enabled: true },
-      deviceFlow: {
-        enabled: true,
-        // After an error, such as a denial, it would show the form again.
-        userCodeInputSource: (ctx, form, _, error) => showPage(ctx, error ? 'The code is not valid.' : form),
-        userCodeConfirmSource: (ctx, form) => showPage(ctx, form),
-        successSource: (ctx) => showPage(ctx, 'You are signed in on the device.'),
-      },
-      devInteractions: { enabled: false },
-      revocation: {
-        enabled: true,
-        allowedPolicy: (_, client, token) => token.clientId === client.clientId,
-      },
-      rpInitiatedLogout: { enabled: false },
-    },
-    findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
-    interactions: { url: (_, { uid }) => `${interactionPath}${uid}` },
-    issueRefreshToken: () => true,
-    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'test' }] },
-    pkce: { required: () => requiresPkce },
-    renderError: (ctx, { error, error_description }) => {
-      ctx.type = 'text'
-      ctx.body = `${error}: ${error_description}`
-    },
-    rotateRefreshToken: true,
-    routes: { authorization: '/oauth/authorize', token: '/oauth/token', revocation: '/oauth/revoke' },
-    scopes,
-    ttl: {
-      AccessToken: accessTokenLife,
-      AuthorizationCode: 60,
-      ClientCredentials: accessTokenLife,
-      DeviceCode: 600,
-      Grant: day,
-      IdToken: 3600,
-      Interaction: 3600,
-      RefreshToken: day,
-      Session: day,
-    },
+  const tokens: AuthorizationServer['tokens'] = (more = {}) => {
+    return (request, response, incoming) => {
+      const body = { ...issue(), token_type: 'Bearer', expires_in: 3600, ...more }
+      live.add(body.access_token)
+      return json(200, body, { 'cache-control': 'no-store' })(request, response, incoming)
+    }
   }
-}
-
-function showPage(ctx: KoaContextWithOIDC, content: string): void {
-  ctx.type = 'html'
-  ctx.body = content
-}
-
-function watchGrants(provider: Provider): Pick<AuthorizationServer, 'grants' | 'revoked'> {
-  const grants: Grant[] = []
-  const revoked: string[] = []
-  const record = (ctx: KoaContextWithOIDC, error?: string): void => {
-    const params = { ...ctx.oidc.params }
-    const type = String(params['grant_type'])
-    grants.push({ type, params, ...(error !== undefined && { error }) })
+  const script: AuthorizationScript = {
+    token: [tokens()],
+    device: undefined,
+    revoke: answer(200),
+    redirectBack: () => {},
+    metadataPath,
+    metadata: (document) => document,
   }
-  provider.on('grant.success', (ctx) => record(ctx))
-  provider.on('grant.error', (ctx, { error }) => record(ctx, error))
-  provider.use(async (ctx, next) => {
-    await next()
-    if (ctx.path === '/oauth/revoke') revoked.push(String(ctx['oidc']?.params?.token))
-  })
-  return { grants, revoked }
-}
 
-/** The storage of one authorization server, by model and ID. */
-interface MemoryStore {
-  /** For the configuration of oidc-provider. */
-  adapter(model: string): Adapter
-  /** Deletes all entries of one model, such as `AccessToken`. */
-  forget(model: string): void
-}
-
-/** The default storage of oidc-provider is shared in the process, and prints a warning at each start. */
-function createMemoryStore(): MemoryStore {
-  const models = new Map<string, Map<string, AdapterPayload>>()
-  const open = (model: string): Map<string, AdapterPayload> => {
-    const items = models.get(model) ?? new Map()
-    models.set(model, items)
-    return items
+  const authorize = (asked: URLSearchParams): Behavior => {
+    authorizations.push(asked)
+    const back = new URL(asked.get('redirect_uri') ?? '')
+    back.searchParams.set('code', `code-${authorizations.length}`)
+    back.searchParams.set('state', asked.get('state') ?? '')
+    script.redirectBack(back.searchParams, asked)
+    return redirect(302, back.href)
   }
-  return {
-    adapter: (model) => createAdapter(open(model), models),
-    forget: (model) => open(model).clear(),
+  const token = (request: RecordedRequest): Behavior => {
+    tokenRequests.push(new URLSearchParams(request.body))
+    const [next = answer(500), ...others] = script.token
+    if (others.length > 0) script.token = others
+    return next
   }
-}
+  const describe = (): Behavior => {
+    const document = script.metadata({
+      issuer: url,
+      authorization_endpoint: `${url}/oauth/authorize`,
+      token_endpoint: `${url}/oauth/token`,
+      revocation_endpoint: `${url}/oauth/revoke`,
+      jwks_uri: `${url}/jwks`,
+      ...(script.device && { device_authorization_endpoint: `${url}/oauth/device_authorization` }),
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+    })
+    return document ? json(200, document) : answer(404)
+  }
 
-function createAdapter(
-  items: Map<string, AdapterPayload>,
-  models: ReadonlyMap<string, Map<string, AdapterPayload>>,
-): Adapter {
-  const findBy = async (key: 'uid' | 'userCode', value: string): Promise<AdapterPayload | undefined> =>
-    [...items.values()].find((payload) => payload[key] === value)
-  return {
-    upsert: async (id, payload) => void items.set(id, payload),
-    // oidc-provider checks `exp` itself.
-    find: async (id) => items.get(id),
-    findByUid: (uid) => findBy('uid', uid),
-    findByUserCode: (userCode) => findBy('userCode', userCode),
-    consume: async (id) => {
-      const payload = items.get(id)
-      if (payload) payload['consumed'] = Math.floor(Date.now() / 1000)
-    },
-    destroy: async (id) => void items.delete(id),
-    revokeByGrantId: async (grantId) => {
-      for (const all of models.values()) {
-        for (const [id, payload] of all) if (payload.grantId === grantId) all.delete(id)
+  const server = await startScriptedServer({
+    choose: (request) => {
+      const { pathname, searchParams } = new URL(request.path, 'http://server')
+      if (pathname === script.metadataPath) return describe()
+      switch (pathname.slice(tenant.length)) {
+        case '/oauth/authorize':
+          return authorize(searchParams)
+        case '/oauth/token':
+          return token(request)
+        case '/oauth/device_authorization':
+          deviceRequests.push(new URLSearchParams(request.body))
+          return script.device ?? answer(404)
+        case '/oauth/revoke':
+          revocations.push(new URLSearchParams(request.body))
+          return script.revoke
+        case '/jwks':
+          return json(200, { keys: issuer.published })
+        default:
+          return answer(404)
       }
     },
-  }
-}
-
-/** The path of the pages. */
-const interactionPath = '/interaction/'
-
-type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
-
-/** Shows the page of an interaction on GET, and handles the submitted form on POST. */
-async function handleInteraction(
-  provider: Provider,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const interaction = await provider.interactionDetails(request, response)
-  if (request.method !== 'POST') return showInteraction(interaction, response)
-  const form = new URLSearchParams(await text(request))
-  const result = await decide(provider, interaction, form)
-  await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true })
-}
-
-async function decide(
-  provider: Provider,
-  { prompt, params, session }: Interaction,
-  form: URLSearchParams,
-): Promise<Parameters<Provider['interactionFinished']>[2]> {
-  if (form.get('decision') === 'deny') {
-    return { error: 'access_denied', error_description: 'The user denied the request' }
-  }
-  if (prompt.name === 'login') return { login: { accountId: form.get('user') ?? '' } }
-  const grant = new provider.Grant({
-    accountId: session?.accountId,
-    clientId: String(params['client_id']),
   })
-  grant.addOIDCScope(String(params['scope'] ?? ''))
-  return { consent: { grantId: await grant.save() } }
+  const url = server.url + tenant
+  let signing = await createKey('key-1')
+  let rotations = 1
+  const issuer: AuthorizationServer = Object.assign(server, {
+    url,
+    clientId: 'scripted-client',
+    script,
+    authorizations,
+    tokenRequests,
+    deviceRequests,
+    revocations,
+    refreshes: () => tokenRequests.filter((form) => form.get('grant_type') === 'refresh_token'),
+    live,
+    issue,
+    tokens,
+    published: [signing.publicKey],
+    async rotate() {
+      rotations += 1
+      signing = await createKey(`key-${rotations}`)
+      issuer.published = [signing.publicKey]
+    },
+    sign(claims: JWTPayload) {
+      const seconds = Math.floor(now() / 1000)
+      return new SignJWT({ iss: url, iat: seconds, exp: seconds + 300, ...claims })
+        .setProtectedHeader({ alg: 'ES256', kid: signing.id, typ: 'JWT' })
+        .sign(signing.privateKey)
+    },
+  })
+  return issuer
 }
 
-/** Plain forms, which a browser or `sign-in-by-http.ts` can fill in. */
-function showInteraction({ uid, prompt, params }: Interaction, response: ServerResponse): void {
-  const isLogin = prompt.name === 'login'
-  const fields = isLogin
-    ? '<label>Name <input name="user"></label> <label>Password <input name="password" type="password"></label>'
-    : `<p>It asks for: ${escapeHtml(String(params['scope'] ?? ''))}</p>`
-  const title = isLogin ? 'Log in' : 'Consent'
-  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html>
-<html lang="en"><head><title>${title}</title><link rel="icon" href="data:,"></head><body><h1>${title}</h1>
-<form method="post" action="${interactionPath}${uid}">
-${fields}
-<button name="decision" value="allow">Go on</button>
-<button name="decision" value="deny">Deny</button>
-</form></body></html>`)
+/** An error response of the token endpoint (RFC 6749 section 5.2). */
+export function refusing(error: string, description = 'no'): Behavior {
+  return json(400, { error, error_description: description })
 }
 
-function escapeHtml(words: string): string {
-  return words.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+interface SigningKey {
+  id: string
+  privateKey: CryptoKey
+  publicKey: object
+}
+
+async function createKey(id: string): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair('ES256')
+  return { id, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid: id, alg: 'ES256', use: 'sig' } }
+}
+
+/** A JWT that no one has signed, for servers that do not verify it. */
+export function identityToken(claims: Record<string, unknown> = {}): string {
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return `${encode({ alg: 'RS256' })}.${encode({ ...identityClaims, ...claims })}.c2ln`
+}
+
+const identityClaims = {
+  iss: 'https://ci.example',
+  sub: 'repo:acme/app:ref:refs/heads/main',
+  aud: 'https://chat.example',
+  exp: Date.parse('2030-01-01T00:00:00Z') / 1_000,
 }

@@ -1,12 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { deadUrl } from './scripted-server.ts'
 
 /** A port of 127.0.0.1 on which nothing listens now. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
+  return Number(new URL(await deadUrl()).port)
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AuthorizationServer } from './authorization-server.ts'
 import type { Sandbox } from './sandbox.ts'
-import type { TokenEndpoint } from './token-endpoint.ts'
 
 /**
  * Writes the files that a sign-in to the profile `work` with --insecure-storage writes, for the many
@@ -10,7 +10,7 @@ import type { TokenEndpoint } from './token-endpoint.ts'
  */
 export function plantSignIn(
   { home }: Sandbox,
-  { server, service }: { server: TokenEndpoint; service: { url: string } },
+  { server, service }: { server: AuthorizationServer; service: { url: string } },
 ): void {
   const now = Date.now()
   const credential = {

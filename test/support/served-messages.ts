@@ -1,11 +1,11 @@
-import { type FaultServer, json, startFaultServer } from './fault-server.ts'
 import { perSuite } from './lifetime.ts'
 import { createSandbox, type Sandbox } from './sandbox.ts'
+import { json, type ScriptedServer, startScriptedServer } from './scripted-server.ts'
 
 /** A home directory, and a service that replies `ok` to every message. */
 export interface ServedMessages {
   readonly sandbox: Sandbox
-  readonly server: FaultServer
+  readonly server: ScriptedServer
   /** The environment that selects the service. */
   env(): NodeJS.ProcessEnv
   /** The messages of this test so far. */
@@ -16,7 +16,7 @@ export interface ServedMessages {
 export function servedMessages(): ServedMessages {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() =>
-    startFaultServer(
+    startScriptedServer(
       json(200, { id: 'm', response: 'ok', context_id: 'c', created_at: '2026-01-01T00:00:00Z' }),
     ),
   )

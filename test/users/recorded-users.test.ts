@@ -1,15 +1,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { UsersHandler } from '../support/handlers/users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { UsersServer } from '../support/users-server.ts'
+import { serveHandler } from '../support/scripted-server.ts'
 
 describe('users as code, for users that only the activity record has', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start({ allowsDuplicates: true }))
+  const server = perTest(() => serveHandler(new UsersHandler({ allowsDuplicates: true })))
   const path = (name: string) => join(sandbox.home, name)
   const chatctl = (...words: string[]) =>
     runChatctl(sandbox, ['users', ...words], {

@@ -2,15 +2,16 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../support/expect-failure.ts'
+import { UsersHandler } from '../support/handlers/users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { UsersServer } from '../support/users-server.ts'
+import { serveHandler } from '../support/scripted-server.ts'
 
 describe('users apply with a saved plan', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start())
+  const server = perTest(() => serveHandler(new UsersHandler()))
 
   const write = (...rows: object[]) =>
     writeFileSync(join(sandbox.home, 'users.json'), JSON.stringify(rows, null, 1))
@@ -117,7 +118,7 @@ describe('users apply with a saved plan', function () {
 describe('users apply after a lost response to a create', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start({ fates: { lost: 1 } }))
+  const server = perTest(() => serveHandler(new UsersHandler({ fates: { lost: 1 } })))
   const run = (...words: string[]) =>
     runChatctl(sandbox, ['users', ...words], {
       env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },

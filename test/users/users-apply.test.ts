@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { UsersState } from '../../src/users/state/users-state.ts'
 import { expectFailure } from '../support/expect-failure.ts'
-import { failing, json, startFaultServer } from '../support/fault-server.ts'
+import { UsersHandler } from '../support/handlers/users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { type HostOptions, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { UsersServer } from '../support/users-server.ts'
+import { failing, json, serveHandler, startScriptedServer } from '../support/scripted-server.ts'
 
 type Row = Record<string, unknown> & { email: string }
 
@@ -17,7 +17,7 @@ const bob = { email: 'bob@example.com', name: 'Bob', role: 'admin', permissions:
 describe('users apply', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start())
+  const server = perTest(() => serveHandler(new UsersHandler()))
   let requests: string[]
 
   beforeEach(() => {
@@ -282,16 +282,10 @@ describe('users apply', function () {
   it('exits 9 if a dry run cannot read a user', async () => {
     write(ada)
     await created()
-    await server.close()
-    const broken = { choose: () => failing(500, 'internal', 'Broken') }
-    const scripted = await startFaultServer(broken, Number(new URL(server.url).port))
-    try {
-      const run = await apply('--dry-run', '--retries', '0')
-      expect(run.exitCode).to.equal(9)
-      expect(run.stderr).to.contain('Error: 1 user could not be compared')
-    } finally {
-      await scripted.close()
-    }
+    await server.serve(failing(500, 'internal', 'Broken'))
+    const run = await apply('--dry-run', '--retries', '0')
+    expect(run.exitCode).to.equal(9)
+    expect(run.stderr).to.contain('Error: 1 user could not be compared')
   })
 
   it('says which users are new without a state file, and that --no-refresh sees no other changes', async () => {
@@ -303,43 +297,35 @@ describe('users apply', function () {
   })
 
   it('does not suggest another create for a user who exists without a known ID', async () => {
-    const nameless = await UsersServer.start({ idIn: ['nowhere'] })
+    await using nameless = await serveHandler(new UsersHandler({ idIn: ['nowhere'] }))
     const env = { CHATCTL_BASE_URL: nameless.url }
     const command = ['users', 'apply', 'users.json', '--no-password', '--yes']
-    try {
-      write(ada)
-      const first = await runChatctl(sandbox, command, options({ env }))
-      expect(first.exitCode).to.equal(9)
-      expect(first.stderr).to.contain('ada@example.com: created, but the response has no ID')
-      const next = await runChatctl(sandbox, command, options({ env }))
-      expect(next.stderr).to.contain('ada@example.com: the user exists, but its ID is not known')
-      expect(next.stderr).to.contain('chatctl users adopt ada@example.com=ID')
-      expect(next.stderr).not.to.contain('--retry-unknown')
-      const diff = await runChatctl(sandbox, ['users', 'diff', 'users.json'], options({ env }))
-      expect(diff.stdout).to.contain('the user exists, but its ID is not known')
-    } finally {
-      await nameless.close()
-    }
+    write(ada)
+    const first = await runChatctl(sandbox, command, options({ env }))
+    expect(first.exitCode).to.equal(9)
+    expect(first.stderr).to.contain('ada@example.com: created, but the response has no ID')
+    const next = await runChatctl(sandbox, command, options({ env }))
+    expect(next.stderr).to.contain('ada@example.com: the user exists, but its ID is not known')
+    expect(next.stderr).to.contain('chatctl users adopt ada@example.com=ID')
+    expect(next.stderr).not.to.contain('--retry-unknown')
+    const diff = await runChatctl(sandbox, ['users', 'diff', 'users.json'], options({ env }))
+    expect(diff.stdout).to.contain('the user exists, but its ID is not known')
   })
 
   it('says that a user was created whose other changes failed', async () => {
-    const broken = await startFaultServer({
+    await using broken = await startScriptedServer({
       choose: ({ path }) =>
         path === '/v1/users' ? json(201, { id: 7 }) : failing(500, 'internal', 'Broken'),
     })
-    try {
-      write({ email: 'bob@example.com', role: 'admin' })
-      const command = ['users', 'apply', 'users.json', '--results', 'new.csv', '--yes']
-      const run = await runChatctl(sandbox, command, options({ env: { CHATCTL_BASE_URL: broken.url } }))
-      expect([run.exitCode, run.stdout]).to.deep.equal([9, 'Done: created 1 user.\n'])
-      expect(run.stderr).to.contain(
-        'users.json:2: bob@example.com: created, but the outcome of a change is unknown: 500: Broken',
-      )
-      expect(read('new.csv')).to.match(/^2,bob@example.com,7,created,.*Broken.*,\S{20,}$/m)
-      expect(entries()).to.deep.equal([{ email: 'bob@example.com', id: '7', hashes: {} }])
-    } finally {
-      await broken.close()
-    }
+    write({ email: 'bob@example.com', role: 'admin' })
+    const command = ['users', 'apply', 'users.json', '--results', 'new.csv', '--yes']
+    const run = await runChatctl(sandbox, command, options({ env: { CHATCTL_BASE_URL: broken.url } }))
+    expect([run.exitCode, run.stdout]).to.deep.equal([9, 'Done: created 1 user.\n'])
+    expect(run.stderr).to.contain(
+      'users.json:2: bob@example.com: created, but the outcome of a change is unknown: 500: Broken',
+    )
+    expect(read('new.csv')).to.match(/^2,bob@example.com,7,created,.*Broken.*,\S{20,}$/m)
+    expect(entries()).to.deep.equal([{ email: 'bob@example.com', id: '7', hashes: {} }])
   })
 
   it('does not create a user again whose row was removed and added again', async () => {

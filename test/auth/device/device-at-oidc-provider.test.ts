@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../../support/authorization-server.ts'
-import { startBearerService } from '../../support/bearer-service.ts'
 import { expectNothingStored, expireCredential, readCredential } from '../../support/credential-files.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { startOidcProvider } from '../../support/oidc-provider.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { enterCodeByHttp } from '../../support/sign-in-by-http.ts'
@@ -10,7 +10,7 @@ import { signInOnDevice } from '../../support/sign-in-on-device.ts'
 
 describe('auth login --device at oidc-provider', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startAuthorizationServer)
+  const server = perTest(startOidcProvider)
   const service = perTest(() => startBearerService(server.isLive))
 
   it('stores the tokens when the user has entered the code, renews them, and revokes them', async () => {

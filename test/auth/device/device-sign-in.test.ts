@@ -1,25 +1,25 @@
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { refusing, startAuthorizationServer } from '../../support/authorization-server.ts'
 import { expectNothingStored, readCredential, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import {
-  answer,
-  type Behavior,
-  type FaultServer,
-  json,
-  limited,
-  reset,
-  silent,
-  startFaultServer,
-  stream,
-  webPage,
-} from '../../support/fault-server.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import {
+  answer,
+  type Behavior,
+  json,
+  limited,
+  reset,
+  type ScriptedServer,
+  silent,
+  startScriptedServer,
+  stream,
+  webPage,
+} from '../../support/scripted-server.ts'
 import { loginFlags } from '../../support/sign-in.ts'
 import { SkippingClock } from '../../support/stepped-clock.ts'
-import { refusing, startTokenEndpoint } from '../../support/token-endpoint.ts'
 import { until } from '../../support/until.ts'
 
 const uri = 'https://login.example/device'
@@ -38,8 +38,8 @@ const pending = refusing('authorization_pending')
 
 describe('auth login --device', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
-  let service: FaultServer
+  const server = perTest(startAuthorizationServer)
+  let service: ScriptedServer
   let clock: SkippingClock
   beforeEach(async () => {
     clock = new SkippingClock()
@@ -440,7 +440,7 @@ describe('auth login --device', () => {
 
 it('auth login asks no question with --device if stdin is not a terminal', async () => {
   const sandbox = createSandbox()
-  const server = await startFaultServer(answer(404))
+  const server = await startScriptedServer(answer(404))
   const run = await runChatctl(sandbox, [
     'auth',
     'login',

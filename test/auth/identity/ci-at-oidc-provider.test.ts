@@ -1,15 +1,15 @@
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../../support/authorization-server.ts'
-import { startBearerService } from '../../support/bearer-service.ts'
 import { findCredentials } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { startOidcProvider } from '../../support/oidc-provider.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
 describe('the identity token of a CI job at oidc-provider', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startAuthorizationServer)
+  const server = perTest(startOidcProvider)
   const service = perTest(() => startBearerService(server.isLive))
 
   const models = async (claims: Parameters<typeof server.signIdentity>[0] = {}) =>

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
+import { openIdMetadata, startAuthorizationServer } from '../../support/authorization-server.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
-import { type IdentityIssuer, startIdentityIssuer } from '../../support/identity-issuer.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 const subject = 'repo:acme/app:ref:refs/heads/main'
 
@@ -16,11 +16,7 @@ describe('a CI job and the embedded service', function () {
     () => serveInProcess(sandbox),
     (opened) => opened.stop(),
   )
-  let issuer: IdentityIssuer
-  before(async () => {
-    issuer = await startIdentityIssuer()
-  })
-  after(() => issuer.close())
+  const issuer = perSuite(() => startAuthorizationServer({ metadataPath: openIdMetadata }))
 
   const machine = (...args: string[]) => runChatctl(sandbox, args)
   /** Runs a command as a job does that has an identity token for the service. */
@@ -48,7 +44,7 @@ describe('a CI job and the embedded service', function () {
   })
 
   it('gets its token from GitHub too, for the origin of the base URL', async () => {
-    const github = await startFaultServer(
+    await using github = await startScriptedServer(
       json(200, { value: await issuer.sign({ sub: subject, aud: service.url }) }),
     )
     const env = {
@@ -64,7 +60,6 @@ describe('a CI job and the embedded service', function () {
       stderr: '',
     })
     expect(github.requests[0]?.path).to.equal(`/?audience=${encodeURIComponent(service.url)}`)
-    await github.close()
   })
 
   it('keeps its access token for the whole job with auth login --ci, until the trust is revoked', async () => {

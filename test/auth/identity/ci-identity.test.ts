@@ -1,15 +1,21 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { tokensSeen } from '../../support/bearer-service.ts'
+import { identityToken, refusing } from '../../support/authorization-server.ts'
 import { findCredentials, readCredential, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { answer, type Behavior, json, silent, startFaultServer, webPage } from '../../support/fault-server.ts'
-import { identityToken } from '../../support/identity-issuer.ts'
+import { tokensSeen } from '../../support/handlers/bearer.ts'
 import { type HostOptions, type Run, runChatctl } from '../../support/run-chatctl.ts'
+import {
+  answer,
+  type Behavior,
+  json,
+  silent,
+  startScriptedServer,
+  webPage,
+} from '../../support/scripted-server.ts'
 import { makeSignInWorld } from '../../support/sign-in-world.ts'
 import { SkippingClock } from '../../support/stepped-clock.ts'
-import { refusing } from '../../support/token-endpoint.ts'
 
 const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const token = identityToken()
@@ -105,7 +111,7 @@ describe('a CI job without a stored key', () => {
 
   describe('in GitHub Actions', () => {
     it('requests the identity token for the origin of the base URL, and shows it nowhere', async () => {
-      const github = await startFaultServer(json(200, { value: token, count: 1 }))
+      await using github = await startScriptedServer(json(200, { value: token, count: 1 }))
       const env = {
         CHATCTL_OIDC: 'github',
         ACTIONS_ID_TOKEN_REQUEST_URL: `${github.url}/token?api-version=2.0`,
@@ -119,7 +125,6 @@ describe('a CI job without a stored key', () => {
       expect(github.requests[0]?.headers.authorization).to.equal('Bearer request-token')
       await models({ ...env, CHATCTL_OIDC_AUDIENCE: 'mine' })
       expect(github.requests[1]?.path).to.equal('/token?api-version=2.0&audience=mine')
-      await github.close()
     })
 
     it('fails with 4 and names the permission if the job has no right to a token', async () => {
@@ -149,7 +154,7 @@ describe('a CI job without a stored key', () => {
       ['nothing', silent, 69, 'No response from http://127.0.0.1:'],
     ] as [string, Behavior, number, string][]) {
       it(`fails with ${exitCode} if GitHub sends ${what}`, async () => {
-        const github = await startFaultServer(behavior)
+        await using github = await startScriptedServer(behavior)
         const env = {
           CHATCTL_OIDC: 'github',
           ACTIONS_ID_TOKEN_REQUEST_URL: github.url,
@@ -159,7 +164,6 @@ describe('a CI job without a stored key', () => {
         expectFailure(failed, exitCode, words)
         expect(failed.stderr).not.to.contain('request-token').and.not.contain(token)
         expect(world.server.tokenRequests).to.deep.equal([])
-        await github.close()
       })
     }
   })
@@ -220,7 +224,7 @@ describe('a CI job without a stored key', () => {
   })
 
   it('sends the identity token to no other origin, unless the token endpoint is configured', async () => {
-    const other = await startFaultServer(world.server.tokens())
+    await using other = await startScriptedServer(world.server.tokens())
     world.server.script.metadata = (document) => ({ ...document, token_endpoint: `${other.url}/token` })
     expectFailure(await models(), 2, 'names a token endpoint of another origin', 'export CHATCTL_TOKEN_URL=')
     world.server.script.metadata = (document) => ({
@@ -230,7 +234,6 @@ describe('a CI job without a stored key', () => {
     expectFailure(await models(), 2, 'http://login.example would send the credential unencrypted')
     expect(other.requests).to.deep.equal([])
     expect(await models({ CHATCTL_TOKEN_URL: `${other.url}/token` })).to.include({ exitCode: 0 })
-    await other.close()
   })
 
   it('learns whose token the server has refused, and what to allow', async () => {
@@ -303,11 +306,10 @@ describe('a CI job without a stored key', () => {
     ['nothing', silent, 69, 'No response from http://127.0.0.1:'],
   ] as [string, Behavior, number, string][]) {
     it(`fails with ${exitCode} if the metadata is ${what}`, async () => {
-      const server = await startFaultServer(behavior)
+      await using server = await startScriptedServer(behavior)
       const failed = await models({ CHATCTL_AUTH_URL: server.url }, ...hurried)
       expectFailure(failed, exitCode, words)
       expect(server.requests.every(({ method }) => method === 'GET')).to.equal(true)
-      await server.close()
     })
   }
 

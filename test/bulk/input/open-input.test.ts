@@ -7,9 +7,10 @@ import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import type { InputFormat } from '../../../src/bulk/input/input.ts'
 import { type Input, readInput } from '../../../src/bulk/input/input.ts'
+import { UsersHandler } from '../../support/handlers/users.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { UsersServer } from '../../support/users-server.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 import { failureOf } from './text-input.ts'
 
 describe('opening a file of rows', () => {
@@ -93,7 +94,7 @@ describe('opening a file of rows', () => {
   it('imports each content of a pipe on its own, because its name says nothing', async function () {
     if (process.platform === 'win32') this.skip()
     const sandbox = createSandbox()
-    const server = await UsersServer.start()
+    const server = await serveHandler(new UsersHandler())
     const path = join(directory, 'pipe.csv')
     execFileSync('mkfifo', [path])
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }

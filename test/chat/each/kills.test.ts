@@ -2,17 +2,17 @@ import fs, { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { perTest } from '../../support/lifetime.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import {
   type Behavior,
-  type FaultServer,
   failing,
   json,
   type RecordedRequest,
   reset,
-  startFaultServer,
-} from '../../support/fault-server.ts'
-import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 import { replacingCalls } from '../../system/replacing-calls.ts'
 
 type Fate = 'done' | 'failed' | 'lost'
@@ -31,26 +31,22 @@ interface Snapshot {
 
 describe('a batch of messages that is killed between any two writes', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  let server: FaultServer
-  let behave: (row: string) => Behavior
-  let arrived: string[]
-
-  beforeEach(async () => {
-    sandbox = createSandbox()
-    arrived = []
-    server = await startFaultServer({
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() =>
+    startScriptedServer({
       choose: ({ method, body }: RecordedRequest) => {
         if (method === 'GET') return json(200, {})
         const row: string = JSON.parse(body).message
         arrived.push(row)
         return behave(row)
       },
-    })
-  })
-  afterEach(async () => {
-    await server.close()
-    sandbox.remove()
+    }),
+  )
+  let behave: (row: string) => Behavior
+  let arrived: string[]
+
+  beforeEach(() => {
+    arrived = []
   })
 
   const path = (name: string) => join(sandbox.home, name)

@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { joinFiles } from '../../../src/contract/resources/file-block.ts'
-import { json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { json } from '../../support/scripted-server.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
 describe('a file in a session', () => {

@@ -3,8 +3,8 @@ import { expect } from 'chai'
 import { listTranscripts } from '../../../src/chat/transcript/list-transcripts.ts'
 import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
-import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { failing } from '../../support/scripted-server.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
@@ -205,7 +205,7 @@ describe('a fork of a session', () => {
 
     it('says what is missing if it cannot be fetched', async () => {
       const path = await begin()
-      world.server.failHistory(failing(503, 'busy', 'Not now'))
+      world.server.faults.set('/api/chat/history', [failing(503, 'busy', 'Not now')])
       const run = await beginFork(path)
       expect(await run.terminal.text()).to.contain('[only the service has the messages before the first one,')
       await ask(run, 'other')

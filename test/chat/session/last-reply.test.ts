@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { continueExactly } from '../../../src/chat/conversation.ts'
-import { failing, json, sse } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { failing, json, sse } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
@@ -67,7 +67,7 @@ describe('a reply in a session', () => {
       expect(world.server.sends.at(-1)?.message).to.equal(continueExactly)
     }
     expect(await run.leave()).not.to.include('seems complete')
-    expect(world.server.historyRequests).to.equal(0)
+    expect(world.server.requestsOf('/api/chat/history').length).to.equal(0)
     run = await world.resume()
     world.server.answerNext({ text: 'The', finishReason: 'length' })
     await run.say('Hello', /stopped at the\s+token\s+limit[\s\S]*^>$/m)

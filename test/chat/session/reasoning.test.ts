@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { plainStyle } from '../../../src/terminal/markdown/text-style.ts'
-import { sse } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { sse } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'

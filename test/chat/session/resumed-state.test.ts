@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { expect } from 'chai'
 import type { TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
-import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { failing } from '../../support/scripted-server.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
@@ -37,7 +37,7 @@ describe('a resumed session', () => {
       world.server.answerNext({ text: ' reply.' })
       const shown = await run.say('/continue', /Continue exactly[\s\S]*reply\.[\s\S]*total/)
       expect(shown).not.to.contain('The last reply seems complete')
-      expect(world.server.historyRequests).to.be.above(1)
+      expect(world.server.requestsOf('/api/chat/history').length).to.be.above(1)
     })
   }
 
@@ -64,7 +64,7 @@ describe('a resumed session', () => {
       delta(1, 'Half a'),
       end(1, { interrupted: true }),
     ])
-    world.server.failHistory(failing(503, 'busy', 'Not now'))
+    world.server.faults.set('/api/chat/history', [failing(503, 'busy', 'Not now')])
     const run = await resume()
     world.server.say('ctx_1', 'user', 'Hello')
     world.server.say('ctx_1', 'assistant', 'Half a reply.')

@@ -10,8 +10,9 @@ import { Client } from '../../../src/client/client.ts'
 import { withSessionList } from '../../../src/commands/chat/choose-session.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/files/directories.ts'
-import { ChatServer } from '../../support/chat-server.ts'
+import { ChatHandler } from '../../support/handlers/chat.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { type Served, serveHandler } from '../../support/scripted-server.ts'
 import { ScreenTerminal } from './screen-terminal.ts'
 
 /** A session that runs in this process, in a terminal that xterm.js renders. */
@@ -25,19 +26,19 @@ export interface SessionRun {
 
 /** A scripted service, and a directory for transcripts. */
 export class SessionWorld {
-  readonly server: ChatServer
+  readonly server: Served<ChatHandler>
   readonly #sandbox: Sandbox
   readonly #runs: SessionRun[] = []
   /** The conversations that were remembered for `--continue`. */
   readonly remembered: string[] = []
 
-  private constructor(sandbox: Sandbox, server: ChatServer) {
+  private constructor(sandbox: Sandbox, server: Served<ChatHandler>) {
     this.#sandbox = sandbox
     this.server = server
   }
 
   static async open(): Promise<SessionWorld> {
-    return new SessionWorld(createSandbox(), await ChatServer.start())
+    return new SessionWorld(createSandbox(), await serveHandler(new ChatHandler()))
   }
 
   get directory(): string {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { continueExactly } from '../../../src/chat/conversation.ts'
-import { failing, sse } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { failing, sse } from '../../support/scripted-server.ts'
 import { type SessionRun, SessionWorld } from './session-run.ts'
 
 describe('a session that sends the whole conversation', () => {
@@ -15,7 +15,7 @@ describe('a session that sends the whole conversation', () => {
     run.say(words, new RegExp(`You said: ${words}[\\s\\S]*total[\\s\\S]*^>$`, 'm'))
 
   it('streams its replies if the service can, and keeps the part that arrived before Ctrl-C', async () => {
-    world.server.streamCompletions()
+    world.server.streamsCompletions = true
     await run.say('/system be brief', /this\s+machine\s+stores\s+the\s+conversation[\s\S]*system: be brief/)
     const reply = world.server.answerNext({ text: ['As far as this ', 'and no further'], held: true })
     run.terminal.type('Hello\r')

@@ -6,18 +6,24 @@ import { expect } from 'chai'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Directories } from '../../../src/system/files/directories.ts'
-import { delayed, failing, json, type Script, silent } from '../../support/fault-server.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
 import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { scriptedServer } from '../../support/scripted-server.ts'
+import {
+  delayed,
+  failing,
+  json,
+  type Script,
+  silent,
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 
 const run = promisify(execFile)
 const models = json(200, { data: [{ id: 'small' }, { id: 'large' }, { id: 7 }] })
 
 describe('chatctl complete', () => {
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
 
   /** Runs `complete` and returns stdout. The exit code is always 0, and stderr is always empty. */
   async function complete(words: readonly string[], options: RunOptions = {}): Promise<string> {
@@ -27,7 +33,7 @@ describe('chatctl complete', () => {
   }
 
   async function serve(script: Script): Promise<RunOptions> {
-    await server.start(script)
+    await server.serve(script)
     return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'canary-key' } }
   }
 
@@ -155,7 +161,7 @@ describe('chatctl complete', () => {
   }
 
   it('offers the models of the model server for the embedded service, without starting it', async () => {
-    await server.start(models)
+    await server.serve(models)
     writeFileSync(join(sandbox.home, 'key'), 'model-server-key\n', { mode: 0o600 })
     const keyFile = join(sandbox.home, 'key')
     const env = { CHATCTL_MODEL_SERVER: `${server.url}/v1`, CHATCTL_MODEL_SERVER_KEY_FILE: keyFile }

@@ -6,11 +6,11 @@ import { defaultFormats } from '../../../src/config/output-formats.ts'
 import { settingsKeys } from '../../../src/contract/resources/settings-file.ts'
 import { effectivePermissions, listPermissions } from '../../../src/service/domain/access/permissions.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
 import { createJobPool } from '../../support/job-pool.ts'
 import { commands, topics, wordsOf } from '../../support/manifest.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 const themeKeys = settingsKeys.flatMap(({ path }) => (path.startsWith('theme.') ? path : [])).sort()
 const program = {
@@ -232,7 +232,7 @@ describe('the values that completion offers without a request', () => {
       const compared = await Promise.all(
         calls.map(({ name, args, stdin, answer }) =>
           inTurn(async () => {
-            const server = await startFaultServer(json(200, answer))
+            const server = await startScriptedServer(json(200, answer))
             const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'key' }
             const call = [...args, '--fields', 'no-such-field', '--json']
             const { stderr } = await runChatctl(sandbox, call, { env, ...(stdin && { stdin }) })

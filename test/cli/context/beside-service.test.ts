@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { caller } from '../../service/temporary-service.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { makeKey, serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('a command that opens the data of a running service', () => {
   const sandbox = perTest(createSandbox)
@@ -37,11 +37,10 @@ describe('a command that opens the data of a running service', () => {
     expect(JSON.parse((await run(...status, '--json')).stdout)).to.include({ health: 'ready' })
     await service.stop()
     const error = { error: { code: 'storage_unavailable', message: 'down' } }
-    const failing = await startFaultServer(json(503, error))
+    await using failing = await startScriptedServer(json(503, error))
     mkdirSync(data(), { recursive: true, mode: 0o700 })
     const record = { url: failing.url, pid: 1, place: join(data(), 'chatctl.db') }
     writeFileSync(join(data(), 'running-1.json'), JSON.stringify(record))
     expectFailure(await run(...status), 69, `${failing.url} is not ready: storage_unavailable`)
-    await failing.close()
   })
 })

@@ -2,19 +2,25 @@ import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
 import { packageFile } from '../../scripts/package-file.ts'
 import { serviceCalls } from '../../support/command-lines.ts'
-import { deadUrl, failing, json, type Script, sse } from '../../support/fault-server.ts'
-import { perSuite } from '../../support/lifetime.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
 import { type HostOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { scriptedServer } from '../../support/scripted-server.ts'
+import {
+  deadUrl,
+  failing,
+  json,
+  type Script,
+  sse,
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 
 describe('--debug', () => {
   const sandbox = perSuite(() => createSandbox({ ownCache: true }))
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
 
   async function run(args: readonly string[], script: Script, options: HostOptions = {}) {
     const env = {
-      CHATCTL_BASE_URL: await server.start(script),
+      CHATCTL_BASE_URL: await server.serve(script),
       CHATCTL_API_KEY: 'k',
       CHATCTL_RETRIES: '0',
       ...options.env,

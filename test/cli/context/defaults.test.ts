@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { type Behavior, json, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { type Behavior, json, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('chatctl with defaults', () => {
   const sandbox = perTest(createSandbox)
@@ -10,13 +10,9 @@ describe('chatctl with defaults', () => {
   const local = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
 
   async function remote(behavior: Behavior, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
-    const server = await startFaultServer(behavior)
-    try {
-      const own = { CHATCTL_BASE_URL: `${server.url}/prefix`, CHATCTL_API_KEY: 'test-key', ...env }
-      return await runChatctl(sandbox, args, { env: own })
-    } finally {
-      await server.close()
-    }
+    await using server = await startScriptedServer(behavior)
+    const own = { CHATCTL_BASE_URL: `${server.url}/prefix`, CHATCTL_API_KEY: 'test-key', ...env }
+    return await runChatctl(sandbox, args, { env: own })
   }
 
   it('chat send --continue continues the last embedded conversation, with or without -p local', async () => {
@@ -42,7 +38,7 @@ describe('chatctl with defaults', () => {
   })
 
   it('api rejects --include with an output format before it sends anything', async () => {
-    const server = await startFaultServer(json(200, { a: 1 }))
+    await using server = await startScriptedServer(json(200, { a: 1 }))
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
     const words = ['api', '/v1/x', '--include']
     for (const [more, variables] of [
@@ -56,7 +52,6 @@ describe('chatctl with defaults', () => {
       expect(run.stderr).to.contain('--include prints headers as text')
     }
     expect(server.requests).to.deep.equal([])
-    await server.close()
   })
 
   it('settings get exits 1 for a setting that the response lacks, and 2 for an unknown setting', async () => {

@@ -1,16 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
+import { type Running, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import {
   type Behavior,
   json,
   type RecordedRequest,
   silent,
-  startFaultServer,
-} from '../../support/fault-server.ts'
-import { perTest } from '../../support/lifetime.ts'
-import { type Running, startChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox } from '../../support/sandbox.ts'
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 
 const settings = { app_name: 'Chat', theme: { mode: 'light' } }
 
@@ -57,7 +57,7 @@ describe('a signal', () => {
       running?.interrupt(signal)
       return silent(request, response, incoming)
     }
-    const server = await startFaultServer({
+    const server = await startScriptedServer({
       choose: (request, index) => (isAwaited(request, index) ? kill : json(200, settings)),
     })
     running = startChatctl(sandbox, args, {

@@ -2,6 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { startModelServer } from '../../support/model-server.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import {
   failing,
   garbage,
@@ -10,12 +14,8 @@ import {
   limited,
   reset,
   sse,
-  startFaultServer,
-} from '../../support/fault-server.ts'
-import { perTest } from '../../support/lifetime.ts'
-import { startModelServer } from '../../support/model-server.ts'
-import { runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox } from '../../support/sandbox.ts'
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 
 describe('the model server of the embedded service', () => {
   const sandbox = perTest(createSandbox)
@@ -37,10 +37,9 @@ describe('the model server of the embedded service', () => {
     await run(['config', 'set', 'model_server_key_file', 'up.key'])
     await run(['chat', 'models'])
     expect(server.requests.at(-1)?.headers.authorization).to.equal('Bearer sk-canary')
-    const other = await startModelServer()
+    await using other = await startModelServer()
     await run(['chat', 'send', 'hi'], { CHATCTL_MODEL_SERVER: other.url })
     expect(other.requests.map(({ headers }) => headers.authorization)).to.deep.equal([undefined, undefined])
-    await other.close()
   })
 
   it('is named with the exact command in the reply of the test program', async () => {
@@ -86,21 +85,17 @@ describe('the model server of the embedded service', () => {
   ] as const) {
     it(`that fails with ${what} leaves nothing unknown, and no code is shown to people`, async () => {
       const models = json(200, { object: 'list', data: [{ id: 'm1' }] })
-      const faulty = await startFaultServer((request, ...more) =>
+      await using faulty = await startScriptedServer((request, ...more) =>
         (request.path.endsWith('/models') ? models : behavior)(request, ...more),
       )
-      try {
-        for (const flags of [[], ['--stream'], ['--no-stream']]) {
-          const env = { CHATCTL_MODEL_SERVER: faulty.url }
-          const failed = await run(['chat', 'send', 'hi', ...flags], env)
-          expectFailure(failed, 69, words)
-          expect(failed.stderr).to.not.match(/may have taken effect|UND_ERR|ECONNRESET/)
-        }
-        const { stdout } = await run(['history', 'list', '--json'])
-        expect(JSON.parse(stdout).messages).to.deep.equal([])
-      } finally {
-        await faulty.close()
+      for (const flags of [[], ['--stream'], ['--no-stream']]) {
+        const env = { CHATCTL_MODEL_SERVER: faulty.url }
+        const failed = await run(['chat', 'send', 'hi', ...flags], env)
+        expectFailure(failed, 69, words)
+        expect(failed.stderr).to.not.match(/may have taken effect|UND_ERR|ECONNRESET/)
       }
+      const { stdout } = await run(['history', 'list', '--json'])
+      expect(JSON.parse(stdout).messages).to.deep.equal([])
     })
   }
 

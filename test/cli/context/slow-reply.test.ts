@@ -2,16 +2,16 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Client } from '../../../src/client/client.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { runChatctl } from '../../support/run-chatctl.ts'
 import {
   type Behavior,
   json,
   ndjson,
   silent,
   sse,
-  startFaultServer,
+  startScriptedServer,
   stream,
-} from '../../support/fault-server.ts'
-import { runChatctl } from '../../support/run-chatctl.ts'
+} from '../../support/scripted-server.ts'
 import { serveRuns } from '../../support/served-runs.ts'
 
 const body = { id: 'm1', response: 'A long reply', context_id: 'c1', created_at: '2026-01-02T03:04:05Z' }
@@ -81,7 +81,7 @@ describe('the body collected from a stream', () => {
     const parts = fc.array(fc.string({ minLength: 1, unit: 'binary' }), { minLength: 1, maxLength: 8 })
     const form = fc.constantFrom('sse', 'ndjson', 'json')
     let behavior: Behavior = silent
-    const server = await startFaultServer((...given) => behavior(...given))
+    const server = await startScriptedServer((...given) => behavior(...given))
     const client = new Client({ baseUrl: server.url, retries: 0 })
     try {
       await fc.assert(

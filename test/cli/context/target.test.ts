@@ -2,14 +2,14 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('the target of a command', () => {
   const sandbox = perSuite(createSandbox)
-  const server = perSuite(() => startFaultServer(json(200, { data: [] })))
+  const server = perSuite(() => startScriptedServer(json(200, { data: [] })))
   beforeEach(() => {
     server.requests.length = 0
   })

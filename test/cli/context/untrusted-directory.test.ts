@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { json, startFaultServer } from '../../support/fault-server.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 /** A directory from someone else, such as a cloned repository, must not influence chatctl. */
 describe('files in an untrusted working directory', () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() =>
-    startFaultServer(json(200, { data: [{ id: 'm', object: 'model' }], object: 'list' })),
+    startScriptedServer(json(200, { data: [{ id: 'm', object: 'model' }], object: 'list' })),
   )
   let cwd: string
   let mark: string

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { json, type RecordedRequest, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, type RecordedRequest, startScriptedServer } from '../../support/scripted-server.ts'
 
 const old = { id: 'u1', email: 'ada@example.com', name: 'Old' }
 const viewer = { role: 'viewer', permissions: [] }
@@ -23,7 +23,7 @@ describe('a response that contradicts the change', () => {
   const sandbox = perTest(createSandbox)
   let status: number
   const server = perTest(() =>
-    startFaultServer({
+    startScriptedServer({
       choose: (request) => json(request.method === 'GET' ? 200 : status, respond(request)),
     }),
   )

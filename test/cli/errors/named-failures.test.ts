@@ -1,32 +1,18 @@
 import { expect } from 'chai'
-import {
-  answer,
-  type FaultServer,
-  failing,
-  json,
-  type Script,
-  startFaultServer,
-} from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { answer, failing, json, type Script, startScriptedServer } from '../../support/scripted-server.ts'
 
 const startOf = (url: string) =>
   `If it is the embedded service, start it with: chatctl service run --port ${new URL(url).port}. To use it without a server, select it with --profile local instead of this address.`
 
 describe('an error about a request', () => {
-  let sandbox: Sandbox
-  let server: FaultServer | undefined
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-    sandbox.remove()
-  })
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startScriptedServer)
 
   const start = async (script: Script): Promise<string> => {
-    server = await startFaultServer(script)
+    await server.serve(script)
     return server.url
   }
   const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
@@ -82,8 +68,8 @@ describe('an error about a request', () => {
 
   it('names the profile of a service that cannot be reached, and the command that shows its address', async () => {
     const url = await start(json(200, {}))
-    await server?.close()
     await createProfile('work', url)
+    await server.close()
     const { stderr, exitCode } = await run(['chat', 'models', '--retries', '0', '--profile', 'work'])
     expect({ stderr, exitCode }).to.deep.equal({
       stderr: `Error: Cannot reach ${url}: connection refused (profile "work")\nHint:  Check the address with: chatctl config get base_url --profile work. ${startOf(url)}\n`,
@@ -93,7 +79,7 @@ describe('an error about a request', () => {
 
   it('names doctor for a base URL that a flag gave', async () => {
     const url = await start(json(200, {}))
-    await server?.close()
+    await server.close()
     const { stderr } = await run(['chat', 'models', '--retries', '0', '--base-url', url])
     expect(stderr).to.equal(
       `Error: Cannot reach ${url}: connection refused\nHint:  Check the address with: chatctl doctor --base-url ${url}. ${startOf(url)}\n`,

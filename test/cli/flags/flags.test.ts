@@ -3,12 +3,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { additions } from '../../support/flag-table.ts'
 import { commands } from '../../support/manifest.ts'
-import { FlagRuns } from './flag-runs.ts'
+import { serveRuns } from '../../support/served-runs.ts'
 
 /** Every declared flag has a visible effect. */
-
-const flags = new FlagRuns()
-const { run, file } = flags
 
 const tests = join(import.meta.dirname, '../..')
 const otherTests = globSync('**/*.test.ts', { cwd: tests, exclude: ['node_modules/**'] })
@@ -28,7 +25,7 @@ function isTriedElsewhere(id: string, flag: string): boolean {
 
 describe('command flags', function () {
   this.timeout(60_000)
-  flags.cleanUp()
+  const { run, file } = serveRuns()
 
   it('are all tested, here or in another test that runs the command with the flag', () => {
     const tried = new Set(additions.map(({ name }) => name))

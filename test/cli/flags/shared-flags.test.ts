@@ -1,10 +1,7 @@
 import { expect } from 'chai'
-import { answer, failing, json, limited, type Script, silent } from '../../support/fault-server.ts'
 import { commands } from '../../support/manifest.ts'
-import { type FlagRun, FlagRuns } from './flag-runs.ts'
-
-const flags = new FlagRuns()
-const { run } = flags
+import { answer, failing, json, limited, type Script, silent } from '../../support/scripted-server.ts'
+import { type ServedRun, serveRuns } from '../../support/served-runs.ts'
 
 /** One run for each global flag, which is given as a flag and as a variable. */
 interface SharedFlag {
@@ -13,7 +10,7 @@ interface SharedFlag {
   args: string[]
   script: Script
   /** Whether the result shows the effect of the flag. */
-  shows(result: FlagRun): boolean
+  shows(result: ServedRun): boolean
 }
 
 const profile = json(200, { id: 'u1', email: 'a@b' })
@@ -108,7 +105,7 @@ const onTerminals = ['no-input']
 
 describe('global flags', function () {
   this.timeout(60_000)
-  flags.cleanUp()
+  const { run } = serveRuns()
 
   it('are all tested here, and every command has them', () => {
     for (const { id, flags: own } of commands.filter(({ hidden }) => !hidden)) {

@@ -1,16 +1,15 @@
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { scriptedServer } from '../../support/scripted-server.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('an unknown variable that begins with CHATCTL_', () => {
   const sandbox = perTest(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
   const run = async (args: readonly string[], env: NodeJS.ProcessEnv) => {
-    const url = await server.start(json(200, { id: 'u1', name: 'Ada' }))
+    const url = await server.serve(json(200, { id: 'u1', name: 'Ada' }))
     return runChatctl(sandbox, args, { env: { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key', ...env } })
   }
   const update = ['users', 'update', 'u1', '--name', 'Ada']

@@ -2,11 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
+import { SettingsHandler } from '../../support/handlers/settings.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { SettingsService } from '../../support/settings-service.ts'
+import { json, serveHandler, startScriptedServer } from '../../support/scripted-server.ts'
 
 type Fault = [name: string, content: string | Uint8Array, ...words: string[]]
 
@@ -19,7 +19,7 @@ const bomb = [
 
 describe('an input file', () => {
   const sandbox = perSuite(createSandbox)
-  const server = perSuite(() => startFaultServer(json(200, {})))
+  const server = perSuite(() => startScriptedServer(json(200, {})))
   before(() => {
     mkdirSync(join(sandbox.home, 'directory'))
   })
@@ -161,8 +161,7 @@ describe('an input file', () => {
 
   it('sets the value of a setting with @, and @@ starts a literal @', async () => {
     write('name', 'Two\nlines\n')
-    const service = new SettingsService()
-    const keeping = await startFaultServer(service.script)
+    await using keeping = await serveHandler(new SettingsHandler())
     for (const [word, name] of [
       ['app_name=@name', 'Two\nlines'],
       ['app_name=@@name', '@name'],
@@ -170,9 +169,8 @@ describe('an input file', () => {
     ] as const) {
       const env = { CHATCTL_BASE_URL: keeping.url, CHATCTL_API_KEY: 'test-key' }
       await runChatctl(sandbox, ['settings', 'set', word], { env, stdin: 'piped\n' })
-      expect(service.settings['app_name']).to.equal(name)
+      expect(keeping.settings['app_name']).to.equal(name)
     }
-    await keeping.close()
   })
 
   it('is the request body of api with --data @FILE', async () => {

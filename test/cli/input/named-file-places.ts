@@ -1,6 +1,6 @@
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { json, type ScriptedServer, startScriptedServer } from '../../support/scripted-server.ts'
 
 export interface NamedFilePlace {
   args(path: string): string[]
@@ -45,7 +45,7 @@ export const namedFilePlaces: Record<string, NamedFilePlace> = {
 /** A home directory for each test, and one service without models. */
 export interface ServedNamedFiles {
   readonly sandbox: Sandbox
-  readonly server: FaultServer
+  readonly server: ScriptedServer
   /** The environment that selects the service. */
   service(): NodeJS.ProcessEnv
   /** The environment of a run in which the place names this file. */
@@ -58,7 +58,7 @@ export function servedNamedFiles(): ServedNamedFiles {
     if (process.platform === 'win32') this.skip()
   })
   const sandbox = perTest(createSandbox)
-  const server = perSuite(() => startFaultServer(json(200, { data: [] })))
+  const server = perSuite(() => startScriptedServer(json(200, { data: [] })))
   beforeEach(() => {
     server.requests.length = 0
   })

@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
 import { createJobPool } from '../../support/job-pool.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { commands, wordsOf } from '../../support/manifest.ts'
 import { plantBrowserSession } from '../../support/plant-browser-session.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, type ScriptedServer, startScriptedServer } from '../../support/scripted-server.ts'
 
 /** Without a terminal, nothing prompts or hangs. A run that needs input names the flag that gives it. */
 
@@ -45,7 +45,7 @@ const ways: [string, NodeJS.ProcessEnv, string[]][] = [
 describe('a non-interactive run', function () {
   this.timeout(90_000)
   const sandbox = perSuite(createSandbox)
-  let server: FaultServer
+  let server: ScriptedServer
   let env: NodeJS.ProcessEnv
   const inTurn = createJobPool(4)
   const ids = new Map<string, string>()
@@ -60,7 +60,7 @@ describe('a non-interactive run', function () {
     const made = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x', '--jq', '.id'])
     ids.set('KEY', made.stdout.trim())
     ids.set('SESSION', await plantBrowserSession(join(sandbox.home, '.local/share/chatctl')))
-    server = await startFaultServer(script)
+    server = await startScriptedServer(script)
     env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
   })
   after(async () => {

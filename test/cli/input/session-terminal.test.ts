@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import type { Clock } from '../../../src/system/clock.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { ChatServer } from '../../support/chat-server.ts'
+import { ChatHandler } from '../../support/handlers/chat.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, type Running, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 
 const keyboardQuery = '\u001b[?u\u001b[c'
@@ -20,7 +21,7 @@ const ghostty = { TERM: 'xterm-ghostty', TERM_PROGRAM: 'ghostty', TERM_PROGRAM_V
 describe('the terminal of a session', () => {
   const world = perTest(
     async () => {
-      const [sandbox, server] = [createSandbox(), await ChatServer.start()]
+      const [sandbox, server] = [createSandbox(), await serveHandler(new ChatHandler())]
       const sessions: Running[] = []
       const start = async (options: HostOptions = {}): Promise<Session> => {
         const running = startChatctl(sandbox, ['chat'], {

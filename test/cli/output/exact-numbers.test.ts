@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { answer, type Script } from '../../support/fault-server.ts'
 import { type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { answer, type Script } from '../../support/scripted-server.ts'
 import { serveRuns } from '../../support/served-runs.ts'
 
 /** Numbers that a double cannot represent, or that JavaScript would write differently. */

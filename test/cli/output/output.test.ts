@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { parse as parseYaml } from 'yaml'
 import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
-import { answer, type Behavior, empty, json, sse, stream } from '../../support/fault-server.ts'
 import { commands } from '../../support/manifest.ts'
 import { type RunOptions, startChatctl } from '../../support/run-chatctl.ts'
+import { answer, type Behavior, empty, json, sse, stream } from '../../support/scripted-server.ts'
 import { serveRuns } from '../../support/served-runs.ts'
 
 /** The rules of docs/reference/output.md. */
@@ -335,7 +335,7 @@ describe('output', function () {
   describe('when it ends early', () => {
     it('counts as success if the reader closes the pipe', async () => {
       const many = { data: Array.from({ length: 50_000 }, (_, index) => ({ id: `model-${index}` })) }
-      await server.start(json(200, many))
+      await server.serve(json(200, many))
       const running = startChatctl(sandbox, ['chat', 'models'], {
         env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
       })

@@ -1,18 +1,18 @@
 import { expect } from 'chai'
 import { Client } from '../../../src/client/client.ts'
-import { type FaultServer, failing, json, startFaultServer } from '../../support/fault-server.ts'
-import { historyService, plainReading, storedAt } from '../../support/history-service.ts'
+import { historyService, plainReading, storedAt } from '../../support/handlers/history.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { failing, json, startScriptedServer } from '../../support/scripted-server.ts'
 import { failureOf } from '../capture.ts'
 
 const all = storedAt(Array.from({ length: 10 }, (_, index) => index))
 
 describe('reading back the history', () => {
-  let server: FaultServer
+  const server = perTest(startScriptedServer)
   let client: Client
 
   afterEach(async () => {
     await client.close()
-    await server.close()
   })
 
   async function walk(): Promise<string[]> {
@@ -25,7 +25,7 @@ describe('reading back the history', () => {
 
   for (const cursor of ['id', 'created_at'] as const) {
     it(`tries a cursor that had no effect only once: ${cursor}`, async () => {
-      server = await startFaultServer(historyService({ ...plainReading, cursor, unknown: 'same' }, all))
+      await server.serve(historyService({ ...plainReading, cursor, unknown: 'same' }, all))
       client = new Client({ baseUrl: server.url })
       expect(await walk()).to.deep.equal(all.map((message) => message.id))
       expect(server.requests).to.have.lengthOf(cursor === 'id' ? 3 : 4)
@@ -34,14 +34,14 @@ describe('reading back the history', () => {
   }
 
   it('sends one request for each page, also if pages are shorter than the limit', async () => {
-    server = await startFaultServer(historyService({ ...plainReading, short: [1] }, all))
+    await server.serve(historyService({ ...plainReading, short: [1] }, all))
     client = new Client({ baseUrl: server.url })
     expect(await walk()).to.deep.equal(all.map((message) => message.id))
     expect(server.requests).to.have.lengthOf(all.length)
   })
 
   it('fails if neither cursor leads to older messages', async () => {
-    server = await startFaultServer(json(200, { messages: all.slice(0, 4), has_more: true }))
+    await server.serve(json(200, { messages: all.slice(0, 4), has_more: true }))
     client = new Client({ baseUrl: server.url })
     const failure = await failureOf(walk())
     expect(failure.kind).to.equal('invalid_response')
@@ -50,13 +50,13 @@ describe('reading back the history', () => {
   })
 
   it('fails if the same full page is returned again without has_more', async () => {
-    server = await startFaultServer(json(200, { messages: all.slice(-4) }))
+    await server.serve(json(200, { messages: all.slice(-4) }))
     client = new Client({ baseUrl: server.url })
     expect((await failureOf(walk())).kind).to.equal('invalid_response')
   })
 
   it('fails with the error of the service if it accepts neither cursor', async () => {
-    server = await startFaultServer({
+    await server.serve({
       choose: (request) =>
         request.path.includes('before')
           ? failing(400, 'bad_cursor', 'What is this?')
@@ -67,7 +67,7 @@ describe('reading back the history', () => {
   })
 
   it('ignores entries that are not messages', async () => {
-    server = await startFaultServer(json(200, { messages: [null, all[1], 5, all[0], 'x', []] }))
+    await server.serve(json(200, { messages: [null, all[1], 5, all[0], 'x', []] }))
     client = new Client({ baseUrl: server.url })
     expect(await walk()).to.deep.equal(['m0', 'm1'])
   })

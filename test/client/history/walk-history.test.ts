@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Client } from '../../../src/client/client.ts'
-import { json, type Script, startFaultServer } from '../../support/fault-server.ts'
 import {
   type HistoryReading,
   historyService,
@@ -9,8 +8,9 @@ import {
   readings,
   type StoredMessage,
   storedAt,
-} from '../../support/history-service.ts'
+} from '../../support/handlers/history.ts'
 import { perSuite } from '../../support/lifetime.ts'
+import { json, type Script, startScriptedServer } from '../../support/scripted-server.ts'
 
 /** Minutes in ascending order, of which at most `group` are equal. */
 const minutes = (group: number): fc.Arbitrary<number[]> =>
@@ -21,7 +21,7 @@ const minutes = (group: number): fc.Arbitrary<number[]> =>
 describe('reading back the history of a service of any kind', function () {
   this.timeout(120_000)
   const server = perSuite(() =>
-    startFaultServer({
+    startScriptedServer({
       choose: (request, index) =>
         typeof script === 'object' && 'choose' in script ? script.choose(request, index) : () => {},
     }),

@@ -11,7 +11,7 @@ import {
   json,
   noContent,
   webPage,
-} from '../../support/fault-server.ts'
+} from '../../support/scripted-server.ts'
 import { failureOf, hurriedClock } from '../capture.ts'
 import { scriptedClient } from '../scripted-client.ts'
 

@@ -12,7 +12,7 @@ import {
   silent,
   sse,
   stream,
-} from '../../support/fault-server.ts'
+} from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 import { everythingIn, failureOf, hurriedClock, reasonOf } from '../capture.ts'
 import { scriptedClient } from '../scripted-client.ts'

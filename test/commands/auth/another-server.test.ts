@@ -1,21 +1,21 @@
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
 import { editProfile, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { answer, startFaultServer } from '../../support/fault-server.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startLogin } from '../../support/login-process.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { answer, startScriptedServer } from '../../support/scripted-server.ts'
 import { signIn } from '../../support/sign-in.ts'
 import { signInByHttp } from '../../support/sign-in-by-http.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 /** Anyone who receives a code at the wrong token endpoint can redeem it (RFC 9700 section 4.4). */
 describe('signing in at another authorization server than the one in the profile', () => {
   const sandbox = perTest(createSandbox)
-  const known = perTest(startTokenEndpoint)
-  const other = perTest(startTokenEndpoint)
+  const known = perTest(startAuthorizationServer)
+  const other = perTest(startAuthorizationServer)
   const service = perTest(() => startBearerService((token) => known.live.has(token) || other.live.has(token)))
   beforeEach(() => {
     plantSignIn(sandbox, { server: known, service })
@@ -60,7 +60,7 @@ describe('signing in at another authorization server than the one in the profile
     ['of a service that may be its own', ['-p', 'new', '--insecure-storage', '--base-url']],
   ] as const) {
     it(`reports the metadata ${whose} as rate limited: exit 75`, async () => {
-      const busy = await startFaultServer(answer(429))
+      const busy = await startScriptedServer(answer(429))
       const run = await startLogin(sandbox, [...words, busy.url, '--max-wait', '0'], { stdin: '' }).ended
       await busy.close()
       expectFailure(run, 75, `Cannot read the metadata of ${busy.url}: it responded 429`, 'Try again later')

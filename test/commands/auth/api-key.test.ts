@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { owner, startBearerService } from '../../support/bearer-service.ts'
 import { expectNothingStored, readCredential, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { failing, startFaultServer } from '../../support/fault-server.ts'
+import { owner, startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { failing, startScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 
 describe('signing in with an API key', () => {
@@ -71,10 +71,9 @@ describe('signing in with an API key', () => {
     [500, 69],
   ] as const) {
     it(`stores nothing if the service responds with ${status}`, async () => {
-      const failingService = await startFaultServer(failing(status, 'x', 'In its own words'))
+      await using failingService = await startScriptedServer(failing(status, 'x', 'In its own words'))
       expectFailure(await loginTo(failingService.url, 'key-1\n', '--retries', '0'), exitCode)
       expectNothingStored(sandbox)
-      await failingService.close()
     })
   }
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { readCredential } from '../../support/credential-files.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 import { storeKey } from '../../support/sign-in.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 
@@ -12,7 +12,7 @@ describe('the expiry of an API key', () => {
   const end = '2027-01-31T00:00:00.000Z'
   let header: string = end
   const service = perTest(() =>
-    startFaultServer((request, response, incoming) => {
+    startScriptedServer((request, response, incoming) => {
       const answer = request.path === '/api/user/profile' ? { id: 'u1' } : { data: [] }
       return json(200, answer, { 'x-credential-expires-at': header })(request, response, incoming)
     }),

@@ -1,29 +1,28 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
 import { editProfile, findCredentials, readCredential } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import {
-  answer,
-  type Behavior,
-  delayed,
-  type FaultServer,
-  failing,
-  startFaultServer,
-} from '../../support/fault-server.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startLogin } from '../../support/login-process.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import type { Run } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import {
+  answer,
+  type Behavior,
+  delayed,
+  failing,
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 import { loginFlags, signIn, storeKey } from '../../support/sign-in.ts'
 import { signInByHttp } from '../../support/sign-in-by-http.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 describe('a sign-in that is no longer used', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
+  const server = perTest(startAuthorizationServer)
   const service = perTest(() =>
     startBearerService((token) => token.startsWith('key-') || server.live.has(token)),
   )
@@ -91,13 +90,11 @@ describe('a sign-in that is no longer used', () => {
   })
 
   describe('because the service refuses it', () => {
-    let forbidding: FaultServer
+    const forbidding = perTest(() => startScriptedServer((...all) => serve(...all)))
     let serve: Behavior
-    beforeEach(async () => {
+    beforeEach(() => {
       serve = failing(403, 'forbidden', 'no')
-      forbidding = await startFaultServer((...all) => serve(...all))
     })
-    afterEach(() => forbidding.close())
 
     it('is revoked and not stored: exit 5', async () => {
       expectFailure(await tryToSignIn(forbidding), 5)
@@ -160,10 +157,9 @@ describe('an API key that another one replaces', () => {
   })
 
   it('is deleted if it was stored for another address, whatever address the profile has now', async () => {
-    const other = await startBearerService(() => true)
+    await using other = await startBearerService(() => true)
     editProfile(sandbox, 'work', { base_url: 'https://between.example' })
     await storeKey(sandbox, 'key-2', other)
     expect(readCredential(sandbox)).to.include({ key: 'key-2' })
-    await other.close()
   })
 })

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../src/system/clock.ts'
 import { Browser } from '../../service/oauth/browser.ts'
-import { failing, json, startFaultServer } from '../../support/fault-server.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { startLogin } from '../../support/login-process.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createUser, makeKey, serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { failing, json, startScriptedServer } from '../../support/scripted-server.ts'
 import { openPage } from '../../support/sign-in-by-http.ts'
 import { until } from '../../support/until.ts'
 
@@ -115,7 +115,7 @@ describe('signing in to the embedded service', function () {
     'with the same response for every path': json(200, 'x'),
   })) {
     it(`needs --auth-url for a service ${what}`, async () => {
-      const server = await startFaultServer(script)
+      await using server = await startScriptedServer(script)
       const args = ['--profile', 'other', '--base-url', server.url, '--insecure-storage']
       const run = await startLogin(sandbox, args, { stdin: '' }).ended
       expect(run).to.include({ exitCode: 3 })
@@ -123,7 +123,6 @@ describe('signing in to the embedded service', function () {
       expect(server.requests.map(({ path }) => path)).to.deep.equal([
         '/.well-known/oauth-authorization-server',
       ])
-      await server.close()
     })
   }
 })

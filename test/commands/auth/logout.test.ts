@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startAuthorizationServer } from '../../support/authorization-server.ts'
-import { startBearerService } from '../../support/bearer-service.ts'
 import {
   changeCredential,
   findCredentials,
@@ -10,16 +9,17 @@ import {
   readProfiles,
 } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { answer, delayed, reset } from '../../support/fault-server.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
+import { startOidcProvider } from '../../support/oidc-provider.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { answer, delayed, reset } from '../../support/scripted-server.ts'
 import { signIn, storeKey } from '../../support/sign-in.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 describe('auth logout', () => {
-  const server = perSuite(startAuthorizationServer)
+  const server = perSuite(startOidcProvider)
   const service = perSuite(() => startBearerService(async (token) => keys.has(token) || server.isLive(token)))
   const sandbox = perTest(createSandbox)
   const keys = new Set<string>()
@@ -89,8 +89,8 @@ describe('auth logout', () => {
     ['is slow', delayed(6000, answer(200))],
   ] as const) {
     it(`deletes the token and prints a warning if the revocation endpoint ${what}`, async () => {
-      const scripted = await startTokenEndpoint()
-      const house = await startBearerService((token) => scripted.live.has(token))
+      await using scripted = await startAuthorizationServer()
+      await using house = await startBearerService((token) => scripted.live.has(token))
       await signIn(sandbox, { server: scripted, service: house }, [])
       scripted.script.revoke = behavior
       const { exitCode, stderr } = await run('auth', 'logout', '--json', '--timeout', '1s')
@@ -100,8 +100,6 @@ describe('auth logout', () => {
       expect(stderr).not.to.match(/(access|refresh)-token-\d/)
       expect(scripted.revocations[0]?.get('token')).to.equal('refresh-token-1')
       expect(findCredentials(sandbox)).to.deep.equal([])
-      await scripted.close()
-      await house.close()
     })
   }
 
@@ -110,8 +108,8 @@ describe('auth logout', () => {
     ['401 with a page', answer(401, { 'content-type': 'text/html' }, '<h1>Unauthorized</h1>')],
   ] as const) {
     it(`names the server that refused if the revocation endpoint responds with ${what}`, async () => {
-      const scripted = await startTokenEndpoint()
-      const house = await startBearerService((token) => scripted.live.has(token))
+      await using scripted = await startAuthorizationServer()
+      await using house = await startBearerService((token) => scripted.live.has(token))
       plantSignIn(sandbox, { server: scripted, service: house })
       scripted.script.revoke = behavior
       const { exitCode, stderr } = await run('auth', 'logout')
@@ -120,13 +118,11 @@ describe('auth logout', () => {
       expect(stderr).to.contain('may still be valid')
       expect(stderr).not.to.match(/JSON|token URL/)
       expect(findCredentials(sandbox)).to.deep.equal([])
-      await scripted.close()
-      await house.close()
     })
   }
 
   it('keeps a sign-in of another process during the revocation', async () => {
-    const scripted = await startTokenEndpoint()
+    await using scripted = await startAuthorizationServer()
     plantSignIn(sandbox, { server: scripted, service })
     keys.add('key-1')
     scripted.script.revoke = async (...exchange) => {
@@ -136,17 +132,15 @@ describe('auth logout', () => {
     expect(await run('auth', 'logout')).to.include({ exitCode: 0 })
     expect(readCredential(sandbox)).to.include({ key: 'key-1' })
     expect(readProfiles(sandbox).profiles?.['work']).to.have.property('credential')
-    await scripted.close()
   })
 
   it('revokes the token even if the configuration cannot be written', async () => {
-    const scripted = await startTokenEndpoint()
+    await using scripted = await startAuthorizationServer()
     plantSignIn(sandbox, { server: scripted, service })
     mkdirSync(join(sandbox.home, '.config', 'chatctl', 'config.json.lock'))
     expectFailure(await run('auth', 'logout'), 1, 'Cannot open the lock')
     expect(findCredentials(sandbox)).to.deep.equal([])
     expect(scripted.revocations.map((form) => form.get('token'))).to.deep.equal(['refresh-token-1'])
-    await scripted.close()
   })
 
   const unreadable = [{ version: 2 }, { revocation_endpoint: 'not-a-url' }]

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startBearerService, tokensSeen } from '../../support/bearer-service.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
 import {
   editProfile,
   expireCredential,
@@ -9,17 +9,17 @@ import {
   readProfiles,
 } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { delayed } from '../../support/fault-server.ts'
+import { startBearerService, tokensSeen } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { delayed } from '../../support/scripted-server.ts'
 import { storeKey } from '../../support/sign-in.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 describe('a profile that is signed in to one address and has moved to another', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
+  const server = perTest(startAuthorizationServer)
   const service = perTest(() => startBearerService((token) => server.live.has(token)))
   const other = perTest(() => startBearerService((token) => token === 'key-1'))
   beforeEach(() => {

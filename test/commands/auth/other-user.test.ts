@@ -1,28 +1,24 @@
 import { expect } from 'chai'
-import { owner } from '../../support/bearer-service.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
 import { readCredential } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { owner } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startLogin } from '../../support/login-process.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 import { loginFlags, signIn, storeKey } from '../../support/sign-in.ts'
 import { signInByHttp } from '../../support/sign-in-by-http.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 describe('a browser sign-in as another user than before', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
-  let service: FaultServer
+  const server = perTest(startAuthorizationServer)
+  const service = perTest(() => startScriptedServer((...exchange) => json(200, user)(...exchange)))
   /** The user to whom the next token belongs, as the service reports it. */
   let user: object
-  beforeEach(async () => {
+  beforeEach(() => {
     user = owner
-    service = await startFaultServer((...exchange) => json(200, user)(...exchange))
-  })
-  afterEach(async () => {
-    await service.close()
   })
 
   const mallory = { ...owner, id: 'u2', email: 'mallory@example.com' }
@@ -73,8 +69,8 @@ describe('a browser sign-in as another user than before', () => {
 describe('a sign-in that grants less than was requested', () => {
   it('names the missing scopes', async () => {
     const sandbox = createSandbox()
-    const server = await startTokenEndpoint()
-    const service = await startFaultServer(json(200, owner))
+    await using server = await startAuthorizationServer()
+    await using service = await startScriptedServer(json(200, owner))
     server.script.token = [
       server.tokens({ scope: 'chat:read' }),
       server.tokens({ scope: 'b a x' }),
@@ -90,7 +86,5 @@ describe('a sign-in that grants less than was requested', () => {
     // If the response has no scope, all of it was granted (RFC 6749 section 5.1).
     expect(await stderr('a b')).not.to.contain(words)
     sandbox.remove()
-    await server.close()
-    await service.close()
   })
 })

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../../support/authorization-server.ts'
-import { startBearerService, tokensSeen } from '../../support/bearer-service.ts'
 import { editProfile, findCredentials, readCredential, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { startBearerService, tokensSeen } from '../../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
+import { startOidcProvider } from '../../support/oidc-provider.ts'
 import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { signIn, storeKey } from '../../support/sign-in.ts'
@@ -12,7 +12,7 @@ const scope = 'chat:read chat:write'
 
 describe('two profiles, one with a token and one with an API key', () => {
   const sandbox = perSuite(createSandbox)
-  const server = perSuite(startAuthorizationServer)
+  const server = perSuite(startOidcProvider)
   const service = perSuite(() =>
     startBearerService(async (token) => token === 'key-1' || server.isLive(token)),
   )

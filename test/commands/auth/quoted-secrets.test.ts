@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { refusing } from '../../support/authorization-server.ts'
 import { expireCredential, readCredential } from '../../support/credential-files.ts'
 import { startLogin } from '../../support/login-process.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
@@ -6,7 +7,6 @@ import { runChatctl } from '../../support/run-chatctl.ts'
 import { loginFlags } from '../../support/sign-in.ts'
 import { signInByHttp } from '../../support/sign-in-by-http.ts'
 import { makeSignInWorld } from '../../support/sign-in-world.ts'
-import { refusing } from '../../support/token-endpoint.ts'
 
 /** RFC 6749 section 5.2 lets the server choose the text of its error code. */
 describe('an error of the token endpoint that quotes the request', () => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { tokensSeen } from '../../support/bearer-service.ts'
 import { expireCredential } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { type Behavior, failing, sse, startFaultServer } from '../../support/fault-server.ts'
+import { tokensSeen } from '../../support/handlers/bearer.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { type Behavior, failing, sse, startScriptedServer } from '../../support/scripted-server.ts'
 import { signIn } from '../../support/sign-in.ts'
 import { makeSignInWorld } from '../../support/sign-in-world.ts'
 
@@ -39,7 +39,7 @@ describe('a request to which the service responds with 401', () => {
 
   it('is repeated also if it is a stream', async () => {
     const words = sse([{ choices: [{ delta: { content: 'Hello' }, index: 0 }] }])
-    const talk = await startFaultServer({
+    await using talk = await startScriptedServer({
       choose: ({ headers }) =>
         headers.authorization === 'Bearer access-token-3' ? words : failing(401, 'x', 'Not you'),
     })
@@ -54,7 +54,6 @@ describe('a request to which the service responds with 401', () => {
     ])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: 'Hello\n' })
     expect(tokensSeen(talk)).to.deep.equal(['access-token-2', 'access-token-3'])
-    await talk.close()
   })
 
   it('fails after one renewal if the new token is refused too: exit 4', async () => {
@@ -74,12 +73,11 @@ describe('a request to which the service responds with 401', () => {
   })
 
   it('is repeated after a 401 only: a 403 renews no token', async () => {
-    const house = await startFaultServer(failing(403, 'x', 'Not this'))
+    await using house = await startScriptedServer(failing(403, 'x', 'Not this'))
     await signIn(world.sandbox, { server: world.server, service: house }, ['--no-verify'], {
       profile: 'house',
     })
     expectFailure(await runChatctl(world.sandbox, ['chat', 'models', '-p', 'house']), 5)
     expect(world.server.refreshes()).to.deep.equal([])
-    await house.close()
   })
 })

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
+import { refusing } from '../../support/authorization-server.ts'
 import { changeCredential, readCredential } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { answer } from '../../support/fault-server.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
+import { answer } from '../../support/scripted-server.ts'
 import { storeKey } from '../../support/sign-in.ts'
 import { makeSignInWorld } from '../../support/sign-in-world.ts'
-import { refusing } from '../../support/token-endpoint.ts'
 
 describe('auth refresh', () => {
   const { sandbox, server, service } = makeSignInWorld()

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { tokensSeen } from '../../support/bearer-service.ts'
+import { refusing, startAuthorizationServer } from '../../support/authorization-server.ts'
 import {
   changeCredential,
   editProfile,
@@ -7,12 +7,12 @@ import {
   readCredential,
 } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { answer, type Behavior, webPage } from '../../support/fault-server.ts'
+import { tokensSeen } from '../../support/handlers/bearer.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
+import { answer, type Behavior, webPage } from '../../support/scripted-server.ts'
 import { signIn } from '../../support/sign-in.ts'
 import { makeSignInWorld } from '../../support/sign-in-world.ts'
-import { refusing, startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--profile) work$/m
 
@@ -76,14 +76,13 @@ describe('an access token', () => {
   })
 
   it('is renewed at the server that issued it, whatever the profile says', async () => {
-    const attacker = await startTokenEndpoint()
+    await using attacker = await startAuthorizationServer()
     const urls = { auth_url: attacker.url, token_url: `${attacker.url}/oauth/token` }
     editProfile(world.sandbox, 'work', urls)
     expireCredential(world.sandbox)
     expect(await models()).to.include({ exitCode: 0 })
     expect(attacker.tokenRequests).to.deep.equal([])
     expect(world.server.refreshes()).to.have.length(1)
-    await attacker.close()
   })
 
   it('keeps its refresh token and its scope if the response names none', async () => {

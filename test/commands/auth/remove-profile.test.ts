@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { editProfile, findCredentials, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json } from '../../support/fault-server.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
+import { json } from '../../support/scripted-server.ts'
 import { makeSignInWorld } from '../../support/sign-in-world.ts'
 
 describe('auth remove', () => {

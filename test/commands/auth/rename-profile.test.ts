@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
 import { findCredentials, readCredential, readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'

@@ -1,21 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
 import { readProfiles } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startLogin } from '../../support/login-process.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { loginFlags, storeKey } from '../../support/sign-in.ts'
 import { signInByHttp } from '../../support/sign-in-by-http.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 /** Mistakes of users who sign in for the first time, or whose configuration is unusual. */
 describe('signing in with a common mistake', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
+  const server = perTest(startAuthorizationServer)
   const service = perTest(() => startBearerService(() => true))
 
   const configure = (configuration: object): void => {

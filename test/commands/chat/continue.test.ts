@@ -5,17 +5,18 @@ import { expect } from 'chai'
 import { listTranscripts } from '../../../src/chat/transcript/list-transcripts.ts'
 import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
-import { ChatServer } from '../../support/chat-server.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { ChatHandler } from '../../support/handlers/chat.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 
 describe('--continue', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => ChatServer.start())
+  const server = perTest(() => serveHandler(new ChatHandler()))
   const clock = perTest(
     () => new SteppedClock(),
     () => {},
@@ -196,7 +197,7 @@ describe('--continue', () => {
 
 describe('chat --fork', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => ChatServer.start())
+  const server = perTest(() => serveHandler(new ChatHandler()))
   const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })
   const directory = () => join(sandbox.home, '.local', 'share', 'chatctl', 'sessions')
   const run = (...args: string[]) => runChatctl(sandbox, ['chat', ...args], { env: env() })

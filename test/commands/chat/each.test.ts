@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { ChatServer } from '../../support/chat-server.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { failing as failingWith, limited, reset } from '../../support/fault-server.ts'
+import { ChatHandler } from '../../support/handlers/chat.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { failing as failingWith, limited, reset, serveHandler } from '../../support/scripted-server.ts'
 import { failing } from '../../system/failing.ts'
 
 interface Result {
@@ -21,7 +21,7 @@ interface Result {
 describe('chat send --each', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => ChatServer.start())
+  const server = perTest(() => serveHandler(new ChatHandler()))
   const path = (name: string) => join(sandbox.home, name)
 
   beforeEach(() => {

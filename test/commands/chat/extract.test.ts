@@ -1,9 +1,10 @@
 import { expect } from 'chai'
-import { ChatServer } from '../../support/chat-server.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { ChatHandler } from '../../support/handlers/chat.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 
 const reply = 'First:\n\n```sh\necho 1\n```\n\n> Second:\n> ~~~py\n> if a:\n> \tb\n> ~~~\n\nDone.'
@@ -14,7 +15,7 @@ const terminal = { columns: 60 }
 
 describe('chat send and chat complete with --extract', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => ChatServer.start())
+  const server = perTest(() => serveHandler(new ChatHandler()))
 
   const run = (args: readonly string[], { env, ...given }: HostOptions = {}) =>
     runChatctl(sandbox, ['chat', ...args], {

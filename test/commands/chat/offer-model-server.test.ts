@@ -2,11 +2,11 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { LocalModelServer } from '../../../src/contract/model-server-address.ts'
-import { json, silent, startFaultServer } from '../../support/fault-server.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, silent, startScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 
 const send = ['chat', 'send', 'hi']
@@ -101,11 +101,10 @@ describe('a model server that runs on this machine', () => {
     ['does not respond', silent],
   ] as const) {
     it(`is not offered if it ${title}`, async () => {
-      const other = await startFaultServer(behavior)
+      await using other = await startScriptedServer(behavior)
       const { stdout } = await runInTerminal('', { modelServers: [ollama(`${other.url}/v1`)] })
       expect(stdout).to.include('test program').and.not.to.include('Use it?')
       expect(other.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal(['GET /v1/models'])
-      await other.close()
     })
   }
 })

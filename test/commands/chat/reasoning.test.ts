@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { json, sse } from '../../support/fault-server.ts'
+import { json, sse } from '../../support/scripted-server.ts'
 import { serveRuns } from '../../support/served-runs.ts'
 
 describe('the reasoning of a model, in a pipe,', () => {

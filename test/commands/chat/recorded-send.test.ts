@@ -2,18 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import {
-  type FaultServer,
-  json,
-  type Script,
-  silent,
-  sse,
-  startFaultServer,
-  stream,
-} from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, type Script, silent, sse, startScriptedServer, stream } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 
 const reply = sse([{ id: 'm1', context_id: 'c1', delta: 'Hel' }, { delta: 'lo' }], { done: true })
@@ -29,15 +21,10 @@ const completion = json(200, {
 
 describe('chat send records its exchange', () => {
   const sandbox = perTest(createSandbox)
-  let server: FaultServer | undefined
-  afterEach(async () => {
-    await server?.close()
-    server = undefined
-  })
+  const server = perTest(startScriptedServer)
 
   async function serve(script: Script): Promise<NodeJS.ProcessEnv> {
-    await server?.close()
-    server = await startFaultServer(script)
+    await server.serve(script)
     return { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
   }
 
@@ -57,7 +44,7 @@ describe('chat send records its exchange', () => {
     expect(files()).to.have.lengthOf(1)
     return linesOf(files()[0] ?? '')
   }
-  const bodies = () => server?.requests.map(({ body }) => JSON.parse(body)) ?? []
+  const bodies = () => server.requests.map(({ body }) => JSON.parse(body))
 
   for (const flags of [[], ['--json'], ['--stream'], ['--stream', '--json'], ['-q']]) {
     it(`as a turn of a session, readable only by its owner: ${flags.join(' ') || 'in a pipe'}`, async () => {
@@ -132,7 +119,7 @@ describe('chat send records its exchange', () => {
     const env = await serve(silent)
     const running = startChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
     running.stdin.end()
-    await until(() => server?.requests.length === 1)
+    await until(() => server.requests.length === 1)
     running.interrupt()
     expect((await running.ended).exitCode).to.equal(130)
     expect(only().at(-1)).to.deep.include({ type: 'end', complete: false, interrupted: true })
@@ -221,7 +208,7 @@ describe('chat send records its exchange', () => {
       const env = await serve(completion)
       const run = await runChatctl(sandbox, ['chat', 'send', 'Hi', '--system', 'Be brief'], { env })
       expect(run).to.include({ exitCode: 0, stdout: 'Brief.\n', stderr: '' })
-      expect(server?.requests.map(({ path }) => path)).to.deep.equal(['/v1/chat/completions'])
+      expect(server.requests.map(({ path }) => path)).to.deep.equal(['/v1/chat/completions'])
       expect(bodies()[0].messages).to.deep.equal([
         { role: 'system', content: 'Be brief' },
         { role: 'user', content: 'Hi' },
@@ -274,7 +261,7 @@ describe('chat send records its exchange', () => {
       const env = await serve({ choose: ({ method }) => (method === 'GET' ? history : completion) })
       const args = ['chat', 'send', 'Now', '--system', 'x', '--context', 'c1']
       expect((await runChatctl(sandbox, args, { env })).exitCode).to.equal(0)
-      const sent = JSON.parse(server?.requests.at(-1)?.body ?? '')
+      const sent = JSON.parse(server.requests.at(-1)?.body ?? '')
       expect(sent.messages.map(({ content }: { content: string }) => content)).to.deep.equal([
         'x',
         'Before',
@@ -299,7 +286,7 @@ describe('chat send records its exchange', () => {
       const env = await serve(json(200, { messages: [], has_more: false }))
       const args = ['chat', 'send', 'Now', '--system', 'x', '--context', 'c9']
       expectFailure(await runChatctl(sandbox, args, { env }), 6, 'No messages of conversation "c9"')
-      expect(server?.requests.map(({ method }) => method)).to.deep.equal(['GET'])
+      expect(server.requests.map(({ method }) => method)).to.deep.equal(['GET'])
     })
 
     describe('in a stream', () => {
@@ -317,7 +304,7 @@ describe('chat send records its exchange', () => {
           { type: 'delta', turn: 1, text: 'Hel' },
         ])
         expect(only().at(-1)).to.include({ interrupted: true })
-        expect(server?.requests[0]?.headers.accept).to.include('text/event-stream')
+        expect(server.requests[0]?.headers.accept).to.include('text/event-stream')
         expect(bodies()[0]).not.to.have.property('stream')
       })
 

@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
 import { ScreenTerminal } from '../../chat/session/screen-terminal.ts'
-import { ChatServer } from '../../support/chat-server.ts'
 import { expectGolden } from '../../support/golden.ts'
+import { ChatHandler } from '../../support/handlers/chat.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, type Running, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 
@@ -35,7 +36,7 @@ const sequence = /\u001b\[(\d+)m/g
 
 describe('a reply in a terminal', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => ChatServer.start())
+  const server = perTest(() => serveHandler(new ChatHandler()))
 
   const options = (given: HostOptions = {}): HostOptions => ({
     terminal: { columns: 40 },

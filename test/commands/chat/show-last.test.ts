@@ -1,16 +1,16 @@
 import { expect } from 'chai'
-import { ChatServer } from '../../support/chat-server.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { failing } from '../../support/fault-server.ts'
+import { ChatHandler } from '../../support/handlers/chat.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { failing, serveHandler } from '../../support/scripted-server.ts'
 
 const code = '```sh\necho 1\n```\n\n**Then**:\n\n```sh\necho 2\n```'
 
 describe('chat show without an ID', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => ChatServer.start())
+  const server = perTest(() => serveHandler(new ChatHandler()))
 
   const run = (args: readonly string[], options: HostOptions = {}) =>
     runChatctl(sandbox, ['chat', ...args], {

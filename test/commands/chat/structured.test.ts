@@ -6,11 +6,10 @@ import { findValue } from '../../../src/commands/chat/structured/find-value.ts'
 import { canonicalJson, parseJson } from '../../../src/contract/notation/exact-json.ts'
 import { anyJsonText } from '../../contract/any-json.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { scriptedServer } from '../../support/scripted-server.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 const schema =
   '{"type":"object","required":["n"],"properties":{"n":{"type":"integer"},"day":{"format":"date"}}}'
@@ -23,7 +22,7 @@ const completed = (content: string) =>
 
 describe('chat send --schema', () => {
   const sandbox = perTest(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
   const run = (words: readonly string[], given: HostOptions & { stdin?: string } = {}) =>
     runChatctl(sandbox, ['chat', 'send', 'List', '--schema', schema, ...words], {
       ...given,
@@ -40,7 +39,7 @@ describe('chat send --schema', () => {
   ] as const) {
     it(`prints the value as the model wrote it, with exact numbers: ${what}`, async () => {
       for (const words of [[], ['--json'], ['--no-stream']]) {
-        await server.start(said(reply))
+        await server.serve(said(reply))
         expect(await run(words)).to.deep.equal({ exitCode: 0, stdout: `${example}\n`, stderr: '' })
       }
       const [body] = bodies()
@@ -70,7 +69,7 @@ describe('chat send --schema', () => {
     ['{}', "the value must have required property 'n'"],
   ] as const) {
     it(`exits 7 and keeps the reply: ${JSON.stringify(reply)}`, async () => {
-      await server.start(said(reply))
+      await server.serve(said(reply))
       const failed = await run(['--attempts', '1'])
       expectFailure(
         failed,
@@ -89,14 +88,14 @@ describe('chat send --schema', () => {
   }
 
   it('writes a reply that is not recorded to stderr', async () => {
-    await server.start(said('Three items.'))
+    await server.serve(said('Three items.'))
     const failed = await run(['--no-save'])
     expectFailure(failed, 7, 'Reply 2 of 2 does not fit the JSON Schema: it contains no JSON value')
     expect(failed.stderr).to.include('Three items.\n').and.not.include('transcript')
   })
 
   it('names the faults in the same conversation until a reply fits', async () => {
-    await server.start([said('{"n": "x", "day": 1}'), said('[]'), said('{"n":1}')])
+    await server.serve([said('{"n": "x", "day": 1}'), said('[]'), said('{"n":1}')])
     const { exitCode, stdout, stderr } = await run(['--attempts', '3'])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: '{"n":1}\n' })
     expect(stderr).to.equal(
@@ -115,7 +114,7 @@ describe('chat send --schema', () => {
   })
 
   it('says that a reply stopped at the token limit, also if it looks complete', async () => {
-    await server.start([said('{"n": 1}', { context_id: 'c1', finish_reason: 'length' }), said(example)])
+    await server.serve([said('{"n": 1}', { context_id: 'c1', finish_reason: 'length' }), said(example)])
     const { exitCode, stdout, stderr } = await run(['--no-stream'])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: `${example}\n` })
     expect(stderr).to.equal('Reply 1 of 2 does not fit the JSON Schema: it stopped at the token limit\n')
@@ -126,7 +125,7 @@ describe('chat send --schema', () => {
       [['--system', 'Be brief', '-t', '0'], [completed('?'), completed(example)], ['Be brief']],
       [[], [said('?', {}), completed(example)], []],
     ] as const) {
-      await server.start([...script])
+      await server.serve([...script])
       expect((await run(words)).stdout).to.equal(`${example}\n`)
       const contents = bodies()[1].messages.map(({ content }: { content: string }) => content.split('\n')[0])
       expect(contents).to.deep.equal([...start, 'List', '?', 'Your reply does not fit the JSON Schema:'])
@@ -141,7 +140,7 @@ describe('chat send --schema', () => {
       join(sandbox.home, 'schema.json'),
       `{\n  "$schema": "http://json-schema.org/draft-07/schema#",\n  "items": [{ "type": "null" }]\n}\n`,
     )
-    await server.start([said('[1]'), said('[null, 1]')])
+    await server.serve([said('[1]'), said('[null, 1]')])
     await runChatctl(sandbox, ['chat', 'prompts', 'set', 'list'], { stdin: 'All: {{input}}' })
     const words = ['chat', 'send', 'Sort', '-f', 'a.txt', '--prompt', 'list', '--schema', 'schema.json']
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
@@ -170,7 +169,7 @@ describe('chat send --schema', () => {
     ['{"$schema":"http://json-schema.org/draft-04/schema#"}', '/$schema must be that of draft-07 or 2020-12'],
   ] as const) {
     it(`sends nothing with a schema that is not valid: ${given}`, async () => {
-      await server.start(said(example))
+      await server.serve(said(example))
       writeFileSync(join(sandbox.home, 'broken.json'), '{\n  type: 1\n}')
       writeFileSync(join(sandbox.home, 'list.json'), '[]')
       const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
@@ -180,7 +179,7 @@ describe('chat send --schema', () => {
   }
 
   it('excludes the flags that print something else', async () => {
-    await server.start(said(example))
+    await server.serve(said(example))
     const flags = ['--stream', '--extract', '--raw', '--stream-format=sse', '--output=yaml', '--fields=id']
     for (const flag of flags) expectFailure(await run([flag]), 2, 'cannot be used together')
     expectFailure(await run(['--attempts', '0']), 2, 'is not between 1')

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { json, sse } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, sse } from '../../support/scripted-server.ts'
 import { serveRuns } from '../../support/served-runs.ts'
 
 const truncated = 'The reply stopped at the token limit.'

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { failing, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { failing, startScriptedServer } from '../../support/scripted-server.ts'
 import { diagnose } from './checks.ts'
 
 describe('doctor on the model server', () => {
@@ -24,23 +24,21 @@ describe('doctor on the model server', () => {
   })
 
   it('says where it comes from and how many models it has, before the service has data', async () => {
-    const server = await startModelServer()
+    await using server = await startModelServer()
     await use(server.url)
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
     expect(found('model server').message).to.equal(`${server.url}, from the configuration file, has 3 models`)
     expect(found('models').message).to.equal('no data yet')
-    await server.close()
   })
 
   it('warns about one without models', async () => {
-    const server = await startModelServer([])
+    await using server = await startModelServer({ models: [] })
     await use(server.url)
     const { exitCode, found } = await diagnose(sandbox)
     expect(exitCode).to.equal(0)
     expect(found('model server')).to.include({ status: 'warning' })
     expect(found('model server').message).to.include('has no models')
-    await server.close()
   })
 
   it('exits 69 if it does not respond', async () => {
@@ -57,7 +55,7 @@ describe('doctor on the model server', () => {
   })
 
   it('says what to do if it responds with an error', async () => {
-    const server = await startFaultServer(failing(401, 'invalid_api_key', 'No'))
+    const server = await startScriptedServer(failing(401, 'invalid_api_key', 'No'))
     const key = join(sandbox.home, 'up.key')
     writeFileSync(key, 'sk-canary', { mode: 0o600 })
     const set = (file: string) => runChatctl(sandbox, ['config', 'set', 'model_server_key_file', file])
@@ -74,10 +72,9 @@ describe('doctor on the model server', () => {
     const sent = await runChatctl(sandbox, ['chat', 'send', 'hi'])
     expectFailure(sent, 69, 'rejects the credentials', `Check the key of the model server in ${key}`)
     await server.close()
-    const other = await startFaultServer(failing(404, 'not_found', 'No'))
+    await using other = await startScriptedServer(failing(404, 'not_found', 'No'))
     await use(other.url)
     expect(await hint()).to.equal('Most model servers need /v1 at the end of the address.')
-    await other.close()
   })
 
   it('is skipped for another service', async () => {

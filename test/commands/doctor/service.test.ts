@@ -1,12 +1,17 @@
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { expect } from 'chai'
 import { makeCertificate } from '../../support/certificate.ts'
-import { deadUrl, failing, json, type Script, silent, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { scriptedServer } from '../../support/scripted-server.ts'
+import {
+  deadUrl,
+  failing,
+  hangUp,
+  json,
+  type RecordedRequest,
+  type Script,
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 import { diagnose } from './checks.ts'
 
 const key = 'canary-of-the-doctor'
@@ -21,10 +26,10 @@ const model = (id: string) => ({ id, created: 1, object: 'model', owned_by: 'x' 
 
 describe('doctor on a service', () => {
   const sandbox = perTest(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
 
   async function meet(script: Script, args: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {
-    await server.start(script)
+    await server.serve(script)
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...more }
     return diagnose(sandbox, args, { env })
   }
@@ -75,7 +80,7 @@ describe('doctor on a service', () => {
   })
 
   it('names the other scheme in both checks if the server does not speak TLS', async () => {
-    await server.start(well())
+    await server.serve(well())
     const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: server.url.replace('http:', 'https:') }
     const { found, exitCode } = await diagnose(sandbox, ['--retries', '0'], { env })
     expect(exitCode).to.equal(69)
@@ -164,7 +169,7 @@ describe('doctor on a service', () => {
   })
 
   it('names the proxy in use, without its password', async () => {
-    const proxy = await startFaultServer(silent)
+    await using proxy = await startScriptedServer(hangUp)
     const { host } = new URL(proxy.url)
     const env = {
       CHATCTL_BASE_URL: 'https://service.test',
@@ -173,7 +178,6 @@ describe('doctor on a service', () => {
     }
     const args = ['--timeout', '1s', '--retries', '0']
     const through = await diagnose(sandbox, args, { env })
-    await proxy.close()
     expect(through.found('network').message).to.contain(`through the proxy ${host}`)
     expect(JSON.stringify(through.all)).not.to.contain('hunter2')
     const around = await diagnose(sandbox, args, { env: { ...env, NO_PROXY: '.test' } })
@@ -184,14 +188,11 @@ describe('doctor on a service', () => {
   it('checks the TLS certificate', async () => {
     const certificate = makeCertificate('127.0.0.1')
     const authorities = getCACertificates()
-    const secured = createServer(certificate, (request, response) => {
-      const body = request.url?.endsWith('/models') ? { data: [model('a')] } : profile
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
-    })
-    await new Promise<void>((resolve) => secured.listen(0, '127.0.0.1', resolve))
+    const choose = ({ path }: RecordedRequest) =>
+      json(200, path.endsWith('/models') ? { data: [model('a')] } : profile)
+    await using secured = await startScriptedServer({ choose }, { certificate })
     try {
-      const { port } = secured.address() as AddressInfo
-      const env = { CHATCTL_BASE_URL: `https://127.0.0.1:${port}`, CHATCTL_API_KEY: key }
+      const env = { CHATCTL_BASE_URL: secured.url, CHATCTL_API_KEY: key }
       const unknown = await diagnose(sandbox, [], { env })
       expect(unknown.exitCode).to.equal(69)
       expect(unknown.found('network').hint).to.contain('NODE_EXTRA_CA_CERTS')
@@ -209,7 +210,6 @@ describe('doctor on a service', () => {
       )
     } finally {
       setDefaultCACertificates(authorities)
-      secured.close()
     }
   })
 })

@@ -2,11 +2,11 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { failing, json, startFaultServer } from '../../support/fault-server.ts'
-import { historyService, plainReading, type StoredMessage } from '../../support/history-service.ts'
+import { historyService, plainReading, type StoredMessage } from '../../support/handlers/history.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { failing, json, startScriptedServer } from '../../support/scripted-server.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
 
@@ -15,7 +15,7 @@ describe('history search after history sync', () => {
   let stored: StoredMessage[]
   let userId: string | undefined
   const server = perTest(() =>
-    startFaultServer({
+    startScriptedServer({
       choose: (request, index) => {
         if (request.path.startsWith('/api/user'))
           return userId === undefined ? failing(403, 'forbidden', 'No') : json(200, { id: userId })
@@ -231,7 +231,7 @@ describe('history search after history sync', () => {
     const { Interruption } = await import('../../../src/cli/context/interruption.ts')
     const history = historyService(plainReading, stored)
     let pages = 0
-    const slow = await startFaultServer({
+    await using slow = await startScriptedServer({
       choose: (request, index) => {
         if (request.path.startsWith('/api/user')) return json(200, { id: 'u1' })
         if (++pages === 3) controller.abort(new Interruption('SIGINT'))
@@ -245,7 +245,6 @@ describe('history search after history sync', () => {
     const { stderr } = await chatctl(['search', 'message'], { env })
     expect(stderr).to.include('The mirror is incomplete')
     expect(JSON.parse((await chatctl(['sync', '--json'], { env })).stdout).messages).to.equal(300)
-    await slow.close()
   })
 
   it('refuses a search without a word, and a time that it cannot read', async () => {

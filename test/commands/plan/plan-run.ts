@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { SettingsHandler } from '../../support/handlers/settings.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { SettingsService } from '../../support/settings-service.ts'
+import { json, type ScriptedServer, startScriptedServer } from '../../support/scripted-server.ts'
 
 /** Both kinds of plans: a file to make one from, and a value that the plan contains. */
 export const plans = [
@@ -27,22 +27,19 @@ export const plans = [
 export class PlanRun {
   readonly sandbox: Sandbox = createSandbox()
   readonly env: NodeJS.ProcessEnv
-  readonly server: FaultServer
+  readonly server: ScriptedServer
 
-  private constructor(server: FaultServer) {
+  private constructor(server: ScriptedServer) {
     this.server = server
     this.env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
   }
 
   static async start(): Promise<PlanRun> {
-    const settings = new SettingsService()
+    const settings = new SettingsHandler()
     let user = {}
-    const server = await startFaultServer({
-      choose: (request, index) => {
-        if (request.path.startsWith('/v1/settings')) {
-          const { script } = settings
-          return 'choose' in script ? script.choose(request, index) : json(500, {})
-        }
+    const server = await startScriptedServer({
+      choose: (request) => {
+        if (request.path.startsWith('/v1/settings')) return settings.choose(request)
         if (request.method === 'POST') user = { ...JSON.parse(request.body), id: 'usr_1' }
         return json(200, user)
       },

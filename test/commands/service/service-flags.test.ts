@@ -5,19 +5,21 @@ import { expect } from 'chai'
 import { localAuditContext, recordChange } from '../../../src/service/domain/audit.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { FlagRuns } from '../../cli/flags/flag-runs.ts'
 import { readEvents } from '../../service/read-events.ts'
-import { halfReply, withModelServer } from '../../service/replies/scripted-model-server.ts'
 import { makeCertificate } from '../../support/certificate.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
 import { freePort } from '../../support/free-port.ts'
+import { halfReply, withModelServer } from '../../support/model-server.ts'
 import { plantBrowserSession } from '../../support/plant-browser-session.ts'
 import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { makeKey } from '../../support/run-service.ts'
+import { json } from '../../support/scripted-server.ts'
+import { type ServedRuns, serveRuns } from '../../support/served-runs.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 
-const flags = new FlagRuns()
-const { runHere, file } = flags
+let flags: ServedRuns
+const runHere = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+  runChatctl(flags.sandbox, args, { env })
+const file = (name: string, text: string) => flags.file(name, text)
 
 /** The flags of `service`, each with a check of its effect. */
 const effects: Record<string, () => Promise<void>> = {
@@ -282,7 +284,7 @@ const effects: Record<string, () => Promise<void>> = {
     expect((await runHere([...args, '--yes'])).exitCode).to.equal(6)
   },
   'service:run host, port, data, model-server, model-server-key-file': async () => {
-    flags.server = await startFaultServer(
+    await flags.server.serve(
       json(200, { choices: [{ message: { role: 'assistant', content: 'From above' } }] }),
     )
     const dir = dataDirectory('run')
@@ -303,7 +305,7 @@ const effects: Record<string, () => Promise<void>> = {
           CHATCTL_API_KEY: made.stdout.trim(),
         })
         expect(stdout, stderr).to.equal('From above\n')
-        expect(flags.server?.requests.at(-1)?.headers.authorization).to.equal('Bearer model-server-key')
+        expect(flags.server.requests.at(-1)?.headers.authorization).to.equal('Bearer model-server-key')
       },
     )
   },
@@ -419,7 +421,7 @@ async function serve(words: string[], use: (url: string) => Promise<void>): Prom
 
 describe('flags of the embedded service', function () {
   this.timeout(60_000)
-  flags.cleanUp()
+  flags = serveRuns()
 
   for (const [name, check] of Object.entries(effects)) it(`have an effect: ${name}`, check)
 })

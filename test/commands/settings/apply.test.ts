@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { answer, failing, reset } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { answer, failing, reset } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const patch = { theme: { mode: 'dark' }, limits: { max_tokens: 5 } }
@@ -93,8 +93,8 @@ describe('settings apply', () => {
   describe('when the settings change after the plan is made', () => {
     /** Another user changes a setting after the first reading. */
     const meanwhile = (change: object, times = 1) => {
-      run.service.otherwise = (method, count) => {
-        if (method === 'GET' && count > 0 && count <= times) run.service.change({ ...change })
+      run.server.onRead = (count) => {
+        if (count > 0 && count <= times) run.server.change({ ...change })
         return undefined
       }
     }
@@ -120,8 +120,8 @@ describe('settings apply', () => {
 
     it('exits 7 with --refresh if the settings keep changing', async () => {
       let turn = 0
-      run.service.otherwise = (method) => {
-        if (method === 'GET') run.service.change({ app_name: `${turn++}` })
+      run.server.onRead = () => {
+        run.server.change({ app_name: `${turn++}` })
         return undefined
       }
       expectFailure(await yes('settings.yaml', '--refresh'), 7, 'app_name was')
@@ -139,7 +139,7 @@ describe('settings apply', () => {
       run.file('settings.yaml', 'app_name: Other')
       expect((await yes('settings.plan')).exitCode).to.equal(0)
       expect(run.changes).to.deep.equal([{ method: 'PATCH', body: patch }])
-      run.service.change({ theme: { mode: 'light' }, limits: { max_tokens: 4096 } })
+      run.server.change({ theme: { mode: 'light' }, limits: { max_tokens: 4096 } })
       expectFailure(await yes('settings.plan'), 7, 'was already sent', 'settings diff FILE --save PLAN')
       expect(run.changes).to.have.length(1)
     })
@@ -150,7 +150,7 @@ describe('settings apply', () => {
     })
 
     it('exits 7 before the confirmation prompt if a managed key has changed', async () => {
-      run.service.change({ theme: { mode: 'contrast' } })
+      run.server.change({ theme: { mode: 'contrast' } })
       const outdated = await apply('settings.plan')
       expectFailure(outdated, 7, 'theme.mode was "light" and is now "contrast"')
       expect(outdated.stderr).to.contain('with: chatctl settings apply settings.plan --refresh\n')
@@ -158,10 +158,10 @@ describe('settings apply', () => {
     })
 
     it('exits 7 for a plan without changes if a managed key has changed', async () => {
-      run.service.change(patch)
+      run.server.change(patch)
       await run.settings(['diff', 'settings.yaml', '--save', 'done.plan'])
       expect((await yes('done.plan')).stderr).to.contain('No changes')
-      run.service.change({ app_name: 'Other' })
+      run.server.change({ app_name: 'Other' })
       expectFailure(await yes('done.plan'), 7, 'app_name was "Chat"')
     })
 
@@ -172,17 +172,17 @@ describe('settings apply', () => {
     })
 
     it('updates an outdated or applied plan with --refresh', async () => {
-      run.service.change({ theme: { mode: 'contrast' } })
+      run.server.change({ theme: { mode: 'contrast' } })
       expect((await yes('settings.plan', '--refresh')).stderr).to.contain('"contrast" → "dark"')
-      run.service.change({ theme: { mode: 'light' } })
+      run.server.change({ theme: { mode: 'light' } })
       expect((await yes('settings.plan', '--refresh')).exitCode).to.equal(0)
-      expect(run.service.settings['theme']).to.deep.equal({ primary_color: '#112233', mode: 'dark' })
+      expect(run.server.settings['theme']).to.deep.equal({ primary_color: '#112233', mode: 'dark' })
     })
 
     it('accepts the plan again after a refusal, but not after a lost response', async () => {
-      run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
+      run.server.faults.set('PATCH /v1/settings', failing(403, 'forbidden', 'No'))
       expectFailure(await yes('settings.plan'), 5)
-      run.service.otherwise = (method) => (method === 'PATCH' ? answer(500) : undefined)
+      run.server.faults.set('PATCH /v1/settings', answer(500))
       // chatctl reads the settings back for five seconds.
       const lost = await run.settings(['apply', 'settings.plan', '--yes'], {
         host: { clock: hurriedClock() },
@@ -254,14 +254,14 @@ describe('settings apply', () => {
 
     it('forgets the configuration that was last sent after a lost response', async () => {
       await yes('both.json')
-      run.service.otherwise = (method) => (method === 'POST' ? reset : undefined)
+      run.server.faults.set('POST /v1/settings/api', reset)
       expectFailure(
         await run.settings(['api', 'set', '--version', 'v3']),
         69,
         'The outcome of the change is unknown',
         'cannot be read back. To send it again, run the same command again.',
       )
-      run.service.otherwise = () => undefined
+      run.server.faults.clear()
       const { stdout } = await run.settings(['diff', 'both.json'])
       expect(stdout).to.contain('(not known)')
     })

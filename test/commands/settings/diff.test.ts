@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { stripControls } from '../../../src/terminal/strip-controls.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
+import { json } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const wanted = 'theme: { mode: dark }\nlimits: { max_tokens: 4096 }\n'
@@ -31,7 +31,7 @@ describe('settings diff', () => {
   })
 
   it('reports that nothing differs', async () => {
-    run.service.change({ theme: { mode: 'dark' } })
+    run.server.change({ theme: { mode: 'dark' } })
     expect(await diff('settings.yaml', '--exit-code')).to.deep.equal({
       exitCode: 0,
       stdout: 'None of the 2 keys in the file differs.\n',
@@ -59,7 +59,7 @@ describe('settings diff', () => {
           '| Key | Before | After |\n| --- | --- | --- |\n| `theme.mode` | `"light"` | `"dark"` |\n',
       )
     }
-    run.service.change({ theme: { mode: 'dark' } })
+    run.server.change({ theme: { mode: 'dark' } })
     expect(
       (await run.settings(['diff', 'settings.yaml'], { env: { CHATCTL_OUTPUT: 'markdown' } })).stdout,
     ).to.equal('No differences. None of the 2 keys in the file differs.\n')
@@ -67,7 +67,7 @@ describe('settings diff', () => {
   })
 
   it('distinguishes texts, other values, and missing values', async () => {
-    run.service.settings = { app_name: '5', features: { chat: true } }
+    run.server.settings = { app_name: '5', features: { chat: true } }
     run.file('types.yaml', 'app_name: "true"\nfeatures: { chat: false }\nlimits: { max_tokens: 5 }')
     expect((await diff('types.yaml')).stdout).to.equal(
       [
@@ -86,7 +86,7 @@ describe('settings diff', () => {
     const structured = await diff('settings.yaml', '--exit-code', '--json')
     expect(structured).to.include({ exitCode: 10, stderr: '' })
     expect(JSON.parse(structured.stdout)).to.deep.equal({ changes })
-    run.service.otherwise = () => json(403, { error: { code: 'forbidden', message: 'No' } })
+    run.server.faults.set('/v1/settings', json(403, { error: { code: 'forbidden', message: 'No' } }))
     expectFailure(await diff('settings.yaml', '--exit-code'), 5, 'No')
   })
 
@@ -122,7 +122,7 @@ describe('settings diff', () => {
   })
 
   it('removes control characters from the values of the service', async () => {
-    run.service.change({ theme: { mode: '\u001b[2J\u009b31mred\u202e' } })
+    run.server.change({ theme: { mode: '\u001b[2J\u009b31mred\u202e' } })
     const { stdout } = await run.settings(['diff', 'settings.yaml'], { env: { FORCE_COLOR: '1' } })
     const own = ['31', '32', '39'].map((code) => `\u001b[${code}m`)
     const text = own.reduce((left, code) => left.replaceAll(code, ''), stdout)
@@ -141,7 +141,7 @@ describe('settings diff', () => {
 
     it('writes a plan that only its owner can read, even if nothing differs', async () => {
       for (const mode of ['light', 'dark']) {
-        run.service.change({ theme: { mode } })
+        run.server.change({ theme: { mode } })
         expect((await diff('settings.yaml', '--save', 'out.plan')).stderr).to.contain(
           'The plan is in out.plan. Apply it with: chatctl settings apply out.plan',
         )

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startChatctl } from '../../support/run-chatctl.ts'
+import { failing } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 import { SettingsRun } from './settings-run.ts'
 
@@ -49,7 +49,7 @@ describe('settings edit', () => {
   })
 
   it('leaves a removed key unchanged, and sets a key that was added', async () => {
-    run.service.settings = { theme: { mode: 'light' } }
+    run.server.settings = { theme: { mode: 'light' } }
     await edit('printf "app_name: New\\n" > "$1"')
     expect(run.changes).to.deep.equal([{ method: 'PATCH', body: { app_name: 'New' } }])
   })
@@ -129,15 +129,15 @@ describe('settings edit', () => {
     })
 
     it('keeps the edited file if the service refuses the change', async () => {
-      run.service.otherwise = (method) => (method === 'PATCH' ? failing(403, 'forbidden', 'No') : undefined)
+      run.server.faults.set('PATCH /v1/settings', failing(403, 'forbidden', 'No'))
       const done = await edit(setMode('dark'))
       expectFailure(done, 5, 'No')
       expectKept(done.stderr, 'mode: dark')
     })
 
     it('keeps the edited file, which can then be applied, if the same key changed meanwhile', async () => {
-      run.service.otherwise = (method, count) => {
-        if (method === 'GET' && count === 1) run.service.change({ theme: { mode: 'contrast' } })
+      run.server.onRead = (count) => {
+        if (count === 1) run.server.change({ theme: { mode: 'contrast' } })
         return undefined
       }
       const done = await edit(setMode('dark'), ['--yes', '--json'])

@@ -63,7 +63,7 @@ describe('settings export', () => {
   })
 
   it('includes other keys and values as comments, or below $unmanaged', async () => {
-    run.service.change({ theme: { primary_color: 'tomato', x_font: 'serif' }, limits: { max_tokens: null } })
+    run.server.change({ theme: { primary_color: 'tomato', x_font: 'serif' }, limits: { max_tokens: null } })
     const { stdout, stderr } = await run.settings(['export'])
     expect(stdout).to.contain(
       '  mode: light\n  # x_font: "serif" # undocumented; apply with --allow-unknown-keys\n',
@@ -89,7 +89,7 @@ describe('settings export', () => {
   })
 
   it('contains only comments if there is nothing to set, and a key can be added', async () => {
-    run.service.settings = {}
+    run.server.settings = {}
     const { stdout } = await run.settings(['export'])
     expect(stdout).to.match(/^(#.*\n)+$/)
     run.file('settings.yaml', `${stdout}app_name: New\n`)

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { answer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { answer } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 interface Row {
@@ -50,9 +50,9 @@ describe('settings history and settings revert', () => {
   it('takes the value of the change before, if none was read, unless its outcome is unknown', async () => {
     await run.settings(['set', 'app_name=One'])
     await run.settings(['set', 'app_name=Two'])
-    run.service.otherwise = (method) => (method === 'PATCH' ? answer(500) : undefined)
+    run.server.faults.set('PATCH /v1/settings', answer(500))
     await run.settings(['set', 'app_name=Three'])
-    run.service.otherwise = () => undefined
+    run.server.faults.clear()
     await run.settings(['set', 'app_name=Four'])
     const rows = await history()
     expect(rows.map(({ before, after, outcome }) => [before ?? null, after, outcome])).to.deep.equal([
@@ -65,7 +65,7 @@ describe('settings history and settings revert', () => {
 
   it('takes no earlier value if the service had none', async () => {
     await apply('app_name: One\n')
-    run.service.change({ app_name: null })
+    run.server.change({ app_name: null })
     await apply('app_name: Two\n')
     expect((await history()).at(-1)).to.include({ before: null, after: 'Two' })
   })
@@ -126,13 +126,13 @@ describe('settings history and settings revert', () => {
       expect(shown.stderr).to.include('The plan is in revert.plan.').and.not.include('changed since')
       expect(run.changes).to.have.length(1)
       expect((await run.settings(['apply', 'revert.plan', '--yes'])).exitCode).to.equal(0)
-      expect(run.service.settings).to.include({ app_name: 'Chat' })
-      expect(run.service.settings.theme).to.deep.include({ mode: 'light' })
+      expect(run.server.settings).to.include({ app_name: 'Chat' })
+      expect(run.server.settings.theme).to.deep.include({ mode: 'light' })
     })
 
     it('names each key that was changed since', async () => {
       await apply('app_name: One\n')
-      run.service.change({ app_name: 'Other' })
+      run.server.change({ app_name: 'Other' })
       const { stdout, stderr } = await revert(await newest())
       expect(stdout).to.include('"Other" → "Chat"')
       expect(stderr).to.include('Warning: app_name was changed since, from "One" to "Other"')
@@ -142,7 +142,7 @@ describe('settings history and settings revert', () => {
       await run.settings(['set', 'app_name=One'])
       const words = 'The activity record does not have the value before the change of app_name'
       expectFailure(await revert(await newest()), 2, words)
-      run.service.change({ x_secret: 'canary' })
+      run.server.change({ x_secret: 'canary' })
       await apply('x_secret: other\n', '--allow-unknown-keys')
       const refused = await revert(await newest(), '--json')
       expect(JSON.parse(refused.stderr).error).to.include({ code: 'value_not_recorded' })
@@ -150,7 +150,7 @@ describe('settings history and settings revert', () => {
     })
 
     it('exits with code 6 for an unknown ID, and for a change that was refused', async () => {
-      run.service.otherwise = (method) => (method === 'PATCH' ? answer(403) : undefined)
+      run.server.faults.set('PATCH /v1/settings', answer(403))
       await apply('app_name: One\n')
       expect((await history()).at(-1)).to.include({ outcome: 'refused' })
       for (const id of ['none', await newest()])

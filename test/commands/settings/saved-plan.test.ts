@@ -22,7 +22,7 @@ describe('settings diff with a saved plan', () => {
 
   it('shows the changes, the time, the service, and the version, and sends no request', async () => {
     // The current settings have no difference from the plan.
-    run.service.change({ theme: { mode: 'dark' } })
+    run.server.change({ theme: { mode: 'dark' } })
     const { exitCode, stdout, stderr } = await diff('settings.plan')
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     const [record = '', ...rest] = stdout.split('\n\n')
@@ -38,7 +38,7 @@ describe('settings diff with a saved plan', () => {
 
   it('exits 10 for a plan with changes with --exit-code', async () => {
     expect((await diff('settings.plan', '--exit-code')).exitCode).to.equal(10)
-    run.service.change({ theme: { mode: 'dark' } })
+    run.server.change({ theme: { mode: 'dark' } })
     await diff('settings.yaml', '--save', 'same.plan')
     const same = await diff('same.plan', '--exit-code')
     expect(same).to.include({ exitCode: 0 })

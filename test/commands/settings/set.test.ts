@@ -2,8 +2,8 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { json } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 describe('settings set', () => {
@@ -16,13 +16,13 @@ describe('settings set', () => {
   it('sends the named keys even if they are unchanged, and reads them back', async () => {
     const { exitCode, stdout } = await set('theme.mode=light', '--json')
     expect(exitCode).to.equal(0)
-    expect(JSON.parse(stdout)).to.deep.equal(run.service.settings)
+    expect(JSON.parse(stdout)).to.deep.equal(run.server.settings)
     expect(run.methods).to.equal('PATCH GET')
     expect(run.changes[0]?.body).to.deep.equal({ theme: { mode: 'light' } })
   })
 
   it('shows the response to the change', async () => {
-    run.service.answerPatch = json(200, { restart_required: true })
+    run.server.answerPatch = json(200, { restart_required: true })
     const { exitCode, stdout } = await set('theme.mode=dark', '--json')
     expect({ exitCode, body: JSON.parse(stdout) }).to.deep.equal({
       exitCode: 0,
@@ -31,7 +31,7 @@ describe('settings set', () => {
   })
 
   it('exits 7 for a key that did not take effect, despite a 200', async () => {
-    run.service.otherwise = (method) => (method === 'PATCH' ? json(200, { app_name: 'New' }) : undefined)
+    run.server.faults.set('PATCH /v1/settings', json(200, { app_name: 'New' }))
     expectFailure(
       await set('app_name=New', 'theme.mode=light'),
       7,

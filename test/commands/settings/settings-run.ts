@@ -1,24 +1,21 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type FaultServer, startFaultServer } from '../../support/fault-server.ts'
+import { SettingsHandler } from '../../support/handlers/settings.ts'
 import { type HostOptions, type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { SettingsService } from '../../support/settings-service.ts'
+import { type Served, serveHandler } from '../../support/scripted-server.ts'
 
 /** A service with settings, and a home directory in which `chatctl settings` runs against it. */
 export class SettingsRun {
   readonly sandbox: Sandbox = createSandbox()
-  readonly service: SettingsService
-  readonly server: FaultServer
+  readonly server: Served<SettingsHandler>
 
-  private constructor(service: SettingsService, server: FaultServer) {
-    this.service = service
+  private constructor(server: Served<SettingsHandler>) {
     this.server = server
   }
 
   static async start(): Promise<SettingsRun> {
-    const service = new SettingsService()
-    return new SettingsRun(service, await startFaultServer(service.script))
+    return new SettingsRun(await serveHandler(new SettingsHandler()))
   }
 
   get env(): NodeJS.ProcessEnv {

@@ -20,7 +20,7 @@ describe('undocumented settings', () => {
     (opened) => opened.stop(),
   )
   beforeEach(() => {
-    run.service.change({ limits: { burst: 5 }, experimental: { flag: false } })
+    run.server.change({ limits: { burst: 5 }, experimental: { flag: false } })
     run.file('settings.yaml', wanted)
   })
   const apply = (...args: string[]) => run.settings(['apply', ...args, '--yes'])
@@ -151,8 +151,8 @@ describe('undocumented settings', () => {
 
   it('show no value of a key that is named like a secret', async () => {
     run.file('secret.yaml', 'smtp: { password: hunter2, list: [{ api_key: hunter2 }] }\n')
-    run.service.change({ smtp: { password: 'hunter1' } })
-    run.service.patched = (before) => before
+    run.server.change({ smtp: { password: 'hunter1' } })
+    run.server.patched = (before) => before
     for (const format of ['json', 'markdown', 'csv']) {
       const { stdout } = await diff('secret.yaml', allow, '-o', format)
       expect(stdout).to.contain('[redacted]').and.not.to.contain('hunter')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { delayed, html502 } from '../../support/fault-server.ts'
+import { delayed, html502 } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 describe('settings apply, set, and edit after a lost response', () => {
@@ -11,7 +11,7 @@ describe('settings apply, set, and edit after a lost response', () => {
   it('exit 69 and name what to check while the old value is still found', async () => {
     const runs = await Promise.all([0, 1, 2].map(() => SettingsRun.start()))
     const [applying, setting, editing] = runs as [SettingsRun, SettingsRun, SettingsRun]
-    for (const { service } of runs) service.otherwise = (method) => (method === 'PATCH' ? html502 : undefined)
+    for (const { server } of runs) server.faults.set('PATCH /v1/settings', html502)
     applying.file('base.yaml', 'app_name: New')
     applying.file('more.yaml', 'limits: { max_tokens: 5 }')
     const editor = editing.file('editor', `#!/bin/sh\nsed -i 's/app_name: .*/app_name: New/' "$1"\n`, 0o700)
@@ -49,8 +49,8 @@ describe('settings apply, set, and edit after a lost response', () => {
 
   it('succeed with a warning if the service makes the change only after the timeout', async () => {
     const run = await SettingsRun.start()
-    run.service.otherwise = (method) =>
-      method === 'PATCH' ? delayed(500, () => run.service.change({ app_name: 'New' })) : undefined
+    const changeLate = delayed(500, () => run.server.change({ app_name: 'New' }))
+    run.server.faults.set('PATCH /v1/settings', changeLate)
     const { exitCode, stdout, stderr } = await run.settings([
       'set',
       'app_name=New',
@@ -59,7 +59,7 @@ describe('settings apply, set, and edit after a lost response', () => {
       '250ms',
     ])
     expect(exitCode, stderr).to.equal(0)
-    expect(JSON.parse(stdout)).to.deep.equal(run.service.settings)
+    expect(JSON.parse(stdout)).to.deep.equal(run.server.settings)
     expect(JSON.parse(stderr).warning.message).to.contain('within 250 ms')
     await run.stop()
   })

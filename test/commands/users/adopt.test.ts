@@ -2,16 +2,15 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json } from '../../support/fault-server.ts'
+import { UsersHandler } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { scriptedServer } from '../../support/scripted-server.ts'
-import { UsersServer } from '../../support/users-server.ts'
+import { json, serveHandler, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('a state file of users on the command line', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start())
+  const server = perTest(() => serveHandler(new UsersHandler()))
 
   function chatctl(args: readonly string[], stdin = ''): Promise<Run> {
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
@@ -48,9 +47,9 @@ describe('a state file of users on the command line', () => {
     })
 
     describe('if another service responds', () => {
-      const other = scriptedServer()
+      const other = perTest(startScriptedServer)
       const adoptThere = async (id: string, body: object) => {
-        const url = await other.start(json(200, body))
+        const url = await other.serve(json(200, body))
         const env = { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key' }
         return runChatctl(sandbox, ['users', 'adopt', `ada@example.com=${id}`], { env })
       }

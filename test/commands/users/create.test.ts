@@ -1,20 +1,19 @@
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { type Behavior, failing, json } from '../../support/fault-server.ts'
-import { perSuite } from '../../support/lifetime.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { scriptedServer } from '../../support/scripted-server.ts'
+import { type Behavior, failing, json, startScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 
 describe('users create', () => {
   const sandbox = perSuite(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
   const created = json(201, { id: 'u1' })
   const words = ['users', 'create', '--email', 'ada@example.com']
 
   async function serve(behavior: Behavior): Promise<RunOptions> {
-    await server.start(behavior)
+    await server.serve(behavior)
     return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' } }
   }
 

@@ -4,15 +4,14 @@ import { expect } from 'chai'
 import { hashOfField } from '../../../src/users/managed-fields.ts'
 import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { type Behavior, failing, json } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type HostOptions, type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { scriptedServer } from '../../support/scripted-server.ts'
+import { type Behavior, failing, json, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('users diff', () => {
   const sandbox = perTest(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
 
   const ada = { id: 'usr_ada', email: 'ada@example.com', name: 'Ada' }
   const bob = {
@@ -26,7 +25,7 @@ describe('users diff', () => {
   const requests: string[] = []
   async function serve(users: Record<string, Behavior>): Promise<void> {
     requests.length = 0
-    await server.start({
+    await server.serve({
       choose: ({ method, path }) => {
         const id = path.split('/').at(-1) ?? ''
         requests.push(`${method} ${id}`)
@@ -222,7 +221,7 @@ describe('users diff', () => {
   })
 
   it('says after Ctrl-C how much was compared', async () => {
-    await server.start({
+    await server.serve({
       choose: () => {
         run.interrupt()
         return json(200, ada)

@@ -1,6 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
+import { type Running, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import {
   type Behavior,
   failing,
@@ -9,11 +12,8 @@ import {
   reset,
   resetMidBody,
   silent,
-  startFaultServer,
-} from '../../support/fault-server.ts'
-import { perTest } from '../../support/lifetime.ts'
-import { type Running, startChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox } from '../../support/sandbox.ts'
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 
 describe('users create --generate-password', () => {
   const sandbox = perTest(createSandbox)
@@ -30,7 +30,7 @@ describe('users create --generate-password', () => {
   ) {
     let running: Running | undefined
     const sent: RecordedRequest[] = []
-    const server = await startFaultServer((request, response, incoming) => {
+    const server = await startScriptedServer((request, response, incoming) => {
       sent.push(request)
       if (running) meanwhile(running)
       return behavior(request, response, incoming)

@@ -1,6 +1,9 @@
 import { expect } from 'chai'
 import { type Clock, systemClock } from '../../../src/system/clock.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
+import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import {
   type Behavior,
   delayed,
@@ -9,18 +12,15 @@ import {
   limited,
   reset,
   type Script,
-} from '../../support/fault-server.ts'
-import { perSuite } from '../../support/lifetime.ts'
-import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox } from '../../support/sandbox.ts'
-import { scriptedServer } from '../../support/scripted-server.ts'
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 
 describe('users get with a response without any documented field', () => {
   const sandbox = perSuite(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
 
   async function get(args: readonly string[], body: unknown): Promise<Run> {
-    await server.start(json(200, body))
+    await server.serve(json(200, body))
     return runChatctl(sandbox, ['users', 'get', ...args], {
       env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
     })
@@ -56,10 +56,10 @@ describe('users get with a response without any documented field', () => {
 
 describe('users get with several IDs', () => {
   const sandbox = perSuite(createSandbox)
-  const server = scriptedServer()
+  const server = perTest(startScriptedServer)
 
   async function start(script: Script): Promise<RunOptions> {
-    await server.start(script)
+    await server.serve(script)
     return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' } }
   }
 

@@ -4,17 +4,18 @@ import { expect } from 'chai'
 import { hashOfField } from '../../../src/users/managed-fields.ts'
 import { UsersState } from '../../../src/users/state/users-state.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { UsersHandler, type UsersOptions } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
+import { type Served, serveHandler } from '../../support/scripted-server.ts'
 
 describe('users import --state', () => {
   const sandbox = perTest(createSandbox)
-  let server: UsersServer
+  let server: Served<UsersHandler>
 
-  async function serve(options: UsersServerOptions = {}): Promise<void> {
-    server = await UsersServer.start(options)
+  async function serve(options: UsersOptions = {}): Promise<void> {
+    server = await serveHandler(new UsersHandler(options))
   }
 
   const env = () => ({ CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' })

@@ -2,10 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { UsersHandler } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { UsersServer } from '../../support/users-server.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 
 const ada = { email: 'ada@example.com', id: 'usr_1', hashes: { name: 'AAAAAAAAAAA', role: 'BBBBBBBBBBB' } }
 const bob = { email: 'bob@example.com', id: 'usr_2', hashes: {} }
@@ -13,7 +14,7 @@ const bob = { email: 'bob@example.com', id: 'usr_2', hashes: {} }
 describe('users state', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start({ idIn: ['nowhere'], allowsDuplicates: true }))
+  const server = perTest(() => serveHandler(new UsersHandler({ idIn: ['nowhere'], allowsDuplicates: true })))
   const chatctl = (args: readonly string[], stdin = '') =>
     runChatctl(sandbox, ['users', ...args], {
       env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },

@@ -1,12 +1,13 @@
 import { expect } from 'chai'
-import { ChatServer } from '../../support/chat-server.ts'
+import { ChatHandler } from '../../support/handlers/chat.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 import { Tmux } from '../tmux.ts'
 
 describe('chat send in a terminal', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => ChatServer.start())
+  const server = perTest(() => serveHandler(new ChatHandler()))
   const opened: Tmux[] = []
   afterEach(() => Promise.all(opened.splice(0).map((terminal) => terminal.close())))
 

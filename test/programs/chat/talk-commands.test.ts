@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { failing } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { failing } from '../../support/scripted-server.ts'
 import type { Tmux } from '../tmux.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
@@ -276,7 +276,7 @@ describe('slash commands of a session', () => {
 
   it('leave the session unchanged if the service refuses a request', async () => {
     await converse(terminal, 'one')
-    talk.server.failHistory(failing(403, 'forbidden', 'Not for you'))
+    talk.server.faults.set('/api/chat/history', [failing(403, 'forbidden', 'Not for you')])
     await command('/history', 'Not for you')
     await converse(terminal, 'two')
   })

@@ -2,9 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { failing, json, silent } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { binary } from '../../support/run-chatctl.ts'
+import { failing, json, silent } from '../../support/scripted-server.ts'
 import { Tmux } from '../tmux.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
@@ -32,7 +32,7 @@ describe('a session in an unusual situation', () => {
     const terminal = await talk.chat()
     await terminal.say('Hello')
     await waitForTurn(terminal, '/continue asks the model for the rest]')
-    talk.server.failHistory(silent)
+    talk.server.faults.set('/api/chat/history', [silent])
     await terminal.say('/continue')
     await terminal.waitFor('reading the history…')
     await terminal.key('C-c')
@@ -73,7 +73,7 @@ describe('a session in an unusual situation', () => {
     const [context = ''] = talk.server.contexts
     const earlier = talk.server.history(context)
     talk.server.answerNext({ text: 'The ', ending: 'reset' })
-    talk.server.failHistory(json(200, { messages: earlier, has_more: false }))
+    talk.server.faults.set('/api/chat/history', [json(200, { messages: earlier, has_more: false })])
     await terminal.say('Again')
     const screen = await waitForTurn(terminal, '/continue asks the model for the rest]')
     expect(screen).to.contain('this reply is not in the history')
@@ -81,7 +81,7 @@ describe('a session in an unusual situation', () => {
 
   it('records the completed reply with its turn, not with a later one', async () => {
     talk.server.answerNext({ text: 'Half ', ending: 'reset', finishLater: 'Half and half.' })
-    talk.server.failHistory(failing(403, 'forbidden', 'Not now'))
+    talk.server.faults.set('/api/chat/history', [failing(403, 'forbidden', 'Not now')])
     const terminal = await talk.chat()
     await terminal.say('Hello')
     await waitForTurn(terminal, 'asks the model for the rest]')
@@ -126,7 +126,7 @@ describe('a session in an unusual situation', () => {
     const terminal = await talk.chat(['--context', 'ctx_old'])
     await terminal.say('/edit')
     await promptWith(terminal, 'question 15')
-    talk.server.failHistory(failing(403, 'forbidden', 'Not now'))
+    talk.server.faults.set('/api/chat/history', [failing(403, 'forbidden', 'Not now')])
     await terminal.say(', please')
     await terminal.waitFor('Error: Not now')
     await promptWith(terminal, 'question 15, please')

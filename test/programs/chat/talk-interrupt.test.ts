@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { limited } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { limited } from '../../support/scripted-server.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a session with interruptions', () => {

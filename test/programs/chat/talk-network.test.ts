@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { failing, reset } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { failing, reset } from '../../support/scripted-server.ts'
 import type { Tmux } from '../tmux.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
@@ -37,7 +37,10 @@ describe('a session with a network failure', () => {
       const terminal = await talk.chat(timeout)
       await terminal.say('Hello')
       await terminal.waitFor(`[truncated after ${part.length} characters`)
-      await terminal.waitUntil((screen) => talk.server.historyRequests > 0 && hasPrompt(screen), 'the prompt')
+      await terminal.waitUntil(
+        (screen) => talk.server.requestsOf('/api/chat/history').length > 0 && hasPrompt(screen),
+        'the prompt',
+      )
       expect(await terminal.screen()).to.contain('The first half')
       expect(talk.server.sends).to.have.length(1)
       await converse(terminal, 'Still here')
@@ -59,7 +62,7 @@ describe('a session with a network failure', () => {
 
   it('stays open if the history cannot be read either', async () => {
     talk.server.answerNext({ text: part, ending: 'reset', finishLater: whole })
-    for (let attempt = 0; attempt < 5; attempt++) talk.server.failHistory(reset)
+    talk.server.faults.set('/api/chat/history', Array(5).fill(reset))
     const terminal = await talk.chat(['--retries', '0'])
     await terminal.say('Hello')
     await terminal.waitFor(`[truncated after ${part.length} characters`)

@@ -1,24 +1,25 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ChatServer } from '../../support/chat-server.ts'
+import { ChatHandler } from '../../support/handlers/chat.ts'
 import { binary, type Run, type RunOptions } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { type Served, serveHandler } from '../../support/scripted-server.ts'
 import { Tmux, type TmuxOptions } from '../tmux.ts'
 
 /** Sessions in terminals with a scripted service. */
 export class TalkSession {
   readonly sandbox: Sandbox
-  readonly server: ChatServer
+  readonly server: Served<ChatHandler>
   readonly #terminals: Tmux[] = []
 
-  private constructor(sandbox: Sandbox, server: ChatServer) {
+  private constructor(sandbox: Sandbox, server: Served<ChatHandler>) {
     this.sandbox = sandbox
     this.server = server
   }
 
   static async begin(): Promise<TalkSession> {
-    return new TalkSession(createSandbox(), await ChatServer.start())
+    return new TalkSession(createSandbox(), await serveHandler(new ChatHandler()))
   }
 
   get env(): NodeJS.ProcessEnv {

@@ -13,21 +13,20 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { programForAnyUser } from '../../support/any-user.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 import { runAs, stranger } from './run-as.ts'
 
 /** Needs root, and runs the program as another user, because no directory is read-only for root. */
 describe('a user without permission', () => {
-  let sandbox: Sandbox
+  const sandbox = perSuite(createSandbox)
   let home: string
   before(() => {
     if (process.getuid?.() !== 0) throw new Error('run as root')
-    sandbox = createSandbox()
     chmodSync(sandbox.home, 0o755)
   })
-  after(() => sandbox.remove())
   beforeEach(() => {
     home = mkdtempSync(join(sandbox.home, 'home-'))
     chownSync(home, stranger, stranger)
@@ -63,28 +62,24 @@ describe('a user without permission', () => {
   })
 
   it('needs no readable home directory with address and key in the environment', async () => {
-    const server = await startFaultServer(
+    await using server = await startScriptedServer(
       json(200, { theme: { mode: 'dark' }, response: 'Hi', context_id: 'c1' }),
     )
     const asStranger = [`--regid=${stranger}`, '--clear-groups', ...programForAnyUser()]
     chmodSync(home, 0)
     const env = { HOME: home, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }
-    try {
-      for (const args of [
-        ['settings', 'get'],
-        ['settings', 'set', 'theme.mode=dark'],
-        ['settings', 'api', 'set', '--version', 'v1'],
-        ['users', 'create', '--email', 'ada@example.com', '--generate-password'],
-        ['chat', 'send', 'Hello', '--no-stream'],
-      ]) {
-        const { exitCode, stderr } = await runProgram(sandbox, [...asStranger, ...args], {
-          env: { ...env, XDG_CACHE_HOME: undefined },
-          program: ['setpriv', `--reuid=${stranger}`],
-        })
-        expect(exitCode, `${args.join(' ')}: ${stderr}`).to.equal(0)
-      }
-    } finally {
-      await server.close()
+    for (const args of [
+      ['settings', 'get'],
+      ['settings', 'set', 'theme.mode=dark'],
+      ['settings', 'api', 'set', '--version', 'v1'],
+      ['users', 'create', '--email', 'ada@example.com', '--generate-password'],
+      ['chat', 'send', 'Hello', '--no-stream'],
+    ]) {
+      const { exitCode, stderr } = await runProgram(sandbox, [...asStranger, ...args], {
+        env: { ...env, XDG_CACHE_HOME: undefined },
+        program: ['setpriv', `--reuid=${stranger}`],
+      })
+      expect(exitCode, `${args.join(' ')}: ${stderr}`).to.equal(0)
     }
   })
 

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -91,15 +91,11 @@ describe('a credential in a file', () => {
 
   it('is never sent to another origin', async () => {
     await login('canary-1')
-    const other = await startBearerService(() => true)
-    try {
-      await run('config', 'set', 'base_url', other.url, '-p', 'work')
-      expectCode(await models(), 'unauthorized')
-      await run('auth', 'status', '-p', 'work')
-      expect(credentialsSeen(other).filter((sent) => sent !== undefined)).to.deep.equal([])
-    } finally {
-      await other.close()
-    }
+    await using other = await startBearerService(() => true)
+    await run('config', 'set', 'base_url', other.url, '-p', 'work')
+    expectCode(await models(), 'unauthorized')
+    await run('auth', 'status', '-p', 'work')
+    expect(credentialsSeen(other).filter((sent) => sent !== undefined)).to.deep.equal([])
   })
 
   const aside = () => join(sandbox.home, 'aside')

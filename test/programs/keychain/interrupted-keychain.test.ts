@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startBuiltLogin } from '../../support/login-process.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 import { programsLeft, programsOf } from '../timed-run.ts'
 import { startSecretService } from './secret-service.ts'
 
@@ -14,7 +14,7 @@ import { startSecretService } from './secret-service.ts'
 describe('a run that is ended while the keychain shows a dialog', () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
-  const server = perTest(startTokenEndpoint)
+  const server = perTest(startAuthorizationServer)
   const service = perTest(() => startBearerService((token) => server.live.has(token)))
   beforeEach(async () => {
     const parties = ['--base-url', service.url, '--auth-url', server.url, '--client-id', server.clientId]

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'

@@ -1,13 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startBuiltLogin } from '../../support/login-process.ts'
 import type { Run } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 import { kernelKeys } from './kernel-keys.ts'
 import { startSecretService } from './secret-service.ts'
 import { attributesOf, loginWithKey } from './stored-key.ts'
@@ -23,7 +23,7 @@ interface Secrets {
 describe('the secrets of a login', () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox))
-  const server = perTest(startTokenEndpoint)
+  const server = perTest(startAuthorizationServer)
   const service = perTest(() =>
     startBearerService((token) => token === 'canary-key' || server.live.has(token)),
   )

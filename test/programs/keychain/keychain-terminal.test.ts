@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'

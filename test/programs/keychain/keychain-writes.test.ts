@@ -2,34 +2,34 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { owner, startBearerService } from '../../support/bearer-service.ts'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
+import { owner, startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startBuiltLogin } from '../../support/login-process.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 import { programsLeft, runTimed } from '../timed-run.ts'
 import { type Dialog, type SecretService, startSecretService } from './secret-service.ts'
 import { attributesOf, expectCode, linesOf, loginWithKey, storedKey } from './stored-key.ts'
 
 describe('a keychain that can be read and then not written', () => {
   const sandbox = perTest(createSandbox)
-  let service: FaultServer
-  let keyring: SecretService
-  let meanwhile: () => void
-  beforeEach(async () => {
-    meanwhile = () => {}
-    // A login reads the keychain, asks the service, and writes the keychain: the service acts in between.
-    service = await startFaultServer((...exchange) => {
+  // A login reads the keychain, asks the service, and writes the keychain: the service acts in between.
+  const service = perTest(() =>
+    startScriptedServer((...exchange) => {
       meanwhile()
       return json(200, owner)(...exchange)
-    })
+    }),
+  )
+  let keyring: SecretService
+  let meanwhile: () => void
+  beforeEach(() => {
+    meanwhile = () => {}
   })
   afterEach(async () => {
     expect(await programsLeft(sandbox), 'processes that are left').to.deep.equal([])
     await keyring.close()
-    await service.close()
   })
 
   const start = async (dialog: Dialog) => {
@@ -87,7 +87,7 @@ describe('a keychain that can be read and then not written', () => {
 
   it('is a warning if it is locked while a token is renewed, and the command succeeds', async () => {
     await start('dismissed')
-    const server = await startTokenEndpoint()
+    const server = await startAuthorizationServer()
     const chat = await startBearerService((token) => server.live.has(token))
     try {
       const { env } = keyring

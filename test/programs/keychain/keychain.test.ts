@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { tryProcessLock } from '../../../src/system/files/process-lock.ts'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import type { RunOptions } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
@@ -154,29 +154,25 @@ describe('the keychain of a desktop', () => {
   })
 
   it('returns a credential only for the origin it was stored for', async () => {
-    const other = await startBearerService(() => true)
-    try {
-      await login('canary-1')
-      service.requests.length = 0
-      const models = ['chat', 'models', '-p', 'work', '--json']
-      expectCode(await run([...models, '--base-url', other.url]), 'unauthorized')
-      expectCode(await run(models, { env: { CHATCTL_BASE_URL: other.url } }), 'unauthorized')
-      await addProfile(other.url)
-      for (const args of [
-        models,
-        ['users', 'profile', '-p', 'work', '--json'],
-        ['auth', 'token', '-p', 'work', '--json'],
-      ]) {
-        expectCode(await run(args), 'unauthorized')
-      }
-      await run(['auth', 'status', '-p', 'work'])
-      expect(credentialsSeen(other).filter((sent) => sent !== undefined)).to.deep.equal([])
-      expect(service.requests).to.deep.equal([])
-      await addProfile(service.url)
-      expect(await run(models)).to.include({ exitCode: 0 })
-    } finally {
-      await other.close()
+    await using other = await startBearerService(() => true)
+    await login('canary-1')
+    service.requests.length = 0
+    const models = ['chat', 'models', '-p', 'work', '--json']
+    expectCode(await run([...models, '--base-url', other.url]), 'unauthorized')
+    expectCode(await run(models, { env: { CHATCTL_BASE_URL: other.url } }), 'unauthorized')
+    await addProfile(other.url)
+    for (const args of [
+      models,
+      ['users', 'profile', '-p', 'work', '--json'],
+      ['auth', 'token', '-p', 'work', '--json'],
+    ]) {
+      expectCode(await run(args), 'unauthorized')
     }
+    await run(['auth', 'status', '-p', 'work'])
+    expect(credentialsSeen(other).filter((sent) => sent !== undefined)).to.deep.equal([])
+    expect(service.requests).to.deep.equal([])
+    await addProfile(service.url)
+    expect(await run(models)).to.include({ exitCode: 0 })
   })
 
   it('is not loaded if the environment has a key', async () => {

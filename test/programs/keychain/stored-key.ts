@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { owner } from '../../support/bearer-service.ts'
-import type { FaultServer } from '../../support/fault-server.ts'
+import { owner } from '../../support/handlers/bearer.ts'
 import type { Run } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import type { Sandbox } from '../../support/sandbox.ts'
+import type { ScriptedServer } from '../../support/scripted-server.ts'
 
 /** Where a key is stored, and further flags of `auth login`. */
 export interface KeyLogin {
@@ -69,6 +69,6 @@ export function expectCode(run: Run, code: string): { message: string; hint?: st
 }
 
 /** Every credential that a service has received. */
-export function credentialsSeen({ requests }: FaultServer): (string | undefined)[] {
+export function credentialsSeen({ requests }: ScriptedServer): (string | undefined)[] {
   return requests.map(({ headers }) => headers.authorization)
 }

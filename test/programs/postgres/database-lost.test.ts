@@ -7,12 +7,6 @@ import { Browser } from '../../service/oauth/browser.ts'
 import { askForCode, createUser, getTokens, refresh, signIn } from '../../service/oauth/flow.ts'
 import { allEvents } from '../../service/read-events.ts'
 import {
-  sendDelta,
-  sendDone,
-  startEvents,
-  withModelServer,
-} from '../../service/replies/scripted-model-server.ts'
-import {
   type Answer,
   equip,
   type TemporaryService,
@@ -20,6 +14,7 @@ import {
   withPlace,
 } from '../../service/temporary-service.ts'
 import { perSuite } from '../../support/lifetime.ts'
+import { sendDelta, sendDone, startEvents, withModelServer } from '../../support/model-server.ts'
 import { sharedPostgres, startPostgres } from '../../support/postgres.ts'
 import { startStallingProxy } from './stalling-proxy.ts'
 

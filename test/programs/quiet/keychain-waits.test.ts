@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
-import type { FaultServer } from '../../support/fault-server.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import type { ScriptedServer } from '../../support/scripted-server.ts'
 import { type SecretService, startSecretService } from '../keychain/secret-service.ts'
 import { startSilentBus } from '../keychain/session-bus.ts'
 import { attributesOf, expectCode, linesOf, storedKey } from '../keychain/stored-key.ts'
@@ -12,12 +12,12 @@ import { programsLeft, runTimed } from '../timed-run.ts'
 interface Wait {
   title: string
   /** @returns the environment of a program that waits, and a function that ends the wait */
-  begin(sandbox: Sandbox, service: FaultServer): Promise<{ env: NodeJS.ProcessEnv; end(): Promise<void> }>
+  begin(sandbox: Sandbox, service: ScriptedServer): Promise<{ env: NodeJS.ProcessEnv; end(): Promise<void> }>
   /** Whether it lasts until the test ends it: some calls of the module stop after 2 s with a stopped daemon. */
   endless: boolean
 }
 
-const withItem = async (sandbox: Sandbox, service: FaultServer, dialog?: 'unanswered') => {
+const withItem = async (sandbox: Sandbox, service: ScriptedServer, dialog?: 'unanswered') => {
   const keyring = await startSecretService(sandbox, dialog)
   keyring.secretTool(['store', '--label=of a test', ...attributesOf(service)], storedKey('canary-1'))
   return keyring

@@ -2,16 +2,10 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { fetch } from 'undici'
-import {
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from '../../service/replies/scripted-model-server.ts'
 import { withDirectory } from '../../service/temporary-service.ts'
 import { freePort } from '../../support/free-port.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { makeKey, runService } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'

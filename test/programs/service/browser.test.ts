@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { type AuthorizationServer, startAuthorizationServer } from '../../support/authorization-server.ts'
-import { startBearerService } from '../../support/bearer-service.ts'
 import { expectNothingStored, readCredential } from '../../support/credential-files.ts'
-import type { FaultServer } from '../../support/fault-server.ts'
-import { perTest } from '../../support/lifetime.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
 import { createFakeBrowser, type Login, startBuiltLogin } from '../../support/login-process.ts'
+import { startOidcProvider } from '../../support/oidc-provider.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { loginFlags } from '../../support/sign-in.ts'
 
@@ -19,20 +18,16 @@ const schemes = ['light', 'dark'] as const
 
 describe('signing in with a real browser', () => {
   let browser: Browser
-  let server: AuthorizationServer
-  let service: FaultServer
+  const server = perSuite(startOidcProvider)
+  const service = perSuite(() => startBearerService((token) => server.isLive(token)))
   const sandbox = perTest(createSandbox)
   before(async () => {
     mkdirSync(screenshots, { recursive: true })
     const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    server = await startAuthorizationServer()
-    service = await startBearerService((token) => server.isLive(token))
   })
   after(async () => {
     await browser?.close()
-    await server?.close()
-    await service?.close()
   })
 
   for (const colorScheme of schemes) {

@@ -4,13 +4,8 @@ import { expect } from 'chai'
 import { fetch } from 'undici'
 import { startService } from '../../../src/service/start-service.ts'
 import { readEvents } from '../../service/read-events.ts'
-import {
-  sendDelta,
-  sendDone,
-  startEvents,
-  withModelServer,
-} from '../../service/replies/scripted-model-server.ts'
 import { equip, withDirectory } from '../../service/temporary-service.ts'
+import { sendDelta, sendDone, startEvents, withModelServer } from '../../support/model-server.ts'
 import { startNginx } from './reverse-proxy.ts'
 
 describe('the service behind nginx, as docs/guides/host-the-service/nginx.conf configures it', () => {

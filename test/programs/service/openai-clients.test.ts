@@ -4,14 +4,8 @@ import { ChatOpenAI } from '@langchain/openai'
 import { APICallError, generateText, jsonSchema, streamText, tool } from 'ai'
 import { expect } from 'chai'
 import OpenAI from 'openai'
-import {
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from '../../service/replies/scripted-model-server.ts'
 import { type TemporaryService, withService } from '../../service/temporary-service.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 
 /** What the model server does next, request by request. The last one repeats. */
 type Turn = (response: ServerResponse) => unknown

@@ -2,14 +2,15 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { caller } from '../../service/temporary-service.ts'
-import { answer, type FaultServer, startFaultServer } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { makeKey, runService, type ServiceProcess } from '../../support/run-service.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { answer, type ScriptedServer, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('a page of another origin in a real browser', () => {
   let browser: Browser
-  let site: FaultServer
-  let sandbox: Sandbox
+  let site: ScriptedServer
+  const sandbox = perSuite(createSandbox)
   let service: ServiceProcess
   let key: string
   let page: Page
@@ -17,8 +18,7 @@ describe('a page of another origin in a real browser', () => {
     const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
     const html = { 'content-type': 'text/html' }
-    site = await startFaultServer(answer(200, html, '<!doctype html><title>Elsewhere</title>'))
-    sandbox = createSandbox()
+    site = await startScriptedServer(answer(200, html, '<!doctype html><title>Elsewhere</title>'))
     const where = ['--data', join(sandbox.home, 'data')]
     service = await runService(sandbox, where)
     key = await makeKey(sandbox, [...where, '--tier', 'pro'])
@@ -27,7 +27,6 @@ describe('a page of another origin in a real browser', () => {
     await browser?.close()
     await site?.close()
     await service?.stop()
-    sandbox?.remove()
   })
   beforeEach(async () => {
     // A separate browser profile, because a browser remembers preflights.

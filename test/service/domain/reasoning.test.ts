@@ -1,15 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { Client } from '../../../src/client/client.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
-import {
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from '../replies/scripted-model-server.ts'
 import { onEachTransport, withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]

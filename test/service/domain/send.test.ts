@@ -1,16 +1,10 @@
 import { expect } from 'chai'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
+import { halfReply, sendDelta, sendDone, startEvents, withModelServer } from '../../support/model-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
-import {
-  halfReply,
-  sendDelta,
-  sendDone,
-  startEvents,
-  withModelServer,
-} from '../replies/scripted-model-server.ts'
 import { onEachTransport, opener } from '../temporary-service.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 

@@ -1,11 +1,5 @@
 import { expect } from 'chai'
-import {
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from '../replies/scripted-model-server.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user', content: 'x' }]

@@ -1,20 +1,25 @@
-import { once } from 'node:events'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { IssuerKeys, UnreadableKeys } from '../../../src/service/oauth/trust/issuer-keys.ts'
+import {
+  type AuthorizationServer,
+  openIdMetadata,
+  startAuthorizationServer,
+} from '../../support/authorization-server.ts'
 import { makeCertificate } from '../../support/certificate.ts'
-import { answer, type Behavior, json, redirect, reset, startFaultServer } from '../../support/fault-server.ts'
-import { type IdentityIssuer, startIdentityIssuer } from '../../support/identity-issuer.ts'
 import { perTest } from '../../support/lifetime.ts'
+import {
+  answer,
+  type Behavior,
+  json,
+  redirect,
+  reset,
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 
-const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port
-
-const metadataPath = '/.well-known/openid-configuration'
 const keysPath = '/jwks'
 
 /** Sends 256 MiB, unless the client disconnects. */
@@ -48,7 +53,7 @@ const both: Record<string, [Behavior, RegExp]> = {
   'a connection that is reset': [reset, /cannot be reached/],
 }
 
-const ofMetadata: Record<string, (issuer: IdentityIssuer) => object> = {
+const ofMetadata: Record<string, (issuer: AuthorizationServer) => object> = {
   'another issuer': ({ url }) => ({ issuer: `${url}/`, jwks_uri: url + keysPath }),
   'no issuer': ({ url }) => ({ jwks_uri: url + keysPath }),
   'no jwks_uri': ({ url }) => ({ issuer: url }),
@@ -69,7 +74,7 @@ const ofKeys: Record<string, unknown> = {
 }
 
 describe('the keys of an issuer', () => {
-  const issuer = perTest(() => startIdentityIssuer())
+  const issuer = perTest(() => startAuthorizationServer({ metadataPath: openIdMetadata }))
   const clock = perTest(
     () => new SteppedClock(),
     () => {},
@@ -85,9 +90,9 @@ describe('the keys of an issuer', () => {
   }
 
   for (const [what, [fault, reason]] of Object.entries(both)) {
-    for (const path of [metadataPath, keysPath]) {
+    for (const path of [openIdMetadata, keysPath]) {
       it(`cannot be read if ${path} responds with ${what}`, async () => {
-        issuer.faults[path] = fault
+        issuer.faults.set(path, fault)
         const failure = await failureOf()
         expect(failure).to.be.instanceOf(UnreadableKeys)
         expect(failure.message)
@@ -99,48 +104,42 @@ describe('the keys of an issuer', () => {
 
   for (const [what, metadata] of Object.entries(ofMetadata)) {
     it(`cannot be read if the metadata has ${what}`, async () => {
-      issuer.faults[metadataPath] = (...request) => json(200, metadata(issuer))(...request)
+      issuer.faults.set(openIdMetadata, (...request) => json(200, metadata(issuer))(...request))
       expect(await failureOf()).to.be.instanceOf(UnreadableKeys)
-      expect(issuer.requests.map(({ path }) => path)).to.deep.equal([metadataPath])
+      expect(issuer.requests.map(({ path }) => path)).to.deep.equal([openIdMetadata])
     })
   }
 
   for (const [what, body] of Object.entries(ofKeys)) {
     it(`cannot be read if the response has ${what}`, async () => {
-      issuer.faults[keysPath] = json(200, body)
+      issuer.faults.set(keysPath, json(200, body))
       expect(await failureOf()).to.be.instanceOf(UnreadableKeys)
     })
   }
 
   it('are not read with an untrusted certificate, also with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
-    const requests: string[] = []
-    const stranger = createServer(makeCertificate('127.0.0.1'), ({ url = '' }, response) => {
-      requests.push(url)
-      response.end(JSON.stringify({ issuer: `https://127.0.0.1:${portOf(stranger)}`, keys: [] }))
-    })
-    await once(stranger.listen(0, '127.0.0.1'), 'listening')
+    await using stranger = await startScriptedServer(
+      (...request) => json(200, { issuer: stranger.url, keys: [] })(...request),
+      { certificate: makeCertificate('127.0.0.1') },
+    )
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     try {
-      const reading = new IssuerKeys(clock, 300).find(`https://127.0.0.1:${portOf(stranger)}`)
+      const reading = new IssuerKeys(clock, 300).find(stranger.url)
       expect(String(await reading.catch((error) => error))).to.match(/cannot be reached/)
-      expect(requests).to.deep.equal([])
+      expect(stranger.requests).to.deep.equal([])
     } finally {
       delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
-      stranger.close()
     }
   })
 
   it('are not read from the target of a redirect', async () => {
-    const other = await startFaultServer(json(200, { keys: issuer.published }))
-    try {
-      for (const path of [metadataPath, keysPath]) {
-        issuer.faults = { [path]: redirect(302, other.url) }
-        expect((await failureOf()).message).to.contain('status 302')
-      }
-      expect(other.requests).to.deep.equal([])
-    } finally {
-      await other.close()
+    await using other = await startScriptedServer(json(200, { keys: issuer.published }))
+    for (const path of [openIdMetadata, keysPath]) {
+      issuer.faults.clear()
+      issuer.faults.set(path, redirect(302, other.url))
+      expect((await failureOf()).message).to.contain('status 302')
     }
+    expect(other.requests).to.deep.equal([])
   })
 
   it('are read again after 10 minutes, or after one minute for an unknown key', async () => {
@@ -166,18 +165,18 @@ describe('the keys of an issuer', () => {
     const first = await find(keys)
     clock.pass(60_000)
     const [arrived, respond] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    issuer.faults[keysPath] = async (...request) => {
+    issuer.faults.set(keysPath, async (...request) => {
       arrived.resolve()
       await respond.promise
       await answer(500)(...request)
-    }
+    })
     const renewal = find(keys, true).catch((error: unknown) => error)
     await arrived.promise
     expect(await find(keys)).to.equal(first)
     respond.resolve()
     expect(await renewal).to.be.instanceOf(UnreadableKeys)
     expect(await find(keys)).to.equal(first)
-    issuer.faults = {}
+    issuer.faults.clear()
     clock.pass(5_000)
     const second = await find(keys, true)
     expect(second).not.to.equal(first)
@@ -186,13 +185,13 @@ describe('the keys of an issuer', () => {
 
   it('are read once for requests at the same time, and again 5 s after a failure', async () => {
     const keys = new IssuerKeys(clock)
-    issuer.faults[keysPath] = answer(500)
+    issuer.faults.set(keysPath, answer(500))
     await Promise.all(Array.from({ length: 20 }, () => failureOf(keys)))
     clock.pass(4_999)
     await failureOf(keys)
     const reads = () => issuer.requests.filter(({ path }) => path === keysPath).length
     expect(reads()).to.equal(1)
-    issuer.faults = {}
+    issuer.faults.clear()
     clock.pass(1)
     await find(keys)
     expect(reads()).to.equal(2)

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import { exportJWK, exportSPKI, importJWK, type JWK, SignJWT, UnsecuredJWT } from 'jose'
-import { answer } from '../../support/fault-server.ts'
+import { answer } from '../../support/scripted-server.ts'
 import { withService } from '../temporary-service.ts'
 import { askForToken } from './flow.ts'
 import {
@@ -215,12 +215,12 @@ describe('an identity token of an issuer', () => {
   it('is neither accepted nor refused while the keys of the issuer cannot be read', () =>
     withTrust(async ({ issuer, administration, trust, identity, exchange, clock }) => {
       await trust()
-      issuer.faults = { '/jwks': answer(500) }
+      issuer.faults.set('/jwks', answer(500))
       const { status, body } = await exchange(await identity())
       expect(status).to.equal(503)
       expect(body.error).to.equal('temporarily_unavailable')
       expect(await administration.listChanges({ action: 'trust.refused', limit: 1 })).to.deep.equal([])
-      issuer.faults = {}
+      issuer.faults.clear()
       clock.pass(5_000)
       expect((await exchange(await identity())).status).to.equal(200)
     }))

@@ -1,6 +1,10 @@
 import type { Administration } from '../../../src/service/administration/administration.ts'
 import { openAdministration } from '../../../src/service/administration/administration.ts'
-import { type IdentityIssuer, startIdentityIssuer } from '../../support/identity-issuer.ts'
+import {
+  type AuthorizationServer,
+  openIdMetadata,
+  startAuthorizationServer,
+} from '../../support/authorization-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import type { TemporaryService, WithService } from '../temporary-service.ts'
 import { askForToken, type TokenResponse } from './flow.ts'
@@ -17,7 +21,7 @@ type TrustRequest = Parameters<Administration['createTrust']>[0]
 /** A service that may trust an issuer. */
 export interface TrustedService {
   service: TemporaryService
-  issuer: IdentityIssuer
+  issuer: AuthorizationServer
   administration: Administration
   clock: SteppedClock
   /** Creates a trust in the main branch, which may read settings. */
@@ -37,32 +41,31 @@ export async function withTrustedService(
   use: (place: TrustedService) => Promise<void>,
 ): Promise<void> {
   const clock = new SteppedClock()
-  const issuer = await startIdentityIssuer(() => clock.now())
-  try {
-    await withService(
-      async (service) => {
-        const administration = await openAdministration(service.place, clock)
-        try {
-          await use({
-            service,
-            issuer,
-            administration,
-            clock,
-            trust: (changes) =>
-              administration.createTrust({
-                ...{ name: 'deploy', issuer: issuer.url, audience, subject: mainBranch },
-                ...{ permissions: ['read:settings'], tier: 'pro', ...changes },
-              }),
-            identity: (claims) => issuer.sign({ sub: mainBranch, aud: audience, ...claims }),
-            exchange: (token, fields) => exchangeAt(service.url, token, fields),
-          })
-        } finally {
-          await administration.close()
-        }
-      },
-      { clock },
-    )
-  } finally {
-    await issuer.close()
-  }
+  await using issuer = await startAuthorizationServer({
+    metadataPath: openIdMetadata,
+    now: () => clock.now(),
+  })
+  await withService(
+    async (service) => {
+      const administration = await openAdministration(service.place, clock)
+      try {
+        await use({
+          service,
+          issuer,
+          administration,
+          clock,
+          trust: (changes) =>
+            administration.createTrust({
+              ...{ name: 'deploy', issuer: issuer.url, audience, subject: mainBranch },
+              ...{ permissions: ['read:settings'], tier: 'pro', ...changes },
+            }),
+          identity: (claims) => issuer.sign({ sub: mainBranch, aud: audience, ...claims }),
+          exchange: (token, fields) => exchangeAt(service.url, token, fields),
+        })
+      } finally {
+        await administration.close()
+      }
+    },
+    { clock },
+  )
 }

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
+import { sendJson, withModelServer } from '../../support/model-server.ts'
 import { plantKey } from '../domain/plant-key.ts'
 import { withCountedService } from '../limits/counted-service.ts'
 import { allEvents } from '../read-events.ts'
-import { sendJson, withModelServer } from '../replies/scripted-model-server.ts'
 import { withServer } from '../start-server.ts'
 import { caller, onEachTransport, withService } from '../temporary-service.ts'
 

@@ -1,15 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
-import type { RecordedRequest } from '../../support/fault-server.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
+import type { RecordedRequest, ScriptedServer } from '../../support/scripted-server.ts'
 import { allEvents, readEvents } from '../read-events.ts'
-import {
-  type ScriptedModelServer,
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from '../replies/scripted-model-server.ts'
 import { type TemporaryService, withService } from '../temporary-service.ts'
 
 const path = '/openai/v1/chat/completions'
@@ -21,7 +14,7 @@ const key = 'sk-up-7f3a'
 /** A service whose model server responds to completions as the script says. */
 const withRelay = (
   complete: (response: ServerResponse, request: RecordedRequest) => unknown,
-  use: (service: TemporaryService, modelServer: ScriptedModelServer) => Promise<unknown>,
+  use: (service: TemporaryService, modelServer: ScriptedServer) => Promise<unknown>,
 ) =>
   withModelServer(complete, (modelServer) =>
     withService((service) => use(service, modelServer), { modelServer: { url: modelServer.url, key } }),

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readReply } from '../../../src/service/replies/completion-stream.ts'
-import { delta, events } from './raw-model-server.ts'
+import { delta, events } from './raw-responses.ts'
 
 async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string | undefined }> {
   let text = ''

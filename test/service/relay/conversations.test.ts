@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createId } from '../../../src/service/domain/identifiers.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
-import { sendJson, withModelServer } from '../replies/scripted-model-server.ts'
+import { sendJson, withModelServer } from '../../support/model-server.ts'
 import { onEachTransport, type TemporaryService } from '../temporary-service.ts'
 
 /** Replies with the number of messages received, after a varying delay. */

@@ -9,10 +9,11 @@ import { EventStream, openEventStream } from '../../../src/service/http/response
 import type { Metrics } from '../../../src/service/metrics/create-metrics.ts'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { withModelServer } from '../../support/model-server.ts'
 import { until } from '../../support/until.ts'
 import { createTestServer } from '../start-server.ts'
 import { withDirectory } from '../temporary-service.ts'
-import { chunk, delta, events, head, withRawModelServer } from './raw-model-server.ts'
+import { chunk, delta, events, head, onSocket } from './raw-responses.ts'
 
 const piece = (text: string): ChatEvent => ({
   event: 'delta',
@@ -114,8 +115,8 @@ describe('a stream to a client', () => {
 
   it('whose client stays and reads nothing is closed, and so is the request to the model server', () =>
     withDirectory((dataDir) =>
-      withRawModelServer(
-        (socket) => {
+      withModelServer(
+        onSocket((socket) => {
           const part = chunk(events(delta('x'.repeat(10_000))))
           const fill = () => {
             while (!socket.destroyed && socket.write(part)) {}
@@ -123,8 +124,8 @@ describe('a stream to a client', () => {
           socket.write(head('text/event-stream', { 'transfer-encoding': 'chunked' }))
           socket.on('drain', fill)
           fill()
-        },
-        async ({ url, open }) => {
+        }),
+        async ({ url, connections }) => {
           const store = await openStore({ dataDir })
           const replySource = await createOpenAiCompatible({ url })
           const key = generateKey()
@@ -139,10 +140,10 @@ describe('a stream to a client', () => {
             `POST /api/chat/send HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
               `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
           )
-          while (open() === 0) await sleep(5)
+          while (connections() === 0) await sleep(5)
           const deadline = Date.now() + 5_000
-          while (open() > 0 && Date.now() < deadline) await sleep(20)
-          expect(open()).to.equal(0)
+          while (connections() > 0 && Date.now() < deadline) await sleep(20)
+          expect(connections()).to.equal(0)
           client.destroy()
           await server.close()
           await replySource.close()

@@ -1,19 +1,11 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { ApiError } from '../../../src/service/api-error.ts'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
-import {
-  chunk,
-  delta,
-  events,
-  head,
-  lastChunk,
-  type RawModelServer,
-  whole,
-  withRawModelServer,
-} from './raw-model-server.ts'
+import { withModelServer } from '../../support/model-server.ts'
+import { deadUrl, type ScriptedServer } from '../../support/scripted-server.ts'
+import { chunk, delta, events, head, lastChunk, onSocket, whole } from './raw-responses.ts'
 
 const order = { model: 'm1', messages: [{ role: 'user' as const, content: 'hello' }] }
 const timeouts = { connect: 300, silence: 300 }
@@ -331,10 +323,11 @@ const ofWholes: Record<string, Fault> = {
   },
 }
 
-async function gone({ open }: RawModelServer): Promise<void> {
+async function gone({ connections }: ScriptedServer): Promise<void> {
   const deadline = performance.now() + 1000
-  while (open() > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5))
-  expect(open(), 'connections left open').to.equal(0)
+  while (connections() > 0 && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(connections(), 'connections left open').to.equal(0)
 }
 
 describe('a faulty model server', () => {
@@ -344,7 +337,7 @@ describe('a faulty model server', () => {
   ] as const) {
     for (const [what, { answer, expected }] of Object.entries(faults)) {
       it(`that ${what} in ${kind} results in ${expected.code ?? 'a complete reply'}`, () =>
-        withRawModelServer(answer, async (modelServer) => {
+        withModelServer(onSocket(answer), async (modelServer) => {
           expect(await run(modelServer.url)).to.deep.include(expected)
           await gone(modelServer)
         }))
@@ -353,16 +346,12 @@ describe('a faulty model server', () => {
 
   for (const [kind, run] of Object.entries({ streamed, completed })) {
     it(`that refuses the connection results in model_server_unreachable (${kind})`, async () => {
-      const server = createServer().listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      const { port } = server.address() as AddressInfo
-      await new Promise((resolve) => server.close(resolve))
-      expect((await run(`http://127.0.0.1:${port}/v1`)).code).to.equal('model_server_unreachable')
+      expect((await run(`${await deadUrl()}/v1`)).code).to.equal('model_server_unreachable')
     })
 
     it(`that sends without end is disconnected before the memory is full (${kind})`, () =>
-      withRawModelServer(
-        (socket) => {
+      withModelServer(
+        onSocket((socket) => {
           socket.write(head(kind === 'streamed' ? 'text/event-stream' : 'application/json'))
           socket.write('data: {"choices":[{"delta":{"content":"')
           const filler = Buffer.alloc(1024 * 1024, 'x')
@@ -371,7 +360,7 @@ describe('a faulty model server', () => {
           }
           socket.on('drain', fill)
           fill()
-        },
+        }),
         async (modelServer) => {
           const before = process.memoryUsage().rss
           const { code, message } = await run(modelServer.url)
@@ -385,11 +374,11 @@ describe('a faulty model server', () => {
 
   it('that keeps its connection after [DONE] receives the next request on the same one', () => {
     const seen = new Set<Socket>()
-    return withRawModelServer(
-      (socket) => {
+    return withModelServer(
+      onSocket((socket) => {
         seen.add(socket)
         socket.write(`${sse}${chunk(good)}${lastChunk}`)
-      },
+      }),
       async ({ url }) => {
         const modelServer = await createOpenAiCompatible({ url }, timeouts)
         for (let round = 0; round < 5; round++) {

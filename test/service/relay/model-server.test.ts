@@ -1,15 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
-import { startFaultServer } from '../../support/fault-server.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
+import { startScriptedServer } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import {
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from '../replies/scripted-model-server.ts'
 import { withService } from '../temporary-service.ts'
 
 const messages = [{ role: 'user', content: 'hello' }]
@@ -154,7 +148,7 @@ describe('a request to a model server', () => {
 describe('the default model of a model server', () => {
   it('is requested again after ten seconds or a failure, and missing if the list is empty', async () => {
     const lists = [{}, { data: [] }, { data: [{ id: 'm1' }] }, { data: [{ id: 'm2' }] }]
-    const { url, close } = await startFaultServer((_, response) => sendJson(response, lists.shift()))
+    const { url, close } = await startScriptedServer((_, response) => sendJson(response, lists.shift()))
     const clock = new SteppedClock()
     const modelServer = await createOpenAiCompatible({ url }, undefined, clock)
     const first = () => modelServer.defaultModel(never).catch((error) => error.code)

@@ -3,14 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { StorableStream, storableText } from '../../../src/service/domain/chat/chat.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { allEvents } from '../read-events.ts'
-import {
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from '../replies/scripted-model-server.ts'
 import { onEachTransport } from '../temporary-service.ts'
 
 /** U+0000, which a column cannot store, half a character between two pieces, and one at the end. */

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
+import { halfReply, sendDelta, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
 import { onEachTransport, type TemporaryService } from '../temporary-service.ts'
-import { halfReply, sendDelta, sendJson, startEvents, withModelServer } from './scripted-model-server.ts'
 
 const messages = [
   { role: 'system', content: 'Be brief' },

@@ -6,10 +6,10 @@ import { readModelServer } from '../../../src/contract/model-server-address.ts'
 import { modelServerError } from '../../../src/service/replies/model-server-error.ts'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import { startService } from '../../../src/service/start-service.ts'
-import { startFaultServer } from '../../support/fault-server.ts'
+import { sendJson, withModelServer } from '../../support/model-server.ts'
+import { startScriptedServer } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { withDirectory, withService } from '../temporary-service.ts'
-import { sendJson, withModelServer } from './scripted-model-server.ts'
 
 const messages = [{ role: 'user' as const, content: 'hello' }]
 const never = new AbortController().signal
@@ -112,29 +112,25 @@ describe('a model server behind the embedded service', () => {
   }
 
   it('that refuses to list its models results in 502, because the caller sent nothing wrong', async () => {
-    const server = await startFaultServer((_, response) => {
+    await using server = await startScriptedServer((_, response) => {
       response.writeHead(400).end('no')
     })
-    try {
-      await withService(
-        async ({ call }) => {
-          for (const reply of [
-            await call('GET', '/v1/chat/models'),
-            await call('POST', '/api/chat/send', { message: 'x' }),
-          ]) {
-            expect(reply.status).to.equal(502)
-            expect(reply.body.error).to.deep.include({ code: 'model_server_error' })
-            expect(reply.body.error.details).to.include({
-              model_server_status: 400,
-              model_server_message: 'no',
-            })
-          }
-        },
-        { modelServer: { url: `${server.url}/v1` } },
-      )
-    } finally {
-      await server.close()
-    }
+    await withService(
+      async ({ call }) => {
+        for (const reply of [
+          await call('GET', '/v1/chat/models'),
+          await call('POST', '/api/chat/send', { message: 'x' }),
+        ]) {
+          expect(reply.status).to.equal(502)
+          expect(reply.body.error).to.deep.include({ code: 'model_server_error' })
+          expect(reply.body.error.details).to.include({
+            model_server_status: 400,
+            model_server_message: 'no',
+          })
+        }
+      },
+      { modelServer: { url: `${server.url}/v1` } },
+    )
   })
 
   it('that does not run results in 502, without its address', () =>

@@ -1,11 +1,7 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { hintOf } from '../../../src/cli/errors/hints.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
-import { plantKey } from '../domain/plant-key.ts'
-import { readEvents } from '../read-events.ts'
 import {
   halfReply,
   sendDelta,
@@ -13,7 +9,10 @@ import {
   sendJson,
   startEvents,
   withModelServer,
-} from '../replies/scripted-model-server.ts'
+} from '../../support/model-server.ts'
+import { startScriptedServer } from '../../support/scripted-server.ts'
+import { plantKey } from '../domain/plant-key.ts'
+import { readEvents } from '../read-events.ts'
 import { caller, equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
 import { sendBytes } from './raw-request.ts'
 
@@ -84,9 +83,8 @@ describe('the admin port', () => {
 
   it('is 1,000 above the service port, another if that is taken, and never replaces a chosen one', () =>
     withDirectory(async (directory) => {
-      const taken = createServer()
-      await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
-      const { port } = taken.address() as AddressInfo
+      await using taken = await startScriptedServer()
+      const port = Number(new URL(taken.url).port)
       const failure = await startService({ dataDir: directory, admin: { port } }).catch((error) => error)
       expect(failure).to.include({ kind: 'conflict' })
       expect(hintOf(failure)).to.include('--admin-port')
@@ -103,7 +101,6 @@ describe('the admin port', () => {
       expect(new URL(blocked.adminUrl ?? '').port).not.to.equal(String(port))
       expect((await fetch(`${blocked.adminUrl}/healthz`)).status).to.equal(200)
       await blocked.close()
-      taken.close()
     }))
 
   it('reports that the service is stopping until running replies end, and then closes', () => {

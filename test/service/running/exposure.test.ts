@@ -10,11 +10,11 @@ import { openAdministration } from '../../../src/service/administration/administ
 import { issuerOf, readExposure } from '../../../src/service/http/listening/exposure.ts'
 import { type ServiceOptions, startService } from '../../../src/service/start-service.ts'
 import { makeCertificate } from '../../support/certificate.ts'
+import { sendJson, withModelServer } from '../../support/model-server.ts'
 import { startChatctl } from '../../support/run-chatctl.ts'
 import { makeKey } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { until } from '../../support/until.ts'
-import { sendJson, withModelServer } from '../replies/scripted-model-server.ts'
 import { equip, withDirectory } from '../temporary-service.ts'
 
 /** Writes a certificate for 127.0.0.1 and its key to files. */

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { json, startFaultServer } from '../../support/fault-server.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('when a service on this machine uses another database', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => startFaultServer({ choose: () => json(200, { status: 'ready' }) }))
+  const server = perTest(() => startScriptedServer({ choose: () => json(200, { status: 'ready' }) }))
   const place = 'postgres://db.example:5432/chat'
   const run = (...args: string[]) => runChatctl(sandbox, args)
   const data = () => join(sandbox.home, '.local/share/chatctl')

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startAuthorizationServer } from '../../support/authorization-server.ts'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { refusing, startAuthorizationServer } from '../../support/authorization-server.ts'
 import { expireCredential, readCredential } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { delayed } from '../../support/fault-server.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { startOidcProvider } from '../../support/oidc-provider.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { delayed } from '../../support/scripted-server.ts'
 import { signIn } from '../../support/sign-in.ts'
-import { refusing, startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--profile) work$/m
 
@@ -19,7 +19,7 @@ const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--prof
 describe('concurrent processes that share a sign-in', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(startAuthorizationServer)
+  const server = perTest(startOidcProvider)
   const service = perTest(() => startBearerService((token) => server.isLive(token)))
   beforeEach(async () => {
     await signIn(sandbox, { server, service })
@@ -55,7 +55,7 @@ describe('concurrent processes that share a sign-in', function () {
 describe('a process that is killed while it refreshes a token', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
+  const server = perTest(startAuthorizationServer)
   const service = perTest(() => startBearerService((token) => server.live.has(token)))
   beforeEach(() => {
     plantSignIn(sandbox, { server, service })

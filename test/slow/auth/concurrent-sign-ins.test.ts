@@ -1,24 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startBearerService } from '../../support/bearer-service.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
 import {
   expireCredential,
   findCredentials,
   readCredential,
   readProfiles,
 } from '../../support/credential-files.ts'
-import type { Behavior } from '../../support/fault-server.ts'
+import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import type { Run } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import type { Behavior } from '../../support/scripted-server.ts'
 import { storeKey } from '../../support/sign-in.ts'
-import { startTokenEndpoint } from '../../support/token-endpoint.ts'
 
 describe('while another process refreshes the same token', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(startTokenEndpoint)
+  const server = perTest(startAuthorizationServer)
   const service = perTest(() => startBearerService((token) => token === 'key-1' || server.live.has(token)))
   let other: Promise<Run>
   /** Lets the token endpoint respond to the other process. */
@@ -71,7 +71,7 @@ describe('four concurrent runs of auth login', () => {
   it('store four profiles, each with its own key', async () => {
     const sandbox = createSandbox()
     const names = Array.from({ length: 4 }, (_, index) => `profile-${index}`)
-    const service = await startBearerService((token) => names.includes(token))
+    await using service = await startBearerService((token) => names.includes(token))
     await Promise.all(names.map((name) => storeKey(sandbox, name, service, name)))
     expect(Object.keys(readProfiles(sandbox).profiles ?? {}).sort()).to.deep.equal(names)
     expect(findCredentials(sandbox)).to.have.length(4)
@@ -80,6 +80,5 @@ describe('four concurrent runs of auth login', () => {
       expect(stdout).to.equal(`${name}\n`)
     }
     sandbox.remove()
-    await service.close()
   })
 })

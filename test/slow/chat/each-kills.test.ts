@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { delayed, json, startFaultServer } from '../../support/fault-server.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { delayed, json, startScriptedServer } from '../../support/scripted-server.ts'
 import { takeSample } from '../../support/take-sample.ts'
 
 const rows = 60
@@ -23,7 +23,7 @@ describe('a killed process of chat send --each', function () {
       const results = join(sandbox.home, 'out.jsonl')
       const sent: string[] = []
       let onSent = (): void => {}
-      const server = await startFaultServer({
+      const server = await startScriptedServer({
         choose: ({ method, body }) => {
           if (method === 'GET') return json(200, {})
           const { message } = JSON.parse(body)

@@ -17,7 +17,7 @@ import {
   shortBody,
   silent,
   webPage,
-} from '../../support/fault-server.ts'
+} from '../../support/scripted-server.ts'
 
 /** How a call ends: done, with or without a body to show, or with an error. */
 export type Ending = { done: 'body' | 'no body'; warned?: boolean } | { exitCode: number; code: string }

@@ -1,9 +1,9 @@
 import { serviceCalls } from '../../support/command-lines.ts'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { json, type ScriptedServer, startScriptedServer } from '../../support/scripted-server.ts'
 
 /** A service that behaves as the interface documents, with token exchange, and has everything that a call asks for. */
-export function startGoodService(): Promise<FaultServer> {
-  return startFaultServer({
+export function startGoodService(): Promise<ScriptedServer> {
+  return startScriptedServer({
     choose: ({ method, path, headers }) => {
       const asked = `${method} ${path.split('?')[0]}`
       const issuer = `http://${headers.host}`

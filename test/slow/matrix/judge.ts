@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
 import { commandOf, type ServiceCall } from '../../support/command-lines.ts'
-import type { RecordedRequest } from '../../support/fault-server.ts'
 import type { Run } from '../../support/run-chatctl.ts'
+import type { RecordedRequest } from '../../support/scripted-server.ts'
 import {
   expectedEnding,
   expectedJson,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { commandOf, serviceCalls } from '../../support/command-lines.ts'
-import { startFaultServer } from '../../support/fault-server.ts'
 import { createJobPool } from '../../support/job-pool.ts'
+import { startScriptedServer } from '../../support/scripted-server.ts'
 import { takeCells } from '../../support/take-sample.ts'
 import { callNamed } from './calls.ts'
 import { type Fault, faults } from './faults.ts'
@@ -63,7 +63,7 @@ describe('the matrix of service faults', function () {
 })
 
 async function meet({ call, fault, faultName, form }: Cell, home: PreparedHome): Promise<Outcome> {
-  const server = await startFaultServer(fault.script(call))
+  const server = await startScriptedServer(fault.script(call))
   const world = home.makeWorld()
   world.env = { ...world.env, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: sentKey }
   const local = callNamed(call.name)

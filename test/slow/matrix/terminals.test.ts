@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
 import stringWidth from 'string-width'
-import type { FaultServer } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { type Call, calls } from './calls.ts'
 import { canMakeTerminals, leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
@@ -14,16 +14,14 @@ const tables = ['auth:list', 'config:list', 'history:list', 'service:keys:list',
 
 describe(`tables in a narrow terminal${leftOut}`, function () {
   this.timeout(120_000)
-  let service: FaultServer
+  const service = perSuite(startGoodService)
   let home: PreparedHome
 
   before(async function () {
     if (!canMakeTerminals) return this.skip()
-    service = await startGoodService()
     home = await PreparedHome.make(service.url)
   })
-  after(async () => {
-    await service?.close()
+  after(() => {
     home?.remove()
   })
 

@@ -1,14 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { expect } from 'chai'
-import { json, startFaultServer } from '../../support/fault-server.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { binary } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('when stdin is closed or is /dev/null', () => {
   const sandbox = perSuite(createSandbox)
-  const server = perSuite(() => startFaultServer(json(200, { id: 'm1', response: 'Hi', context_id: 'c1' })))
+  const server = perSuite(() =>
+    startScriptedServer(json(200, { id: 'm1', response: 'Hi', context_id: 'c1' })),
+  )
   let env: NodeJS.ProcessEnv
   before(() => {
     env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }

@@ -1,20 +1,15 @@
 import { spawn } from 'node:child_process'
 import { expect } from 'chai'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { perSuite } from '../../support/lifetime.ts'
 import { binary, collectOutput, type Run } from '../../support/run-chatctl.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('stdout', () => {
-  let server: FaultServer
-  let sandbox: Sandbox
+  const server = perSuite(() => startScriptedServer(json(200, { id: 'u1', name: 'Ada' })))
+  const sandbox = perSuite(createSandbox)
   before(async function () {
     if (process.platform !== 'linux') return this.skip()
-    server = await startFaultServer(json(200, { id: 'u1', name: 'Ada' }))
-    sandbox = createSandbox()
-  })
-  after(async () => {
-    await server?.close()
-    sandbox?.remove()
   })
   beforeEach(() => {
     server.requests.length = 0

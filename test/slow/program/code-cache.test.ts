@@ -18,9 +18,10 @@ import { expect } from 'chai'
 import { decompress } from '../../../src/boot/code-cache-format.ts'
 import { Directories } from '../../../src/system/files/directories.ts'
 import { root } from '../../scripts/package-file.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { binary } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 /** Records each bundle that is compiled, and whether V8 used its cache. */
 const recordScripts = `
@@ -38,17 +39,15 @@ const recordScripts = `
 /** V8 runs the compiled code it finds, so a directory that another user could write to is not even read. */
 describe('the code cache', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perTest(createSandbox)
   let base: string
   let directory: string
   beforeEach(function () {
     if (process.platform === 'win32') return this.skip()
-    sandbox = createSandbox()
     base = join(sandbox.home, 'base')
     directory = join(base, 'chatctl', 'cache')
     mkdirSync(directory, { recursive: true, mode: 0o700 })
   })
-  afterEach(() => sandbox?.remove())
 
   const isUsed = async (): Promise<boolean> => {
     const { exitCode, stderr } = await runProgram(sandbox, ['config', 'path'], {
@@ -225,11 +224,10 @@ describe('the code cache', function () {
 /** See scripts/write-code-cache.ts. */
 describe('the code cache in the package', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
+  const sandbox = perTest(() => createSandbox({ ownCache: true }))
   /** A copy of the installed package. */
   let copy: string
   beforeEach(function () {
-    sandbox = createSandbox({ ownCache: true })
     copy = join(sandbox.home, 'package')
     for (const name of ['bin', 'dist', 'package.json']) {
       cpSync(join(root, name), join(copy, name), { recursive: true })
@@ -237,7 +235,6 @@ describe('the code cache in the package', function () {
     // Another version of Node than that of the build has no cache in the package.
     if (packaged().length === 0) this.skip()
   })
-  afterEach(() => sandbox?.remove())
 
   const inPackage = (): string => join(copy, 'dist/code-cache')
   const packaged = (): string[] =>

@@ -1,20 +1,20 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type FaultServer, json, startFaultServer } from '../../support/fault-server.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { json, startScriptedServer } from '../../support/scripted-server.ts'
 
 describe('when a filter never ends', function () {
   this.timeout(60_000)
-  let server: FaultServer
-  afterEach(() => server.close())
+  const server = perTest(startScriptedServer)
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     it(`${signal} ends a filter of --jq`, async function () {
       if (process.platform === 'win32') return this.skip()
       const sandbox = createSandbox()
-      server = await startFaultServer(json(200, {}))
+      await server.serve(json(200, {}))
       const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'k' }
       const child = startBuilt(sandbox, ['settings', 'get', '--jq', 'def f: f; f'], { env })
       const closed = once(child, 'close')

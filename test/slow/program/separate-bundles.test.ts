@@ -1,21 +1,16 @@
-import { once } from 'node:events'
 import { cpSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { root } from '../../scripts/package-file.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
-import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { sse, startScriptedServer } from '../../support/scripted-server.ts'
 
 /** See docs/decisions/0003-bundling.md. */
 describe('the program in separate bundles', function () {
   this.timeout(60_000)
-  let sandbox: Sandbox
-  beforeEach(() => {
-    sandbox = createSandbox()
-  })
-  afterEach(() => sandbox?.remove())
+  const sandbox = perTest(createSandbox)
 
   /** A copy of the installed package that lacks a file. */
   const runWithout = (name: string, args: readonly string[]) => {
@@ -41,15 +36,11 @@ describe('the program in separate bundles', function () {
   })
 
   it('shows that a stream was interrupted, although the trace is in another bundle than the client', async () => {
-    const server = createServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.write('data: {"delta":"a"}\n\n', () => response.destroy())
-    })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const send = ['chat', 'send', 'Hello', '--stream', '--debug', '--base-url', url]
+    await using server = await startScriptedServer(
+      sse([{ delta: 'a' }], { done: false, ending: 'unfinished' }),
+    )
+    const send = ['chat', 'send', 'Hello', '--stream', '--debug', '--base-url', server.url]
     const { stderr } = await runProgram(sandbox, send, { env: { CHATCTL_API_KEY: 'key' } })
-    server.close()
     expect(stderr).to.include('[stream interrupted after')
   })
 })

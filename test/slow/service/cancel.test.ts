@@ -3,16 +3,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import type { RunningService } from '../../../src/service/start-service.ts'
-import {
-  chunk,
-  delta,
-  events,
-  head,
-  type RawModelServer,
-  whole,
-  withRawModelServer,
-} from '../../service/relay/raw-model-server.ts'
+import { chunk, delta, events, head, onSocket, whole } from '../../service/relay/raw-responses.ts'
 import { withService } from '../../service/temporary-service.ts'
+import { withModelServer } from '../../support/model-server.ts'
+import type { ScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 
 /** Maximum milliseconds that a model server may work after the client has left. */
@@ -61,11 +55,11 @@ function ask({ url, key }: RunningService & { key: string }, kind: keyof typeof 
   return socket
 }
 
-async function leave(modelServer: RawModelServer, act: () => unknown): Promise<number> {
+async function leave(modelServer: ScriptedServer, act: () => unknown): Promise<number> {
   const leftAt = performance.now()
   act()
-  await until(() => modelServer.open() === 0)
-  return (modelServer.closedAt() ?? Number.NaN) - leftAt
+  await until(() => modelServer.connections() === 0)
+  return performance.now() - leftAt
 }
 
 describe('a client that leaves', () => {
@@ -73,7 +67,7 @@ describe('a client that leaves', () => {
     for (const [kind, answer] of Object.entries(kinds)) {
       for (const [how, go] of Object.entries(ways)) {
         it(`ends the model's work on a ${kind} within 50 ms when it ${how} ${when}`, () =>
-          withRawModelServer(answer, (modelServer) =>
+          withModelServer(onSocket(answer), (modelServer) =>
             withService(
               async (service) => {
                 const took: number[] = []

@@ -4,14 +4,8 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
-import {
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from '../../service/replies/scripted-model-server.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'

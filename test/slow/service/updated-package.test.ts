@@ -5,14 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Browser } from '../../service/oauth/browser.ts'
 import { createUser, getTokens } from '../../service/oauth/flow.ts'
-import {
-  sendDelta,
-  sendDone,
-  startEvents,
-  withModelServer,
-} from '../../service/replies/scripted-model-server.ts'
 import { caller } from '../../service/temporary-service.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { sendDelta, sendDone, startEvents, withModelServer } from '../../support/model-server.ts'
 import { makeKey, runService } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 

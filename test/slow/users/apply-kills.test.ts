@@ -1,20 +1,20 @@
 import { expect } from 'chai'
+import type { UsersOptions } from '../../support/handlers/users.ts'
 import { createRandom } from '../../support/random.ts'
 import { takeSample } from '../../support/take-sample.ts'
-import type { UsersServerOptions } from '../../support/users-server.ts'
 import { ApplyTrial, type Moment } from './apply-trial.ts'
 
 const count = 40
 
 /** What the server does to some of the requests. It does not refuse a second user with the same email. */
-const hardships: UsersServerOptions = {
+const hardships: UsersOptions = {
   delay: 8,
   idIn: ['body', 'location'],
   allowsDuplicates: true,
   fates: { lost: 0.02, refused: 0.01, 'failed after': 0.01, 'failed before': 0.01, slow: 0.03 },
 }
 
-const storms: UsersServerOptions['quota'][] = [
+const storms: UsersOptions['quota'][] = [
   undefined,
   { requests: 60, window: 250, headers: 'none' },
   { requests: 60, window: 250, headers: 'RateLimit' },

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import { UsersState } from '../../../src/users/state/users-state.ts'
+import { type StoredUser, UsersHandler, type UsersOptions } from '../../support/handlers/users.ts'
 import { collectOutput, type Run, startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { type StoredUser, UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
+import { type Served, serveHandler } from '../../support/scripted-server.ts'
 
 /** When a run is killed: after so many ms, or at a request. */
 export type Moment = { afterMs: number } | { atRequest: number }
@@ -27,12 +28,12 @@ export interface StoredEntry {
 /** A file of users, a state file that knows a third of them, and a service on which they have other names. */
 export class ApplyTrial {
   readonly sandbox: Sandbox
-  readonly server: UsersServer
+  readonly server: Served<UsersHandler>
   users: readonly FileUser[] = []
   /** Requests of the last run, by method. */
   requests: Record<string, number> = {}
 
-  private constructor(sandbox: Sandbox, server: UsersServer) {
+  private constructor(sandbox: Sandbox, server: Served<UsersHandler>) {
     this.sandbox = sandbox
     this.server = server
   }
@@ -52,8 +53,8 @@ export class ApplyTrial {
     )
   }
 
-  static async begin({ count, ...options }: UsersServerOptions & { count: number }): Promise<ApplyTrial> {
-    const trial = new ApplyTrial(createSandbox(), await UsersServer.start(options))
+  static async begin({ count, ...options }: UsersOptions & { count: number }): Promise<ApplyTrial> {
+    const trial = new ApplyTrial(createSandbox(), await serveHandler(new UsersHandler(options)))
     trial.writeFile(count, '')
     const known = trial.users.filter((_, index) => index % 3 === 0)
     await trial.adopt(known.map(({ email }) => ({ email, id: trial.server.add({ email, name: 'Old' }) })))

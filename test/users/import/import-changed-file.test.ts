@@ -1,21 +1,22 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { UsersHandler, type UsersOptions } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
+import { type Served, serveHandler } from '../../support/scripted-server.ts'
 
 describe('importing a file of users again after it has changed', function () {
   this.timeout(60_000)
   let sandbox: Sandbox
-  let server: UsersServer
+  let server: Served<UsersHandler>
   let path: string
 
-  async function begin(options: UsersServerOptions = {}): Promise<void> {
+  async function begin(options: UsersOptions = {}): Promise<void> {
     sandbox = createSandbox()
     // Duplicates are allowed, so that the test notices a user that is created twice.
-    server = await UsersServer.start({ allowsDuplicates: true, ...options })
+    server = await serveHandler(new UsersHandler({ allowsDuplicates: true, ...options }))
     path = join(sandbox.home, 'users.csv')
   }
   afterEach(async () => {
@@ -95,9 +96,8 @@ describe('importing a file of users again after it has changed', function () {
     await begin({ fates: { lost: 1 } })
     write('email', 'a@x.org')
     expect(counts(await importing())).to.include({ unknown: 1 })
-    const { url } = server
     await server.close()
-    server = await UsersServer.start({}, Number(new URL(url).port))
+    server = await serveHandler(new UsersHandler(), { port: Number(new URL(server.url).port) })
     write('email', 'b@x.org', 'a@x.org')
     const grown = await importing()
     expect(counts(grown)).to.include({ created: 1, unknown: 1 })
@@ -128,7 +128,7 @@ describe('importing a file of users again after it has changed', function () {
 describe('updates and assignments in a file', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start())
+  const server = perTest(() => serveHandler(new UsersHandler()))
 
   const run = (...args: string[]): Promise<Run> =>
     runChatctl(sandbox, ['users', ...args, '--yes', '--json'], {

@@ -2,22 +2,23 @@ import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
+import { UsersHandler, type UsersOptions } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
+import { type Served, serveHandler } from '../../support/scripted-server.ts'
 
 const two = 'email,name,role\na@x.org,A,editor\nb@x.org,B,editor\n'
 
 describe('importing users who were created from this machine before', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  let server: UsersServer
+  let server: Served<UsersHandler>
   let sent: string[]
 
-  async function serve(options: UsersServerOptions = {}): Promise<void> {
+  async function serve(options: UsersOptions = {}): Promise<void> {
     // Duplicates are allowed, so that the test notices a user that is created twice.
-    server = await UsersServer.start({ allowsDuplicates: true, ...options })
+    server = await serveHandler(new UsersHandler({ allowsDuplicates: true, ...options }))
     sent = []
     server.onRequest = ({ method, path, body }) => {
       if (method !== 'GET') sent.push(path.endsWith('/permissions') ? path : JSON.parse(body).email)
@@ -188,14 +189,10 @@ describe('importing users who were created from this machine before', function (
   it('does not change users of another service', async () => {
     await serve()
     await importing('users.csv', two)
-    const other = await UsersServer.start()
-    try {
-      const env = { CHATCTL_BASE_URL: other.url }
-      const line = ['users', 'import', join(sandbox.home, 'users.csv'), '--yes', '--json']
-      const done = await chatctl(line, { env })
-      expect(counts(done)).to.include({ created: 2 })
-    } finally {
-      await other.close()
-    }
+    await using other = await serveHandler(new UsersHandler())
+    const env = { CHATCTL_BASE_URL: other.url }
+    const line = ['users', 'import', join(sandbox.home, 'users.csv'), '--yes', '--json']
+    const done = await chatctl(line, { env })
+    expect(counts(done)).to.include({ created: 2 })
   })
 })

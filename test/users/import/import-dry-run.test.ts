@@ -1,14 +1,15 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { UsersHandler } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { UsersServer } from '../../support/users-server.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 
 describe('users import --dry-run', () => {
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start())
+  const server = perTest(() => serveHandler(new UsersHandler()))
   const requests: string[] = []
 
   beforeEach(() => {

@@ -2,33 +2,33 @@ import fs, { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFile
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
+import { perTest } from '../../support/lifetime.ts'
+import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 import {
   answer,
   type Behavior,
-  type FaultServer,
   json,
   limited,
   type RecordedRequest,
   reset,
   resetMidBody,
-  startFaultServer,
-} from '../../support/fault-server.ts'
-import { perTest } from '../../support/lifetime.ts'
-import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
-import { createSandbox } from '../../support/sandbox.ts'
+  type ScriptedServer,
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 import { failing } from '../../system/failing.ts'
 import { replacingCalls } from '../../system/replacing-calls.ts'
 
 describe('the outcome of a request of an import', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  let server: FaultServer
+  let server: ScriptedServer
   let behave: (request: RecordedRequest, count: number) => Behavior
   let path: string
 
   beforeEach(async () => {
     let count = 0
-    server = await startFaultServer({
+    server = await startScriptedServer({
       choose: (request) => (request.method === 'GET' ? json(200, {}) : behave(request, ++count)),
     })
     path = join(sandbox.home, 'users.csv')

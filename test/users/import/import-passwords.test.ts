@@ -4,15 +4,18 @@ import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { tryProcessLock } from '../../../src/system/files/process-lock.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { UsersHandler } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { UsersServer } from '../../support/users-server.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 
 describe('the generated passwords of an import', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start({ rejects: (email) => email.startsWith('bad') }))
+  const server = perTest(() =>
+    serveHandler(new UsersHandler({ rejects: (email) => email.startsWith('bad') })),
+  )
   let results: string
 
   beforeEach(() => {

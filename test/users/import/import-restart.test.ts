@@ -2,19 +2,20 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { UsersHandler, type UsersOptions } from '../../support/handlers/users.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
+import { type Served, serveHandler } from '../../support/scripted-server.ts'
 
 describe('users import --restart', function () {
   this.timeout(60_000)
   let sandbox: Sandbox
-  let server: UsersServer
+  let server: Served<UsersHandler>
   let path: string
 
-  async function begin(options: UsersServerOptions): Promise<void> {
+  async function begin(options: UsersOptions): Promise<void> {
     sandbox = createSandbox()
-    server = await UsersServer.start({ allowsDuplicates: true, ...options })
+    server = await serveHandler(new UsersHandler({ allowsDuplicates: true, ...options }))
     path = join(sandbox.home, 'users.csv')
     writeFileSync(path, 'email\na@example.com\nb@example.com\n')
   }

@@ -1,4 +1,5 @@
-import type { UsersServer } from '../../support/users-server.ts'
+import type { UsersHandler } from '../../support/handlers/users.ts'
+import type { Served } from '../../support/scripted-server.ts'
 
 /** A row of an import as the test generated it, with what it requests. */
 export interface TestRow {
@@ -20,7 +21,7 @@ const takenEvery = 50
  * Rows of all kinds: three in four create users, and the others update them. Half have permissions, and a tenth
  * have settings. The users to update, and some that already exist, are added to the server.
  */
-export function makeRows(server: UsersServer, count: number): TestRow[] {
+export function makeRows(server: Served<UsersHandler>, count: number): TestRow[] {
   return Array.from({ length: count }, (_, index) => {
     const email = `user${index}@example.com`
     const updates = index % 4 === 3

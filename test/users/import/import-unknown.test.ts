@@ -3,15 +3,16 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { expectFailure } from '../../support/expect-failure.ts'
+import { UsersHandler } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { UsersServer } from '../../support/users-server.ts'
+import { serveHandler } from '../../support/scripted-server.ts'
 
 describe('an import with many rows whose outcome is unknown', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => UsersServer.start({ seed: 3, fates: { lost: 0.3 } }))
+  const server = perTest(() => serveHandler(new UsersHandler({ seed: 3, fates: { lost: 0.3 } })))
   let path: string
   let list: string
   const rows = 120

@@ -4,21 +4,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { expectFailure } from '../../support/expect-failure.ts'
-import { failing, json, startFaultServer } from '../../support/fault-server.ts'
+import { UsersHandler, type UsersOptions } from '../../support/handlers/users.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { UsersServer, type UsersServerOptions } from '../../support/users-server.ts'
+import {
+  failing,
+  json,
+  type Served,
+  serveHandler,
+  startScriptedServer,
+} from '../../support/scripted-server.ts'
 
 describe('users import', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  let server: UsersServer
+  let server: Served<UsersHandler>
   let requests: string[]
 
-  async function serve(options: UsersServerOptions = {}): Promise<void> {
+  async function serve(options: UsersOptions = {}): Promise<void> {
     await server?.close()
-    server = await UsersServer.start(options)
+    server = await serveHandler(new UsersHandler(options))
     server.onRequest = ({ method, path }) => requests.push(`${method} ${path}`)
   }
 
@@ -212,33 +218,22 @@ describe('users import', function () {
       expect([down.exitCode, down.stdout]).to.deep.equal([69, ''])
       const bounded = await importing(path, '--quota', 'pro', '--json')
       expect([bounded.exitCode, bounded.stdout]).to.deep.equal([69, ''])
-      const port = Number(new URL(url).port)
       for (const [behavior, code] of [
         [failing(401, 'invalid_api_key', 'Invalid API key'), 4],
         [failing(503, 'down', 'The service is down'), 69],
         [failing(403, 'forbidden', 'No'), 0],
       ] as const) {
-        const other = await startFaultServer(behavior, port)
-        try {
-          expect((await importing(path, '--retries', '0')).exitCode).to.equal(code)
-          expect(other.requests.map(({ method }) => method)).to.deep.equal(['GET'])
-        } finally {
-          await other.close()
-        }
+        await server.serve(behavior)
+        expect((await importing(path, '--retries', '0')).exitCode).to.equal(code)
+        expect(server.requests.map(({ method }) => method)).to.deep.equal(['GET'])
       }
     })
 
     it('fails if the service refuses the key, also with --on-unknown and no row to resolve', async () => {
       const path = file('users.csv', three)
       await importing(path)
-      const { port } = new URL(server.url)
-      await server.close()
-      const refusing = await startFaultServer(
-        failing(401, 'invalid_api_key', 'Invalid API key'),
-        Number(port),
-      )
+      await server.serve(failing(401, 'invalid_api_key', 'Invalid API key'))
       expectFailure(await importing(path, '--on-unknown', 'retry'), 4, 'Invalid API key')
-      await refusing.close()
     })
 
     it('sends failed rows and the steps after them again', async () => {
@@ -281,9 +276,7 @@ describe('users import', function () {
         '--restart',
       )
       expect(requests).to.deep.equal([])
-      const { url } = server
-      await server.close()
-      server = await UsersServer.start({ allowsDuplicates: true }, Number(new URL(url).port))
+      await server.serve(new UsersHandler({ allowsDuplicates: true }))
       const anew = await importing(path, '--restart', '--json')
       expect(counts(anew)).to.include({ created: 3 })
       expect(counts(await importing(path, '--json'))).to.include({ created: 0, already_done: 3 })
@@ -369,17 +362,13 @@ describe('users import', function () {
 
     it('ends the window of --quota when the service does', async () => {
       const half = { 'ratelimit-policy': '"hour";q=2;w=3600', ratelimit: '"hour";r=1;t=1800' }
-      const hourly = await startFaultServer(json(201, { id: 'u' }, half))
-      try {
-        const path = file('users.csv', three)
-        const flags = ['--yes', '--quota', '2/h', '--concurrency', '1', '--max-wait', '0s']
-        const done = await run(['import', path, ...flags], { env: { CHATCTL_BASE_URL: hourly.url } })
-        expect(done.exitCode, done.stderr).to.equal(75)
-        expect(done.stderr).to.match(/Try again in (30|29) min/)
-        expect(hourly.requests.length).to.equal(2)
-      } finally {
-        await hourly.close()
-      }
+      await using hourly = await startScriptedServer(json(201, { id: 'u' }, half))
+      const path = file('users.csv', three)
+      const flags = ['--yes', '--quota', '2/h', '--concurrency', '1', '--max-wait', '0s']
+      const done = await run(['import', path, ...flags], { env: { CHATCTL_BASE_URL: hourly.url } })
+      expect(done.exitCode, done.stderr).to.equal(75)
+      expect(done.stderr).to.match(/Try again in (30|29) min/)
+      expect(hourly.requests.length).to.equal(2)
     })
 
     it('sends no more requests than --quota allows', async () => {
@@ -395,48 +384,40 @@ describe('users import', function () {
   })
 
   it('stops if the service refuses the key, and counts no row as failed', async () => {
-    const refusing = await startFaultServer(failing(401, 'invalid_api_key', 'Invalid API key'))
-    try {
-      const path = file('users.csv', three)
-      const done = await run(['import', path, '--yes', '--quota', 'pro', '--json'], {
-        env: { CHATCTL_BASE_URL: refusing.url },
-      })
-      expect(done.exitCode).to.equal(4)
-      expect(counts(done)).to.include({ failed: 0, unknown: 0, remaining: 3 })
-      const asked = await run(['import', path, '--yes'], { env: { CHATCTL_BASE_URL: refusing.url } })
-      expectFailure(asked, 4, 'Invalid API key')
-    } finally {
-      await refusing.close()
-    }
+    await using refusing = await startScriptedServer(failing(401, 'invalid_api_key', 'Invalid API key'))
+    const path = file('users.csv', three)
+    const done = await run(['import', path, '--yes', '--quota', 'pro', '--json'], {
+      env: { CHATCTL_BASE_URL: refusing.url },
+    })
+    expect(done.exitCode).to.equal(4)
+    expect(counts(done)).to.include({ failed: 0, unknown: 0, remaining: 3 })
+    const asked = await run(['import', path, '--yes'], { env: { CHATCTL_BASE_URL: refusing.url } })
+    expectFailure(asked, 4, 'Invalid API key')
   })
 
   describe('with passwords', () => {
     it('writes none of them to output or files, even if the service quotes one', async () => {
-      const quoting = await startFaultServer((request, response, incoming) => {
+      await using quoting = await startScriptedServer((request, response, incoming) => {
         const said = JSON.parse(request.body || '{}')
         const behavior =
           request.method === 'GET' ? json(200, {}) : failing(422, 'weak', `"${said.password}" is weak`)
         return behavior(request, response, incoming)
       })
-      try {
-        const path = file('users.csv', 'email,password\na@example.com,pw123\nb@example.com,a-long-password\n')
-        const to = join(sandbox.home, 'results.csv')
-        const done = await run(['import', path, '--yes', '--results', to, '--debug'], {
-          env: { CHATCTL_BASE_URL: quoting.url },
-        })
-        const written = globSync('**/*', { cwd: state() })
-          .map((name) => join(state(), name))
-          .filter((name) => statSync(name).isFile())
-        expect(written).not.to.deep.equal([])
-        for (const text of [
-          done.stdout,
-          done.stderr,
-          ...[to, ...written].map((name) => readFileSync(name, 'utf8')),
-        ]) {
-          expect(text).not.to.match(/pw123|a-long-password/)
-        }
-      } finally {
-        await quoting.close()
+      const path = file('users.csv', 'email,password\na@example.com,pw123\nb@example.com,a-long-password\n')
+      const to = join(sandbox.home, 'results.csv')
+      const done = await run(['import', path, '--yes', '--results', to, '--debug'], {
+        env: { CHATCTL_BASE_URL: quoting.url },
+      })
+      const written = globSync('**/*', { cwd: state() })
+        .map((name) => join(state(), name))
+        .filter((name) => statSync(name).isFile())
+      expect(written).not.to.deep.equal([])
+      for (const text of [
+        done.stdout,
+        done.stderr,
+        ...[to, ...written].map((name) => readFileSync(name, 'utf8')),
+      ]) {
+        expect(text).not.to.match(/pw123|a-long-password/)
       }
     })
 

@@ -1,19 +1,19 @@
 import { expect } from 'chai'
+import type { UsersOptions } from '../../../support/handlers/users.ts'
 import { createRandom } from '../../../support/random.ts'
 import { takeSample } from '../../../support/take-sample.ts'
-import type { UsersServerOptions } from '../../../support/users-server.ts'
 import { expectExactlyOnce, expectSettled } from './expect-settled.ts'
 import { ImportTrial, killedMoments, killedRows, type Moment } from './import-trial.ts'
 
 /** What the server does to some of the requests. */
-const hardships: UsersServerOptions = {
+const hardships: UsersOptions = {
   delay: 8,
   idIn: ['body', 'location'],
   fates: { lost: 0.02, refused: 0.01, 'failed after': 0.01, 'failed before': 0.01, slow: 0.03 },
 }
 
 /** Bursts of 429, with and without headers that state how long to wait. */
-const storms: UsersServerOptions['quota'][] = [
+const storms: UsersOptions['quota'][] = [
   undefined,
   { requests: 120, window: 500, headers: 'none' },
   { requests: 120, window: 500, headers: 'RateLimit' },

@@ -2,9 +2,10 @@ import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
+import { type StoredUser, UsersHandler, type UsersOptions } from '../../../support/handlers/users.ts'
 import { collectOutput, type Run, startBuilt } from '../../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../../support/sandbox.ts'
-import { type StoredUser, UsersServer, type UsersServerOptions } from '../../../support/users-server.ts'
+import { type Served, serveHandler } from '../../../support/scripted-server.ts'
 import { composeCsv, makeRows, type TestRow } from '../../../users/import/import-rows.ts'
 
 /** When a run is ended from outside. `atCreate` means the first create from that request on. */
@@ -28,7 +29,7 @@ interface RunOptions {
   flags?: readonly string[]
 }
 
-interface TrialOptions extends UsersServerOptions {
+interface TrialOptions extends UsersOptions {
   rows: number
   /** Further flags of each run. */
   flags?: readonly string[]
@@ -45,13 +46,13 @@ export const killedRows = 300
 /** One import of a file into one service, with any number of runs. */
 export class ImportTrial {
   readonly sandbox: Sandbox
-  readonly server: UsersServer
+  readonly server: Served<UsersHandler>
   readonly rows: readonly TestRow[]
   readonly #flags: readonly string[]
   /** Number of requests of the last run. */
   requests = 0
 
-  private constructor(sandbox: Sandbox, server: UsersServer, options: TrialOptions) {
+  private constructor(sandbox: Sandbox, server: Served<UsersHandler>, options: TrialOptions) {
     this.sandbox = sandbox
     this.server = server
     this.rows = makeRows(server, options.rows)
@@ -60,7 +61,7 @@ export class ImportTrial {
   }
 
   static async begin(options: TrialOptions): Promise<ImportTrial> {
-    return new ImportTrial(createSandbox(), await UsersServer.start(options), options)
+    return new ImportTrial(createSandbox(), await serveHandler(new UsersHandler(options)), options)
   }
 
   get input(): string {

@@ -1,4 +1,4 @@
-import { type Behavior, type FaultServer, failing, json, startFaultServer } from './fault-server.ts'
+import { type Behavior, failing, json, type ScriptedServer, startScriptedServer } from '../scripted-server.ts'
 
 /** The owner of every live token. */
 export const owner = {
@@ -14,7 +14,7 @@ const models = { data: [{ id: 'small', created: 1767323045, object: 'model', own
 /** Starts a service that accepts every token that is live at that moment, and sends 401 to all others. */
 export async function startBearerService(
   isLive: (token: string) => boolean | Promise<boolean>,
-): Promise<FaultServer> {
+): Promise<ScriptedServer> {
   const serve: Behavior = async (request, response, incoming) => {
     // RFC 6750 section 2.1.
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
@@ -24,10 +24,10 @@ export async function startBearerService(
       : failing(401, 'invalid_token', 'The token is not valid')
     await behavior(request, response, incoming)
   }
-  return startFaultServer(serve)
+  return startScriptedServer(serve)
 }
 
 /** The tokens that a service received, oldest first. */
-export function tokensSeen({ requests }: FaultServer): string[] {
+export function tokensSeen({ requests }: ScriptedServer): string[] {
   return requests.map(({ headers }) => (headers.authorization ?? '').replace(/^Bearer /, ''))
 }

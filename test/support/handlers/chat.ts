@@ -1,154 +1,88 @@
-import type { CompletionRequest } from '../../src/contract/resources/completion.ts'
-import type { HistoryMessage, SendRequest } from '../../src/contract/resources/conversation.ts'
+import type { CompletionRequest } from '../../../src/contract/resources/completion.ts'
+import type { HistoryMessage, SendRequest } from '../../../src/contract/resources/conversation.ts'
 import {
   type Behavior,
-  type FaultServer,
   failing,
+  type Handler,
   json,
+  pathnameOf,
   type RecordedRequest,
-  startFaultServer,
-} from './fault-server.ts'
+} from '../scripted-server.ts'
 import { type ReplyNames, type ReplyScript, ScriptedReply } from './scripted-reply.ts'
 
-/**
- * A chat service on loopback with scripted replies. It replies `You said: …` to a message without a
- * script. It stores its conversations, like the real service.
- */
-export class ChatServer {
-  readonly #server: FaultServer
-  readonly #state: State
-
-  private constructor(server: FaultServer, state: State) {
-    this.#server = server
-    this.#state = state
-  }
-
-  static async start(models = ['model-a', 'model-b']): Promise<ChatServer> {
-    const state = new State(models)
-    const server = await startFaultServer({ choose: (request) => state.choose(request) })
-    return new ChatServer(server, state)
-  }
-
-  get url(): string {
-    return this.#server.url
-  }
-
-  /** Streams a completion if the request accepts events, as the embedded service does. */
-  streamCompletions(): void {
-    this.#state.streamsCompletions = true
-  }
-
-  /** All requests so far, oldest first. */
-  get requests(): readonly RecordedRequest[] {
-    return this.#server.requests
-  }
-
+/** Stores conversations, and sends scripted replies: `You said: …` to a message without a script. */
+export class ChatHandler implements Handler {
   /** The messages sent to a conversation so far. */
-  get sends(): SendRequest[] {
-    return this.#bodies('/api/chat/send')
-  }
-
+  readonly sends: SendRequest[] = []
   /** The completions requested so far. */
-  get completions(): CompletionRequest[] {
-    return this.#bodies('/v1/chat/completions')
-  }
+  readonly completions: CompletionRequest[] = []
+  /** Streams a completion if the request accepts events, as the embedded service does. */
+  streamsCompletions = false
+  readonly #models: readonly string[]
+  readonly #answers: (ScriptedReply | Behavior)[] = []
+  readonly #messages: (HistoryMessage & { contextId: string })[] = []
+  readonly #counts = new Map<string, number>()
+  #clock = 0
 
-  /** How often the history was requested. */
-  get historyRequests(): number {
-    return this.requests.filter(({ path }) => pathOf(path) === '/api/chat/history').length
+  constructor(models = ['model-a', 'model-b']) {
+    this.#models = models
   }
 
   /** Scripts the reply to the next message or completion. Replies scripted earlier come first. */
   answerNext(script: ReplyScript | string): ScriptedReply {
     const answer = new ScriptedReply(typeof script === 'string' ? { text: script } : script)
-    this.#state.answers.push(answer)
+    this.#answers.push(answer)
     return answer
   }
 
-  /** Scripts a behavior of fault-server.ts for the next message or completion, such as `limited()`. */
+  /** Scripts another behavior for the next message or completion, such as `limited()`. */
   failNext(behavior: Behavior): void {
-    this.#state.answers.push(behavior)
-  }
-
-  /** Scripts a behavior for the next request for the history. */
-  failHistory(behavior: Behavior): void {
-    this.#state.historyBehaviors.push(behavior)
+    this.#answers.push(behavior)
   }
 
   /** The messages of a conversation, or of all contexts, oldest first. */
   history(contextId?: string): HistoryMessage[] {
-    return this.#state.messages
+    return this.#messages
       .filter((message) => contextId === undefined || message.contextId === contextId)
       .map(({ contextId: _, ...message }) => message)
   }
 
   /** IDs of the conversations, oldest first. */
   get contexts(): string[] {
-    return [...new Set(this.#state.messages.map(({ contextId }) => contextId))]
-  }
-
-  /** Adds to a conversation, as another client would. */
-  say(contextId: string, role: 'user' | 'assistant', content: string): void {
-    this.#state.store(contextId, role, content)
+    return [...new Set(this.#messages.map(({ contextId }) => contextId))]
   }
 
   /** Removes the last messages of a conversation. */
   forget(contextId: string, count: number): void {
-    const { messages } = this.#state
     for (let left = count; left > 0; left--) {
-      const index = messages.findLastIndex((message) => message.contextId === contextId)
-      if (index >= 0) messages.splice(index, 1)
+      const index = this.#messages.findLastIndex((message) => message.contextId === contextId)
+      if (index >= 0) this.#messages.splice(index, 1)
     }
   }
 
-  close(): Promise<void> {
-    return this.#server.close()
-  }
-
-  #bodies<T>(path: string): T[] {
-    return this.requests
-      .filter((request) => pathOf(request.path) === path)
-      .map(({ body }) => JSON.parse(body))
-  }
-}
-
-class State {
-  readonly models: readonly string[]
-  readonly answers: (ScriptedReply | Behavior)[] = []
-  readonly historyBehaviors: Behavior[] = []
-  readonly messages: (HistoryMessage & { contextId: string })[] = []
-  streamsCompletions = false
-  readonly #counts = new Map<string, number>()
-  #clock = 0
-
-  constructor(models: readonly string[]) {
-    this.models = models
-  }
-
   choose(request: RecordedRequest): Behavior {
-    switch (`${request.method} ${pathOf(request.path)}`) {
+    switch (`${request.method} ${pathnameOf(request.path)}`) {
       case 'POST /api/chat/send':
-        return this.#send(JSON.parse(request.body))
+        return this.#send(appended(this.sends, request))
       case 'POST /v1/chat/completions':
-        return this.#complete(JSON.parse(request.body), request.headers.accept)
+        return this.#complete(appended(this.completions, request), request.headers.accept)
       case 'GET /api/chat/history':
-        return (
-          this.historyBehaviors.shift() ?? this.#list(new URL(request.path, 'http://service').searchParams)
-        )
+        return this.#list(new URL(request.path, 'http://service').searchParams)
       case 'GET /v1/chat/models':
         return json(200, {
-          data: this.models.map((id) => ({ id, created: 0, object: 'model', owned_by: 'test' })),
+          data: this.#models.map((id) => ({ id, created: 0, object: 'model', owned_by: 'test' })),
         })
       default:
         return failing(404, 'not_found', 'There is no such endpoint')
     }
   }
 
-  store(contextId: string, role: string, content: string, id = this.#name('msg')): void {
+  /** Adds to a conversation, as another client would. */
+  say(contextId: string, role: string, content: string, id = this.#name('msg')): void {
     // No two messages have the same time, so that the times give the order.
     this.#clock = Math.max(Date.now(), this.#clock + 1)
     const created_at = new Date(this.#clock).toISOString()
-    this.messages.push({ id, role, content, created_at, contextId })
+    this.#messages.push({ id, role, content, created_at, contextId })
   }
 
   #send(sent: SendRequest): Behavior {
@@ -158,13 +92,13 @@ class State {
     const names: ReplyNames = {
       id: this.#name('msg'),
       contextId,
-      model: sent.model ?? this.models[0] ?? '',
+      model: sent.model ?? this.#models[0] ?? '',
     }
     return async (_, response, incoming) => {
       answer.begin()
-      this.store(contextId, 'user', sent.message ?? '')
+      this.say(contextId, 'user', sent.message ?? '')
       const { ending = 'done', finishLater } = answer.script
-      const keep = (text: string) => this.store(contextId, 'assistant', text, names.id)
+      const keep = (text: string) => this.say(contextId, 'assistant', text, names.id)
       // The history contains the whole reply after the interruption.
       if (finishLater !== undefined) keep(finishLater)
       const stayed = sent.stream
@@ -185,7 +119,7 @@ class State {
     const reasoning = answer.script.reasoning?.join('')
     const message = { role: 'assistant', content: answer.text, ...(reasoning && { reasoning }) }
     const id = this.#name('cmpl')
-    const model = asked.model ?? this.models[0] ?? ''
+    const model = asked.model ?? this.#models[0] ?? ''
     const body = {
       id,
       object: 'chat.completion',
@@ -203,13 +137,13 @@ class State {
   }
 
   #next(message: string): ScriptedReply | Behavior {
-    return this.answers.shift() ?? new ScriptedReply({ text: `You said: ${message}` })
+    return this.#answers.shift() ?? new ScriptedReply({ text: `You said: ${message}` })
   }
 
   /** Oldest first within a page, the newest page first. `before` is the ID of a message. */
   #list(query: URLSearchParams): Behavior {
     const contextId = query.get('context_id')
-    const all = this.messages.filter((message) => contextId === null || message.contextId === contextId)
+    const all = this.#messages.filter((message) => contextId === null || message.contextId === contextId)
     if (contextId !== null && all.length === 0) {
       return failing(404, 'context_not_found', 'There is no such conversation')
     }
@@ -230,6 +164,8 @@ class State {
   }
 }
 
-function pathOf(path: string): string {
-  return path.split('?')[0] ?? ''
+function appended<T>(list: T[], { body }: RecordedRequest): T {
+  const sent: T = JSON.parse(body)
+  list.push(sent)
+  return sent
 }

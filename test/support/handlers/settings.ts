@@ -1,13 +1,13 @@
-import type { ApplicationSettings } from '../../src/contract/resources/settings.ts'
-import { answer, type Behavior, json, type RecordedRequest, type Script } from './fault-server.ts'
+import type { ApplicationSettings } from '../../../src/contract/resources/settings.ts'
+import { answer, type Behavior, type Handler, json, type RecordedRequest } from '../scripted-server.ts'
 
 type Json = Record<string, unknown>
 
 /**
- * A service that stores its settings. A test can change the settings at any time, like another client,
- * and can set the fields below to make the service misbehave.
+ * Keeps settings. A test can change them at any time, like another client, and can set the fields below
+ * to let changes take other effects.
  */
-export class SettingsService {
+export class SettingsHandler implements Handler {
   settings: ApplicationSettings = {
     app_name: 'Chat',
     theme: { primary_color: '#112233', mode: 'light' },
@@ -16,8 +16,8 @@ export class SettingsService {
     x_extra: 1,
   }
   api: Json = {}
-  /** Overrides the behavior by the method and the number of its earlier requests. */
-  otherwise: (method: string, count: number) => Behavior | undefined = () => undefined
+  /** Called before each reading with the number of earlier ones. It may return another behavior. */
+  onRead: (count: number) => Behavior | undefined = () => undefined
   /** The settings after a PATCH. */
   patched: (before: ApplicationSettings, patch: object) => ApplicationSettings = lay
   /** The settings after a POST of the API configuration. */
@@ -27,11 +27,9 @@ export class SettingsService {
   answerPost: Behavior | undefined
   /** The number of readings after a PATCH that still return the old settings. */
   lag = 0
-  readonly #counts: Record<string, number> = {}
+  #readings = 0
   #stale: ApplicationSettings = {}
   #staleReadings = 0
-
-  readonly script: Script = { choose: (request) => this.choose(request) }
 
   /** Changes settings, like another user. */
   change(patch: Json): void {
@@ -39,17 +37,16 @@ export class SettingsService {
   }
 
   choose({ method, path, body }: RecordedRequest): Behavior {
-    const count = this.#counts[method] ?? 0
-    this.#counts[method] = count + 1
-    const otherwise = this.otherwise(method, count)
-    if (otherwise) return otherwise
     if (path === '/v1/settings/api' && method === 'POST') {
       this.api = lay(this.api, JSON.parse(body))
       this.settings = this.posted(this.settings)
       return this.answerPost ?? json(200, this.api)
     }
     if (path !== '/v1/settings') return answer(404)
-    if (method !== 'PATCH') return json(200, this.#staleReadings-- > 0 ? this.#stale : this.settings)
+    if (method !== 'PATCH') {
+      const chosen = this.onRead(this.#readings++)
+      return chosen ?? json(200, this.#staleReadings-- > 0 ? this.#stale : this.settings)
+    }
     this.#stale = this.settings
     this.#staleReadings = this.lag
     this.settings = this.patched(this.settings, JSON.parse(body))

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Usage } from '../../src/contract/resources/completion.ts'
+import type { Usage } from '../../../src/contract/resources/completion.ts'
 
 /** A reply, and how the server sends it. */
 export interface ReplyScript {

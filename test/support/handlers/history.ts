@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Behavior, failing, json, type RecordedRequest } from './fault-server.ts'
+import { type Behavior, failing, json, type RecordedRequest } from '../scripted-server.ts'
 
 export interface StoredMessage {
   id?: string

@@ -2,19 +2,18 @@ import type {
   AssignPermissionsRequest,
   CreateUserRequest,
   UpdateUserRequest,
-} from '../../src/contract/resources/user.ts'
+} from '../../../src/contract/resources/user.ts'
+import { drawFor, hashOf } from '../random.ts'
 import {
   type Behavior,
   delayed,
-  type FaultServer,
   failing,
+  type Handler,
   json,
   limited,
   type RecordedRequest,
   reset,
-  startFaultServer,
-} from './fault-server.ts'
-import { drawFor, hashOf } from './random.ts'
+} from '../scripted-server.ts'
 
 /** What can happen to a request that makes a change, instead of a normal response. */
 export type Fate =
@@ -29,7 +28,7 @@ export type Fate =
   /** The change is made immediately, and the response is late. */
   | 'slow'
 
-export interface UsersServerOptions {
+export interface UsersOptions {
   seed?: number
   /** Milliseconds from a request to its response. */
   delay?: number
@@ -91,13 +90,9 @@ const owner = {
   created_at: '2026-01-02T03:04:05Z',
 }
 
-/**
- * A service with users on loopback that records its requests and lets requests fail according to a seed.
- * It runs in the process of the test, so that chatctl or the network can fail: `close`, then `open`,
- * which keeps the address.
- */
-export class UsersServer {
-  #options: UsersServerOptions
+/** Keeps users, and lets requests fail according to a seed. */
+export class UsersHandler implements Handler {
+  #options: UsersOptions
   #quota: RequestQuota | undefined
   readonly #creates = new Map<string, Creates>()
   readonly #users = new Map<string, StoredUser>()
@@ -108,13 +103,11 @@ export class UsersServer {
   readonly #updates = new Map<string, UpdateUserRequest[]>()
   readonly #unknowns = new Set<string>()
   readonly #times = new Map<string, number>()
-  #server: FaultServer | undefined
-  #url = ''
 
   /** Called for each request when it arrives, before the change. */
   onRequest: ((request: RecordedRequest) => void) | undefined
 
-  private constructor(options: UsersServerOptions) {
+  constructor(options: UsersOptions = {}) {
     this.#options = options
     this.#quota = options.quota && new RequestQuota(options.quota)
   }
@@ -132,31 +125,6 @@ export class UsersServer {
   /** Admits every request from now on. */
   liftQuota(): void {
     this.#quota = undefined
-  }
-
-  /** @param port the port of a closed server to replace (default: a free port) */
-  static async start(options: UsersServerOptions = {}, port?: number): Promise<UsersServer> {
-    const server = new UsersServer(options)
-    if (port !== undefined) server.#url = `http://127.0.0.1:${port}`
-    await server.open()
-    return server
-  }
-
-  get url(): string {
-    return this.#url
-  }
-
-  /** Listens on its port again. */
-  async open(): Promise<void> {
-    const port = this.#url === '' ? 0 : Number(new URL(this.#url).port)
-    this.#server = await startFaultServer({ choose: (request) => this.choose(request) }, port)
-    this.#url = this.#server.url
-  }
-
-  /** Closes all connections and stops listening. Keeps the users. */
-  async close(): Promise<void> {
-    await this.#server?.close()
-    this.#server = undefined
   }
 
   /** Adds a user without a request. */
