@@ -18,10 +18,7 @@ const key = 'long/lived+key'
 describe('a token with fewer permissions', function () {
   this.timeout(30_000)
   const sandbox = perSuite(createSandbox)
-  const service = perSuite(
-    () => serveInProcess(sandbox),
-    (opened) => opened.stop(),
-  )
+  const service = perSuite(() => serveInProcess(sandbox))
   let apiKey: string
   before(async () => {
     apiKey = await makeKey(sandbox)

@@ -1,25 +1,22 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect } from 'chai'
 import { openBrowser } from '../../src/auth/open-browser.ts'
+import { makeEmptyDirectory } from '../support/empty-directory.ts'
+import { perTest } from '../support/lifetime.ts'
 import { until } from '../support/until.ts'
 
 const url = 'http://127.0.0.1:5/callback/a%20b%25s'
 
 describe('the browser in BROWSER', () => {
-  let directory: string
+  const directory = perTest(makeEmptyDirectory)
   before(function () {
     if (process.platform === 'win32') this.skip()
   })
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'chatctl-browser-'))
-  })
-  afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
   /** A program that records its arguments. */
   const program = (name: string, after = '') => {
-    const path = join(directory, name)
+    const path = join(directory.path, name)
     writeFileSync(
       path,
       `#!/bin/sh\nprintf '%s\\n' "$@" > "${path}.part"; mv "${path}.part" "${path}.args"\n${after}`,

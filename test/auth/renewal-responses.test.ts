@@ -19,13 +19,13 @@ import { answer, type Behavior } from '../support/scripted-server.ts'
 describe('renewing a token', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startAuthorizationServer)
+  let onRequest: () => void
   const service = perTest(() =>
     startBearerService((token) => {
       onRequest()
       return server.live.has(token)
     }),
   )
-  let onRequest: () => void
   beforeEach(() => {
     onRequest = () => {}
     plantSignIn(sandbox, { server, service })

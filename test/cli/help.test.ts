@@ -1,7 +1,8 @@
 import { globSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { helpTopics } from '../../src/cli/help/page.ts'
+import { describeFlag, flagLabel, listedFlags } from '../../src/cli/help/command-page.ts'
+import { type Declarations, type Example, helpTopics } from '../../src/cli/help/page.ts'
 import { renderPage } from '../../src/cli/help/render-page.ts'
 import { findPage } from '../../src/cli/help/show-help.ts'
 import { exitCodeMeanings } from '../../src/cli/help/topic-pages.ts'
@@ -20,7 +21,25 @@ const visible = commands.filter(({ hidden }) => !hidden)
 // A topic can also be a command. Both have one page.
 const commandPages = [...new Set([...topics, ...visible.map(({ id }) => wordsOf(id).join(' '))])]
 const pages = ['', ...commandPages, ...helpTopics.map(({ name }) => name)]
+
+/**
+ * Pages that show each layout, and the help topics that no document repeats. The text of the others is
+ * checked in docs/commands and docs/reference/environment.md.
+ */
+const goldenPages = [
+  '',
+  'agents',
+  'chat',
+  'chat send',
+  'exec',
+  'exit-codes',
+  'flags',
+  'output',
+  'service run',
+  'users',
+]
 const fileOf = (page: string): string => `${page.replaceAll(' ', '-') || 'chatctl'}.txt`
+const narrowFile = 'plan-approve-40-columns.txt'
 
 /** The pages that do not fit in a terminal of 42 lines with a prompt below them. */
 const longPages = [
@@ -39,15 +58,19 @@ function readPage(page: string): string {
   return readFileSync(join(root, 'dist/help', `${name}.txt`), 'utf8')
 }
 
+/** Without the line breaks of the layout. */
+const inOneLine = (text: string): string => text.replace(/ \\\n/g, ' ').replace(/\s+/g, ' ')
+
+const declared = {
+  commands: Object.values(readJson('oclif.manifest.json').commands),
+  topics: Object.entries<object>(readJson('package.json').oclif.topics).map(([name, topic]) => ({
+    name,
+    ...topic,
+  })),
+} as Declarations
+
 /** A page as the program lays it out for a terminal. */
 function layOut(page: string, width: number): string {
-  const declared = {
-    commands: Object.values(readJson('oclif.manifest.json').commands),
-    topics: Object.entries<object>(readJson('package.json').oclif.topics).map(([name, topic]) => ({
-      name,
-      ...topic,
-    })),
-  } as Parameters<typeof findPage>[1]
   const found = findPage(page.split(' ').filter(Boolean), declared)
   return found ? renderPage(found, { width, bold: (text) => text }) : ''
 }
@@ -57,18 +80,50 @@ describe('help', () => {
   const run = (args: readonly string[]): Promise<Run> =>
     runChatctl(sandbox, args, { env: { COLUMNS: '80', FORCE_COLOR: '0', OCLIF_COLUMNS: '80' } })
 
-  for (const page of pages) {
+  for (const page of goldenPages) {
     it(`matches the golden file: chatctl ${page}`, () => {
-      const text = readPage(page)
-      expectGolden(join(golden, fileOf(page)), text)
-      for (const line of text.split('\n')) expect(line.length, line).to.be.at.most(80)
+      expectGolden(join(golden, fileOf(page)), readPage(page))
     })
   }
 
+  it('matches the golden file in a terminal of 40 columns', () => {
+    expectGolden(join(golden, narrowFile), layOut('plan approve', 40))
+  })
+
   it('has a page for every golden file', () => {
-    const extra = readdirSync(golden).filter((name) => !pages.map(fileOf).includes(name))
+    const known = [...goldenPages.map(fileOf), narrowFile]
+    const extra = readdirSync(golden).filter((name) => !known.includes(name))
     if (updatesGoldenFiles) for (const name of extra) rmSync(join(golden, name))
     else expect(extra, howToUpdate).to.deep.equal([])
+  })
+
+  it('shows the same text as docs/commands', () => {
+    for (const command of declared.commands.filter(({ hidden }) => !hidden)) {
+      const { id, summary, args, examples, description = '' } = command
+      const page = readPage(wordsOf(id).join(' '))
+      const text = inOneLine(page)
+      expect(page.startsWith(`${summary}.\n\nUSAGE\n`), id).to.equal(true)
+      for (const example of examples as Example[])
+        expect(text).to.contain(`${example.description} $ ${inOneLine(example.command)}`)
+      for (const argument of Object.values(args))
+        expect(text).to.contain(` ${argument.name.toUpperCase()} ${argument.description}`)
+      for (const flag of listedFlags(command, declared))
+        expect(text).to.contain(inOneLine(` ${flagLabel(flag).trim()} ${describeFlag(flag)}`))
+      expect(text).to.match(
+        / Global flags: -p\/--profile, .*\(chatctl help flags\) Exit codes: chatctl help exit-codes $/,
+      )
+      if (description !== '') expect(text).to.contain(` DESCRIPTION ${inOneLine(description)} Global flags: `)
+    }
+  })
+
+  it('has bold titles with FORCE_COLOR', async () => {
+    const { stdout } = await runChatctl(sandbox, ['exec', '--help'], { env: { FORCE_COLOR: '1' } })
+    expect(stdout).to.equal(readPage('exec').replace(/^[A-Z]+$/gm, '\u001b[1m$&\u001b[22m'))
+  })
+
+  it('has no line of more than 80 columns', () => {
+    for (const page of pages)
+      for (const line of readPage(page).split('\n')) expect(line.length, line).to.be.at.most(80)
   })
 
   it('fits in a terminal of 42 lines, except for the longest pages', () => {
@@ -87,7 +142,8 @@ describe('help', () => {
       const words = new Set(readPage(page).split(/[\s\\]+/))
       for (const line of layOut(page, 40).split('\n')) {
         expect(line.length, `${page}: ${line}`).to.be.at.most(40)
-        for (const word of line.split(/[\s\\]+/)) expect(words.has(word), `${page}: ${word}`).to.equal(true)
+        const broken = line.split(/[\s\\]+/).filter((word) => !words.has(word))
+        expect(broken, page).to.deep.equal([])
       }
     }
   })

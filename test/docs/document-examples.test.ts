@@ -1,5 +1,10 @@
-import { readDocumentExamples } from './read-examples.ts'
+import { readDocumentExamples, readHelpExamples } from './read-examples.ts'
 import { runExamples } from './run-examples.ts'
 import { typeInProcess } from './type-in-process.ts'
 
-runExamples('an example in the documents', readDocumentExamples(), typeInProcess)
+const ofHelp = new Set([...readHelpExamples().values()].flat().map(({ text }) => text))
+
+runExamples('an example that only the documents have', readDocumentExamples(), {
+  ...typeInProcess,
+  knows: (text) => typeInProcess.knows(text) && !ofHelp.has(text),
+})

@@ -228,8 +228,17 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   })),
 ]
 
-/** Commands that prepare an example, if the examples above it do not. */
+/** Commands that prepare an example, if the examples above it do not, or run elsewhere. */
 export const preparations: Readonly<Record<string, string>> = {
+  'chatctl -c "And in one sentence?"': 'chatctl chat send Hello',
+  'git show MERGE_HEAD:users.state.json > theirs.state.json': 'chatctl users adopt - < known-users.txt',
+  'git diff | chatctl chat complete --prompt review --var language=Go':
+    'chatctl chat prompts set review --file review.md',
+  'chatctl settings diff settings.yaml --exit-code': 'chatctl settings apply settings.yaml --yes',
+  'chatctl settings diff settings.plan': 'chatctl settings diff settings.yaml --save settings.plan',
+  'chatctl settings apply settings.plan':
+    'chatctl settings set app_name=Before && chatctl settings diff settings.yaml --save settings.plan',
+  'chatctl users apply users.plan --results new-users.csv': 'chatctl users diff users.yaml --save users.plan',
   'chatctl users apply users.plan --results new-users.csv --yes':
     'chatctl users diff users.yaml --save users.plan',
   'chatctl users get --state users.state.json grace@example.com': 'chatctl users adopt - < known-users.txt',

@@ -8,7 +8,7 @@ import type { Example } from './read-examples.ts'
 /** Checks the output of an example. */
 export type ExampleCheck = (text: string, run: Run) => void
 
-/** Declares a test for each example in its order. The examples of a document share a world. */
+/** Declares one test for each example, in order. The examples of a document share a world. */
 export function runExamples(
   title: string,
   documents: ReadonlyMap<string, readonly Example[]>,
@@ -25,16 +25,16 @@ export function runExamples(
     })
     after(() => first?.end())
 
+    const seen = new Set<string>(elsewhere.map(({ text }) => text))
     for (const [document, examples] of documents) {
-      const runnable = examples.filter(
-        ({ text }) => typist.knows(text) && !elsewhere.some((one) => one.text === text),
-      )
+      const runnable = examples.filter(({ text }) => {
+        const isNew = typist.knows(text) && !seen.has(text)
+        seen.add(text)
+        return isNew
+      })
       if (runnable.length === 0) continue
       describe(document, () => {
-        const world = perSuite(
-          () => first.begin(),
-          (opened) => opened.end(),
-        )
+        const world = perSuite(() => first.begin())
 
         for (const { text } of runnable) {
           it(`exits ${promisedCodes[text] ?? 0}: ${text}`, async () => {

@@ -119,8 +119,7 @@ const shells: Record<string, { command: string[]; load: string; env?: NodeJS.Pro
   },
 }
 
-describe('completion in a real shell', function () {
-  this.timeout(120_000)
+describe('completion in a real shell', () => {
   const sandbox = perSuite(() => createSandbox({ ownCache: true }))
   const server = perSuite(() => startScriptedServer(json(200, { data: [{ id: odd }, { id: 'small' }] })))
   let env: NodeJS.ProcessEnv

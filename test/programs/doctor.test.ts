@@ -12,8 +12,7 @@ import { Tmux } from './tmux.ts'
 
 const key = 'canary-of-the-keychain'
 
-describe('doctor with a keychain', function () {
-  this.timeout(120_000)
+describe('doctor with a keychain', () => {
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
   const service = perTest(() => startBearerService((secret) => secret === key))
   const keyring = perTest(() => startSecretService(sandbox))

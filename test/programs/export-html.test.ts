@@ -36,8 +36,7 @@ const messages = ['How is this done?', answer, ...hostileTexts].map((content, in
   created_at: new Date(Date.UTC(2026, 0, 1, 0, index)).toISOString(),
 }))
 
-describe('an exported page in a real browser', function () {
-  this.timeout(120_000)
+describe('an exported page in a real browser', () => {
   let browser: Browser
   const server = perSuite(() => startScriptedServer(json(200, { messages, has_more: false })))
   const sandbox = perSuite(createSandbox)

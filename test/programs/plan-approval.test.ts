@@ -7,12 +7,8 @@ import { perTest } from '../support/lifetime.ts'
 import { Tmux } from './tmux.ts'
 
 /** Plans that are approved with the keys and the program of OpenSSH. */
-describe('an approved plan', function () {
-  this.timeout(60_000)
-  const run = perTest(
-    () => PlanRun.start(),
-    (opened) => opened.stop(),
-  )
+describe('an approved plan', () => {
+  const run = perTest(() => PlanRun.start())
   const keygen = (...words: string[]) =>
     execFileSync('ssh-keygen', words, { cwd: run.sandbox.home, stdio: 'pipe' })
   const makeKey = (name: string, passphrase = '') => {

@@ -7,10 +7,7 @@ import { Tmux } from './tmux.ts'
 
 /** Output and prompts of settings as code in a terminal. */
 describe('settings in a terminal', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
   let terminal: Tmux | undefined
   beforeEach(() => {
     run.file('settings.yaml', 'theme: { mode: dark }\nlimits: { max_tokens: 5 }\n')

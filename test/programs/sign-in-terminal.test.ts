@@ -9,8 +9,7 @@ import { loginFlags, signIn } from '../support/sign-in.ts'
 import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
 import { Terminal } from './terminal.ts'
 
-describe('auth login in a terminal', function () {
-  this.timeout(60_000)
+describe('auth login in a terminal', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startAuthorizationServer)
   const service = perTest(() => startScriptedServer((...exchange) => json(200, user)(...exchange)))
@@ -19,9 +18,7 @@ describe('auth login in a terminal', function () {
   beforeEach(() => {
     user = owner
   })
-  afterEach(() => {
-    terminal?.kill()
-  })
+  afterEach(() => terminal?.kill())
 
   const start = async (...more: string[]) => {
     terminal = new Terminal(sandbox, ['auth', 'login', ...loginFlags({ server, service }), ...more])

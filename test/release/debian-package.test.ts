@@ -15,8 +15,7 @@ const leftOut = obstacle === undefined ? '' : `; skipped: ${obstacle}`
 
 const run = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' })
 
-describe(`the Debian package${leftOut}`, function () {
-  this.timeout(60_000)
+describe(`the Debian package${leftOut}`, () => {
   let directory: string
   let executable: string
   let file: string

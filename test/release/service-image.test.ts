@@ -43,8 +43,7 @@ interface Descriptor {
 const time = Date.UTC(2026, 0, 31) / 1000
 const tag = packageFile.version
 
-describe(`the image of the service${leftOut}`, function () {
-  this.timeout(60_000)
+describe(`the image of the service${leftOut}`, () => {
   let directory: string
   let images: Record<'amd64' | 'arm64', Image>
   let bundle: Bundle

@@ -73,8 +73,7 @@ const sessions: Record<string, (session: Session) => Promise<void>> = {
   },
 }
 
-describe('a session on three terminal emulators', function () {
-  this.timeout(120_000)
+describe('a session on three terminal emulators', () => {
   const world = perTest(
     async () => ({ sandbox: createSandbox(), server: await serveHandler(new ChatHandler()) }),
     async ({ sandbox, server }) => {

@@ -14,8 +14,7 @@ import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
  * Ctrl-C is sent by start-program.c: the console of Wine ends when a user presses Ctrl-C while a program reads
  * it as a key, as sessions do. It also shows parts of the escape sequences that it does not know.
  */
-describe(`the executable for Windows, in a console${leftOut}`, function () {
-  this.timeout(120_000)
+describe(`the executable for Windows, in a console${leftOut}`, () => {
   const wine = startWine()
   const sandbox = perTest(createSandbox)
   const service = perTest(() => serveHandler(new ChatHandler()))

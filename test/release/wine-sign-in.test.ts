@@ -9,8 +9,7 @@ import { signInByHttp } from '../support/sign-in-by-http.ts'
 import { until } from '../support/until.ts'
 import { leftOut, startWine } from '../support/wine/wine.ts'
 
-describe(`the executable for Windows, signed in${leftOut}`, function () {
-  this.timeout(120_000)
+describe(`the executable for Windows, signed in${leftOut}`, () => {
   const wine = startWine()
   const sandbox = perTest(createSandbox)
   const service = perSuite(() => startBearerService(() => true))

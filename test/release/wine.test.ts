@@ -10,8 +10,7 @@ import { serveHandler } from '../support/scripted-server.ts'
 import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
 
 /** The executable for Windows under Wine, with files of a Windows user. */
-describe(`the executable for Windows, with files${leftOut}`, function () {
-  this.timeout(120_000)
+describe(`the executable for Windows, with files${leftOut}`, () => {
   const wine = startWine()
   const sandbox = perTest(createSandbox)
 

@@ -8,8 +8,7 @@ import { perTest } from '../support/lifetime.ts'
 
 const worker = fileURLToPath(new URL('../system/lock-worker.ts', import.meta.url))
 
-describe('a process lock under contention', function () {
-  this.timeout(120_000)
+describe('a process lock under contention', () => {
   const directory = perTest(makeEmptyDirectory)
 
   it('is held by one process at a time, also while others remove and create its file', async () => {

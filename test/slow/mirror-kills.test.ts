@@ -6,8 +6,7 @@ import { runChatctl, startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { delayed, startScriptedServer } from '../support/scripted-server.ts'
 
-describe('a sync that was killed', function () {
-  this.timeout(120_000)
+describe('a sync that was killed', () => {
   const sandbox = perTest(createSandbox)
 
   it('leaves a mirror that can be searched, and that the next sync completes', async () => {

@@ -5,8 +5,7 @@ import { startBuilt } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts'
 
-describe('chat send --stream if stdout is not read', function () {
-  this.timeout(30_000)
+describe('chat send --stream if stdout is not read', () => {
   const sandbox = perSuite(createSandbox)
   let server: ScriptedServer
   after(async () => {

@@ -50,26 +50,15 @@ const sent = {
   x_extra: 1,
 }
 
-export const serviceCalls: readonly ServiceCall[] = [
-  {
-    name: 'chat:send',
-    args: ['chat', 'send', 'Hello', '--no-stream'],
-    endpoint: 'POST /api/chat/send',
-    shown: true,
-    answer: sent,
-  },
-  {
-    name: 'chat:send streamed',
-    args: ['chat', 'send', 'Hello', '--stream'],
-    endpoint: 'POST /api/chat/send',
-    shown: true,
-    answer: sent,
-  },
-  {
-    name: 'chat:complete',
-    args: ['chat', 'complete', 'Hello'],
+/** A call by its name, with its arguments as one line. */
+type CallRow = Omit<ServiceCall, 'name' | 'args' | 'shown'> & { line: string; shown?: false }
+
+const calls: Record<string, CallRow> = {
+  'chat:send': { line: 'chat send Hello --no-stream', endpoint: 'POST /api/chat/send', answer: sent },
+  'chat:send streamed': { line: 'chat send Hello --stream', endpoint: 'POST /api/chat/send', answer: sent },
+  'chat:complete': {
+    line: 'chat complete Hello',
     endpoint: 'POST /v1/chat/completions',
-    shown: true,
     answer: {
       id: 'cmpl1',
       object: 'chat.completion',
@@ -80,29 +69,23 @@ export const serviceCalls: readonly ServiceCall[] = [
       x_extra: 1,
     },
   },
-  {
-    name: 'chat:models',
-    args: ['chat', 'models'],
+  'chat:models': {
+    line: 'chat models',
     endpoint: 'GET /v1/chat/models',
-    shown: true,
     answer: { data: [{ id: 'small', created: 1767323045, object: 'model', owned_by: 'us' }], x_extra: 1 },
   },
-  {
-    name: 'history:list',
-    args: ['history', 'list'],
+  'history:list': {
+    line: 'history list',
     endpoint: 'GET /api/chat/history',
-    shown: true,
     answer: {
       messages: [{ id: 'm1', content: 'Hello', role: 'user', created_at: '2026-01-02T03:04:05Z' }],
       has_more: false,
       x_extra: 1,
     },
   },
-  {
-    name: 'history:export',
-    args: ['history', 'export'],
+  'history:export': {
+    line: 'history export',
     endpoint: 'GET /api/chat/history',
-    shown: true,
     answer: {
       messages: [
         { id: 'm1', content: 'Hello', role: 'user', created_at: '2026-01-02T03:04:05Z', x_extra: 1 },
@@ -110,57 +93,36 @@ export const serviceCalls: readonly ServiceCall[] = [
       has_more: false,
     },
   },
-  {
-    name: 'settings:get',
-    args: ['settings', 'get'],
+  'settings:get': { line: 'settings get', endpoint: 'GET /v1/settings', answer: settings },
+  'settings:get of a key': {
+    line: 'settings get theme.mode',
     endpoint: 'GET /v1/settings',
-    shown: true,
     answer: settings,
   },
-  {
-    name: 'settings:get of a key',
-    args: ['settings', 'get', 'theme.mode'],
-    endpoint: 'GET /v1/settings',
-    shown: true,
-    answer: settings,
-  },
-  {
-    name: 'settings:export',
-    args: ['settings', 'export'],
-    endpoint: 'GET /v1/settings',
-    shown: true,
-    answer: settings,
-  },
-  {
-    name: 'settings:diff',
-    args: ['settings', 'diff', '-'],
+  'settings:export': { line: 'settings export', endpoint: 'GET /v1/settings', answer: settings },
+  'settings:diff': {
+    line: 'settings diff -',
     stdin: 'theme: { mode: light }',
     endpoint: 'GET /v1/settings',
-    shown: true,
     answer: settings,
   },
-  {
-    name: 'settings:apply with nothing to do',
-    args: ['settings', 'apply', '-', '--yes', '--quiet'],
+  'settings:apply with nothing to do': {
+    line: 'settings apply - --yes --quiet',
     stdin: 'theme: { mode: dark }',
     endpoint: 'GET /v1/settings',
-    shown: true,
     answer: settings,
     printsNothing: true,
   },
-  {
-    name: 'settings:set',
-    args: ['settings', 'set', 'theme.mode=dark'],
+  'settings:set': {
+    line: 'settings set theme.mode=dark',
     endpoint: 'PATCH /v1/settings',
     shown: false,
     answer: settings,
     readsBack: 'GET /v1/settings',
   },
-  {
-    name: 'settings:preferences',
-    args: ['settings', 'preferences'],
+  'settings:preferences': {
+    line: 'settings preferences',
     endpoint: 'GET /v1/settings/preferences',
-    shown: true,
     answer: {
       language: 'en',
       timezone: 'UTC',
@@ -169,80 +131,58 @@ export const serviceCalls: readonly ServiceCall[] = [
       x_extra: 1,
     },
   },
-  {
-    name: 'settings:api:set',
-    args: ['settings', 'api', 'set', '--rate-limiting', 'on'],
+  'settings:api:set': {
+    line: 'settings api set --rate-limiting on',
     endpoint: 'POST /v1/settings/api',
     shown: false,
     answer: { version: 'v1', rate_limiting: { enabled: true, requests_per_minute: 60 }, x_extra: 1 },
   },
-  {
-    name: 'users:create',
-    args: ['users', 'create', '--email', 'ada@example.com', '--password-stdin'],
+  'users:create': {
+    line: 'users create --email ada@example.com --password-stdin',
     stdin: 'a long enough password\n',
     endpoint: 'POST /v1/users',
     shown: false,
     answer: user,
   },
-  {
-    name: 'users:get',
-    args: ['users', 'get', 'u1'],
-    endpoint: 'GET /v1/users/u1',
-    shown: true,
-    answer: user,
-  },
-  {
-    name: 'users:update',
-    args: ['users', 'update', 'u1', '--name', 'Ada'],
+  'users:get': { line: 'users get u1', endpoint: 'GET /v1/users/u1', answer: user },
+  'users:update': {
+    line: 'users update u1 --name Ada',
     endpoint: 'PATCH /v1/users/u1',
     shown: false,
     answer: user,
   },
-  {
-    name: 'users:permissions:assign',
-    args: ['users', 'permissions', 'assign', 'u1', 'read:chat'],
+  'users:permissions:assign': {
+    line: 'users permissions assign u1 read:chat',
     endpoint: 'POST /v1/users/u1/permissions',
     shown: false,
     answer: { id: 'u1', permissions: ['read:chat'], role: 'editor', x_extra: 1 },
   },
-  {
-    name: 'users:profile',
-    args: ['users', 'profile'],
-    endpoint: 'GET /api/user/profile',
-    shown: true,
-    answer: profile,
-  },
-  {
-    name: 'users:settings:set',
-    args: ['users', 'settings', 'set', '--theme', 'dark'],
+  'users:profile': { line: 'users profile', endpoint: 'GET /api/user/profile', answer: profile },
+  'users:settings:set': {
+    line: 'users settings set --theme dark',
     endpoint: 'PUT /api/user/settings',
     shown: false,
     answer: { success: true, settings: { theme: 'dark' }, x_extra: 1 },
   },
-  {
-    name: 'auth:status',
-    args: ['auth', 'status'],
+  'auth:status': { line: 'auth status', endpoint: 'GET /api/user/profile', answer: profile },
+  doctor: {
+    line: 'doctor',
     endpoint: 'GET /api/user/profile',
-    shown: true,
-    answer: profile,
-  },
-  {
-    name: 'doctor',
-    args: ['doctor'],
-    endpoint: 'GET /api/user/profile',
-    shown: true,
     answer: profile,
     readsBack: 'GET /v1/chat/models',
   },
-  { name: 'api', args: ['api', 'GET', '/v1/new'], endpoint: 'GET /v1/new', shown: false, answer: { a: [1] } },
-  {
-    name: 'api with a body',
-    args: ['api', 'POST', '/v1/new', '--field', 'a=b'],
+  api: { line: 'api GET /v1/new', endpoint: 'GET /v1/new', shown: false, answer: { a: [1] } },
+  'api with a body': {
+    line: 'api POST /v1/new --field a=b',
     endpoint: 'POST /v1/new',
     shown: false,
     answer: { a: [1] },
   },
-]
+}
+
+export const serviceCalls: readonly ServiceCall[] = Object.entries(calls).map(
+  ([name, { line, shown = true, ...call }]) => ({ name, args: line.split(' '), shown, ...call }),
+)
 
 type LocalCall = Pick<ServiceCall, 'name' | 'args'>
 

@@ -1,12 +1,15 @@
 /** A resource that a test opens and must close. */
-type Closable = { close(): unknown } | { remove(): unknown }
+type Closable = {
+  [method in (typeof closingMethods)[number]]: Record<method, () => unknown>
+}[(typeof closingMethods)[number]]
+const closingMethods = ['close', 'stop', 'end', 'remove'] as const
 
 /** Call it inside a describe. Opens a new resource before each test, and closes it after the test. */
 export function perTest<T extends Closable>(open: () => T | Promise<T>): T
 export function perTest<T extends object>(open: () => T | Promise<T>, close: (opened: T) => unknown): T
 export function perTest<T extends object>(
   open: () => T | Promise<T>,
-  close: (opened: T) => unknown = closeOrRemove,
+  close: (opened: T) => unknown = closeItself,
 ): T {
   return openBetween(beforeEach, 'afterEach', open, close)
 }
@@ -16,7 +19,7 @@ export function perSuite<T extends Closable>(open: () => T | Promise<T>): T
 export function perSuite<T extends object>(open: () => T | Promise<T>, close: (opened: T) => unknown): T
 export function perSuite<T extends object>(
   open: () => T | Promise<T>,
-  close: (opened: T) => unknown = closeOrRemove,
+  close: (opened: T) => unknown = closeItself,
 ): T {
   return openBetween(before, 'afterAll', open, close)
 }
@@ -79,8 +82,8 @@ export function forward<T extends object>(current: () => T): T {
   })
 }
 
-function closeOrRemove(opened: object): unknown {
-  return 'close' in opened
-    ? (opened as { close(): unknown }).close()
-    : (opened as { remove(): unknown }).remove()
+function closeItself(opened: object): unknown {
+  const methods = opened as Record<string, () => unknown>
+  const name = closingMethods.find((method) => method in opened) ?? 'close'
+  return methods[name]?.()
 }

@@ -1,5 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import {
@@ -7,6 +6,7 @@ import {
   hasDefaultCollection,
   hidesItems,
 } from '../../../src/auth/credentials/call-keychain-apart.ts'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { rejectedFailure } from '../../support/thrown-failure.ts'
@@ -29,18 +29,14 @@ describe('a query about the default collection of a Secret Service', () => {
   before(function () {
     if (process.platform === 'win32') this.skip()
   })
-  let directory: string
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'chatctl-bus-'))
-  })
-  afterEach(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = perTest(makeEmptyDirectory)
 
   /** The environment with a busctl that prints this. */
   const printing = (text: string, exitCode = 0): NodeJS.ProcessEnv => {
-    const program = join(directory, 'busctl')
+    const program = join(directory.path, 'busctl')
     writeFileSync(program, `#!/bin/sh\nprintf '${text}'\nexit ${exitCode}\n`)
     chmodSync(program, 0o755)
-    return { PATH: directory }
+    return { PATH: directory.path }
   }
 
   it('returns true for a path, and false for the root path, which means none', async () => {
@@ -57,7 +53,7 @@ describe('a query about the default collection of a Secret Service', () => {
   })
 
   it('does not tell without busctl, or if busctl fails', async () => {
-    for (const env of [{ PATH: join(directory, 'nowhere') }, printing('', 1), printing('?')]) {
+    for (const env of [{ PATH: join(directory.path, 'nowhere') }, printing('', 1), printing('?')]) {
       expect(await hasDefaultCollection(env)).to.equal(undefined)
       expect(await hidesItems(env)).to.equal(false)
     }

@@ -12,10 +12,7 @@ const subject = 'repo:acme/app:ref:refs/heads/main'
 describe('a CI job and the embedded service', function () {
   this.timeout(60_000)
   const sandbox = perSuite(createSandbox)
-  const service = perSuite(
-    () => serveInProcess(sandbox),
-    (opened) => opened.stop(),
-  )
+  const service = perSuite(() => serveInProcess(sandbox))
   const issuer = perSuite(() => startAuthorizationServer({ metadataPath: openIdMetadata }))
 
   const machine = (...args: string[]) => runChatctl(sandbox, args)

@@ -1,26 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { realpath, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import type { InputFormat } from '../../../src/bulk/input/input.ts'
 import { type Input, readInput } from '../../../src/bulk/input/input.ts'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { UsersHandler } from '../../support/handlers/users.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { serveHandler } from '../../support/scripted-server.ts'
 import { failureOf } from './text-input.ts'
 
 describe('opening a file of rows', () => {
-  let directory: string
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'chatctl-input-'))
-  })
-  afterEach(() => {
-    rmSync(directory, { recursive: true, force: true })
-  })
+  const directory = perTest(makeEmptyDirectory)
 
   async function open(
     path: string,
@@ -36,7 +31,7 @@ describe('opening a file of rows', () => {
   }
 
   function file(name: string, text: string | Uint8Array): string {
-    const path = join(directory, name)
+    const path = join(directory.path, name)
     writeFileSync(path, text)
     return path
   }
@@ -44,7 +39,7 @@ describe('opening a file of rows', () => {
   it('reads the whole file', async () => {
     const text = 'email\n'.repeat(100_000)
     const path = file('users.csv', text)
-    const link = join(directory, 'link.csv')
+    const link = join(directory.path, 'link.csv')
     symlinkSync(path, link)
     const input = await open(link)
     expect([input.name, input.path]).to.deep.equal([link, await realpath(path)])
@@ -82,7 +77,7 @@ describe('opening a file of rows', () => {
 
   it('reads a named pipe like stdin', async function () {
     if (process.platform === 'win32') this.skip()
-    const path = join(directory, 'pipe.csv')
+    const path = join(directory.path, 'pipe.csv')
     execFileSync('mkfifo', [path])
     const opening = open(path)
     setTimeout(() => writeFileSync(path, 'email\na@x\n'), 50)
@@ -95,7 +90,7 @@ describe('opening a file of rows', () => {
     if (process.platform === 'win32') this.skip()
     const sandbox = createSandbox()
     const server = await serveHandler(new UsersHandler())
-    const path = join(directory, 'pipe.csv')
+    const path = join(directory.path, 'pipe.csv')
     execFileSync('mkfifo', [path])
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
     for (const email of ['a@x.org', 'b@x.org']) {
@@ -110,7 +105,7 @@ describe('opening a file of rows', () => {
 
   it('stops waiting for a pipe without data when it is aborted', async function () {
     if (process.platform === 'win32') this.skip()
-    const path = join(directory, 'pipe')
+    const path = join(directory.path, 'pipe')
     execFileSync('mkfifo', [path])
     for (const silent of ['-', path]) {
       const controller = new AbortController()
@@ -127,12 +122,12 @@ describe('opening a file of rows', () => {
   })
 
   it('refuses a directory, a missing file, an empty name, and more than 64 MiB', async () => {
-    mkdirSync(join(directory, 'a.csv'))
+    mkdirSync(join(directory.path, 'a.csv'))
     const failures = [
-      [join(directory, 'a.csv'), `${join(directory, 'a.csv')} is a directory, not a file`],
+      [join(directory.path, 'a.csv'), `${join(directory.path, 'a.csv')} is a directory, not a file`],
       [
-        join(directory, 'none.csv'),
-        `Cannot read ${join(directory, 'none.csv')}: no such file or directory (ENOENT)`,
+        join(directory.path, 'none.csv'),
+        `Cannot read ${join(directory.path, 'none.csv')}: no such file or directory (ENOENT)`,
       ],
       ['', 'Cannot read the file: its name is empty: no such file or directory (ENOENT)'],
     ]

@@ -1,14 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
 import { SessionWorld } from './session-run.ts'
 
 describe('a session that begins with options of the command line', () => {
-  let world: SessionWorld
-  beforeEach(async () => {
-    world = await SessionWorld.open()
-  })
-  afterEach(() => world.close())
+  const world = perTest(() => SessionWorld.open())
 
   it('sends its first message, and then reads others', async () => {
     world.server.answerNext({ text: 'A log.' })

@@ -1,13 +1,10 @@
 import { expect } from 'chai'
+import { perTest } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { SessionWorld } from './session-run.ts'
 
 describe('an idle session', () => {
-  let world: SessionWorld
-  beforeEach(async () => {
-    world = await SessionWorld.open()
-  })
-  afterEach(() => world.close())
+  const world = perTest(() => SessionWorld.open())
 
   it('ends with the second Ctrl-C within two seconds, but not with a later one', async () => {
     const clock = new SteppedClock()

@@ -206,7 +206,7 @@ describe('output', function () {
     it('contains the user ID from the Location header', async () => {
       const { args, stdin = '' } = findCall('users:create')
       const created = answer(201, { location: '/v1/users/a%20b' })
-      expect(await run([...args, '--json'], created, { stdin })).to.deep.equal({
+      expect(await run([...args, '--json'], created, { stdin })).to.deep.include({
         exitCode: 0,
         stdout: '{\n  "id": "a b"\n}\n',
         stderr: '{"notice":{"message":"Created user a b. The service did not return the user."}}\n',
@@ -268,7 +268,7 @@ describe('output', function () {
           expect(inPipe.stderr.includes('The response is {"ok":true}.')).to.equal(isRelated)
           expect(inPipe.stdout).to.equal(row)
           const inJson = await run([...args, '--json', '--quiet'], behavior, { stdin: 'correct horse' })
-          expect({ ...inJson, stdout: JSON.parse(inJson.stdout) }).to.deep.equal({
+          expect({ ...inJson, stdout: JSON.parse(inJson.stdout) }).to.deep.include({
             exitCode: 0,
             stdout: known,
             stderr: '',
@@ -284,7 +284,7 @@ describe('output', function () {
   it('completes a response that lacks some of the values that were sent, and names them', async () => {
     const args = ['users', 'create', '--email', 'a@example.com', '--name', 'Ada', '--no-password']
     const partial = json(201, { id: 'u1', email: 'A@example.com', name: null, role: 'member' })
-    expect(await run(args, partial)).to.deep.equal({
+    expect(await run(args, partial)).to.deep.include({
       exitCode: 0,
       stdout: userRow('u1', 'A@example.com', 'Ada'),
       stderr: 'Created user u1. The service did not return name, so the values that were sent are shown.\n',

@@ -15,10 +15,7 @@ const person = { email: 'ada@example.com', password: 'correct horse battery' }
 describe('signing in to the embedded service', function () {
   this.timeout(60_000)
   const sandbox = perSuite(createSandbox)
-  const service = perSuite(
-    () => serveInProcess(sandbox),
-    (opened) => opened.stop(),
-  )
+  const service = perSuite(() => serveInProcess(sandbox))
   before(async () => {
     await createUser(sandbox, service.url, { ...person, role: 'editor' })
   })

@@ -25,10 +25,7 @@ const direct: Record<string, string> = {
 const calls = ['updateSettings', 'setApiConfiguration', 'createUser', 'updateUser', 'assignPermissions']
 
 describe('with the option approvers, a direct change', () => {
-  const run = perTest(
-    () => PlanRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => PlanRun.start())
   beforeEach(() => {
     run.file('settings.yaml', 'app_name: Quince\n')
     run.file('users.jsonl', '{"email":"quince@example.com"}\n')
@@ -89,10 +86,7 @@ describe('with the option approvers, a direct change', () => {
 })
 
 describe('settings apply and users apply with the option approvers', () => {
-  const run = perTest(
-    () => PlanRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => PlanRun.start())
 
   it('need the file of the approvers, which other users cannot write, and ssh-keygen', async () => {
     run.file('settings.yaml', 'app_name: Quince\n')

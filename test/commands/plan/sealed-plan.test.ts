@@ -6,10 +6,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { PlanRun, plans } from './plan-run.ts'
 
 describe('settings diff and users diff with --seal', () => {
-  const run = perTest(
-    () => PlanRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => PlanRun.start())
 
   for (const { command, file, text, value, applyFlags } of plans) {
     describe(`${command} diff --seal`, () => {
@@ -103,10 +100,7 @@ describe('settings diff and users diff with --seal', () => {
 })
 
 describe('config seal-key', () => {
-  const run = perTest(
-    () => PlanRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => PlanRun.start())
 
   it('prints a new key, or writes it to a private file, and replaces no file', async () => {
     const { stdout } = await run.chatctl('config', 'seal-key')

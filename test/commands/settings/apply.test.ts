@@ -11,10 +11,7 @@ import { SettingsRun } from './settings-run.ts'
 const patch = { theme: { mode: 'dark' }, limits: { max_tokens: 5 } }
 
 describe('settings apply', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
   beforeEach(() => {
     run.file('settings.yaml', `app_name: Chat\ntheme: { mode: dark }\nlimits: { max_tokens: 5 }\n`)
   })

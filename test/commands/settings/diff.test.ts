@@ -12,10 +12,7 @@ const wanted = 'theme: { mode: dark }\nlimits: { max_tokens: 4096 }\n'
 const changes = [{ path: 'theme.mode', from: 'light', to: 'dark' }]
 
 describe('settings diff', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
   beforeEach(() => {
     run.file('settings.yaml', wanted)
   })

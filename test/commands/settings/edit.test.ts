@@ -10,10 +10,7 @@ import { SettingsRun } from './settings-run.ts'
 
 /** Runs without a terminal. The confirmation prompt is tested in test/programs/settings-terminal.test.ts. */
 describe('settings edit', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
 
   /** @param script for sh, in which `$1` is the file to edit */
   const edit = (script: string, args: string[] = ['--yes'], env: NodeJS.ProcessEnv = {}) => {

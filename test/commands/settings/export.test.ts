@@ -9,10 +9,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'
 
 describe('settings export', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
 
   it('begins with its schema, and explains each field and how to apply the file', async () => {
     const { stdout, stderr } = await run.settings(['export'])

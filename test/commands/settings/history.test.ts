@@ -17,10 +17,7 @@ interface Row {
 }
 
 describe('settings history and settings revert', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
   const history = async (...flags: string[]): Promise<Row[]> =>
     JSON.parse((await run.settings(['history', '--json', ...flags])).stdout)
   const apply = (text: string, ...flags: string[]) => {

@@ -7,10 +7,7 @@ const both = 'settings: { theme: { mode: dark } }\napi: { version: v2, rate_limi
 const version = { version: 'v2', rate_limiting: { enabled: true } }
 
 describe('settings diff and apply with --only', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
   beforeEach(() => {
     run.file('both.yaml', both)
   })

@@ -8,10 +8,7 @@ const times = { now: () => Date.parse('2020-01-02T03:04:05Z') } as Parameters<ty
 const from = 'https://chat.example/`a|b`<b>'
 
 describe('settings diff with a saved plan', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
   const diff = (...args: string[]) => run.settings(['diff', ...args])
   const change = { path: 'theme.mode', from: 'light', to: 'dark' }
   beforeEach(async () => {

@@ -7,10 +7,7 @@ import { json } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 describe('settings set', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
   const set = (...args: string[]) => run.settings(['set', ...args])
 
   it('sends the named keys even if they are unchanged, and reads them back', async () => {
@@ -41,10 +38,7 @@ describe('settings set', () => {
 })
 
 describe('settings api set', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
   const set = (...args: string[]) => run.settings(['api', 'set', ...args])
 
   it('reports the differences from what was last sent from this machine', async () => {

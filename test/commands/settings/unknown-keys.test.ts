@@ -15,10 +15,7 @@ const body = {
 }
 
 describe('undocumented settings', () => {
-  const run = perTest(
-    () => SettingsRun.start(),
-    (opened) => opened.stop(),
-  )
+  const run = perTest(() => SettingsRun.start())
   beforeEach(() => {
     run.server.change({ limits: { burst: 5 }, experimental: { flag: false } })
     run.file('settings.yaml', wanted)

@@ -3,10 +3,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { converse, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a session', () => {
-  const talk = perTest(
-    () => TalkSession.begin(),
-    (opened) => opened.end(),
-  )
+  const talk = perTest(() => TalkSession.begin())
 
   it('begins with its service, a hint for help, and a prompt', async () => {
     const terminal = await talk.chat()

@@ -7,10 +7,7 @@ import type { Tmux } from '../tmux.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('slash commands of a session', () => {
-  const talk = perTest(
-    () => TalkSession.begin(),
-    (opened) => opened.end(),
-  )
+  const talk = perTest(() => TalkSession.begin())
   let terminal: Tmux
   beforeEach(async () => {
     terminal = await talk.chat([], { rows: 60 })

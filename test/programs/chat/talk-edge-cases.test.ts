@@ -13,10 +13,7 @@ interface ShownSession {
 }
 
 describe('a session in an unusual situation', () => {
-  const talk = perTest(
-    () => TalkSession.begin(),
-    (opened) => opened.end(),
-  )
+  const talk = perTest(() => TalkSession.begin())
 
   const leave = async (terminal: Tmux): Promise<string> => {
     await terminal.key('C-d')

@@ -4,10 +4,7 @@ import type { Tmux } from '../tmux.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('the editor of a session', () => {
-  const talk = perTest(
-    () => TalkSession.begin(),
-    (opened) => opened.end(),
-  )
+  const talk = perTest(() => TalkSession.begin())
   let terminal: Tmux
   beforeEach(async () => {
     terminal = await talk.chat()

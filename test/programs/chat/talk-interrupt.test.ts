@@ -4,10 +4,7 @@ import { limited } from '../../support/scripted-server.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a session with interruptions', () => {
-  const talk = perTest(
-    () => TalkSession.begin(),
-    (opened) => opened.end(),
-  )
+  const talk = perTest(() => TalkSession.begin())
 
   it('stops a reply immediately with Ctrl-C, keeps its text, and stays open', async () => {
     const answer = talk.server.answerNext({ text: ['As far as ', 'this and ', 'no further'], held: true })

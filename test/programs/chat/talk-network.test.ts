@@ -5,10 +5,7 @@ import type { Tmux } from '../tmux.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a session with a network failure', () => {
-  const talk = perTest(
-    () => TalkSession.begin(),
-    (opened) => opened.end(),
-  )
+  const talk = perTest(() => TalkSession.begin())
 
   const givenBack = (terminal: Tmux, text: string) =>
     terminal.waitUntil((screen) => promptOf(screen) === text, `"${text}" in the prompt`)

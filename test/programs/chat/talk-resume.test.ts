@@ -3,10 +3,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a resumed session', () => {
-  const talk = perTest(
-    () => TalkSession.begin(),
-    (opened) => opened.end(),
-  )
+  const talk = perTest(() => TalkSession.begin())
 
   /** Runs a session with some turns, and returns its ID. */
   const leave = async (...said: string[]) => {

@@ -9,10 +9,7 @@ function numberedLines(from: number, to: number): string {
 }
 
 describe('the screen of a session', () => {
-  const talk = perTest(
-    () => TalkSession.begin(),
-    (opened) => opened.end(),
-  )
+  const talk = perTest(() => TalkSession.begin())
 
   it('shows a paste of 42 lines as a placeholder, and sends all of it', async () => {
     const terminal = await talk.chat()

@@ -5,10 +5,7 @@ import { perTest } from '../../support/lifetime.ts'
 import { converse, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
 describe('a session in various terminals', () => {
-  const talk = perTest(
-    () => TalkSession.begin(),
-    (opened) => opened.end(),
-  )
+  const talk = perTest(() => TalkSession.begin())
 
   const colors = /␛\[[\d;]*(3[1-7]|9[1-7]|38;)[\d;]*m/
   const markdown = '# Title\n\nWith `code` and\n\n```js\nconst a = "text"\n```\n\nThe end.'

@@ -5,12 +5,8 @@ import { perSuite } from '../../support/lifetime.ts'
 import { fillDisk, mountSmallDisk } from './small-disk.ts'
 
 /** Needs root to mount a disk. */
-describe('an import with its journal on a full disk', function () {
-  this.timeout(60_000)
-  const trial = perSuite(
-    () => ImportTrial.begin({ rows: 120, delay: 5 }),
-    (opened) => opened.end(),
-  )
+describe('an import with its journal on a full disk', () => {
+  const trial = perSuite(() => ImportTrial.begin({ rows: 120, delay: 5 }))
   let disk: { path: string; unmount(): void }
   before(() => {
     disk = mountSmallDisk(trial.sandbox, '256k')

@@ -33,8 +33,7 @@ const disks: Record<string, (disk: string) => void> = {
   },
 }
 
-describe('the matrix of disks', function () {
-  this.timeout(60_000)
+describe('the matrix of disks', () => {
   const service = perSuite(startGoodService)
   const home = perSuite(() => PreparedHome.make(service.url))
   let world: World

@@ -6,8 +6,7 @@ import { agreesWithModel, ask, noWarning } from '../../service/limits/counting-m
 import { withPlace } from '../../service/temporary-service.ts'
 import { startPostgres } from '../../support/postgres.ts'
 
-describe('request counters in PostgreSQL', function () {
-  this.timeout(60_000)
+describe('request counters in PostgreSQL', () => {
   it('agree with a simple model, in two processes in turn', () =>
     withPlace('postgres', async ({ database = '' }) => {
       const stores = [await openPostgres(database), await openPostgres(database)]

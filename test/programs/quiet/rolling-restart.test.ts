@@ -56,8 +56,7 @@ function load({ url, dispatcher }: ReverseProxy, key: string) {
   }
 }
 
-describe('a rolling restart of two services under load', function () {
-  this.timeout(120_000)
+describe('a rolling restart of two services under load', () => {
   const sandbox = perTest(createSandbox)
 
   /** @returns how many messages failed */

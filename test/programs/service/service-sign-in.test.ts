@@ -19,14 +19,10 @@ const screenshots = join(tmpdir(), 'chatctl-screenshots')
 
 const person = { email: 'ada@example.com', password: 'correct horse battery' }
 
-describe('signing in to the embedded service with a real browser, without JavaScript', function () {
-  this.timeout(120_000)
+describe('signing in to the embedded service with a real browser, without JavaScript', () => {
   let browser: Browser
   const sandbox = perTest(createSandbox)
-  const service = perTest(
-    () => runService(sandbox),
-    (opened) => opened.stop(),
-  )
+  const service = perTest(() => runService(sandbox))
   before(async () => {
     mkdirSync(screenshots, { recursive: true })
     const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'

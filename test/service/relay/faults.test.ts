@@ -81,6 +81,12 @@ const json = (body: string | Buffer, headers: Record<string, string | number> = 
 const broken = { text: '', code: 'model_server_error' }
 const late = { text: '', code: 'model_server_timeout' }
 const fine = { text: 'Hello there', reason: 'stop' }
+const half = { text: 'half', code: 'model_server_error' }
+const refusal = (message: string) => ({ text: '', code: 'model_server_error', message })
+const truncation = (message: string) => ({
+  ...half,
+  message: `The model server truncated the response: ${message}`,
+})
 
 const ofStreams: Record<string, Fault> = {
   'is silent': { answer: () => {}, expected: late },
@@ -89,11 +95,11 @@ const ofStreams: Record<string, Fault> = {
   'sends a head and then nothing': { answer: says(sse), expected: late },
   'resets within a piece': {
     answer: thenResets(says(sse, chunk(events(delta('half'))), '40\r\ndata: {"cho')),
-    expected: { text: 'half', code: 'model_server_error' },
+    expected: half,
   },
   'ends within a piece': {
     answer: thenEnds(says(sse, chunk(`${events(delta('half'))}data: {"cho`), lastChunk)),
-    expected: { text: 'half', code: 'model_server_error' },
+    expected: half,
   },
   'stalls in the middle': {
     answer: says(sse, chunk(events(delta('half')))),
@@ -138,55 +144,31 @@ const ofStreams: Record<string, Fault> = {
   },
   'reports an error in the middle': {
     answer: says(sse, chunk(events(delta('half'), { error: { message: 'out of memory' } }))),
-    expected: {
-      text: 'half',
-      code: 'model_server_error',
-      message: 'The model server truncated the response: out of memory',
-    },
+    expected: truncation('out of memory'),
   },
   'reports an error by the name of an event': {
     answer: says(sse, chunk(`event: error\n${events({ message: 'out of luck' })}`)),
-    expected: {
-      text: '',
-      code: 'model_server_error',
-      message: 'The model server truncated the response: out of luck',
-    },
+    expected: { ...truncation('out of luck'), text: '' },
   },
   'reports an error by the name of an event, as plain text': {
     answer: says(sse, chunk(`${events(delta('half'))}event: error\ndata: out of luck\n\n`)),
-    expected: {
-      text: 'half',
-      code: 'model_server_error',
-      message: 'The model server truncated the response: out of luck',
-    },
+    expected: truncation('out of luck'),
   },
   'reports an error in a field named error': {
     answer: says(sse, chunk(`${events(delta('half'))}error: {"code":500,"message":"out of luck"}\n\n`)),
-    expected: {
-      text: 'half',
-      code: 'model_server_error',
-      message: 'The model server truncated the response: out of luck',
-    },
+    expected: truncation('out of luck'),
   },
   'reports an error by the name of an object': {
     answer: says(sse, chunk(events(delta('half'), { object: 'error', message: 'out of luck', code: 500 }))),
-    expected: {
-      text: 'half',
-      code: 'model_server_error',
-      message: 'The model server truncated the response: out of luck',
-    },
+    expected: truncation('out of luck'),
   },
   'ends with the body of an error': {
     answer: says(sse, chunk(`${events(delta('half'))}{"error":{"message":"out of luck"}}\n`), lastChunk),
-    expected: {
-      text: 'half',
-      code: 'model_server_error',
-      message: 'The model server truncated the response: out of luck',
-    },
+    expected: truncation('out of luck'),
   },
   'ends regularly without a finish_reason': {
     answer: says(sse, chunk(events(delta('half'))), lastChunk),
-    expected: { text: 'half', code: 'model_server_error' },
+    expected: half,
   },
   'omits the finish_reason': {
     answer: says(sse, chunk(events(delta('Hello there'), '[DONE]')), lastChunk),
@@ -259,7 +241,7 @@ const ofStreams: Record<string, Fault> = {
   'announces more bytes than it sends': {
     answer: (socket) =>
       socket.end(`${head('text/event-stream', { 'content-length': 9999 })}${events(delta('half'))}`),
-    expected: { text: 'half', code: 'model_server_error' },
+    expected: half,
   },
 }
 
@@ -294,19 +276,15 @@ const ofWholes: Record<string, Fault> = {
   },
   'sends bytes that are not UTF-8': {
     answer: says(json(Buffer.from(whole('caf\xe9'), 'latin1'))),
-    expected: { ...broken, message: 'The model server sent a response that is not valid UTF-8' },
+    expected: refusal('The model server sent a response that is not valid UTF-8'),
   },
   'compresses its response without a request for it': {
     answer: says(json(gzipSync(whole('Hello there')), { 'content-encoding': 'gzip' })),
-    expected: {
-      text: '',
-      code: 'model_server_error',
-      message: 'The model server sent a compressed response (gzip), which was not requested',
-    },
+    expected: refusal('The model server sent a compressed response (gzip), which was not requested'),
   },
   redirects: {
     answer: says(head('text/plain', { location: 'http://127.0.0.1:1/', 'content-length': 0 }, 307)),
-    expected: { text: '', code: 'model_server_error', message: 'The model server returned 307' },
+    expected: refusal('The model server returned 307'),
   },
   'sends 103 before its response': {
     answer: says('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', json(whole('Hello there'))),
@@ -314,7 +292,7 @@ const ofWholes: Record<string, Fault> = {
   },
   'reports an error with status 200': {
     answer: says(json('{"error":{"message":"no credits left"}}')),
-    expected: { text: '', code: 'model_server_error', message: 'The model server failed: no credits left' },
+    expected: refusal('The model server failed: no credits left'),
   },
   'speaks HTTP/1.0 and closes': {
     answer: (socket) =>

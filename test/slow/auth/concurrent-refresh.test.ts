@@ -16,8 +16,7 @@ import { signIn } from '../../support/sign-in.ts'
 const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--profile) work$/m
 
 /** Uses oidc-provider, which ends the grant if a refresh token is used twice (RFC 9700 section 4.14.2). */
-describe('concurrent processes that share a sign-in', function () {
-  this.timeout(60_000)
+describe('concurrent processes that share a sign-in', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startOidcProvider)
   const service = perTest(() => startBearerService((token) => server.isLive(token)))
@@ -52,8 +51,7 @@ describe('concurrent processes that share a sign-in', function () {
   })
 })
 
-describe('a process that is killed while it refreshes a token', function () {
-  this.timeout(60_000)
+describe('a process that is killed while it refreshes a token', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startAuthorizationServer)
   const service = perTest(() => startBearerService((token) => server.live.has(token)))

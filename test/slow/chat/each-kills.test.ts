@@ -10,8 +10,7 @@ import { takeSample } from '../../support/take-sample.ts'
 const rows = 60
 const concurrency = 4
 
-describe('a killed process of chat send --each', function () {
-  this.timeout(120_000)
+describe('a killed process of chat send --each', () => {
   const { sample, words } = takeSample(
     Array.from({ length: rows }, (_, index) => index + 1),
     6,

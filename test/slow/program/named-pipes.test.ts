@@ -11,8 +11,7 @@ import { binary, startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 
 /** Reading a named pipe blocks the whole process. */
-describe('a file that a flag or a variable names', function () {
-  this.timeout(60_000)
+describe('a file that a flag or a variable names', () => {
   const { sandbox, server, service, envOf } = servedNamedFiles()
 
   const makePipe = (): string => {

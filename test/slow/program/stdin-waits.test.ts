@@ -4,8 +4,7 @@ import { expect } from 'chai'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { servedMessages } from '../../support/served-messages.ts'
 
-describe('chat send while stdin is open and empty', function () {
-  this.timeout(60_000)
+describe('chat send while stdin is open and empty', () => {
   const { sandbox, env, sent } = servedMessages()
   const children: ChildProcess[] = []
   afterEach(() => {

@@ -16,8 +16,7 @@ const live = { OCLIF_COLUMNS: '80' }
 const written = readdirSync(resolve(import.meta.dirname, '../../../dist/help'))
 const lines = written.map((file) => file.split('.').slice(1, -1))
 
-describe('generated help', function () {
-  this.timeout(120_000)
+describe('generated help', () => {
   const sandboxes: Sandbox[] = []
   const inTurn = createJobPool(3)
   /**

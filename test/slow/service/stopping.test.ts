@@ -11,8 +11,7 @@ import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
 /** Stops the program, as a process, while it works. */
-describe('a service that is stopped', function () {
-  this.timeout(60_000)
+describe('a service that is stopped', () => {
   const sandbox = perTest(createSandbox)
   let child: ChildProcess
   afterEach(() => {

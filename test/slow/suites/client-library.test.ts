@@ -58,8 +58,7 @@ await client.chat.send({ message: 1 })
 
 const bundling = { bundle: true, platform: 'node', logLevel: 'silent' } as const
 
-describe('chatctl/client', function () {
-  this.timeout(60_000)
+describe('chatctl/client', () => {
   let directory: string
   let tarball: Tarball
   const installed = (...path: string[]): string => join(directory, 'node_modules/chatctl', ...path)

@@ -48,8 +48,7 @@ function expectAgreement(trial: ApplyTrial): void {
   }
 }
 
-describe('a killed users apply', function () {
-  this.timeout(120_000)
+describe('a killed users apply', () => {
   /** Duration and number of requests of a run that is not killed. */
   let whole: { ms: number; requests: number }
 

@@ -13,7 +13,6 @@ import {
   type RecordedRequest,
   reset,
   resetMidBody,
-  type ScriptedServer,
   startScriptedServer,
 } from '../../support/scripted-server.ts'
 import { failing } from '../../system/failing.ts'
@@ -22,20 +21,17 @@ import { replacingCalls } from '../../system/replacing-calls.ts'
 describe('the outcome of a request of an import', function () {
   this.timeout(60_000)
   const sandbox = perTest(createSandbox)
-  let server: ScriptedServer
   let behave: (request: RecordedRequest, count: number) => Behavior
-  let path: string
-
-  beforeEach(async () => {
+  const server = perTest(() => {
     let count = 0
-    server = await startScriptedServer({
+    return startScriptedServer({
       choose: (request) => (request.method === 'GET' ? json(200, {}) : behave(request, ++count)),
     })
+  })
+  let path: string
+  beforeEach(() => {
     path = join(sandbox.home, 'users.csv')
     writeFileSync(path, 'email\na@example.com\n')
-  })
-  afterEach(async () => {
-    await server.close()
   })
 
   const options = (): RunOptions => ({

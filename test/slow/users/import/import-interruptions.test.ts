@@ -6,12 +6,8 @@ import { concurrency, ImportTrial } from './import-trial.ts'
 const statuses = (trial: ImportTrial, status: string) =>
   trial.readResults().filter((result) => result.status === status)
 
-describe('an interrupted import', function () {
-  this.timeout(60_000)
-  const trial = perTest(
-    () => ImportTrial.begin({ rows: 120, delay: 30 }),
-    (opened) => opened.end(),
-  )
+describe('an interrupted import', () => {
+  const trial = perTest(() => ImportTrial.begin({ rows: 120, delay: 30 }))
 
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
@@ -54,9 +50,7 @@ describe('an interrupted import', function () {
   })
 })
 
-describe('an import with generated passwords', function () {
-  this.timeout(60_000)
-
+describe('an import with generated passwords', () => {
   it('flushes each password to disk before it sends it to the service', async () => {
     const trial = await ImportTrial.begin({
       rows: 120,

@@ -21,8 +21,7 @@ const storms: UsersOptions['quota'][] = [
 
 const cut = (kill: (signal: NodeJS.Signals) => void) => kill('SIGKILL')
 
-describe('a killed import', function () {
-  this.timeout(120_000)
+describe('a killed import', () => {
   /** Duration and number of requests of an import that is not killed. */
   let whole: { ms: number; requests: number }
 

@@ -2,11 +2,9 @@ import { expect } from 'chai'
 import { perTest } from '../../../support/lifetime.ts'
 import { ImportTrial } from './import-trial.ts'
 
-describe('imported rows whose outcome is unknown', function () {
-  this.timeout(60_000)
-  const trial = perTest(
-    () => ImportTrial.begin({ rows: 120, seed: 5, delay: 3, fates: { lost: 0.04, refused: 0.04 } }),
-    (opened) => opened.end(),
+describe('imported rows whose outcome is unknown', () => {
+  const trial = perTest(() =>
+    ImportTrial.begin({ rows: 120, seed: 5, delay: 3, fates: { lost: 0.04, refused: 0.04 } }),
   )
 
   const unknown = () => trial.readResults().filter(({ status }) => status === 'unknown')

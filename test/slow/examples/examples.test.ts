@@ -1,0 +1,12 @@
+import { readDocumentExamples, readHelpExamples } from '../../docs/read-examples.ts'
+import { runExamples } from '../../docs/run-examples.ts'
+import { typeInProcess } from '../../docs/type-in-process.ts'
+import { typeInShell } from './type-in-shell.ts'
+
+runExamples('an example in the documents that needs a shell', readDocumentExamples(), {
+  ...typeInShell,
+  knows: (text) => !typeInProcess.knows(text),
+})
+
+// These run every command of the built program.
+runExamples('an example in the help, in a shell', readHelpExamples(), typeInShell)
