@@ -34,7 +34,6 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'cli/completion/complete.test.ts': 'compares with how shells read a quoted value',
   'cli/completion/shells.test.ts': 'compares with how bash splits a line',
   'cli/input/encodings.test.ts': 'commands that the documents name for other encodings',
-  'client/network/network-failure.test.ts': 'variables that Node reads once, when it starts',
   'system/process-lock.test.ts': 'locks that exclude other processes',
   'system/run-command.test.ts': 'runs a command, and kills it with the processes that it has started',
   'system/split-command.test.ts': 'compares with how sh splits a command',

@@ -102,7 +102,7 @@ describe('an import journal', () => {
           await again.close()
         },
       ),
-      { numRuns: 150 },
+      { numRuns: fc.readConfigureGlobal().numRuns ?? 100 },
     )
   })
 

@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import type { Client } from '../../src/client/client.ts'
+import type { StreamEvent } from '../../src/contract/resources/stream-event.ts'
 import { failing, json, type Script, silent, stream } from '../support/scripted-server.ts'
+import { until } from '../support/until.ts'
 import { failureOf } from './capture.ts'
+import { heldTimeout, holdTimers } from './hold-timers.ts'
 import { scriptedClient } from './scripted-client.ts'
 
 const ask = { messages: [{ role: 'user' as const, content: 'hi' }] }
@@ -10,7 +14,8 @@ const reply = { response: 'x', choices: [{ message: { role: 'assistant', content
 const unknown = /may have taken effect/
 
 describe('the timeout of a reply', () => {
-  const { client, start } = scriptedClient(() => ({ retries: 0 }))
+  const { server, client, start } = scriptedClient(() => ({ retries: 0 }))
+  const held = holdTimers(heldTimeout)
 
   /** The longest timer, in ms, that is started while `run` runs. */
   async function longestTimerOf(run: () => Promise<unknown>): Promise<number> {
@@ -65,30 +70,49 @@ describe('the timeout of a reply', () => {
   })
 
   it('is named in the error of a collected message that pauses for longer', async () => {
-    const slow = stream(['data: {"delta": "x"}\n\n', 'data: [DONE]\n\n'], { pause: 10_000 })
-    await start(slow, { timeout: 400, idleTimeout: 50 })
-    const failure = await failureOf(client.chat.collect({ message: 'hi' }))
+    await start(stream(['data: {"delta": "x"}\n\n'], { ending: 'stalled' }), {
+      timeout: heldTimeout,
+      idleTimeout: 50,
+    })
+    const failing = failureOf(client.chat.collect({ message: 'hi' }))
+    await until(() => held.started === 2)
+    held.fire()
+    const failure = await failing
     expect(failure).to.include({
       kind: 'truncated',
       isOutcomeUnknown: true,
-      message: 'The response was truncated: no data for 400 ms',
+      message: 'The response was truncated: no data for 77 s',
     })
     expect(hintOf(failure))
       .to.match(unknown)
-      .and.match(/--timeout 1s$/)
+      .and.match(/--timeout 154s$/)
   })
 
   for (const call of ['stream', 'collect'] as const) {
     it(`bounds each pause with chat.${call}, and comments do not extend it`, async () => {
-      const comments = Array.from({ length: 100 }, () => ': waiting for the model\n\n')
-      await start(stream(['data: {"delta": "x"}\n\n', ...comments], { pause: 100 }), { timeout: 400 })
-      let reason: string | undefined
-      if (call === 'collect') reason = (await failureOf(client.chat.collect({ message: 'hi' }))).message
+      await start(
+        async (_, response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          response.write('data: {"delta": "x"}\n\n')
+          await until(() => held.started === 2)
+          for (const text of [...Array(5).fill(': waiting for the model'), 'data: {"delta": "y"}']) {
+            response.write(`${text}\n\n`)
+            await sleep(10)
+          }
+        },
+        { timeout: heldTimeout },
+      )
+      // Its third timer begins after the second piece, unless a comment has started one.
+      const expire = until(() => held.started === 3).then(held.fire)
+      const reason = 'The response was truncated: no data for 77 s'
+      if (call === 'collect')
+        expect((await failureOf(client.chat.collect({ message: 'hi' }))).message).to.equal(reason)
       else {
-        for await (const event of await client.chat.stream({ message: 'hi' }))
-          if (event.type === 'end') reason = event.reason
+        const events: StreamEvent[] = []
+        for await (const event of await client.chat.stream({ message: 'hi' })) events.push(event)
+        expect(events.at(-1)).to.include({ type: 'end', reason, text: 'xy' })
       }
-      expect(reason).to.equal('The response was truncated: no data for 400 ms')
+      await expire
     })
   }
 
@@ -100,12 +124,15 @@ describe('the timeout of a reply', () => {
   })
 
   it('is named in the error of a message, whose outcome is unknown', async () => {
-    await start(silent, { timeout: 400 })
-    const failure = await failureOf(client.chat.send({ message: 'hi' }))
+    await start(silent, { timeout: heldTimeout })
+    const failing = failureOf(client.chat.send({ message: 'hi' }))
+    await until(() => server.requests.length === 1)
+    held.fire()
+    const failure = await failing
     expect(failure).to.include({ kind: 'timeout', isOutcomeUnknown: true })
     expect(hintOf(failure))
       .to.match(unknown)
-      .and.match(/--timeout 1s$/)
+      .and.match(/--timeout 154s$/)
   })
 
   for (const [what, behavior] of [

@@ -17,7 +17,9 @@ import {
   silent,
   startScriptedServer,
 } from '../support/scripted-server.ts'
+import { until } from '../support/until.ts'
 import { failureOf, hurriedClock, reasonOf } from './capture.ts'
+import { heldTimeout, holdTimers } from './hold-timers.ts'
 import { scriptedClient } from './scripted-client.ts'
 
 const okay = json(200, { success: true })
@@ -28,8 +30,9 @@ describe('a failed request', () => {
   let { server, client, start } = scriptedClient(() => {
     clock = hurriedClock()
     events = []
-    return { timeout: 1000, internal: { clock }, observe: (event) => events.push(event) }
+    return { internal: { clock }, observe: (event) => events.push(event) }
   })
+  const held = holdTimers(heldTimeout)
 
   const faults: [string, Behavior, string][] = [
     ['a reset connection', reset, 'unreachable'],
@@ -73,16 +76,22 @@ describe('a failed request', () => {
   }
 
   it('is never sent again if it is a POST that timed out, whose outcome is unknown', async () => {
-    await start(silent, { timeout: 60 })
-    const failure = await failureOf(client.users.create({ email: 'a@example.com' }))
+    await start(silent, { timeout: heldTimeout })
+    const failing = failureOf(client.users.create({ email: 'a@example.com' }))
+    await until(() => server.requests.length === 1)
+    held.fire()
+    const failure = await failing
     expect(failure.kind).to.equal('timeout')
     expect(hintOf(failure)).to.match(/may have taken effect/)
     expect(server.requests).to.have.lengthOf(1)
   })
 
   it('is sent again if it is a GET that timed out', async () => {
-    await start([silent, json(200, { app_name: 'x' })], { timeout: 100 })
-    expect((await client.settings.get()).body).to.deep.equal({ app_name: 'x' })
+    await start([silent, json(200, { app_name: 'x' })], { timeout: heldTimeout })
+    const response = client.settings.get()
+    await until(() => server.requests.length === 1)
+    held.fire()
+    expect((await response).body).to.deep.equal({ app_name: 'x' })
   })
 
   it('is sent again after an exponential delay with full jitter', async () => {

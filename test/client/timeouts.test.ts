@@ -5,17 +5,23 @@ import { hintOf } from '../../src/cli/errors/hints.ts'
 import { Client } from '../../src/client/client.ts'
 import { perTest } from '../support/lifetime.ts'
 import { delayed, json, silent, sse, stream } from '../support/scripted-server.ts'
+import { until } from '../support/until.ts'
 import { failureOf, reasonOf } from './capture.ts'
+import { heldTimeout, holdTimers } from './hold-timers.ts'
 import { scriptedClient } from './scripted-client.ts'
 
 describe('a request with a timeout or an abort signal', () => {
   const { server, client, start } = scriptedClient(() => ({ retries: 0 }))
+  const held = holdTimers(heldTimeout)
 
   it('fails if the response headers do not arrive within the timeout', async () => {
-    await start(silent, { timeout: 80 })
-    const failure = await failureOf(client.settings.get())
+    await start(silent, { timeout: heldTimeout })
+    const failing = failureOf(client.settings.get())
+    await until(() => server.requests.length === 1)
+    held.fire()
+    const failure = await failing
     expect(failure.kind).to.equal('timeout')
-    expect(failure.message).to.equal(`No response from ${server.url} within 80 ms`)
+    expect(failure.message).to.equal(`No response from ${server.url} within 77 s`)
   })
 
   it('fails if the whole response body does not arrive within the timeout', async () => {
@@ -24,8 +30,12 @@ describe('a request with a timeout or an abort signal', () => {
   })
 
   it('applies the timeout to each attempt separately', async () => {
-    await start([silent, delayed(60, json(200, {}))], { timeout: 100, retries: 1 })
-    expect((await client.settings.get()).status).to.equal(200)
+    await start([silent, json(200, {})], { timeout: heldTimeout, retries: 1 })
+    const response = client.settings.get()
+    await until(() => server.requests.length === 1)
+    held.fire()
+    expect((await response).status).to.equal(200)
+    expect(held.started).to.equal(2)
   })
 
   for (const ms of [Number.POSITIVE_INFINITY, 2 ** 31, 1e12]) {

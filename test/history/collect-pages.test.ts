@@ -61,6 +61,7 @@ const readings: fc.Arbitrary<HistoryReading> = fc.record({
 
 describe('the pages of an export', function () {
   this.timeout(120_000)
+  const runs = { numRuns: 0.6 * (fc.readConfigureGlobal().numRuns ?? 100) }
   const directory = perTest(makeEmptyDirectory)
   let script: Extract<Script, { choose: unknown }>
   const server = perSuite(() =>
@@ -136,6 +137,7 @@ describe('the pages of an export', function () {
         const expected = await read(service, walk)
         expect(await read(service, collect)).to.deep.equal(JSON.parse(JSON.stringify(expected)))
       }),
+      runs,
     )
   })
 
@@ -149,6 +151,7 @@ describe('the pages of an export', function () {
         const expected = await read(service, walk)
         expect(await read(service, collect)).to.deep.equal(JSON.parse(JSON.stringify(expected)))
       }),
+      runs,
     )
   })
 
@@ -207,6 +210,7 @@ describe('the pages of an export', function () {
           )
         },
       ),
+      runs,
     )
   })
 })

@@ -72,7 +72,7 @@ describe('history sync', function () {
           own.remove()
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

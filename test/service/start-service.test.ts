@@ -118,7 +118,7 @@ describe('the embedded service', () => {
     ))
 
   it('logs the method, path, and status of requests, and no keys, passwords, or content', function () {
-    this.timeout(20_000)
+    this.timeout(60_000)
     return withDirectory(async (directory) => {
       const child = spawn(
         process.execPath,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** Waits until the condition is true, and fails after a maximum time in ms. */
-export async function until(holds: () => boolean | Promise<boolean>, ms = 5_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`waited ${ms} ms in vain`)

@@ -64,7 +64,7 @@ describe('the differences of settings', () => {
         const html = JSON.stringify(tokens).match(/"type":"html","raw":"(?:[^"\\]|\\.)*"/g) ?? []
         for (const tag of html) expect(tag).to.match(/"<\/?code>"$/)
       }),
-      { numRuns: 300 },
+      { numRuns: 2 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 })

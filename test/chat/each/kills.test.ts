@@ -157,7 +157,7 @@ describe('a batch of messages that is killed between any two writes', function (
         const unknown = found.filter(({ status, row }) => status === 'unknown' && fateOf(row.n) !== 'lost')
         expect(unknown.length).to.be.at.most(killed.length * workers)
       }),
-      { numRuns: 25 },
+      { numRuns: 0.2 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 })

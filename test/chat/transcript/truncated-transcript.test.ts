@@ -90,7 +90,7 @@ describe('a transcript that is truncated at any byte', () => {
           expect(turns.slice(0, -1)).to.deep.equal(expected.turns)
           expect(turns.at(-1)).to.include({ user: 'later', reply: 'yes', status: 'complete' })
         }),
-        { numRuns: 300 },
+        { numRuns: 2 * (fc.readConfigureGlobal().numRuns ?? 100) },
       )
     })
   })

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import {
   createServer as createHttpServer,
   type Server as HttpServer,
@@ -7,8 +5,7 @@ import {
 } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import tls from 'node:tls'
 import { expect } from 'chai'
 import { Client } from '../../../src/client/client.ts'
 import { type Certificate, makeCertificate } from '../../support/certificate.ts'
@@ -20,7 +17,6 @@ const host = 'service.test'
 
 describe('a connection with TLS or a proxy', () => {
   let certificate: Certificate
-  let directory: string
   let service: HttpsServer
   let proxy: HttpServer
   let tunnels: { target: string; headers: IncomingHttpHeaders }[]
@@ -29,8 +25,6 @@ describe('a connection with TLS or a proxy', () => {
 
   before(async () => {
     certificate = makeCertificate(host)
-    directory = await mkdtemp(join(tmpdir(), 'chatctl-tls-'))
-    await writeFile(join(directory, 'ca.pem'), certificate.cert)
     service = createHttpsServer(certificate, (incoming, response) => {
       seen.push(incoming.headers)
       response.setHeader('content-type', 'application/json').end('{"app_name":"behind"}')
@@ -56,33 +50,36 @@ describe('a connection with TLS or a proxy', () => {
     verdict = '200 OK'
   })
 
-  after(async () => {
+  after(() => {
     service.closeAllConnections()
     service.close()
     proxy.closeAllConnections()
     proxy.close()
-    await rm(directory, { recursive: true })
   })
 
-  /** One GET in a separate process, because Node reads NODE_EXTRA_CA_CERTS only when it starts. */
+  const trusted = tls.getCACertificates('default')
+
+  /** One GET in an environment, with the certificate trusted, as by NODE_EXTRA_CA_CERTS. */
   async function get(
     baseUrl: string,
     env: Record<string, string>,
-    own = 'process.env',
+    given: NodeJS.ProcessEnv = process.env,
   ): Promise<Record<string, unknown>> {
-    const program = `
-      import { Client } from ${JSON.stringify(new URL('../../../src/client/client.ts', import.meta.url).href)}
-      const client = new Client({ baseUrl: ${JSON.stringify(baseUrl)}, credential: ${JSON.stringify(canary)}, retries: 0, timeout: 5000, env: ${own} })
-      const outcome = await client.settings.get().then(({ body }) => ({ body }), ({ kind, message, hint, advice }) => ({ kind, message, hint, advice }))
-      process.stdout.write(JSON.stringify(outcome))
-      await client.close()`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      env: { NODE_EXTRA_CA_CERTS: join(directory, 'ca.pem'), ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let output = ''
-    for await (const chunk of child.stdout) output += chunk
-    return JSON.parse(output) as Record<string, unknown>
+    const before = { ...process.env }
+    Object.assign(process.env, env)
+    tls.setDefaultCACertificates([...trusted, certificate.cert])
+    const client = new Client({ baseUrl, credential: canary, retries: 0, env: given })
+    try {
+      return await client.settings.get().then(
+        ({ body }) => ({ body }),
+        ({ kind, message, hint, advice }) => ({ kind, message, hint, advice }),
+      )
+    } finally {
+      await client.close()
+      tls.setDefaultCACertificates(trusted)
+      for (const name of Object.keys(env)) delete process.env[name]
+      Object.assign(process.env, before)
+    }
   }
 
   it('to a service with an untrusted certificate is a TLS failure and is not retried', async () => {
@@ -124,7 +121,7 @@ describe('a connection with TLS or a proxy', () => {
       expect(outcome['hint']).to.contain('NODE_EXTRA_CA_CERTS')
     }
     // A user of the library need not pass the environment.
-    const unread = await get(`https://127.0.0.1:${portOf(service)}`, env, '{}')
+    const unread = await get(`https://127.0.0.1:${portOf(service)}`, env, {})
     expect(unread).to.have.property('kind', 'tls')
     expect(seen).to.deep.equal([])
     expect(tunnels).to.deep.equal([])

@@ -15,7 +15,11 @@ import {
 } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 import { everythingIn, failureOf, hurriedClock, reasonOf } from '../capture.ts'
+import { heldTimeout, holdTimers } from '../hold-timers.ts'
 import { scriptedClient } from '../scripted-client.ts'
+
+/** In ms, as in src/client/stream/reply-stream.ts. */
+const waitAfterFinish = 1000
 
 const deltas = [{ context_id: 'c1', delta: 'Hel' }, { delta: 'lo' }]
 
@@ -28,8 +32,14 @@ describe('a reply stream', () => {
     return events
   }
 
-  async function ask(): Promise<StreamEnd> {
-    const end = (await collect(await client.chat.stream({ message: 'hi' }))).at(-1)
+  const held = holdTimers(heldTimeout, waitAfterFinish)
+
+  async function ask(onText: (text: string) => void = () => {}): Promise<StreamEnd> {
+    let end: StreamEvent | undefined
+    for await (const event of await client.chat.stream({ message: 'hi' })) {
+      end = event
+      if (event.type === 'delta') onText(event.text)
+    }
     if (end?.type !== 'end') throw new Error('the last event is not the end')
     return end
   }
@@ -87,9 +97,11 @@ describe('a reply stream', () => {
     ['silence', sse(deltas, { done: false, ending: 'stalled' })],
   ] as const) {
     it(`with ${what} is truncated, keeps its text, and is not requested again`, async () => {
-      // On a busy machine, a pause between two pieces can be longer than a short timeout.
-      await start(script, { idleTimeout: what === 'silence' ? 500 : 60_000 })
-      const end = await ask()
+      await start(script, { idleTimeout: heldTimeout })
+      // The reader asks for the next piece, and so starts its timer, before the next turn.
+      const end = await ask((text) => {
+        if (what === 'silence' && text === 'lo') setImmediate(held.fire)
+      })
       expect(end).to.include({ complete: false, verified: false, text: 'Hello' })
       expect(end.failure).to.include({ kind: 'truncated', message: end.reason })
       expect(end.failure?.request?.url).to.equal(`${server.url}/api/chat/send`)
@@ -111,7 +123,10 @@ describe('a reply stream', () => {
     expect(
       (await collect(await client.chat.stream({ message: 'hi' }))).map((event) => event.type),
     ).to.include('usage')
-    expect(await ask()).to.include({ complete: true, verified: true, finishReason: 'stop' })
+    const end = ask()
+    await until(() => held.pending > 0)
+    held.fire()
+    expect(await end).to.include({ complete: true, verified: true, finishReason: 'stop' })
   })
 
   it('leaves the connection usable for the next request', async () => {
@@ -148,8 +163,24 @@ describe('a reply stream', () => {
   })
 
   it('is not limited by the timeout after its first byte', async () => {
-    await start(sse([...deltas, ...deltas], { pause: 60 }), { timeout: 100, idleTimeout: 2000 })
-    expect(await ask()).to.include({ complete: true })
+    let finish = () => {}
+    await start(
+      async (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(`data: ${JSON.stringify(deltas[0])}\n\n`)
+        await new Promise<void>((resolve) => {
+          finish = resolve
+        })
+        response.end(`data: ${JSON.stringify(deltas[1])}\n\ndata: [DONE]\n\n`)
+      },
+      { timeout: heldTimeout, idleTimeout: 60_000 },
+    )
+    const end = await ask(() => {
+      held.fire()
+      finish()
+    })
+    expect(end).to.include({ complete: true, text: 'Hello' })
+    expect(held.started).to.equal(1)
   })
 
   it('is paused while it is not read, and the idle timeout does not run', async () => {

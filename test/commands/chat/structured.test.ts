@@ -242,7 +242,7 @@ describe('the JSON value of a reply', () => {
           expect(truncated, text).to.have.property('fault')
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: 10 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

@@ -136,7 +136,7 @@ describe('settings export', () => {
           readSettingsFiles([{ name: 'settings.yaml', text: uncommented }], { allowsUnknownKeys: true })
         if (expected.length > 0) expect([...leavesOf(readAll().settings)]).to.have.deep.members(expected)
       }),
-      { numRuns: 500 },
+      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 })

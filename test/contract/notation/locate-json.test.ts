@@ -61,7 +61,7 @@ describe('locateJson', () => {
         expect(fault === undefined, given).to.equal(isJson(given))
         if (fault) expect(fault.at).to.be.within(0, given.length)
       }),
-      { numRuns: 5_000 },
+      { numRuns: 20 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

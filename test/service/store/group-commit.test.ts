@@ -188,7 +188,7 @@ describe('writes to SQLite', () => {
     }))
 
   it('wait for another process without blocking the thread or the readers', function () {
-    this.timeout(20_000)
+    this.timeout(60_000)
     return withStore(async (store) => {
       await add(store.db, 'before')
       const holder = spawn(

@@ -6,7 +6,7 @@ import { sampleSeed, takeSample, takesAll } from '../../support/take-sample.ts'
 
 /**
  * Runs the properties of `npm test` with other values. The seed is random, and fast-check prints it with a
- * failure. A sample takes some of the files, with as many runs as `npm test` and its own seed.
+ * failure. A sample takes some of the files, with the default of 100 runs and its own seed.
  */
 
 const tests = resolve(import.meta.dirname, '../..')

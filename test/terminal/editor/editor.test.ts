@@ -590,7 +590,7 @@ describe('the editor', () => {
           }
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 2 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 })

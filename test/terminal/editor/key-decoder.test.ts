@@ -275,7 +275,7 @@ describe('the key decoder', () => {
         expect(joinTexts(decode(...pieces))).to.deep.equal(joinTexts(decode(whole)))
         expect(joinTexts(decode(...whole.split('')))).to.deep.equal(joinTexts(decode(whole)))
       }),
-      { numRuns: 500 },
+      { numRuns: 4 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

@@ -253,7 +253,7 @@ describe('the text buffer', () => {
           expect(buffer.cursor).to.equal(place)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 4 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 })

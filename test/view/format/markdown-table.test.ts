@@ -58,7 +58,7 @@ describe('a Markdown table', () => {
         const expected = rows.map((row) => row.map((cell) => showControls(cell).toWellFormed()))
         expect(shownCells(markdownTable(headings, body))).to.deep.equal(expected)
       }),
-      { numRuns: 1000 },
+      { numRuns: 4 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 })
