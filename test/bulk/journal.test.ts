@@ -13,6 +13,7 @@ import {
 import { findUnfinishedImports, importsDirectory } from '../../src/bulk/journal/open-journal.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 import { rowKey } from '../../src/users/rows/imported-user.ts'
+import { codePoint } from '../support/code-point.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
@@ -51,7 +52,7 @@ const stepLine = fc.record(
     step: fc.constantFrom('create' as const, 'update' as const, 'assign' as const),
     did: fc.constantFrom('took', 'refused', 'unknown', 'unsent', 'nameless', 'skipped'),
     id: fc.string({ minLength: 1 }),
-    error: fc.string({ unit: 'binary' }),
+    error: fc.string({ unit: codePoint }),
   },
   { requiredKeys: ['key', 'step'] },
 ) as fc.Arbitrary<StepLine>

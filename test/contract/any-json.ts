@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { codePoint } from '../support/code-point.ts'
 
 /** A number in any notation of JSON (RFC 8259 section 6). */
 export const anyNumberText = fc.oneof(
@@ -30,7 +31,7 @@ export const anyText = fc.oneof(
     )
     .map((pieces) => pieces.join('')),
 
-  fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.toWellFormed()),
+  fc.string({ unit: codePoint, maxLength: 12 }).map((text) => text.toWellFormed()),
   fc.array(fc.constantFrom(...specialCharacters), { maxLength: 12 }).map((units) => units.join('')),
   fc.constantFrom('', ...specialWords.split(' '), ...specialLines),
 )

@@ -97,11 +97,17 @@ describe('the help', function () {
   })
 })
 
+const validators = new Map<object, ValidateFunction>()
+
 /** A validator that also refuses properties which the schema does not name. */
 function compile(schema: object): ValidateFunction {
+  const known = validators.get(schema)
+  if (known) return known
   const ajv = new Ajv2020({ allowUnionTypes: true })
   ajv.addKeyword('x-untrusted')
-  return ajv.compile(closed(schema) as object)
+  const validate = ajv.compile(closed(schema) as object)
+  validators.set(schema, validate)
+  return validate
 }
 
 function closed(schema: unknown): unknown {

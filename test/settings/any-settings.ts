@@ -7,10 +7,11 @@ import type {
   SettingsPatch,
 } from '../../src/contract/resources/settings.ts'
 import { leavesOf, patchOf } from '../../src/settings/plan.ts'
+import { codePoint } from '../support/code-point.ts'
 
 /** Any text, including texts that are special in YAML or in a settings file. */
 const text = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 12 }).filter((value) => value.isWellFormed()),
+  fc.string({ unit: codePoint, maxLength: 12 }).filter((value) => value.isWellFormed()),
   fc.constantFrom(
     '',
     'null',

@@ -4,6 +4,7 @@ import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { LineLog } from '../../src/system/files/line-log.ts'
+import { codePoint } from '../support/code-point.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 import { failing } from './failing.ts'
@@ -17,7 +18,7 @@ describe('a log of lines', () => {
     return { path, log: new LineLog({ path, failureOf: (cause) => cause as Error }) }
   }
 
-  const line = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\n', ''))
+  const line = fc.string({ unit: codePoint }).map((text) => text.replaceAll('\n', ''))
   const step = fc.oneof(
     { weight: 3, arbitrary: line.map((text) => ({ do: 'append' as const, text })) },
     { weight: 1, arbitrary: fc.constant({ do: 'end turn' as const }) },

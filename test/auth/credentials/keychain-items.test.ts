@@ -6,6 +6,7 @@ import {
   type KeychainItems,
   setLongValue,
 } from '../../../src/auth/credentials/keychain-items.ts'
+import { codePoint } from '../../support/code-point.ts'
 
 /** A keychain with a maximum length per item, as on Windows, which may fail after some writes. */
 class SmallKeychain implements KeychainItems {
@@ -36,7 +37,7 @@ class SmallKeychain implements KeychainItems {
 const limit = 60
 const values = fc.oneof(
   fc.string({ maxLength: 400 }),
-  fc.string({ unit: 'binary', maxLength: 400 }),
+  fc.string({ unit: codePoint, maxLength: 400 }),
   fc.string({ minLength: limit - 1, maxLength: limit + 1 }),
 )
 

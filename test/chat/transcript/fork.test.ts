@@ -6,10 +6,11 @@ import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../../src/system/clock.ts'
+import { codePoint } from '../../support/code-point.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
-const text = fc.string({ unit: 'binary', maxLength: 8 })
+const text = fc.string({ unit: codePoint, maxLength: 8 })
 const mode = fc.constantFrom('context' as const, 'completions' as const)
 const id = fc.option(fc.constantFrom('c1', 'c2'), { nil: undefined })
 

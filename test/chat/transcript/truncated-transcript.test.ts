@@ -6,10 +6,11 @@ import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
 import type { TranscriptLine } from '../../../src/chat/transcript/transcript.ts'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../../src/system/clock.ts'
+import { codePoint } from '../../support/code-point.ts'
 import { withDirectory } from './temporary-directory.ts'
 
 const at = '2026-01-02T03:04:05.000Z'
-const text = fc.string({ unit: 'binary', maxLength: 12 })
+const text = fc.string({ unit: codePoint, maxLength: 12 })
 const turn = fc.integer({ min: 1, max: 4 })
 const line: fc.Arbitrary<TranscriptLine> = fc.oneof(
   fc.record({ type: fc.constant('name' as const), name: text }),

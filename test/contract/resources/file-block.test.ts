@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { joinFiles, splitFiles } from '../../../src/contract/resources/file-block.ts'
+import { codePoint } from '../../support/code-point.ts'
 
 /** Texts that are likely to contain fences, labels, and line breaks of all kinds. */
 const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoint }),
   fc
     .array(
       fc.constantFrom(

@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { endpoints } from '../../../src/contract/endpoints.ts'
 import { errorBody } from '../../../src/contract/resources/error-body.ts'
 import { generateKey } from '../../../src/service/domain/access/keys.ts'
+import { codePoint } from '../../support/code-point.ts'
 import { startServer } from '../start-server.ts'
 import { type RawResponse, readResponses, sendBytes } from './raw-request.ts'
 
@@ -124,7 +125,7 @@ describe('hostile requests', function () {
         canary,
         'x'.repeat(70_000),
       ),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: codePoint }),
       fc.jsonValue({ maxDepth: 3 }),
     )
     const templates: Record<string, object> = {

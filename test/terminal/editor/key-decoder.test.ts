@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import type { Key, Report } from '../../../src/terminal/editor/key.ts'
 import { press } from '../../../src/terminal/editor/key.ts'
 import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
+import { codePoint } from '../../support/code-point.ts'
 
 /** A decoder whose timer the test controls. */
 function listen(awaitsReport = false) {
@@ -263,7 +264,7 @@ describe('the key decoder', () => {
   it('returns the same keys for every split of the bytes', () => {
     const piece = fc.oneof(
       fc.constantFrom(...sequences.map(([sent]) => sent), ...foreign.map(([, sent]) => sent)),
-      fc.string({ unit: 'binary', maxLength: 8 }),
+      fc.string({ unit: codePoint, maxLength: 8 }),
       fc.constantFrom('\u001b[200~', '\u001b[201~', '\u001b', '\u001b[', '\u001b]', '\r\n', '😀'),
     )
     const sent = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
@@ -281,7 +282,7 @@ describe('the key decoder', () => {
 
   it('never returns control characters as text', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' })), (pieces) => {
+      fc.property(fc.array(fc.string({ unit: codePoint })), (pieces) => {
         for (const key of decode(...pieces)) {
           if (key.type === 'text') expect(key.text).not.to.match(/[\p{Control}\p{Surrogate}]/u)
           if (key.type === 'paste')

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { marked } from 'marked'
 import { showControls } from '../../../src/terminal/strip-controls.ts'
 import { markdownTable } from '../../../src/view/format/markdown-table.ts'
+import { codePoint } from '../../support/code-point.ts'
 
 /** The cells that a Markdown reader shows, without their HTML. Fails if there is HTML other than of tables and code. */
 function shownCells(markdown: string): string[][] {
@@ -28,7 +29,7 @@ function decoded(html: string): string {
 }
 
 const anyCell = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoint }),
   fc.string({ unit: 'grapheme' }),
   fc.string({
     unit: fc.constantFrom('|', '\\', '`', '<', '&', '@', '#', '\n', '\r', ' ', '*', '_', 'a', '\u001b'),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { systemRequirements } from '../../scripts/release/system-requirements.ts'
-import { root } from './package-file.ts'
+import { root } from '../scripts/package-file.ts'
 
 /** The versions of a library's symbols that a program refers to. The linker stores them as text. */
 function findVersions(program: string, library: string): string[] {
