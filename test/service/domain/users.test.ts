@@ -1,6 +1,8 @@
 import { verify } from '@node-rs/argon2'
 import { expect } from 'chai'
+import { passwordCost } from '../../../src/service/domain/access/passwords.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
+import { realCost } from '../../support/password-cost.ts'
 import { onEachTransport } from '../temporary-service.ts'
 
 const ada = {
@@ -26,7 +28,10 @@ onEachTransport('users of the embedded service', (withService) => {
 
   it('have their password stored as argon2id, and nowhere else', () =>
     withService(async ({ call, place }) => {
+      const cheap = { ...passwordCost }
+      Object.assign(passwordCost, realCost)
       await call('POST', '/v1/users', ada)
+      Object.assign(passwordCost, cheap)
       const store = await openStore(place)
       const rows = await store.db
         .selectFrom('users')

@@ -1,10 +1,10 @@
 /** RFC 9106 section 4, second recommended option, reduced to suit a server: 19 MiB, two passes. */
-const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+export const passwordCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 /** The argon2id hash of a password in PHC string format. */
 export async function hashPassword(password: string): Promise<string> {
   const { hash } = await loadArgon2()
-  return hash(password, cost)
+  return hash(password, passwordCost)
 }
 
 /**
@@ -14,7 +14,7 @@ export async function hashPassword(password: string): Promise<string> {
 function composeHash(): string {
   const { randomBytes } = process.getBuiltinModule('node:crypto')
   const base64 = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '')
-  const { memoryCost, timeCost, parallelism } = cost
+  const { memoryCost, timeCost, parallelism } = passwordCost
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${base64(16)}$${base64(32)}`
 }
 
