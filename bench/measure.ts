@@ -12,7 +12,7 @@ const run = promisify(execFile)
 /** The built program. */
 export const program = resolve(import.meta.dirname, '../bin/run.js')
 
-/** For the bare scripts, which are no files. */
+/** For the bare scripts, which are passed as text. */
 export const undici = new URL('../node_modules/undici/index.js', import.meta.url).href
 
 /** A measured value, which is printed with what it was computed from. */

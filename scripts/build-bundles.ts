@@ -128,8 +128,9 @@ async function bundle(
 const unreadable = /[^\0-\xff]/
 
 /**
- * A bundle is read as Latin-1, the only encoding that V8 takes without looking at every character. esbuild escapes what
- * is not in it everywhere but in regular expressions.
+ * A bundle is read as Latin-1, the only encoding that V8 takes without looking at every character. esbuild escapes
+ * other characters, but not in regular expressions. In the source map, the columns after such a character are those of
+ * its escaped text.
  */
 const latin1: Plugin = {
   name: 'latin-1',

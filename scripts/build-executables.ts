@@ -6,7 +6,7 @@ import { targets } from './executable/targets.ts'
 /**
  * Builds executables that need no Node.js: `npm run executable -- TARGET...`
  *
- * --node FILE       the Node.js binary of the target, for a release the official one (default: of the npm package)
+ * --node FILE       the Node.js binary of the target (default: of the npm package)
  * --emulator WORDS  the command that runs a Node.js binary of the target, for its code caches
  */
 

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { Plugin } from '@oclif/core'
 import { buildBundles } from './build-bundles.ts'
 import { findBundledPackages } from './bundled-packages.ts'
 import { buildCommandTable } from './command-table.ts'
@@ -49,6 +48,7 @@ async function buildAll(sources: readonly string[]): Promise<void> {
 async function writeManifest(): Promise<void> {
   const table = join(root, 'dist/commands.js')
   await buildCommandTable(root, table)
+  const { Plugin } = await import('@oclif/core')
   const plugin = new Plugin({
     errorOnManifestCreate: true,
     ignoreManifest: true,

@@ -49,7 +49,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
       'auth/exchange-identity.ts',
       'auth/renew-tokens.ts',
       'auth/sign-in.ts',
-      'auth/authorization-server.ts',
+      'auth/token-endpoint.ts',
     ],
   },
   browser: { files: ['auth/open-browser.ts'] },

@@ -38,7 +38,7 @@ for (const name of process.argv.slice(2)) {
   if (check === undefined) throw new Error(`The checks are ${Object.keys(checks).join(', ')}`)
   const { status } = spawnSync(check.command, {
     cwd: resolve(import.meta.dirname, '..'),
-    // npm adds the programs of the packages to PATH.
+    // scripts/run.mjs adds the programs of the packages to PATH.
     shell: true,
     stdio: 'inherit',
   })

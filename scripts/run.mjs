@@ -1,10 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Every script of package.json starts here: `node scripts/run.mjs [--build] [--lanes] SCRIPT [ARGUMENT…]` installs what
+ * The scripts of package.json that run code of this repository start here: `node scripts/run.mjs [--build] [--lanes] SCRIPT [ARGUMENT…]` installs what
  * is missing, then runs SCRIPT with the Node.js of package-lock.json. With `--build`, it first builds dist if a source
  * has changed. With `--lanes`, it also installs the packages of test/package.json.
  *
@@ -60,11 +61,12 @@ function installNode() {
 
 /** Replaces this process if Node.js can, so that the script has its signals and its terminal. */
 function start(node, args) {
-  if (process.execve) process.execve(node, [node, ...args], process.env)
+  if (process.execve && !isWindows) process.execve(node, [node, ...args], process.env)
   const child = spawn(node, args, { stdio: 'inherit' })
   child.on('error', ({ message }) => fail(`Cannot run ${node}: ${message}`, 'Delete node_modules'))
-  // A terminal sends SIGINT to the child too.
-  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
+  // A terminal sends SIGINT to the child too, and on Windows the console does.
+  const isInTerminal = isWindows || [0, 1, 2].some((descriptor) => isatty(descriptor))
+  process.on('SIGINT', () => isInTerminal || child.kill('SIGINT'))
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     process.removeAllListeners()
@@ -81,11 +83,7 @@ process.chdir(root)
 installPackages(root)
 if (options.has('--lanes')) installPackages(join(root, 'test'))
 const node = installNode()
-const programs = [
-  dirname(node),
-  join(root, 'node_modules', '.bin'),
-  join(root, 'test', 'node_modules', '.bin'),
-]
-process.env.PATH = [...programs, process.env.PATH].join(delimiter)
+const programs = [root, join(root, 'test')].map((directory) => join(directory, 'node_modules', '.bin'))
+process.env.PATH = [...programs, dirname(node), process.env.PATH].join(delimiter)
 if (options.has('--build')) runBefore(node, ['scripts/build.ts', '--if-stale'], root)
 start(node, args)

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 /**
- * `npm run trace -- [--maps DIRECTORY] FILE|-` prints a report of a bug with the lines of the sources instead of those
- * of the bundles. The source maps are those of the last build, or of the release in DIRECTORY.
+ * `npm run trace -- [--maps DIRECTORY] [FILE]` prints a report of a bug with the lines of the sources instead of those
+ * of the bundles. Without FILE, it reads stdin. The source maps are those of the last build, or of the release in DIRECTORY.
  */
 
 /** `/opt/chatctl/dist/main.cjs:1:2`, also as a URL, with a drive letter, or in a string of JSON. */
@@ -39,5 +39,11 @@ if (import.meta.main) {
   const maps = { type: 'string', default: resolve(import.meta.dirname, '../dist') } as const
   const { positionals, values } = parseArgs({ allowPositionals: true, options: { maps } })
   const [path = '-'] = positionals
-  process.stdout.write(traceToSources(readFileSync(path === '-' ? 0 : path, 'utf8'), values.maps))
+  try {
+    if (positionals.length > 1) throw new Error('Name one file')
+    process.stdout.write(traceToSources(readFileSync(path === '-' ? 0 : path, 'utf8'), values.maps))
+  } catch (error) {
+    process.stderr.write(`Error: ${(error as Error).message}\n`)
+    process.exitCode = 1
+  }
 }

@@ -63,7 +63,7 @@ const listens: Readonly<Record<string, string>> = {
 
 describe('the tests', () => {
   it('start servers with test/support, except in the files that are listed here', () => {
-    const listen = /import \{[^}]*\bcreateServer\b[^}]*\} from 'node:/
+    const listen = /\b(?:net|tls|https?)\.createServer\(|import \{[^}]*\bcreateServer\b[^}]*\} from 'node:/
     const exclude = ['{node_modules,support}/**']
     const listening = globSync('**/*.ts', { cwd: import.meta.dirname, exclude })
       .map((path) => path.replaceAll('\\', '/'))

@@ -4,8 +4,9 @@ import { hashFile } from './describe-release.ts'
 import { readSigners, signRelease } from './signature.ts'
 
 /**
- * `npm run sign-release -- DIRECTORY` signs SHASUMS256.txt of a release with the private key in
- * RELEASE_SIGNING_KEY. It needs no packages, so that no other code is in the job that has the key.
+ * `node scripts/release/sign-release.ts DIRECTORY` signs SHASUMS256.txt of a release with the private key in
+ * RELEASE_SIGNING_KEY. It is no script of npm and needs no packages, so that no other code is in the job that has
+ * the key.
  */
 
 const directory = resolve(process.argv[2] ?? 'release')

@@ -97,7 +97,7 @@ describe('help', () => {
     else expect(extra, howToUpdate).to.deep.equal([])
   })
 
-  it('shows the same text as docs/commands', () => {
+  it('shows the summary, examples, arguments, and flags of each command', () => {
     for (const command of declared.commands.filter(({ hidden }) => !hidden)) {
       const { id, summary, args, examples, description = '' } = command
       const page = readPage(wordsOf(id).join(' '))

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -20,7 +20,7 @@ describe(`in a fresh clone, with Node.js ${old.node} and ignore-scripts=true`, f
   let run: (...words: string[]) => { status: number | null; stdout: string; stderr: string }
 
   before(async function () {
-    if (platform() !== 'linux' || arch() !== 'x64') return this.skip()
+    if (platform() !== 'linux' || arch() !== 'x64' || process.getuid?.() !== 0) return this.skip()
     directory = mkdtempSync('/tmp/chatctl-clone-')
     chmodSync(directory, 0o755)
     const [node = ''] = await installNodes(directory, [old.node])
@@ -29,8 +29,8 @@ describe(`in a fresh clone, with Node.js ${old.node} and ignore-scripts=true`, f
     await runNpm(npm, ['install', '--prefix', npm, `npm@${old.npm}`])
     const home = join(directory, 'home')
     const clone = join(home, 'wörk dir')
-    spawnSync('git', ['clone', '--quiet', root, clone])
-    spawnSync('chown', ['-R', `${stranger}`, home])
+    execFileSync('git', ['clone', '--quiet', root, clone])
+    execFileSync('chown', ['-R', `${stranger}`, home])
     const path = [dirname(node), join(npm, 'node_modules/.bin'), process.env['PATH']].join(delimiter)
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))
     const env = {

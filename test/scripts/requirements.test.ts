@@ -46,7 +46,7 @@ function unwrap(text: string): string {
 describe('the scripts of package.json', () => {
   const scripts = Object.entries(packageFile.scripts)
 
-  it('install what is missing, because each starts scripts/run.mjs', () => {
+  it('start scripts/run.mjs, which installs what is missing, if they run code of this repository', () => {
     const starts =
       /^(?:[A-Z_]+=\w+ )?(?:node scripts\/run\.mjs |npm (?:run|test|audit|install|version)\b|git add )/
     const others = scripts.flatMap(([name, text]) =>
@@ -85,7 +85,7 @@ describe('the dependencies of an installation', () => {
       const names = new Set(locked.map(([name]) => name))
       for (const [name, { integrity, resolved, optionalDependencies = {} }] of locked) {
         expect(integrity, name).to.match(/^sha512-/)
-        expect(resolved, name).to.equal(undefined)
+        expect(resolved, `${name}: run npm run lock`).to.equal(undefined)
         const missing = Object.keys(optionalDependencies).filter(
           (other) => !names.has(other) && !names.has(`${name}/${other}`),
         )

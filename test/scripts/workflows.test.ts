@@ -133,7 +133,9 @@ describe('the workflows', () => {
     const [signing, ...others] = jobs.filter((job) => JSON.stringify(job).includes('secrets.'))
     expect(others).to.deep.equal([])
     expect(signing?.needs).to.have.members(['check', 'try', 'collect'])
-    expect(signing?.steps.flatMap(({ run = [] }) => run)).to.deep.equal(['npm run sign-release -- published'])
+    expect(signing?.steps.flatMap(({ run = [] }) => run)).to.deep.equal([
+      'node scripts/release/sign-release.ts published',
+    ])
   })
 
   it('have timeouts, and depend only on jobs that exist', () => {
@@ -146,8 +148,9 @@ describe('the workflows', () => {
   it('let git read the checkout in a container, where it belongs to another user', () => {
     const inContainers = jobs.filter(({ container }) => container)
     expect(inContainers).to.have.length(3)
+    const trust = 'git config --global --add safe.directory "$GITHUB_WORKSPACE'
     for (const { name, steps } of inContainers)
-      expect(steps[1]?.run, name).to.equal('git config --global --add safe.directory "$GITHUB_WORKSPACE"')
+      expect(steps[1]?.run, name).to.equal(`${trust}" && ${trust}/.git"`)
   })
 
   it('install the Node.js version of the lock file on macOS, for which its npm package lacks versions', () => {

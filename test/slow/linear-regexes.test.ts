@@ -7,7 +7,7 @@ import { root } from '../scripts/package-file.ts'
 
 /**
  * An expression that reads foreign text must take linear time: one request or response could otherwise block the
- * process. `bounded` says of the others why their input is short.
+ * process. For the others, `bounded` gives the reason why their input is short.
  */
 
 /** By file, the expressions that need more than linear time, with what bounds their input. */

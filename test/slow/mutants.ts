@@ -137,7 +137,8 @@ function build(clone: string): void {
 function cloneCheckout(): string {
   const clone = mkdtempSync(join(tmpdir(), 'chatctl-mutants-'))
   run(root, 'git', 'clone', '--quiet', root, clone)
-  run(root, 'cp', '-al', join(root, 'node_modules'), join(clone, 'node_modules'))
+  const link = 'cp -al "$0" "$1" 2> /dev/null || cp -a "$0" "$1"'
+  run(root, 'sh', '-c', link, join(root, 'node_modules'), clone)
   build(clone)
   return clone
 }
@@ -192,6 +193,8 @@ if (flag === '--again' && former !== undefined) {
 }
 const clone = cloneCheckout()
 try {
+  const failure = await firstFailure(clone, 'npm', ['test'])
+  if (failure !== undefined) throw new Error(`npm test fails without a mutant: ${failure}`)
   for (const mutant of mutants) {
     const failure = await tryMutant(clone, mutant)
     const { file, line, key } = mutant

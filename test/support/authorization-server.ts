@@ -133,7 +133,7 @@ export async function startAuthorizationServer({
     choose: (request) => {
       const { pathname, searchParams } = new URL(request.path, 'http://server')
       if (pathname === script.metadataPath) return describe()
-      switch (pathname.slice(tenant.length)) {
+      switch (pathname.startsWith(tenant) ? pathname.slice(tenant.length) : undefined) {
         case '/oauth/authorize':
           return authorize(searchParams)
         case '/oauth/token':
