@@ -35,7 +35,6 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'cli/completion/shells.test.ts': 'compares with how bash splits a line',
   'cli/input/encodings.test.ts': 'commands that the documents name for other encodings',
   'system/process-lock.test.ts': 'locks that exclude other processes',
-  'system/run-command.test.ts': 'runs a command, and kills it with the processes that it has started',
   'system/split-command.test.ts': 'compares with how sh splits a command',
   'service/administration/administration.test.ts': 'two services, told apart by their process ids',
   'service/oauth/metadata.test.ts': 'what a process has loaded',

@@ -24,14 +24,14 @@ describe('a credential command', () => {
   const run = (args: readonly string[], options: HostOptions = {}): Promise<Run> =>
     runChatctl(sandbox, args, options)
 
-  /** A command that runs a script of Node.js, and counts its runs in a file. */
+  /** A command that runs a script of sh, and counts its runs in a file. */
   function command(script: string): string {
-    const path = join(sandbox.home, 'print key.cjs')
-    writeFileSync(path, `require('fs').appendFileSync(${JSON.stringify(`${path}.runs`)}, 'x');${script}`)
-    return `'${process.execPath}' '${path}'`
+    const path = join(sandbox.home, 'print key')
+    writeFileSync(path, `printf x >> '${path}.runs'; ${script}`)
+    return `sh '${path}'`
   }
   const runs = (): number => {
-    const path = join(sandbox.home, 'print key.cjs.runs')
+    const path = join(sandbox.home, 'print key.runs')
     return existsSync(path) ? readFileSync(path, 'utf8').length : 0
   }
   const loginWords = (line: string) => [
@@ -46,7 +46,7 @@ describe('a credential command', () => {
     return line
   }
 
-  const print = (text: string) => `process.stdout.write(${JSON.stringify(text)})`
+  const print = (text: string) => `printf %s '${text}'`
 
   it('is stored instead of its output, after the service has accepted that', async () => {
     const line = command(print('key-one\n'))
@@ -104,7 +104,7 @@ describe('a credential command', () => {
   })
 
   it('shows its messages without control characters, and never its output', async () => {
-    await signedIn(`console.error('Touch\\x1b[31m your\\x07 key'); ${print('key-one')}`)
+    await signedIn(`printf 'Touch\\033[31m your\\007 key\\n' >&2; ${print('key-one')}`)
     const shown = await run(['chat', 'models'])
     expect(shown).to.include({ exitCode: 0, stderr: 'Touch your key\n' })
     const json = await run(['chat', 'models', '--json'])
@@ -115,18 +115,10 @@ describe('a credential command', () => {
   })
 
   for (const [what, script, words] of [
-    [
-      'fails',
-      `console.error('not signed in'); ${print('hidden-key')}; process.exitCode = 3`,
-      'exited with code 3',
-    ],
+    ['fails', `echo 'not signed in' >&2; ${print('hidden-key')}; exit 3`, 'exited with code 3'],
     ['prints nothing', '', 'wrote nothing'],
-    [
-      'prints without end',
-      `const more = () => process.stdout.write('hidden-key'.repeat(10_000), more); more()`,
-      'wrote more than 64 KiB',
-    ],
-    ['is killed', `${print('hidden-key')}; process.kill(process.pid, 'SIGTERM')`, 'failed: SIGTERM'],
+    ['prints without end', 'exec yes hidden-key', 'wrote more than 64 KiB'],
+    ['is killed', `${print('hidden-key')}; kill $$`, 'failed: SIGTERM'],
   ] as const) {
     it(`ends the command line with 4 if it ${what}`, async () => {
       const line = await signedIn(script)
@@ -153,7 +145,7 @@ describe('a credential command', () => {
   })
 
   it('is killed after 30 seconds, and chatctl says after 2 what it waits for', async () => {
-    await signedIn('setInterval(() => {}, 1000)')
+    await signedIn('exec sleep 600')
     const slept: number[] = []
     const clock = {
       ...systemClock,

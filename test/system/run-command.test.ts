@@ -18,38 +18,33 @@ const options: CommandOptions = {
 describe('a command that chatctl runs', () => {
   const sandbox = perTest(createSandbox)
 
-  /** Runs a script of Node.js. */
+  /** Runs a script of sh. */
   const run = (script: string, more: Partial<CommandOptions> = {}) =>
-    runCommand([process.execPath, '-e', script], { ...options, cwd: sandbox.home, ...more })
+    runCommand(['sh', '-c', script], { ...options, cwd: sandbox.home, ...more })
 
   it('gives its stdout, and its messages apart', async () => {
     let messages = ''
     const onMessage = (text: string) => {
       messages += text
     }
-    const result = await run('console.log("out"); console.error("über")', { onMessage })
+    const result = await run('echo out; echo über >&2', { onMessage })
     expect(result).to.deep.equal({ output: Buffer.from('out\n') })
     expect(messages).to.equal('über\n')
   })
 
   it('has an empty stdin, the environment, and the working directory of the caller', async () => {
-    const script =
-      'const fs = require("fs"); fs.writeFileSync("here", fs.readFileSync(0, "utf8") + process.env.MINE)'
-    await run(script, { env: { ...process.env, MINE: 'yes' } })
+    await run('{ cat; printf %s "$MINE"; } > here', { env: { ...process.env, MINE: 'yes' } })
     expect(readFileSync(join(sandbox.home, 'here'), 'utf8')).to.equal('yes')
   })
 
   it('is killed together with the processes that it has started', async function () {
     if (process.platform === 'win32') return this.skip()
     const file = join(sandbox.home, 'pid')
-    const child = 'setInterval(() => {}, 1000)'
-    const script = `const { spawn } = require('child_process')
-      const child = spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { stdio: 'inherit' })
-      require('fs').writeFileSync('pid', String(child.pid))
-      setInterval(() => {}, 1000)`
     const controller = new AbortController()
-    const running = run(script, { signal: controller.signal }).catch((error: unknown) => error)
-    await until(() => existsSync(file) && readFileSync(file, 'utf8') !== '')
+    const running = run('sleep 600 & echo $! > pid; wait', { signal: controller.signal }).catch(
+      (error: unknown) => error,
+    )
+    await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'))
     const pid = Number(readFileSync(file, 'utf8'))
     const reason = new Error('interrupted')
     controller.abort(reason)
@@ -57,17 +52,14 @@ describe('a command that chatctl runs', () => {
     await until(() => !isRunning(pid))
   })
 
-  for (const { kept, stdio } of [
+  for (const { kept, redirected } of [
     // As ssh does with ControlPersist.
-    { kept: 'stderr', stdio: "['ignore', 'ignore', 'inherit']" },
-    { kept: 'stdout', stdio: "['ignore', 'inherit', 'inherit']" },
+    { kept: 'stderr', redirected: '</dev/null >/dev/null' },
+    { kept: 'stdout', redirected: '</dev/null' },
   ]) {
     it(`gives what it wrote, although a process that it has started keeps its ${kept} open`, async function () {
       if (process.platform === 'win32') return this.skip()
-      const script = `const { spawn } = require('child_process')
-        const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: ${stdio} })
-        child.unref()
-        console.log(child.pid)`
+      const script = `sleep 600 ${redirected} & echo $!`
       const result = await run(script, { onMessage: () => {}, maxDuration: 20_000 })
       expect(result).to.have.property('output')
       const pid = Number('output' in result && result.output)
@@ -80,7 +72,7 @@ describe('a command that chatctl runs', () => {
     const none = await runCommand(['/nowhere/op'], options)
     expect(none).to.have.property('problem').that.includes('cannot start "/nowhere/op": no such file')
     if (process.platform === 'win32') return
-    const long = await runCommand([process.execPath, 'x'.repeat(4_000_000)], options)
+    const long = await runCommand(['sh', 'x'.repeat(4_000_000)], options)
     expect(long).to.have.property('problem').that.includes('argument list too long (E2BIG)')
   })
 
@@ -93,7 +85,7 @@ describe('a command that chatctl runs', () => {
         isOver = true
       }
     }
-    const running = run('setInterval(() => {}, 1000)', { untilEnded })
+    const running = run('exec sleep 600', { untilEnded })
     await until(() => stops.length > 0)
     stops[0]?.()
     expect(await running).to.deep.equal({ problem: 'failed: SIGKILL' })

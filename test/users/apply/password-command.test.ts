@@ -11,23 +11,23 @@ const options = {
   signal: new AbortController().signal,
 }
 
-/** Runs a script of Node.js as the password command. */
+/** Runs a script of sh as the password command. */
 const run = (script: string, more: Partial<typeof options> = {}) =>
-  runPasswordCommand([process.execPath, '-e', script], 'ada@example.com', { ...options, ...more })
+  runPasswordCommand(['sh', '-c', script], 'ada@example.com', { ...options, ...more })
 
-const print = (text: string) => `process.stdout.on('error', () => {}).write(${JSON.stringify(text)})`
+const print = (text: string) => `printf %s '${text}'`
 
 describe('a password command', () => {
   it('receives the email, and its first line is the password', async () => {
-    expect(await run('console.log(process.env.CHATCTL_EMAIL + " 1\\nsecond")')).to.equal('ada@example.com 1')
+    expect(await run('echo "$CHATCTL_EMAIL 1"; echo second')).to.equal('ada@example.com 1')
     expect(await run(print(' spaces \r\n'))).to.equal(' spaces ')
   })
 
   it('fails if it exits with another code than 0, prints nothing, or does not exist', async () => {
     for (const [script, reason] of [
-      ['process.exit(3)', 'exited with code 3'],
+      ['exit 3', 'exited with code 3'],
       [print('\nsecond'), 'wrote no password in its first line'],
-      ['process.kill(process.pid)', 'failed: SIGTERM'],
+      ['kill $$', 'failed: SIGTERM'],
     ] as const) {
       const failure = await failureOf(run(script))
       expect(failure.message).to.equal(`The password command for "ada@example.com" ${reason}`)
@@ -40,7 +40,7 @@ describe('a password command', () => {
   })
 
   it('is killed after 64 KiB, after a minute, and by a signal', async () => {
-    const endless = 'setInterval(() => {}, 1000)'
+    const endless = 'exec sleep 600'
     const flood = await failureOf(run(`${print('x'.repeat(70_000))};${endless}`))
     expect(flood.message).to.match(/ wrote more than 64 KiB$/)
     const clock = { ...systemClock, sleep: async () => {} }
