@@ -38,7 +38,6 @@ const startsProcesses: Readonly<Record<string, string>> = {
   'system/split-command.test.ts': 'compares with how sh splits a command',
   'service/administration/administration.test.ts': 'two services, told apart by their process ids',
   'service/oauth/metadata.test.ts': 'what a process has loaded',
-  'service/start-service.test.ts': 'a log on descriptor 2',
   'service/store/group-commit.test.ts': 'a write lock held by another process',
   'service/store/open-sqlite.test.ts': 'a file that another process must not replace',
   'service/store/write-at-once.ts': 'writes of several processes at the same time',
