@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { nodeForAnyUser } from '../support/any-user.ts'
 import { expectNothingStored } from '../support/credential-files.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { startBearerService } from '../support/handlers/bearer.ts'
@@ -111,15 +109,15 @@ describe('the start page of a sign-in', () => {
     if (process.platform !== 'linux' || process.getuid?.() !== 0) return this.skip()
     await withListener(async ({ listener, visit, ignored }) => {
       const startUrl = listener.bindToFirstBrowser(authorizationUrl)
-      const code = `fetch(process.argv[1], { redirect: 'manual' }).then(({ status }) => console.log(status))`
-      const stranger = spawn(nodeForAnyUser(), ['--eval', code, startUrl], { uid: 54_321, cwd: '/' })
-      const status = text(stranger.stdout)
-      await once(stranger, 'close')
-      expect(await status).to.equal('400\n')
+      const { host, hostname, port, pathname } = new URL(startUrl)
+      const code = `exec 3<>/dev/tcp/${hostname}/${port}; cat >&3; cat <&3`
+      const stranger = spawn('bash', ['-c', code], { uid: 54_321, cwd: '/' })
+      stranger.stdin.end(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+      expect(await text(stranger.stdout)).to.match(/^HTTP\/1\.1 400 /)
       expect(ignored).to.deep.equal([
         'a request from another user, or from a program that has ended, was ignored',
       ])
-      expect((await visit(new URL(startUrl).pathname)).status).to.equal(302)
+      expect((await visit(pathname)).status).to.equal(302)
     })
   })
 })

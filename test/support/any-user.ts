@@ -28,7 +28,7 @@ function inOpenDirectory(name: string): string {
 const nativePackages = ['node_modules/@napi-rs', 'node_modules/@node-rs']
 
 /** Node, for a process of any user. */
-export function nodeForAnyUser(): string {
+function nodeForAnyUser(): string {
   if (isOpen(process.execPath)) return process.execPath
   const copy = inOpenDirectory('node')
   if (!existsSync(copy)) copyFileSync(process.execPath, copy)

@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { nodeProgram } from './node-program.ts'
 import {
   collectOutput,
   type HostOptions,
@@ -112,12 +111,11 @@ export interface FakeBrowser {
 export function createFakeBrowser({ home }: Sandbox, life = 0): FakeBrowser {
   const program = join(home, 'browser')
   const record = `${program}.opened`
-  const code = `const fs = require('node:fs')
-fs.writeFileSync(${JSON.stringify(`${record}.part`)}, process.argv.at(-1))
-fs.renameSync(${JSON.stringify(`${record}.part`)}, ${JSON.stringify(record)})
-setTimeout(() => {}, ${life})`
-  writeFileSync(program, nodeProgram(code))
-  chmodSync(program, 0o755)
+  const code = `for address; do :; done
+printf %s "$address" > '${record}.part'
+mv '${record}.part' '${record}'
+sleep ${life / 1000}`
+  writeFileSync(program, `#!/bin/sh\n${code}\n`, { mode: 0o755 })
   return {
     env: { BROWSER: program },
     wasOpened: () => existsSync(record),

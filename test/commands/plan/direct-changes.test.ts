@@ -4,7 +4,6 @@ import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { commands } from '../../support/manifest.ts'
-import { nodeProgram } from '../../support/node-program.ts'
 import { startChatctl } from '../../support/run-chatctl.ts'
 import { until } from '../../support/until.ts'
 import { PlanRun } from './plan-run.ts'
@@ -121,8 +120,7 @@ describe('settings apply and users apply with the option approvers', () => {
       'refuses this plan here',
     )
     // An interruption does not make a plan unfit.
-    const waiting = 'require("fs").writeFileSync("begun", ""); setInterval(() => {}, 1000)'
-    run.file('ssh-keygen', nodeProgram(waiting), 0o700)
+    run.file('ssh-keygen', '#!/bin/sh\n: > begun\nexec /bin/sleep 600\n', 0o700)
     const diff = startChatctl(run.sandbox, ['settings', 'diff', 'settings.plan'], { env: run.env })
     await until(() => existsSync(join(run.sandbox.home, 'begun')))
     diff.interrupt()
