@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -20,13 +20,13 @@ describe('an incomplete installation', () => {
       for (const path of ['bin', 'dist', 'package.json', ...packages]) {
         cpSync(join(root, path), join(program, path), { recursive: true })
       }
-      const options = { program: [process.execPath, join(program, 'bin/run.js')] as const }
-      await runProgram(sandbox, ['config', 'set', 'base_url', 'http://127.0.0.1:9', '-p', 'work'], options)
-      const { exitCode, stderr } = await runProgram(
-        sandbox,
-        ['chat', 'models', '-p', 'work', '--json'],
-        options,
-      )
+      const configuration = join(sandbox.home, '.config/chatctl')
+      mkdirSync(configuration, { recursive: true })
+      const profiles = { work: { base_url: 'http://127.0.0.1:9' } }
+      writeFileSync(join(configuration, 'config.json'), JSON.stringify({ profiles }))
+      const { exitCode, stderr } = await runProgram(sandbox, ['chat', 'models', '-p', 'work', '--json'], {
+        program: [process.execPath, join(program, 'bin/run.js')],
+      })
       const { code, message, hint } = JSON.parse(stderr).error
       expect({ exitCode, code }).to.deep.equal({ exitCode: 4, code: 'keychain_not_loaded' })
       expect(message).to.contain('@napi-rs/keyring')
