@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { binary } from '../support/run-chatctl.ts'
-import { createSandbox } from '../support/sandbox.ts'
+import { binary } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
 
 describe('a working directory that was deleted', () => {
   it('is reported by the commands that need it, and other commands still run', function () {
