@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +12,7 @@ import { type DataLocation, openStore } from '../../../src/service/store/open-st
 import { type Clock, systemClock } from '../../../src/system/clock.ts'
 import { loadSqlite } from '../../../src/system/sqlite.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
-import { runChatctl, startBuilt, startChatctl } from '../../support/run-chatctl.ts'
+import { startBuilt, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
@@ -185,27 +184,33 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
   })
 
   it('finds the remaining one of two services on the same data', () =>
-    withPlace(engine, async ({ database }) => {
-      const sandbox = createSandbox()
-      if (database !== undefined) sandbox.env['CHATCTL_DATABASE'] = database
-      const start = () =>
-        startBuilt(sandbox, ['service', 'run', '--port', '0', '--json', '--log-level', 'silent'])
-      const ready = async (child: ChildProcess) =>
-        JSON.parse(String((await once(child.stdout as Readable, 'data'))[0])).pid as number
-      const first = start()
-      const second = start()
-      try {
-        const [pid] = await Promise.all([ready(first), ready(second)])
-        second.kill('SIGTERM')
-        await once(second, 'exit')
-        const { stdout } = await runChatctl(sandbox, ['service', 'status', '--jq', '.running.pid'])
-        expect(stdout.trim()).to.equal(String(pid))
-      } finally {
-        first.kill('SIGTERM')
-        await once(first, 'exit')
-        sandbox.remove()
-      }
-    }))
+    withService(
+      async ({ url, dataDir, place }) => {
+        const sandbox = createSandbox()
+        if (place.database !== undefined) sandbox.env['CHATCTL_DATABASE'] = place.database
+        const words = ['service', 'run', '--port', '0', '--json', '--log-level', 'silent', '--data', dataDir]
+        const other = startBuilt(sandbox, words)
+        try {
+          const [line] = await once(other.stdout as Readable, 'data')
+          await withAdministration(place, async (administration) => {
+            const both = await administration.status()
+            expect([both.running?.url, ...both.also_running]).to.have.members([
+              url,
+              JSON.parse(String(line)).url,
+            ])
+            other.kill('SIGTERM')
+            await once(other, 'exit')
+            const { running, also_running } = await administration.status()
+            expect(running).to.include({ url, pid: process.pid })
+            expect(also_running).to.deep.equal([])
+          })
+        } finally {
+          other.kill('SIGKILL')
+          sandbox.remove()
+        }
+      },
+      { announce: {} },
+    ))
 
   if (engine === 'sqlite') {
     it('shows the status while another program writes', () =>

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { caller, onEachEngine } from '../../service/temporary-service.ts'
+import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
+import { writeAtOnce } from '../../service/store/write-at-once.ts'
+import { caller, onEachEngine, withDirectory } from '../../service/temporary-service.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { makeKey, runService, type ServiceProcess } from '../../support/run-service.ts'
@@ -120,4 +122,15 @@ describe('rate limits of a running service', () => {
     const { exitCode, stderr } = await runProgram(sandbox, args, { env, stdin })
     expect(exitCode, stderr).to.equal(75)
   })
+})
+
+describe('a store that four processes open at the same time', () => {
+  it('is created once, and stores all their writes', () =>
+    withDirectory(async (directory) => {
+      const results = await writeAtOnce({ dataDir: directory }, 4, 20)
+      expect(results.filter((created) => created)).to.have.length(1)
+      const store = openSqlite(directory)
+      expect(await store.db.selectFrom('users').select('id').execute()).to.have.length(4 * 20 + 1)
+      await store.close()
+    }))
 })
