@@ -51,22 +51,18 @@ describe('a process lock', () => {
     expect(readdirSync(directory.path)).to.deep.equal([])
   })
 
-  it('is free as soon as its process is killed', async () => {
+  it('stays with a process that is alive, however old its file is, and is free as soon as it is killed', async () => {
     const holder = await startHolder()
     expect(tryProcessLock(path)).to.equal(undefined)
+    utimesSync(path, new Date(0), new Date(0))
+    expect(tryProcessLock(path)).to.equal(undefined)
+    expect(await waitForProcessLock(path, { maxWait: 0 })).to.equal(undefined)
     await kill(holder)
     expect(readdirSync(directory.path)).to.deep.equal(['a.lock'])
     const release = tryProcessLock(path)
     expect(release).to.be.a('function')
     release?.()
     expect(readdirSync(directory.path)).to.deep.equal([])
-  })
-
-  it('stays with a process that is alive, however old its file is', async () => {
-    await startHolder()
-    utimesSync(path, new Date(0), new Date(0))
-    expect(tryProcessLock(path)).to.equal(undefined)
-    expect(await waitForProcessLock(path, { maxWait: 0 })).to.equal(undefined)
   })
 
   it('can be waited for, with one notification', async () => {
@@ -97,12 +93,12 @@ describe('a process lock', () => {
     release?.()
   })
 
-  it('keeps all changes of four processes that change one file at the same time', async () => {
+  it('keeps all changes of two processes that change one file at the same time', async () => {
     const file = join(directory.path, 'number')
     writeFileSync(file, '0')
-    const exits = [1, 2, 3, 4].map(() => once(start('count', file, '15'), 'exit'))
+    const exits = [1, 2].map(() => once(start('count', file, '15'), 'exit'))
     for (const [code] of await Promise.all(exits)) expect(code).to.equal(0)
-    expect(readFileSync(file, 'utf8')).to.equal('60')
+    expect(readFileSync(file, 'utf8')).to.equal('30')
     expect(readdirSync(directory.path)).to.deep.equal(['number'])
   })
 
