@@ -33,8 +33,9 @@ describe('npm run trace', () => {
   it('reads paths of each system, and leaves other lines as they are', () => {
     const place = placeOf('This is a bug in chatctl', 'dist/main.cjs')
     const source = /^ {4}at src\/cli\/errors\/render-error\.ts:\d+:\d+$/
-    expect(trace(`    at C:\\Programs\\chatctl\\dist\\main.cjs:${place}`)).to.match(source)
-    expect(trace(`    at /usr/bin/chatctl/dist/main.cjs:${place}`)).to.match(source)
+    const paths = ['C:\\Programs\\chatctl\\dist\\main.cjs', '/usr/bin/chatctl/dist/main.cjs']
+    const report = paths.map((path) => `    at ${path}:${place}`).join('\n')
+    for (const line of trace(report).split('\n')) expect(line).to.match(source)
     const other = 'Hint: x\n    at emit (node:events:519:28)\n'
     expect(trace(`${'a'.repeat(2000)}\n${other}`)).to.equal(`…\n${other}`)
   })
@@ -43,9 +44,12 @@ describe('npm run trace', () => {
     const place = placeOf('This is a bug in chatctl', 'dist/main.cjs')
     const log = (stack: string) =>
       JSON.stringify({ body: 'a'.repeat(2000), stack: `Error: x\n    at ${stack}` })
-    for (const path of ['/opt/chatctl/dist/main.cjs', 'C:\\chatctl\\dist\\main.cjs']) {
-      const traced = JSON.parse(trace(log(`run (${path}:${place})`)))
-      expect(traced.stack).to.match(/^Error: x\n {4}at run \(src\/cli\/errors\/render-error\.ts:\d+:\d+\)$/)
+    const paths = ['/opt/chatctl/dist/main.cjs', 'C:\\chatctl\\dist\\main.cjs']
+    const report = paths.map((path) => log(`run (${path}:${place})`)).join('\n')
+    for (const line of trace(report).split('\n')) {
+      expect(JSON.parse(line).stack).to.match(
+        /^Error: x\n {4}at run \(src\/cli\/errors\/render-error\.ts:\d+:\d+\)$/,
+      )
     }
     const foreign = log('/app/node_modules/undici/dist/index.cjs:1:2')
     expect(trace(foreign)).to.equal(foreign)
