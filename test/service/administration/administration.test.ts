@@ -12,7 +12,7 @@ import { type DataLocation, openStore } from '../../../src/service/store/open-st
 import { type Clock, systemClock } from '../../../src/system/clock.ts'
 import { loadSqlite } from '../../../src/system/sqlite.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
-import { startBuilt, startChatctl } from '../../support/run-chatctl.ts'
+import { runChatctl, startBuilt, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
@@ -200,7 +200,8 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
             ])
             other.kill('SIGTERM')
             await once(other, 'exit')
-            const { running, also_running } = await administration.status()
+            const { stdout } = await runChatctl(sandbox, ['service', 'status', '--data', dataDir, '--json'])
+            const { running, also_running } = JSON.parse(stdout)
             expect(running).to.include({ url, pid: process.pid })
             expect(also_running).to.deep.equal([])
           })
