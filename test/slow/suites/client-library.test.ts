@@ -165,7 +165,7 @@ describe('chatctl/client', () => {
   })
 
   it('passes arethetypeswrong as an ES module', async () => {
-    const attw = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js')
+    const attw = join(root, 'test/node_modules/@arethetypeswrong/cli/dist/index.js')
     const run = await runNode(directory, [attw, tarball.path, '--profile', 'esm-only', '--no-color'])
     expect(run.exitCode, run.stdout).to.equal(0)
   })
