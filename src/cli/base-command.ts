@@ -98,7 +98,7 @@ export abstract class BaseCommand extends Command {
     const marked = markOmittedValues(argv, known)
     if (!command) return super.parse()
     const { flags, baseFlags } = command
-    const fromEnvironment = wordsFromEnvironment({ ...baseFlags, ...flags }, this.streams.host.env)
+    const fromEnvironment = wordsFromEnvironment(known, argv, this.streams.host.env)
     try {
       return await super.parse(
         {

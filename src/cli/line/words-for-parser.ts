@@ -1,7 +1,7 @@
 import { readBooleanVariable } from '../../config/option-values.ts'
 import { Failure } from '../../contract/failure.ts'
 import { omittedValue } from '../flags/flag-types.ts'
-import { mayOmitValue, namedFlags, type ReadableFlag, readFlags, takesValue } from './read-line.ts'
+import { mayOmitValue, namedFlags, type ReadableFlag, readFlags, readWords, takesValue } from './read-line.ts'
 
 type Flags = Record<string, Omit<ReadableFlag, 'name'>>
 
@@ -38,19 +38,36 @@ function valuedSwitch(word: string): Failure {
   })
 }
 
-type FlagsWithVariables = Record<string, { type: 'boolean' | 'option'; env?: string | undefined }>
+type FlagsWithVariables = Record<string, Omit<ReadableFlag, 'name'> & FlagRules>
+
+interface FlagRules {
+  env?: string | undefined
+  exclusive?: readonly string[] | undefined
+  dependsOn?: readonly string[] | undefined
+}
 
 /**
- * The words by which a command line would say what the environment says. They go before its own, which
- * overrule them. oclif itself asks the environment of the process, and this run may have another.
+ * The words by which a command line would say what the environment says. They go before its own. The line takes
+ * precedence: a variable of a value is ignored if the line has its flag, or one that excludes it, or lacks one that it
+ * requires. oclif itself asks the environment of the process, and this run may have another.
  *
  * @throws Failure `usage` for an unknown word in the variable of a flag that takes no value
  */
-export function wordsFromEnvironment(flags: FlagsWithVariables, env: NodeJS.ProcessEnv): string[] {
+export function wordsFromEnvironment(
+  flags: FlagsWithVariables,
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+): string[] {
+  const line = readWords(argv, namedFlags(flags)).flags
+  const isOverruled = (name: string, { exclusive = [], dependsOn = [] }: FlagRules): boolean =>
+    [name, ...exclusive].some((other) => line.has(other)) ||
+    [...line.keys()].some((other) => flags[other]?.exclusive?.includes(name)) ||
+    dependsOn.some((other) => !line.has(other))
   return Object.entries(flags).flatMap(([name, flag]) => {
     const value = flag.env === undefined ? undefined : env[flag.env]
     if (flag.env === undefined || !value) return []
-    if (flag.type === 'option') return [`--${name}=${value}`]
+    if (flag.type === 'option') return isOverruled(name, flag) ? [] : [`--${name}=${value}`]
+    // Never ignored: without CHATCTL_DRY_RUN, the command would make its change.
     return readBooleanVariable(flag.env, env) ? [`--${name}`] : []
   })
 }

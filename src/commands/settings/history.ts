@@ -30,17 +30,13 @@ export default class SettingsHistory extends BaseCommand {
       summary: 'Maximum number of keys; the newest are shown',
     }),
     service: Flags.boolean({ summary: 'Read the audit log of the embedded service, on its machine' }),
-    ...dataFlags,
     data: { ...dataFlags.data, dependsOn: ['service'] },
+    database: { ...dataFlags.database, dependsOn: ['service'] },
   }
 
   async run(): Promise<void> {
     const chooseView = (service: boolean) => (service ? auditedKeysView : sentKeysView)
     const { flags, context } = await this.start(SettingsHistory, ({ service }) => chooseView(service))
-    // The variable of --database is for other commands too, so that `dependsOn` would always refuse it.
-    if (!flags.service && this.argv.some((word) => /^--database(=|$)/.test(word))) {
-      throw new Failure('usage', '--database is the database of --service: add --service, or omit --database')
-    }
     const { readSentKeys } = await import('../../settings/settings-history.ts')
     let unreadable = 0
     const keys = flags.service

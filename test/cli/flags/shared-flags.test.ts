@@ -129,4 +129,22 @@ describe('global flags', function () {
       expect(shows(without), without.stdout + without.stderr).to.equal(false)
     })
   }
+
+  const overruled: [title: string, args: string[], variables: NodeJS.ProcessEnv][] = [
+    ['--fields', ['users', 'profile', '--fields', 'email'], { CHATCTL_FIELDS: 'id' }],
+    ['--jq', ['users', 'profile', '--jq', '.email'], { CHATCTL_JQ: '.id' }],
+    [
+      '--raw, which excludes --fields and --jq',
+      ['chat', 'send', 'x', '--raw'],
+      { CHATCTL_FIELDS: 'id', CHATCTL_JQ: '.id' },
+    ],
+  ]
+  for (const [title, args, variables] of overruled) {
+    it(`take precedence over their variables: ${title}`, async () => {
+      const script = json(200, { id: 'u1', email: 'a@b', response: 'Hello', context_id: 'c' })
+      const without = await run(args, script)
+      expect(without.exitCode, without.stderr).to.equal(0)
+      expect((await run(args, script, { env: variables })).stdout).to.equal(without.stdout)
+    })
+  }
 })

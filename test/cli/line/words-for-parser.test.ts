@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { type CompletionTree, suggest } from '../../../src/cli/completion/suggest.ts'
 import { optionalTextFlag, textFlag } from '../../../src/cli/flags/flag-types.ts'
 import { flagLabel } from '../../../src/cli/help/command-page.ts'
-import { markOmittedValues } from '../../../src/cli/line/words-for-parser.ts'
+import { markOmittedValues, wordsFromEnvironment } from '../../../src/cli/line/words-for-parser.ts'
 
 const args = { text: Args.string({ ignoreStdin: true }) }
 const flags = {
@@ -105,4 +105,28 @@ describe('a Boolean flag with a value', () => {
     const words = ['--system', '--json=1', '--system=--json=1', '--unknown=1', 'json=1', '--', '--json=1']
     expect(markOmittedValues(words, known)).to.deep.equal(words)
   })
+})
+
+describe('the variable of a flag', () => {
+  const known = {
+    database: { ...textFlag({ char: 'd', dependsOn: ['service'] }), env: 'D' },
+    fields: { ...textFlag(), env: 'F' },
+    raw: Flags.boolean({ exclusive: ['fields', 'dry-run'] }),
+    service: Flags.boolean(),
+    'dry-run': { ...Flags.boolean(), env: 'R' },
+  }
+  const env = { D: 'of D', F: 'of F', R: '1' }
+  const table: [line: string, words: string[]][] = [
+    ['--service', ['--database=of D', '--fields=of F', '--dry-run']],
+    ['--service --database x', ['--fields=of F', '--dry-run']],
+    ['--service -dx --fields=y', ['--dry-run']],
+    ['--service -- --database x', ['--database=of D', '--fields=of F', '--dry-run']],
+    ['', ['--fields=of F', '--dry-run']],
+    ['--raw', ['--dry-run']],
+  ]
+  for (const [line, words] of table) {
+    it(`is ignored if the line overrules it: ${line || 'an empty line'}`, () => {
+      expect(wordsFromEnvironment(known, line.split(' '), env)).to.deep.equal(words)
+    })
+  }
 })
