@@ -1,5 +1,5 @@
 /** The signals that end a command gracefully. */
-export const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
+export const endingSignals = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const
 
 /**
  * Runs work that blocks this thread. Node cannot call signal handlers during that time, so they are removed,

@@ -68,10 +68,29 @@ describe('a token with fewer permissions', function () {
         CHATCTL_OIDC: 'env:MINE',
         chatctl_api_key_file: 'name-on-windows',
       },
+      ...{
+        CHATCTL_SEAL_KEY: 'seal',
+        CHATCTL_DATABASE: 'postgres://u:p@h/d',
+        OPENAI_API_BASE: 'https://another',
+      },
       ...{ MINE: 'identity', KEPT: 'kept', CHATCTL_BASE_URL: `${service.url}/` },
     }
     const words = ['-q', '', '--', '--json', '$HOME']
-    const exec = ['exec', '--permission', 'read:chat', '--', process.execPath, '-e', write, file, ...words]
+    for (const option of ['approvers=/nowhere', 'save=off', 'alias.fast=m', 'model=fast'])
+      await run(['config', 'set', option, '-p', 'work'])
+    const exec = [
+      'exec',
+      '-p',
+      'work',
+      '--permission',
+      'read:chat',
+      '--',
+      process.execPath,
+      '-e',
+      write,
+      file,
+      ...words,
+    ]
     expect(await run(exec, env)).to.deep.equal({ exitCode: 0, stdout: '', stderr: '' })
     const text = readFileSync(file, 'utf8')
     expect(text).not.to.contain(apiKey)
@@ -81,9 +100,21 @@ describe('a token with fewer permissions', function () {
       OPENAI_API_KEY: given.CHATCTL_API_KEY,
       OPENAI_BASE_URL: `${service.url}/openai/v1`,
     })
-    expect(given).not.to.have.any.keys('COPY', 'CHATCTL_OIDC', 'CHATCTL_ID_TOKEN', 'chatctl_api_key_file')
+    const removed = ['COPY', 'CHATCTL_OIDC', 'CHATCTL_ID_TOKEN', 'chatctl_api_key_file', 'CHATCTL_SEAL_KEY']
+    expect(given).not.to.have.any.keys(...removed, 'CHATCTL_DATABASE', 'OPENAI_API_BASE')
     expect(given.words).to.deep.equal(words)
     expect(given.CHATCTL_API_KEY).to.match(/^ct_/)
+    // The options of the profile apply to chatctl in the program.
+    expectFailure(
+      await run(['settings', 'set', 'app_name=x'], given),
+      3,
+      'profile work requires approved plans',
+    )
+    const options = JSON.parse((await run(['config', 'list', '--json'], given)).stdout)
+    expect(options.filter(({ key }: { key: string }) => key === 'save' || key === 'model')).to.deep.equal([
+      { key: 'model', value: 'm', source: 'profile', from: 'profile work, alias fast' },
+      { key: 'save', value: 'off', source: 'profile', from: 'profile work' },
+    ])
     expectFailure(await run(['chat', 'models'], { CHATCTL_API_KEY: given.CHATCTL_API_KEY }), 4, '401')
   })
 })
@@ -154,7 +185,8 @@ describe('the exchange of a credential', () => {
   })
 
   it('ends after a signal, which the program receives once', async () => {
-    const script = 'trap "exit 3" INT; trap "exit 4" HUP; touch $0; for i in $(seq 500); do sleep 0.02; done'
+    const script =
+      'trap "exit 3" INT; trap "exit 4" HUP; trap "exit 5" QUIT; touch $0; for i in $(seq 500); do sleep 0.02; done'
     const start = async (name: string, options: HostOptions = {}) => {
       const exec = [...shell(script), name]
       const running = startChatctl(world.sandbox, exec, { env: env(), ...options })
@@ -164,6 +196,7 @@ describe('the exchange of a credential', () => {
     for (const [signal, exitCode] of [
       ['SIGHUP', 4],
       ['SIGINT', 3],
+      ['SIGQUIT', 5],
       ['SIGTERM', 143],
     ] as const) {
       const running = await start(signal)
@@ -171,11 +204,12 @@ describe('the exchange of a credential', () => {
       expect((await running.ended).exitCode, signal).to.equal(exitCode)
     }
     const inTerminal = await start('terminal', { terminal: { columns: 80 } })
-    // The terminal itself sends SIGINT to the program.
+    // The terminal itself sends these two to the program.
     inTerminal.interrupt('SIGINT')
+    inTerminal.interrupt('SIGQUIT')
     inTerminal.interrupt('SIGHUP')
     expect((await inTerminal.ended).exitCode).to.equal(4)
-    expect(revoked()).to.have.length(4)
+    expect(revoked()).to.have.length(5)
   })
 
   it('ends although a signal arrives during its revocation', async () => {

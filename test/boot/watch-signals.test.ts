@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { watchSignals } from '../../src/boot/watch-signals.ts'
 import { perTest } from '../support/lifetime.ts'
 
-const signals = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGBREAK'] as const
+const signals = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGBREAK'] as const
 
 describe('the signals of a process on Windows', () => {
   const watched = perTest(

@@ -48,7 +48,7 @@ export interface Running {
   stdout: Transform
   stderr: Transform
   /** Delivers a signal from the user or the system. */
-  interrupt(signal?: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): void
+  interrupt(signal?: Interruption['signal']): void
   /** The output so far. */
   written(): { stdout: string; stderr: string }
   ended: Promise<Run>

@@ -46,32 +46,41 @@ const gitlabVariable = 'CHATCTL_ID_TOKEN'
 /** The two variables that a job of GitHub with the permission `id-token: write` has. */
 export const githubVariables = ['ACTIONS_ID_TOKEN_REQUEST_URL', 'ACTIONS_ID_TOKEN_REQUEST_TOKEN'] as const
 
-/** The variables that lead to another service or credential, and one that chatctl sets for itself. */
+/**
+ * The variables that contain or lead to another credential, the data of the embedded service, or another service, as
+ * OPENAI_API_BASE does, and one that chatctl sets for itself.
+ */
 const removedVariables =
-  'CHATCTL_PROFILE CHATCTL_API_KEY_FILE CHATCTL_OIDC CHATCTL_ID_TOKEN CHATCTL_DISABLE_THEME'.split(' ')
+  /^(CHATCTL_(PROFILE|API_KEY_FILE|OIDC|ID_TOKEN|SEAL_KEY|DATABASE(_FILE)?|MODEL_SERVER_KEY_FILE|DISABLE_THEME)|OPENAI_(API|BASE|ORG|PROJECT|ADMIN)\w*)$/i
 
 /**
- * The environment of a program with a token, without what contains another credential, leads to one, or selects another
- * service. Windows ignores the case of a name.
+ * The environment of a program with a token instead of the credential. Windows ignores the case of a name.
  *
  * @param secret the credential for which the token was exchanged
  */
 export function environmentWithToken(
   env: NodeJS.ProcessEnv,
-  { baseUrl, identity }: { baseUrl: string; identity: IdentitySource | undefined },
+  {
+    baseUrl,
+    profile,
+    identity,
+  }: { baseUrl: string; profile?: string | undefined; identity?: IdentitySource | undefined },
   secret: string,
   token: string,
 ): NodeJS.ProcessEnv {
   const source =
     identity?.kind === 'variable' ? [identity.name] : identity?.kind === 'github' ? githubVariables : []
-  const removed = [...removedVariables, ...source].map((name) => name.toUpperCase())
+  const removed = source.map((name) => name.toUpperCase())
   const redact = redactorOf(secret)
   const kept = Object.entries(env).filter(
-    ([name, value]) => !removed.includes(name.toUpperCase()) && redact(value) === value,
+    ([name, value]) =>
+      !removedVariables.test(name) && !removed.includes(name.toUpperCase()) && redact(value) === value,
   )
   return {
     ...Object.fromEntries(kept),
     ...{ CHATCTL_BASE_URL: baseUrl, CHATCTL_API_KEY: token },
+    // The guards and the other options of the profile apply to chatctl in the program.
+    ...(profile !== undefined && { CHATCTL_PROFILE: profile }),
     ...{ OPENAI_BASE_URL: `${withoutTrailing(baseUrl, '/')}/openai/v1`, OPENAI_API_KEY: token },
   }
 }

@@ -1,5 +1,5 @@
 /** 128 and the number of the signal, as a shell says it. SIGHUP is a terminal that was closed. */
-const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const
 
 /** Thrown through everything that waits when a person or the system ends the program. */
 export class Interruption extends Error {

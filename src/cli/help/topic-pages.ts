@@ -74,6 +74,7 @@ export const exitCodeMeanings: readonly Row[] = [
   ['127', 'exec: the program does not exist'],
   ['129', 'Ended by SIGHUP'],
   ['130', 'Ended by SIGINT (Ctrl-C)'],
+  ['131', 'Ended by SIGQUIT (Ctrl-\\)'],
   ['143', 'Ended by SIGTERM'],
 ]
 

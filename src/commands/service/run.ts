@@ -152,7 +152,7 @@ export default class ServiceRun extends BaseCommand {
       const isRestart = flags['behind-proxy'] && isInterruptedBy('SIGTERM', context.signal.reason)
       await service.close(isRestart ? proxyNotice : 0)
     }
-    // After Ctrl-C or SIGTERM the exit code is 0. SIGHUP is not a request to stop, and a supervisor must see it.
+    // After Ctrl-C, SIGQUIT, or SIGTERM the exit code is 0. SIGHUP is not a request to stop, and a supervisor must see it.
     if (isInterruptedBy('SIGHUP', context.signal.reason)) throw context.signal.reason
   }
 }

@@ -13,7 +13,7 @@ import { processesOf, type World, type WorldRun } from './world.ts'
 /** What holds for every run, whatever it was told to do and whatever failed. */
 
 /** The exit codes of docs/exit-codes.md. */
-const documented = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 69, 75, 129, 130, 143]
+const documented = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 69, 75, 129, 130, 131, 143]
 
 /** The run of a call in one form, with the world in which it ran. */
 export interface Ran {

@@ -14,7 +14,7 @@ import { removeWorld, runIn, type World } from './world.ts'
  * Every command, ended by each signal at a moment that a seed chooses; a third of the cells send it twice.
  */
 
-const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+const signals = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const
 type Signal = keyof typeof signals
 
 interface Cell {
