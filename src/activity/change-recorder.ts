@@ -58,7 +58,7 @@ export class ChangeRecorder {
     const repeated = this.#limited.size === 0 ? undefined : this.#limited.get(key())
     const id = repeated ?? `${this.#runId}-${++this.#count}`
     if (repeated === undefined) {
-      this.#add({ v: 1, id, at: isoNow(clock), ...run, ...change })
+      this.#add({ v: 1, id, at: isoNow(clock), ...run, service: request.service ?? run.service, ...change })
     } else {
       this.#limited.delete(key())
       this.#add(outcomeLine(id, { outcome: 'unknown' }))

@@ -5,7 +5,9 @@ import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 /** A request that changes something, before it is sent. */
 export interface ChangeRequest {
   method: string
-  /** Relative to the base URL; may have a query. */
+  /** If it is not the service of the run. */
+  service?: string
+  /** Relative to the base URL of the service; may have a query. */
   path: string
   query?: Record<string, string>
   /** A JSON value, or its text. */

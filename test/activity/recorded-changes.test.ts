@@ -296,15 +296,29 @@ describe('a change', () => {
     ['chat', 'complete', 'Hello'],
     ['api', 'GET', '/v1/settings'],
     ['api', 'HEAD', '/v1/settings'],
+    ['api', 'POST', '/completions', '--data', '{}', '--base-url', '/v1/chat'],
     [...create, '--dry-run'],
     ['settings', 'set', 'theme.mode=dark', '--dry-run'],
   ]) {
     it(`is not recorded for: chatctl ${args.join(' ')}`, async () => {
       const url = await server.serve(json(200, { response: 'x', choices: [{ message: { content: 'x' } }] }))
-      await runChatctl(sandbox, args, { env: envFor(url) })
+      const line = args.map((word) => (word === '/v1/chat' ? url + word : word))
+      await runChatctl(sandbox, line, { env: envFor(url) })
       expect(existsSync(join(stateOf(sandbox), 'activity.jsonl'))).to.equal(false)
     })
   }
+
+  it('is recorded with the path of the interface if the base URL has a part of it', async () => {
+    const url = await server.serve(json(201, { id: 'u1' }))
+    const base = ['--base-url', `${url}/gateway/v1`]
+    const body = ['--data', '{"email":"ada@example.com"}']
+    await runChatctl(sandbox, ['api', 'POST', '/users', ...body, ...base], { env: envFor(url) })
+    expect(server.requests.at(-1)?.path).to.equal('/gateway/v1/users')
+    const [entry] = recordedIn(sandbox)
+    expect(entry).to.include({ service: `${url}/gateway`, path: '/v1/users', email: 'ada@example.com' })
+    const ofService = ['users', 'list', '--jq', '.[].email', '--base-url', `${url}/gateway`]
+    expect((await runChatctl(sandbox, ofService, { env: envFor(url) })).stdout).to.equal('ada@example.com\n')
+  })
 
   it('is not recorded if a non-interactive run selects no service', async () => {
     const { exitCode } = await runChatctl(sandbox, create)

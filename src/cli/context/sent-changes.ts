@@ -5,8 +5,8 @@ import { withoutTrailing } from '../../contract/notation/text.ts'
 import { hideSecretParameters } from '../../contract/secret-fields.ts'
 import { once } from '../../system/once.ts'
 import { outcomeHint } from '../errors/outcome-hint.ts'
+import type { Destination } from './destination.ts'
 import type { Interruption } from './interruption.ts'
-import { changesService, isChange } from './target.ts'
 
 /** What is reported of the changes of a run that a signal ended. */
 export interface InterruptedChange {
@@ -50,14 +50,15 @@ export class SentChanges {
   async begin(
     request: OutgoingRequest,
     baseUrl: string,
+    { isRecorded, recordedAs, changesService }: Destination,
   ): Promise<((outcome: RequestOutcome) => void) | undefined> {
-    if (!isChange(request)) return undefined
+    if (!isRecorded) return undefined
     this.#recorder = this.#openRecorder()
-    const record = await (await this.#recorder).begin(request, this.settingsBefore)
+    const record = await (await this.#recorder).begin({ ...request, ...recordedAs }, this.settingsBefore)
     const { method, query } = request
     const path = hideSecretParameters(query ? `${request.path}?${new URLSearchParams(query)}` : request.path)
     const change: SentChange = { method, path, baseUrl, outcome: undefined }
-    if (this.#isRemembering && changesService(request)) this.#remembered.push(change)
+    if (this.#isRemembering && changesService) this.#remembered.push(change)
     return (outcome) => {
       change.outcome = outcome.outcome
       record(outcome)

@@ -21,18 +21,12 @@ import type { Output } from '../output/output.ts'
 import type { BaseContext, Invocation } from './base-context.ts'
 import { type Connection, describeReplies } from './connection.ts'
 import { Credentials } from './credentials.ts'
+import { destinationOf } from './destination.ts'
 import { type EmbeddedService, embeddedUrl } from './embedded-service.ts'
 import { HeldRequest } from './held-request.ts'
 import type { PlanApproval } from './plan-approval.ts'
 import { SentChanges } from './sent-changes.ts'
-import {
-  changesService,
-  chooseTarget,
-  demandNamedService,
-  refuseIfReadOnly,
-  subjectOfPlan,
-  type Target,
-} from './target.ts'
+import { chooseTarget, demandNamedService, refuseIfReadOnly, type Target } from './target.ts'
 
 /** Options of a client that a command may choose. `observe` replaces the lines on stderr. */
 type Overrides = Pick<ClientOptions, 'observe' | 'maxWait' | 'signal' | 'timeout'>
@@ -140,13 +134,14 @@ export class ServiceConnection {
     if (!invocation.dryRun && request.method !== 'GET' && request.method !== 'HEAD') {
       refuseIfReadOnly(base.options, `The ${request.method} request`)
     }
-    if (changesService(request)) this.demandNamedService()
+    const baseUrl = to.kind === 'remote' ? to.baseUrl : embeddedUrl
+    const destination = destinationOf(request, baseUrl)
+    if (destination.changesService) this.demandNamedService()
     const isHeld = invocation.dryRun === 'all' || (invocation.dryRun && request.method !== 'GET')
     if (isHeld) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
-    const subject = subjectOfPlan(request)
-    if (subject) this.#parts.approval.demand(subject)
-    if (to.kind === 'local' && changesService(request)) await this.#demandOwnDatabase()
-    return this.sentChanges.begin(request, to.kind === 'remote' ? to.baseUrl : embeddedUrl)
+    if (destination.subject) this.#parts.approval.demand(destination.subject)
+    if (to.kind === 'local' && destination.changesService) await this.#demandOwnDatabase()
+    return this.sentChanges.begin(request, baseUrl, destination)
   }
 
   readonly #openHandler = once(async () => {

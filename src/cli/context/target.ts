@@ -4,7 +4,6 @@ import {
   readEnvironmentCredential,
   readIdentitySource,
 } from '../../auth/credentials/environment-credential.ts'
-import type { OutgoingRequest } from '../../client/outgoing-request.ts'
 import { localProfile, type Options } from '../../config/resolve-options.ts'
 import { Failure } from '../../contract/failure.ts'
 import { quoteWord } from '../command-line.ts'
@@ -73,40 +72,6 @@ export function chooseTarget(options: Options, environment: Environment): Target
     })
   }
   return { kind: 'local', named: false }
-}
-
-/** A conversation may start anywhere; only settings and users are worth a guard. */
-const chatPaths = /^\/(v1|api)\/chat\//
-
-/** A path as a service reads it: without a query, `..`, and percent-encoding. */
-function plainPath(path: string): string {
-  const decoded = path.replace(/%([2-7][\da-f])/gi, (_, code) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  )
-  return new URL(`http://host${decoded}`).pathname
-}
-
-/** Whether a request may change settings or users, or anything else that is no conversation. */
-export function changesService({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>): boolean {
-  return method !== 'GET' && method !== 'HEAD' && !chatPaths.test(plainPath(path))
-}
-
-/** What a plan may change. */
-const plannedPaths = /^\/v1\/(settings|users)\b/
-
-/** Whether a plan can contain a change: `settings` or `users`. */
-export function subjectOfPlan({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>) {
-  const [, subject] = (changesService({ method, path }) && plannedPaths.exec(plainPath(path))) || []
-  return subject as 'settings' | 'users' | undefined
-}
-
-/** Only the model's reply is new after such a request. */
-const replyPaths = /^\/(v1\/chat\/completions|api\/chat\/send)$/
-
-/** Whether a request is a change that chatctl records: anything but reading, and asking a model. */
-export function isChange({ method, path }: Pick<OutgoingRequest, 'method' | 'path'>): boolean {
-  const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
-  return !isSafe && !(method === 'POST' && replyPaths.test(path.split('?')[0] ?? ''))
 }
 
 /**

@@ -52,8 +52,19 @@ describe('with the option approvers, a direct change', () => {
     })
   }
 
-  for (const path of ['/v1/setting%73', '/v1/chat/../settings', '/v1/settings?at=/v1/chat/']) {
-    it(`is refused with another notation of its path: ${path}`, async () => {
+  for (const [base, path] of [
+    ['', '/v1/setting%73'],
+    ['', '/v1/chat/../settings'],
+    ['', '/v1/settings?at=/v1/chat/'],
+    ['', '/v1//Settings'],
+    ['/v1', '/settings'],
+    ['/v1/settings/', '/api'],
+    ['/v1/chat', '/v1/settings'],
+    ['/gateway', '/v1/settings/api/chat/x'],
+    ['/gateway/v1', '/chat/..%2fsettings'],
+  ] as const) {
+    it(`is refused by its final URL: ${base} and ${path}`, async () => {
+      run.env['CHATCTL_BASE_URL'] += base
       expectFailure(await run.chatctl('api', 'PATCH', path, '--data', '{}'), 3, 'A direct change is refused')
       expect(run.changes).to.deep.equal([])
     })
