@@ -1,14 +1,15 @@
 import { startTimer } from '../../system/clock.ts'
 import { readControl, readCsi, readReport, readSs3 } from './escape-sequence.ts'
 import { cleanText } from './graphemes.ts'
-import { type Key, press, type Report, readSign } from './key.ts'
+import { chordOf, type Key, press, type Report, readSign } from './key.ts'
 
 /** Milliseconds after which an ESC that nothing follows is the Escape key. A sequence arrives immediately. */
 const escapeWait = 50
 
 /**
- * Milliseconds after which an incomplete sequence is dropped, so that Alt+] does not block the keyboard.
- * Longer than `escapeWait`, because the end of a slow sequence must not be typed as text.
+ * Milliseconds after which an incomplete sequence is dropped, so that Alt+] does not block the keyboard, and
+ * a paste without its end mark is taken as it is. Longer than `escapeWait`, because the end of a slow sequence
+ * must not be typed as text.
  */
 const sequenceWait = 500
 
@@ -48,6 +49,8 @@ export class KeyDecoder {
   #sequence = ''
   #mouseBytes = 0
   #paste = new PasteReader()
+  /** Whether the last paste was taken before its end mark, so that its rest may still arrive. */
+  #mayContinuePaste = false
   /** The first half of a surrogate pair. */
   #half = ''
 
@@ -62,6 +65,9 @@ export class KeyDecoder {
     let input = this.#half + text
     this.#half = /[\ud800-\udbff]$/.exec(input)?.[0] ?? ''
     if (this.#half) input = input.slice(0, -1)
+    if (this.#state === 'paste' && isInterrupt(input)) this.#giveUp()
+    // A key arrives alone. The rest of a paste must not be typed, because it may contain Enter.
+    else if (this.#mayContinuePaste && this.#state === 'text') this.#continuePaste(input)
     for (let at = 0; at < input.length; ) at = this.#take(input, at)
     this.#wait()
   }
@@ -70,12 +76,11 @@ export class KeyDecoder {
   close(): void {
     this.#stopTimer()
     this.#half = ''
-    if (this.#state === 'paste') this.#endPaste()
-    else this.#giveUp()
+    this.#giveUp()
   }
 
   #wait(): void {
-    if (this.#state === 'text' || this.#state === 'paste') return
+    if (this.#state === 'text') return
     // Only a terminal sends this, never a key.
     if (this.#state === 'csi' && this.#sequence.startsWith('?')) return
     const { awaitsReport, startTimer: start = startTimer } = this.#options
@@ -84,6 +89,10 @@ export class KeyDecoder {
   }
 
   #giveUp(): void {
+    if (this.#state === 'paste') {
+      this.#endPaste()
+      this.#mayContinuePaste = true
+    }
     if (this.#state === 'escape') this.#options.onKey(press('escape'))
     this.#flushEscape()
     this.#state = 'text'
@@ -211,8 +220,14 @@ export class KeyDecoder {
     return interrupted ? end.index : end.index + 1
   }
 
+  #continuePaste(input: string): void {
+    if (moreThanKey.test(input)) this.#beginPaste()
+    else if (!input.startsWith('\u001b')) this.#mayContinuePaste = false
+  }
+
   #beginPaste(): void {
     this.#flushEscape()
+    this.#mayContinuePaste = false
     this.#state = 'paste'
     this.#paste = new PasteReader()
   }
@@ -230,6 +245,13 @@ export class KeyDecoder {
   }
 }
 
+/** Whether the input is Ctrl+C alone. Within more input, it is a part of the pasted text. */
+function isInterrupt(input: string): boolean {
+  const [, parameters] = kittyKey.exec(input) ?? []
+  const key = parameters === undefined ? undefined : readCsi(parameters, 'u')
+  return input === '\u0003' || (key?.type === 'key' && chordOf(key) === 'ctrl+c')
+}
+
 function readAltControl(character: string): Key | undefined {
   const code = character.charCodeAt(0)
   return code < 0x20 || code === 0x7f ? readControl(code) : undefined
@@ -238,6 +260,9 @@ function readAltControl(character: string): Key | undefined {
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const printable = /[^\u0000-\u001f\u007f-\u009f]+/y
 const controlStringEnd = /[\u0003\u0007\u0018\u001a\u001b\u009c]/g
+const kittyKey = /^\u001b\[([\d;:]*)u$/
+/** Several characters, or a line end after a sequence. */
+const moreThanKey = /^(?:[^\u001b]{2}|\u001b[^\r\n]+[\r\n])/u
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: they are what was looked for
 /** Lone surrogates. */
 const halves = /\p{Surrogate}/gu

@@ -241,10 +241,51 @@ describe('the key decoder', () => {
     it('returns an unfinished paste when the input ends', () => {
       const { keys, decoder, wait } = listen()
       decoder.push('\u001b[200~one\rtwo\u001b[20')
-      wait(Infinity)
+      wait(499)
       expect(keys).to.deep.equal([])
       decoder.close()
       expect(keys).to.deep.equal([paste('one\ntwo[20')])
+    })
+
+    for (const [ending, end, last] of [
+      ['500 ms without a byte', undefined, []],
+      ['a lone Ctrl-C', '\u0003', [press('c', ctrl)]],
+      ['a lone Ctrl-C of the kitty protocol', '\u001b[99;133u', [press('c', ctrl)]],
+    ] as const) {
+      it(`ends a paste without an end mark after ${ending}`, () => {
+        const { keys, decoder, wait } = listen()
+        decoder.push('\u001b[200~one\u0003\r')
+        wait(499)
+        decoder.push('two')
+        expect(keys).to.deep.equal([])
+        if (end === undefined) wait(500)
+        else decoder.push(end)
+        const pasted = [paste('one\ntwo'), ...last]
+        expect(keys).to.deep.equal(pasted)
+        decoder.push('\u0004')
+        expect(keys.slice(pasted.length)).to.deep.equal([press('d', ctrl)])
+      })
+    }
+
+    it('does not type what arrives late from a paste, as its Enter would send a message', () => {
+      const { keys, decoder, wait } = listen()
+      for (const piece of ['\u001b[200~one', '\r/two\r', '\u001b[31m\r', '\r/three\r']) {
+        decoder.push(piece)
+        wait(500)
+      }
+      expect(keys).to.deep.equal([paste('one'), paste('\n/two\n'), paste('[31m\n'), paste('\n/three\n')])
+      decoder.push('x\r/y\u001b[201~z\r')
+      expect(keys.slice(4)).to.deep.equal([paste('x\n/y'), text('z'), press('enter')])
+      decoder.push('ab\r')
+      expect(keys.slice(7)).to.deep.equal([text('ab'), press('enter')])
+    })
+
+    it('types again after one key that follows an unfinished paste', () => {
+      const { keys, decoder, wait } = listen()
+      decoder.push('\u001b[200~one')
+      wait(500)
+      for (const typed of ['\u001b[D', '😀', 'ab\r']) decoder.push(typed)
+      expect(keys.slice(1)).to.deep.equal([press('left'), text('😀'), text('ab'), press('enter')])
     })
 
     // A search from the start of the paste for each piece would take hours.
@@ -267,7 +308,12 @@ describe('the key decoder', () => {
       fc.string({ unit: codePoint, maxLength: 8 }),
       fc.constantFrom('\u001b[200~', '\u001b[201~', '\u001b', '\u001b[', '\u001b]', '\r\n', '😀'),
     )
-    const sent = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
+    // Within a paste, Ctrl-C ends it only if it arrives alone.
+    const interrupts = (pasted: string) => pasted.includes('\u0003') || /;5(?::\d)?u/.test(pasted)
+    const sent = fc
+      .array(piece, { maxLength: 12 })
+      .map((pieces) => pieces.join(''))
+      .filter((whole) => !whole.split('[200~').slice(1).some(interrupts))
     fc.assert(
       fc.property(sent, fc.array(fc.nat({ max: 80 })), (whole, cuts) => {
         const places = [...new Set([0, ...cuts.filter((cut) => cut < whole.length), whole.length])]
