@@ -224,18 +224,29 @@ export function forOrigin(baseUrl: string | undefined, profile: Profile): Profil
   return rest
 }
 
-/** @returns the profile with this base URL; of several, the default profile or else the first */
 function profileOfAddress(
   { value, from, source }: Resolved<string>,
-  { profiles = {}, default_profile: standard }: Configuration,
+  configuration: Configuration,
 ): Resolved<string> | undefined {
+  const name = value === localProfile ? undefined : profileOfService(configuration, value)
+  return name === undefined ? undefined : { value: name, source, from }
+}
+
+/**
+ * @param service base URL, or `local` for the embedded service
+ * @returns the profile of the service; of several, the default profile or else the first
+ */
+export function profileOfService(
+  { profiles = {}, default_profile: standard }: Configuration,
+  service: string,
+): string | undefined {
+  if (service === localProfile) return localProfile
   const href = (url: string | undefined) => (url && URL.canParse(url) ? new URL(url).href : undefined)
   const names = Object.keys(profiles).filter(
     (name) =>
-      name !== localProfile && profiles[name]?.base_url && href(profiles[name].base_url) === href(value),
+      name !== localProfile && profiles[name]?.base_url && href(profiles[name].base_url) === href(service),
   )
-  const same = names.find((name) => name === standard) ?? names[0]
-  return same === undefined ? undefined : { value: same, source, from }
+  return names.find((name) => name === standard) ?? names[0]
 }
 
 function byDefault<T>(value: T): Resolved<T> {

@@ -1,4 +1,5 @@
 import { Failure } from './failure.ts'
+import { quoteForeign } from './notation/text.ts'
 
 /** Whether a host, with or without a URL's brackets, is this machine: 127.0.0.0/8, ::1 or localhost. */
 export function isLoopback(host: string): boolean {
@@ -76,5 +77,5 @@ function refused(message: string, hint?: string): Failure {
 
 /** The service of a plan or of a state file, for a person. */
 export function nameOfService(service: string): string {
-  return service === 'local' ? 'the embedded service' : service
+  return service === 'local' ? 'the embedded service' : quoteForeign(service)
 }

@@ -35,13 +35,15 @@ export const settingsPlan: PlanKind = { format: 'chatctl-plan', newPlan: { code:
 /** The text of a plan file. */
 export function composePlanFile(plan: Plan, toolVersion: string, clock: Clock): string {
   const created_at = plan.api?.comparedAt ?? isoNow(clock)
-  const content = { id: randomUUID(), created_at, tool: toolVersion, service: plan.service, plan }
+  const { service, ...parts } = plan
+  const content = { id: randomUUID(), created_at, tool: toolVersion, service, plan: parts }
   return composePlan(settingsPlan, content, 2)
 }
 
 /** Reads a plan to show it. @throws Failure as `readPlan` */
 export function readPlanFile(source: SettingsSource, toolVersion: string, key?: SealKey): PlanFile {
-  return readPlan<PlanFile>(source, settingsPlan, toolVersion, key)
+  const saved = readPlan<PlanFile>(source, settingsPlan, toolVersion, key)
+  return { ...saved, plan: { ...saved.plan, service: saved.service } }
 }
 
 /**

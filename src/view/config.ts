@@ -26,7 +26,7 @@ export const sealKeyView: View = {
   text: (body) => String(valueAt(body, 'key') ?? valueAt(body, 'path')),
 }
 
-/** The path of a file. Used by `config path` and `plan approve`. */
+/** The path of a file. Used by `config path`. */
 export const pathView: View = {
   layout: 'records',
   columns: plain('path'),

@@ -1,3 +1,5 @@
+import { showControls } from '../terminal/strip-controls.ts'
+import { groupDigits } from './format/quantities.ts'
 import { plain, type View, valueAt } from './format/view.ts'
 
 /** A request of a dry run, or a list of them. */
@@ -5,7 +7,25 @@ export const dryRunRequestView: View = {
   layout: 'records',
   json: { either: 'columns' },
   columns: plain('method url body:open'),
-  text: (body) => (Array.isArray(body) ? body : [body]).map(describeRequest).join('\n\n'),
+  text: describeRequests,
+}
+
+/**
+ * The first requests of a run, with a heading.
+ *
+ * @param total number of requests of the run
+ */
+export const firstRequestsView = (total: number): View => ({
+  ...dryRunRequestView,
+  text: (body) => {
+    const { length } = body as unknown[]
+    const which = length < total ? `first ${length} of ${groupDigits(total)} requests` : undefined
+    return `\nThe ${which ?? (total === 1 ? 'request' : 'requests')}:\n\n${describeRequests(body)}`
+  },
+})
+
+function describeRequests(body: unknown): string {
+  return (Array.isArray(body) ? body : [body]).map(describeRequest).join('\n\n')
 }
 
 function describeRequest(request: unknown): string {
@@ -14,7 +34,8 @@ function describeRequest(request: unknown): string {
   const place = file === undefined ? `line ${row}` : `${file}:${row}`
   const ofRow = row === undefined ? '' : ` (${place})`
   const line = `${valueAt(request, 'method')} ${valueAt(request, 'url')}${ofRow}`
-  return body === undefined ? line : `${line}\n${JSON.stringify(body, null, 2)}`
+  const lines = body === undefined ? [] : JSON.stringify(body, null, 2).split('\n')
+  return [line, ...lines].map(showControls).join('\n')
 }
 
 /** A request that a run will send. */

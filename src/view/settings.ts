@@ -4,6 +4,7 @@ import { codeSpan, markdownTable } from './format/markdown-table.ts'
 import { countOf } from './format/quantities.ts'
 import { plain, type Span, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
+import { describeRecord, type PlanRecord } from './plan-record.ts'
 
 /** A key of a settings file that differs, as commands print it. `api.…` is a key of the API configuration. */
 export interface PrintedChange {
@@ -31,16 +32,6 @@ export interface Comparison {
   files?: number
   /** Keys of the other part, which are neither compared nor sent. */
   ignored?: IgnoredKeys | undefined
-}
-
-/** The origin of a saved plan. */
-export interface PlanRecord {
-  createdAt: string
-  /** As in `5 min ago`. Undefined if the time is invalid or in the future. */
-  age: string | undefined
-  /** Name of the service. */
-  service: string
-  tool: string
 }
 
 /** Keys that are ignored because the run is limited to the other part. */
@@ -116,20 +107,10 @@ function describeIgnored({ part, keys }: IgnoredKeys): string {
   return `${countOf(keys, 'key')} of ${place} ${keys === 1 ? 'is' : 'are'} ignored.`
 }
 
-/** @param show formats a text of the plan file */
-export function describeRecord({ createdAt, age, service, tool }: PlanRecord, show = unchanged): string {
-  const when = age === undefined ? show(createdAt) : `${show(createdAt)} (${age})`
-  return `Saved plan of ${when} for ${show(service)}, made by chatctl ${show(tool)}. The service was not contacted, so its current settings may differ.`
-}
-
 /** What the changes of the API configuration are compared with. */
-function sentFrom({ sentAt, isSaved, record }: Comparison, show = unchanged): string {
+function sentFrom({ sentAt, isSaved, record }: Comparison, show = showControls): string {
   const from = isSaved || record ? 'the machine that made the plan' : 'here'
   return `compared with what was last sent from ${from} (${sentAt === null ? 'not known' : show(sentAt)})`
-}
-
-function unchanged(text: string): string {
-  return text
 }
 
 /** One table, so that it can be found and replaced in a comment. */

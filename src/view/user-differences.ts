@@ -1,8 +1,10 @@
+import { showControls } from '../terminal/strip-controls.ts'
 import { changeLines, type ShownChange, valueText } from './changes.ts'
 import { markdownTable } from './format/markdown-table.ts'
 import { countOf, groupDigits } from './format/quantities.ts'
 import { plain, type Span, textOf, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
+import { describeRecord, type PlanRecord } from './plan-record.ts'
 
 /** A field of a user that differs. Secrets are already hidden. */
 export interface PrintedFieldChange {
@@ -68,6 +70,17 @@ export const userDifferenceView: View = {
   markdown: (body) => markdownOf(body as PrintedDifferences),
 }
 
+/** The same for a saved plan, with its origin. */
+export function plannedUsersView(record: PlanRecord): View {
+  return {
+    ...userDifferenceView,
+    text: (body, width = Infinity) => [
+      { text: `${wrapWords(describeRecord(record), width)}\n\n` },
+      ...describeDifferences(body as PrintedDifferences, width),
+    ],
+  }
+}
+
 /** One row for each field that differs, and one for each user without such a field. */
 function* rowsIn({ users, unmanaged }: PrintedDifferences): Iterable<Record<string, unknown>> {
   for (const { email, id, action, changes, error } of users) {
@@ -98,7 +111,7 @@ function describeDifferences({ users, unmanaged, counts }: PrintedDifferences, w
   const spans = users.flatMap((user) => describeUser(user, width))
   for (const { email } of unmanaged) {
     const words = `- ${email} unmanaged: in the state file, but not in the files`
-    spans.push({ text: `${wrapWords(words, width, 4)}\n`, style: 'dim' })
+    spans.push({ text: `${wrapWords(showControls(words), width, 4)}\n`, style: 'dim' })
   }
   if (spans.length > 0) spans.push({ text: '\n' })
   const notes = [
@@ -109,12 +122,12 @@ function describeDifferences({ users, unmanaged, counts }: PrintedDifferences, w
     ...(counts.drifted > 0 ? ['Drifted: someone else has changed a value since chatctl sent it.'] : []),
     ...(counts.unmanaged > 0 ? ['Unmanaged users remain: the service offers no way to delete a user.'] : []),
   ]
-  return [...spans, ...notes.map((note) => ({ text: `${wrapWords(note, width)}\n` }))]
+  return [...spans, ...notes.map((note) => ({ text: `${wrapWords(showControls(note), width)}\n` }))]
 }
 
 function describeUser({ email, id, action, changes, error }: PrintedUser, width: number): Span[] {
   const line = (text: string, style: Span['style']): Span[] => [
-    { text: `${wrapWords(text, width, 4)}\n`, ...(style && { style }) },
+    { text: `${wrapWords(showControls(text), width, 4)}\n`, ...(style && { style }) },
   ]
   switch (action) {
     case 'create': {
@@ -125,7 +138,7 @@ function describeUser({ email, id, action, changes, error }: PrintedUser, width:
       const isDrifted = changes.some(({ drifted }) => drifted)
       return [
         { text: `${isDrifted ? '!' : '~'} `, style: isDrifted ? 'red' : 'yellow' },
-        { text: `${email}\n` },
+        { text: `${showControls(email)}\n` },
         ...changeLines(changes.map(shown), width, 4),
       ]
     }

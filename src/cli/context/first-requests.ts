@@ -1,13 +1,15 @@
 import { isRecord } from '../../contract/notation/exact-json.ts'
-import { dryRunRequestView, type PlannedRequest } from '../../view/dry-run.ts'
-import { groupDigits } from '../../view/format/quantities.ts'
+import { firstRequestsView, type PlannedRequest } from '../../view/dry-run.ts'
 import type { View } from '../../view/format/view.ts'
 import type { Context } from './context.ts'
 import { HeldRequest } from './held-request.ts'
 
-/** The first requests that a dry run did not send, without passwords. */
-export function describeFirst(context: Context, first: readonly PlannedRequest[]): object[] {
-  const { baseUrl } = context.contextOwner()
+/**
+ * The first requests that were not sent, without passwords.
+ *
+ * @param baseUrl undefined for the embedded service
+ */
+export function describeFirst(first: readonly PlannedRequest[], baseUrl: string | undefined): object[] {
   return first.map(({ file, line, generatesPassword, ...request }) => {
     const { body, ...held } = new HeldRequest({ ...request, headers: {} }, baseUrl).describe()
     const password = generatesPassword ? { password: '<generated>' } : {}
@@ -28,7 +30,7 @@ export async function showPlanned<C extends { requests: number }>(
   first: readonly PlannedRequest[],
 ): Promise<void> {
   const output = context.output.withoutFields()
-  const first_requests = describeFirst(context, first)
+  const first_requests = describeFirst(first, context.contextOwner().baseUrl)
   if (output.isDocument) return output.show(view, { ...counts, first_requests })
   await output.show(view, counts)
   await showFirst(context, first_requests, counts.requests)
@@ -38,16 +40,13 @@ export async function showPlanned<C extends { requests: number }>(
  * Shows the first requests on stderr.
  *
  * @param total number of requests
+ * @param isPrompted whether a prompt follows
  */
 export async function showFirst(
-  context: Context,
+  { output }: Context,
   described: readonly object[],
   total: number,
+  isPrompted = false,
 ): Promise<void> {
-  if (described.length === 0) return
-  const output = context.output.withoutFields()
-  const which =
-    described.length < total ? `first ${described.length} of ${groupDigits(total)} requests` : undefined
-  output.notice(`\nThe ${which ?? (total === 1 ? 'request' : 'requests')}:\n`)
-  await output.showAside(dryRunRequestView, described, false)
+  if (described.length > 0) await output.showAside(firstRequestsView(total), described, isPrompted)
 }

@@ -1,30 +1,31 @@
 import { lstatSync } from 'node:fs'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
+import type { Context } from '../../cli/context/context.ts'
 import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
 import { yesFlag } from '../../cli/flags/shared-flags.ts'
 import { readTextFile } from '../../cli/input/read-input.ts'
-import { findSealKey, sealKeyFlag } from '../../cli/input/seal-key.ts'
+import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
+import { localProfile, profileOfService } from '../../config/resolve-options.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { Clock } from '../../system/clock.ts'
+import { quoteForeign } from '../../contract/notation/text.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { replaceFile } from '../../system/files/replace-file.ts'
-import type { SealKey } from '../../system/files/sealed-plan.ts'
-import { pathView } from '../../view/config.ts'
 import type { PlannedRequest } from '../../view/dry-run.ts'
+import { approvedPlanView, recordOf } from '../../view/plan-record.ts'
 import { differenceView } from '../../view/settings.ts'
-import { userDifferenceView } from '../../view/user-differences.ts'
-import { recordOf } from '../settings/diff.ts'
+import { plannedUsersView } from '../../view/user-differences.ts'
+import { planServiceOf } from '../settings/settings-change.ts'
 
 export default class PlanApprove extends BaseCommand {
   static override summary = 'Show a saved plan, and sign it with an SSH key'
   static override description =
-    'Shows the plan, asks for confirmation, signs the file with ssh-keygen, and writes PLAN.sig. If a profile has the option approvers, settings apply and users apply require a signature by one of them. For a key in an SSH agent, give its .pub file.'
+    'Shows the service of the plan and what would change, asks for confirmation, signs the file with ssh-keygen, and writes PLAN.sig. If --profile or --base-url selects another service, nothing is signed. If a profile has the option approvers, settings apply and users apply require a signature by one of them. For a key in an SSH agent, give its .pub file.'
   static override requests = { ...localWork, effect: 'changes this machine' as const }
-  static override view = pathView
+  static override view = approvedPlanView
   static override examples = [
     {
       description: 'Approve a plan of settings',
@@ -47,9 +48,22 @@ export default class PlanApprove extends BaseCommand {
     const { host, signal, output, prompter } = context
     const { env, cwd, clock, untilEnded } = host
     const plan = { name: args.plan, text: readTextFile(args.plan, context) }
-    const { topic, view, body, requests } = await this.#read(plan, findSealKey(flags, context), clock)
-    await output.showAside(view, body, !flags.yes && prompter.canAsk)
-    await showFirst(context, describeFirst(context, requests), requests.length)
+    const { topic, kind, header, view, differences, planned } = await this.#read(plan, flags, context)
+    const { service, created_at, tool } = header
+    // Without a flag, the service of the plan counts, also if a variable selects another.
+    const { profile, base_url: baseUrl } = context.options
+    const isChosen = profile.source === 'flag' || baseUrl.source === 'flag'
+    if (isChosen) {
+      const { misfitOf } = await import('../../system/files/saved-plan.ts')
+      const chosen = { service: planServiceOf(context), toolVersion: tool }
+      const misfit = misfitOf(plan.name, header, chosen, kind)
+      if (misfit) throw misfit
+    }
+    const known = profileOfService(context.configuration, service)
+    const requests = describeFirst(planned, service === localProfile ? undefined : service)
+    const isPrompted = !flags.yes && prompter.canAsk
+    await output.showAside(view, differences, isPrompted)
+    await showFirst(context, requests, requests.length, isPrompted)
     if (!flags.yes) await prompter.confirm(`Sign ${args.plan} with ${flags.key}?`)
     const { signText } = await import('../../system/ssh-signature.ts')
     const onTouch = (text: string) => output.notice(text)
@@ -64,33 +78,44 @@ export default class PlanApprove extends BaseCommand {
       if (cause instanceof Failure) throw cause
       throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, { cause })
     }
-    await output.show(pathView, { path: name })
+    await output.show(approvedPlanView, {
+      ...{ path: name, service, created_at, made_by: tool },
+      ...{ differences, requests },
+    })
     if (isReplaced) output.notice(`Replaced the earlier ${name}.`)
-    output.notice(`Apply the plan with: ${commandFor(context, topic, 'apply', args.plan)}`)
+    const named = known === undefined ? ['--base-url', quoteForeign(service)] : ['--profile', known]
+    const apply = commandFor(context, topic, 'apply', args.plan, ...(isChosen ? [] : named))
+    output.notice(`Apply the plan with: ${apply}`)
   }
 
   /** What is signed, as the command with which it was made shows it, and every request that applies it. */
-  async #read(plan: { name: string; text: string }, key: SealKey | undefined, clock: Clock) {
-    const { isPlan } = await import('../../system/files/saved-plan.ts')
+  async #read(plan: { name: string; text: string }, flags: KeyFlags, context: Context) {
+    const [key, { version }] = [findSealKey(flags, context), this.config]
     const { readUsersPlan, usersPlan } = await import('../../users/users-plan-file.ts')
+    const { isPlan } = await import('../../system/files/saved-plan.ts')
     if (isPlan(plan.text, usersPlan)) {
       const { plannedSteps, printedDifferences } = await import('../../users/apply/users-plan.ts')
       const { findFirstRequests } = await import('../../users/planned-work.ts')
-      const read = readUsersPlan(plan, this.config.version, key)
-      const body = printedDifferences(read, read.header)
+      const { header, ...read } = readUsersPlan(plan, version, key)
+      const view = plannedUsersView(recordOf(header, context.host.clock))
+      const differences: object = printedDifferences(read, header)
       const all = { generatesPasswords: false, limit: Number.POSITIVE_INFINITY }
-      const requests = findFirstRequests(read.users.map(plannedSteps), all)
-      return { topic: 'users', view: userDifferenceView, body, requests }
+      const planned = findFirstRequests(read.users.map(plannedSteps), all)
+      return { topic: 'users', kind: usersPlan, header, view, differences, planned }
     }
-    const { readPlanFile } = await import('../../settings/plan-file.ts')
+    const { readPlanFile, settingsPlan } = await import('../../settings/plan-file.ts')
     const { coverageOf, requestsOf, resultOf } = await import('../../settings/plan.ts')
-    const saved = readPlanFile(plan, this.config.version, key)
-    const view = differenceView({ ...coverageOf(saved.plan), record: recordOf(saved, clock) })
-    const { patch, configuration } = requestsOf(saved.plan)
-    const requests: PlannedRequest[] = []
-    if (patch) requests.push({ ...endpoints.updateSettings, line: undefined, body: patch })
+    const header = readPlanFile(plan, version, key)
+    const view = differenceView({
+      ...coverageOf(header.plan),
+      record: recordOf(header, context.host.clock),
+    })
+    const { patch, configuration } = requestsOf(header.plan)
+    const planned: PlannedRequest[] = []
+    if (patch) planned.push({ ...endpoints.updateSettings, line: undefined, body: patch })
     if (configuration)
-      requests.push({ ...endpoints.setApiConfiguration, line: undefined, body: configuration })
-    return { topic: 'settings', view, body: resultOf(saved.plan), requests }
+      planned.push({ ...endpoints.setApiConfiguration, line: undefined, body: configuration })
+    const differences: object = resultOf(header.plan)
+    return { topic: 'settings', kind: settingsPlan, header, view, differences, planned }
   }
 }

@@ -15,22 +15,12 @@ import {
   sealKeyForSave,
 } from '../../cli/input/seal-key.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
-import type { PlanFile } from '../../settings/plan-file.ts'
-import type { Clock } from '../../system/clock.ts'
-import { describeAge } from '../../view/format/quantities.ts'
-import {
-  appliedView,
-  describeRecord,
-  differenceView,
-  type IgnoredKeys,
-  type PlanRecord,
-  type PrintedChange,
-} from '../../view/settings.ts'
+import { describeRecord, recordOf } from '../../view/plan-record.ts'
+import { appliedView, differenceView, type IgnoredKeys, type PrintedChange } from '../../view/settings.ts'
 import { planNotAlone, planServiceOf, readWanted, settingsIn } from './settings-change.ts'
 
 export const saveFlag = textFlag({ helpValue: 'FILE', summary: 'Write a plan for settings apply' })
@@ -166,13 +156,6 @@ async function showPlan(
   if (!isDescribed) output.notice(describeRecord(record))
   await output.show(view, { ...result, plan: described })
   return result.changes.length
-}
-
-/** The origin of a plan, for people. */
-export function recordOf({ created_at: createdAt, tool, service }: PlanFile, clock: Clock): PlanRecord {
-  const ms = clock.now() - Date.parse(createdAt)
-  const age = ms >= 0 ? describeAge(ms) : undefined
-  return { createdAt, age, service: nameOfService(service), tool }
 }
 
 /** Names the embedded service if nothing selects it: `settings apply` requires that without a terminal. */

@@ -11,7 +11,6 @@ import { differenceExitCode } from '../../cli/errors/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
 import { findSealKey, sealFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
-import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
 import type { SealKey } from '../../system/files/sealed-plan.ts'
@@ -19,6 +18,7 @@ import type { Comparing } from '../../users/apply/plan-users.ts'
 import type { UsersPlan } from '../../users/apply/users-plan.ts'
 import type { UserFiles } from '../../users/user-files.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
+import { describeRecord, recordOf } from '../../view/plan-record.ts'
 import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
 import { BulkDisplay, surroundingsOf } from './bulk-display.ts'
@@ -80,14 +80,17 @@ export default class UsersDiff extends BaseCommand {
     this.#conclude(differences, flags['exit-code'])
   }
 
-  async #readPlan(plan: Input, key: SealKey | undefined, { output }: Context): Promise<PrintedDifferences> {
+  async #readPlan(
+    plan: Input,
+    key: SealKey | undefined,
+    { output, host }: Context,
+  ): Promise<PrintedDifferences> {
     const [{ readUsersPlan }, { printedDifferences }] = await Promise.all([
       import('../../users/users-plan-file.ts'),
       import('../../users/apply/users-plan.ts'),
     ])
     const read = readUsersPlan(plan, this.config.version, key)
-    const { service, created_at: createdAt, tool } = read.header
-    output.notice(`This plan for ${nameOfService(service)} was made at ${createdAt} by chatctl ${tool}.`)
+    output.notice(describeRecord(recordOf(read.header, host.clock)))
     return printedDifferences(read, read.header)
   }
 

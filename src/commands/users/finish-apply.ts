@@ -106,7 +106,7 @@ async function showDryRun(
   const all = plan.planned.map(plannedSteps)
   const total = all.reduce((sum, { steps }) => sum + steps.length, 0)
   const first = findFirstRequests(all, { generatesPasswords, limit: shownRequests })
-  const first_requests = describeFirst(context, first)
+  const first_requests = describeFirst(first, context.contextOwner().baseUrl)
   const requests = output.isDocument ? { requests: total, first_requests } : {}
   await output.show(userDifferenceView, { ...differences, applied: false, ...requests })
   if (!output.isDocument) await showFirst(context, first_requests, total)

@@ -7,6 +7,13 @@ export function withoutTrailing(text: string, characters: string): string {
   return text.slice(0, end)
 }
 
+/** A text that others may have written, for a message: as JSON, unless it has only visible ASCII characters. */
+export function quoteForeign(text: string): string {
+  if (/^[!-~]+$/.test(text)) return text
+  const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(text).replace(/[^ -~]/g, toEscape)
+}
+
 /** A string with expanded references, and the faults of the others. */
 export interface Expansion {
   text: string

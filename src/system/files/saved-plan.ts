@@ -5,6 +5,7 @@ import type { Advice } from '../../contract/advice.ts'
 import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
+import { quoteForeign } from '../../contract/notation/text.ts'
 import { describeSystemError } from '../describe-system-error.ts'
 import type { Directories } from './directories.ts'
 import { replaceDocument } from './document-file.ts'
@@ -114,14 +115,15 @@ export function readPlan<T extends PlanHeader>(
   }
   const { format: _, v, checksum: __, ...content } = parseJson(text) as Record<string, unknown> & PlanHeader
   if (v !== 1) throw otherVersion(name, content.tool, toolVersion, kind)
-  if (!idPattern.test(content.id)) {
+  const { id, created_at, tool, service } = content
+  if (!idPattern.test(id) || [created_at, tool, service].some((text) => typeof text !== 'string')) {
     throw new Failure('refused', `${name} is not a plan made by chatctl`, { advice })
   }
   return content as unknown as T
 }
 
 function otherVersion(name: string, tool: string, current: string, { newPlan }: PlanKind): Failure {
-  const words = `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${current}`
+  const words = `The plan ${name} was made by chatctl ${quoteForeign(tool)}, but this is chatctl ${current}`
   return new Failure('conflict', words, { advice: [newPlan] })
 }
 

@@ -23,9 +23,11 @@ describe('settings diff with a saved plan', () => {
     const { exitCode, stdout, stderr } = await diff('settings.plan')
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     const [record = '', ...rest] = stdout.split('\n\n')
-    expect(record).to.match(/^Saved plan of \d{4}-\d\d-\d\dT[\d:.]+Z \(\d+ m?s ago\) for http:\/\/127/)
+    expect(record).to.match(
+      /^Plan for http:\/\/127[\d.:]+\/, made \d{4}-\d\d-\d\dT[\d:.]+Z \(\d+ m?s ago\) by /,
+    )
     expect(record).to.contain(
-      `made by chatctl ${packageFile.version}. The service was not contacted, so its current settings may differ.`,
+      `by chatctl ${packageFile.version}. The service was not contacted, so its current values may differ.`,
     )
     expect(rest.join('\n\n')).to.equal(
       '  theme.mode  "light" → "dark"\n\n1 of the 2 keys in the plan differed when the plan was saved.\n',
@@ -55,15 +57,15 @@ describe('settings diff with a saved plan', () => {
     expect(JSON.parse(stdout).changes).to.deep.equal([change])
     const rows = await diff('settings.plan', '-o', 'csv')
     expect(rows.stdout).to.equal('path,from,to\ntheme.mode,light,dark\n')
-    expect(rows.stderr).to.contain('Saved plan of ')
+    expect(rows.stderr).to.contain('Plan for ')
   })
 
   it('says that apply refuses a plan of another service, another version, or one that was sent', async () => {
     const plan = composePlanFile({ service: from, settings: [change] }, '0.0.1', times)
     run.file('other.plan', plan)
     const other = await diff('other.plan')
-    expect(other.stdout).to.contain(`Saved plan of 2020-01-02T03:04:05.000Z (`).and.contain('days ago)')
-    expect(other.stdout).to.contain(`for ${from}, made by chatctl 0.0.1.`)
+    expect(other.stdout).to.contain(`Plan for ${from}, made 2020-01-02T03:04:05.000Z (`)
+    expect(other.stdout).to.contain('days ago) by chatctl 0.0.1.')
     expect(other).to.include({ exitCode: 0 })
     expect(other.stderr).to.contain('settings apply refuses this plan here: The plan other.plan is for ')
     expect(JSON.parse((await diff('other.plan', '--json')).stdout).plan).to.include({ refused: true })
