@@ -294,6 +294,7 @@ describe('internal errors of the embedded service', () => {
         page_count: number
       }
       store.connection.exec(`pragma max_page_count = ${pages}`)
+      expectError(await call('GET', '/readyz'), 503, 'storage_full')
       const message = 'x'.repeat(100_000)
       const full = await call('POST', '/api/chat/send', { message })
       expectError(full, 507, 'storage_full')

@@ -35,7 +35,7 @@ export interface PipelineOptions extends Partial<Omit<PublicRoutesOptions, 'read
   /** Aborted when requests in progress must end. */
   stopping: AbortSignal
   /** For failures that belong to no request. Undefined: nothing is logged. */
-  logger?: { warn(details: object, message: string): void } | undefined
+  logger?: (FailureSink & { warn(details: object, message: string): void }) | undefined
   clock: Clock
   /** Shared with the admin server. Default: a new one. */
   readiness?: Readiness | undefined
@@ -61,7 +61,8 @@ export class RequestPipeline {
   constructor(options: PipelineOptions) {
     const { store, replySource, isProcessKey, logger, clock, version, publicUrl } = options
     this.#options = options
-    this.readiness = options.readiness ?? new Readiness(store.db, clock)
+    const onFailure = (error: ApiError) => logFailure(logger, error)
+    this.readiness = options.readiness ?? new Readiness(store.db, clock, onFailure)
     this.#keys = new KeyAuthenticator(store, clock)
     this.#credentials = { keys: this.#keys, db: store.db, isProcessKey, clock }
     this.#limiter = new RateLimiter(

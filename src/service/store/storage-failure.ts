@@ -27,6 +27,12 @@ export function sqlStateOf(error: unknown): string | undefined {
   return typeof error.code === 'string' && error.code.length === 5 ? error.code : undefined
 }
 
+/**
+ * Whether a new session may work: this one is read-only (25006), or does not have its prepared statements any more.
+ * `default_transaction_read_only` applies to a session as long as it lasts.
+ */
+export const isOfSession = (error: unknown): boolean => /^(25006|26000|42P05)$/.test(sqlStateOf(error) ?? '')
+
 /** Undefined for any error that does not come from the storage, and for other errors of it. */
 export function faultOf(error: unknown): StorageFault | undefined {
   // By the name of the class, because the postgres bundle has a separate copy of it.

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { startService } from '../../../src/service/start-service.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perSuite } from '../../support/lifetime.ts'
@@ -48,6 +49,21 @@ describe('a full disk', () => {
     const after = JSON.parse((await run('history', 'list', '--json')).stdout)
     expect(after.messages).to.have.length(before.messages.length + 2)
     free()
+  })
+
+  it('makes a service process not ready, until there is space again', async () => {
+    const service = await startService({ dataDir: join(disk, 'service') })
+    const ready = async () => {
+      const answer = await fetch(`${service.url}/readyz`)
+      return [answer.status, JSON.parse(await answer.text()).error?.code]
+    }
+    expect(await ready()).to.deep.equal([200, undefined])
+    const free = fillDisk(disk)
+    while ((await ready())[0] === 200);
+    expect(await ready()).to.deep.equal([503, 'storage_full'])
+    free()
+    while ((await ready())[0] !== 200);
+    await service.close()
   })
 
   it('leaves the configuration file unchanged', async () => {

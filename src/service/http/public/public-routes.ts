@@ -1,5 +1,6 @@
 import type { Clock } from '../../../system/clock.ts'
 import { ApiError, errorBodyOf } from '../../api-error.ts'
+import { createId } from '../../domain/identifiers.ts'
 import { requireKnownSchema } from '../../store/migrations.ts'
 import type { Database } from '../../store/tables.ts'
 import { toApiError } from '../../to-api-error.ts'
@@ -66,19 +67,22 @@ export async function readyResponse(
 /** Undefined for a path that requires a key, or is unknown. */
 export const findPublicRoute = (path: string): PublicRoute | undefined => publicRoutes.get(path)
 
-/** How long, in ms, a result is reused: requests without a key must not cause work. */
-const maxAge = 500
+/** How long, in ms, a result is reused: requests without a key must not cause work, and a check writes. */
+const maxAge = 1_000
 
 /** Whether the service can handle requests. */
 export class Readiness {
   readonly #db: Database
   readonly #clock: Clock
+  readonly #onFailure: (error: ApiError) => void
   #stopping = false
-  #checked: { at: number; outcome: Promise<ApiError | undefined> } | undefined
+  #checked: { until: number; outcome: Promise<ApiError | undefined> } | undefined
 
-  constructor(db: Database, clock: Clock) {
+  /** @param onFailure receives the failure of each check, with its cause */
+  constructor(db: Database, clock: Clock, onFailure: (error: ApiError) => void = () => {}) {
     this.#db = db
     this.#clock = clock
+    this.#onFailure = onFailure
   }
 
   /** From now on, this service is not ready. */
@@ -95,19 +99,43 @@ export class Readiness {
     if (this.#stopping) {
       return Promise.resolve(new ApiError('service_stopping', 'The service is stopping'))
     }
-    const now = this.#clock.monotonic()
-    if (!this.#checked || now - this.#checked.at > maxAge) {
-      this.#checked = { at: now, outcome: checkDatabase(this.#db) }
-    }
+    if (!this.#checked || this.#clock.monotonic() > this.#checked.until) this.#checked = this.#start()
     return this.#checked.outcome
+  }
+
+  #start() {
+    const outcome = checkDatabase(this.#db).then(
+      () => undefined,
+      (error) => this.#fail(toApiError(error)),
+    )
+    // A check that takes long is not started again.
+    const checked = { until: Number.POSITIVE_INFINITY, outcome }
+    const settle = () => {
+      checked.until = this.#clock.monotonic() + maxAge
+    }
+    void outcome.then(settle)
+    return checked
+  }
+
+  #fail(error: ApiError): ApiError {
+    this.#onFailure(error)
+    return error
   }
 }
 
-function checkDatabase(db: Database): Promise<ApiError | undefined> {
-  return db
-    .selectFrom('migrations')
-    .select(({ fn }) => fn.max('number').as('newest'))
-    .executeTakeFirst()
-    .then((row) => requireKnownSchema(row?.newest ?? 0))
-    .then(() => undefined, toApiError)
+/** Large enough to need pages of SQLite that the disk must have. */
+const probe = 'x'.repeat(8192)
+
+/** Reads and writes, because a full disk and a read-only server can still be read. Stores nothing. */
+function checkDatabase(db: Database): Promise<void> {
+  return db.transaction().execute(async (transaction) => {
+    const row = await transaction
+      .selectFrom('migrations')
+      .select(({ fn }) => fn.max('number').as('newest'))
+      .executeTakeFirst()
+    requireKnownSchema(row?.newest ?? 0)
+    const name = createId('req')
+    await transaction.insertInto('service_secrets').values({ name, value: probe, created_at: '' }).execute()
+    await transaction.deleteFrom('service_secrets').where('name', '=', name).execute()
+  })
 }

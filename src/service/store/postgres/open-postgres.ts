@@ -58,8 +58,16 @@ async function open(
     max: maxConnections,
     Client: PostgresClient as unknown as new () => ClientBase,
     // Not as parameters of the startup, which PgBouncer refuses.
-    onConnect: (client) => client.query(settings.text, settings.values),
+    onConnect: async (client) => {
+      const { rows } = await client.query<{ read_only: string }>(settings.text, settings.values)
+      // It may stay read-only when the database no longer is.
+      if (client instanceof PostgresClient) client.isSpent = rows[0]?.read_only === 'on'
+    },
   } as PoolConfig)
+  // The pool keeps no connection that is ending.
+  pool.on('release', (_, client) => {
+    if (client instanceof PostgresClient && client.isSpent) void client.end()
+  })
   // It reports the loss of an idle connection, too.
   pool.on('error', () => {})
   // Any error while connecting means that the database is unavailable, unless it comes from the server.

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Client, type ClientConfig } from 'pg'
-import { StorageUnavailable, sqlStateOf } from '../storage-failure.ts'
+import { isOfSession, StorageUnavailable, sqlStateOf } from '../storage-failure.ts'
 
 /** How long, in ms, a server may take to close the connection. */
 const disconnectTimeout = 1_000
@@ -12,6 +12,8 @@ export interface PostgresConfig extends ClientConfig {
 
 /** A client of pg for a server that may stop responding. */
 export class PostgresClient extends Client {
+  /** Whether the session cannot do what others can, so that it must not serve another request. */
+  isSpent = false
   readonly #responseTimeout: number | undefined
 
   constructor(config: PostgresConfig) {
@@ -48,6 +50,7 @@ export class PostgresClient extends Client {
 
   #report(cause: Error): never {
     const isOfServer = sqlStateOf(cause) !== undefined
+    this.isSpent ||= isOfSession(cause)
     if (isOfServer || cause instanceof TypeError || cause instanceof RangeError) throw cause
     // After a timeout, the connection would wait for the old result. The pool drops it when it is closed.
     this.connection.stream.destroy()
