@@ -3,7 +3,7 @@ import type { ActivityEntry } from '../activity/read-activity.ts'
 import { BaseCommand } from '../cli/base-command.ts'
 import { nextStepFor, warnOfUnreadable } from '../cli/context/activity-notes.ts'
 import { localWork } from '../cli/documented-requests.ts'
-import { integerFlag } from '../cli/flags/flag-types.ts'
+import { rowLimitFlag, rowsToShow } from '../cli/flags/shared-flags.ts'
 import { activityView, describeSent } from '../view/activity.ts'
 import { pastFlag } from './service/service-flags.ts'
 
@@ -26,13 +26,7 @@ export default class Activity extends BaseCommand {
   static override flags = {
     since: pastFlag({ summary: 'Only changes since a time: 7d, 12h, or 2026-01-31 (UTC)' }),
     unknown: Flags.boolean({ summary: 'Only changes whose outcome is unknown, and how to check each' }),
-    limit: integerFlag({
-      helpValue: 'N',
-      default: 50,
-      min: 1,
-      max: 100_000,
-      summary: 'Maximum number of changes; the newest are shown',
-    }),
+    limit: rowLimitFlag('changes; the newest are shown', 50),
   }
   /** The profile of an earlier change may have been removed. */
   protected override readonly mayNameNewProfile = true
@@ -47,12 +41,13 @@ export default class Activity extends BaseCommand {
       (!flags.unknown || entry.outcome === 'unknown') &&
       (profile.source !== 'flag' || entry.profile === profile.value) &&
       (service === undefined || entry.service === service)
+    const limit = rowsToShow(flags.limit, context.output, 50)
     const found: Shown[] = []
     let unreadable = 0
     let hasMore = false
     for (const entry of readActivity(context.directories.state, () => unreadable++, flags)) {
       if (!isWanted(entry)) continue
-      hasMore = found.length === flags.limit
+      hasMore = found.length === limit
       if (hasMore) break
       const change = describeSent(entry)
       found.push(
@@ -63,8 +58,7 @@ export default class Activity extends BaseCommand {
     for (const step of new Set(found.map(({ next_step: step }) => step))) {
       if (step !== undefined) context.output.progress(step)
     }
-    if (hasMore)
-      context.output.progress(`There are older changes. Show them with: --limit ${2 * flags.limit}`)
+    if (hasMore) context.output.notice(`There are older changes. Show them with: --limit ${2 * limit}`)
     await warnOfUnreadable(unreadable, context)
   }
 }

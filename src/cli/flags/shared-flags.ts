@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { requestDefaults } from '../../contract/request-defaults.ts'
-import { textFlag, textListFlag } from './flag-types.ts'
+import type { Output } from '../output/output.ts'
+import { integerFlag, textFlag, textListFlag } from './flag-types.ts'
 
 const { timeout, replyTimeout, retries, maxWait } = requestDefaults
 
@@ -97,6 +98,28 @@ export const storedFlags = {
     exclusive: ['local'],
     summary: 'Only conversations that the service stores',
   }),
+}
+
+/** More rows than any list has. */
+export const allRows = 2 ** 31
+
+/** How many rows of a list that is on this machine are shown; see `rowsToShow`. */
+export const rowLimitFlag = (what: string, byDefault: number, unless = 'with --json, all') =>
+  integerFlag({
+    char: 'n',
+    helpValue: 'N',
+    min: 1,
+    max: allRows,
+    summary: `Maximum number of ${what} (default: ${byDefault}; ${unless})`,
+  })
+
+/**
+ * A program gets the whole list, unless it asks for less. What is omitted is named in a notice.
+ *
+ * @param limit of the command line
+ */
+export function rowsToShow(limit: number | undefined, { isDocument }: Output, byDefault: number): number {
+  return limit ?? (isDocument ? allRows : byDefault)
 }
 
 export const noSaveFlag = Flags.boolean({

@@ -2,8 +2,8 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
-import { storedFlags } from '../../cli/flags/shared-flags.ts'
+import { textFlag } from '../../cli/flags/flag-types.ts'
+import { allRows, rowLimitFlag, rowsToShow, storedFlags } from '../../cli/flags/shared-flags.ts'
 import { chatSessionsView } from '../../view/chat.ts'
 import { withSessionList } from './choose-session.ts'
 
@@ -26,7 +26,7 @@ export default class ChatSessions extends BaseCommand {
   static override flags = {
     all: Flags.boolean({ summary: 'Include sessions with other services' }),
     ...storedFlags,
-    limit: integerFlag({ min: 1, default: 50, helpValue: 'N', summary: 'Maximum number of sessions' }),
+    limit: rowLimitFlag('sessions', 50, 'with --all or --json, all'),
     search: textFlag({
       helpValue: 'WORDS',
       summary: 'Only sessions with all these words in the name or the messages',
@@ -37,7 +37,8 @@ export default class ChatSessions extends BaseCommand {
     const { flags, context } = await this.start(ChatSessions)
     const { describeSummary, listTranscripts } = await import('../../chat/transcript/list-transcripts.ts')
     const { directories } = context
-    const { search, limit } = flags
+    const { search } = flags
+    const limit = rowsToShow(flags.limit, context.output, flags.all ? allRows : 50)
     const owner = flags.all ? undefined : context.contextOwner()
     const isWanted = ({ isOnService }: { isOnService: boolean }) =>
       flags.local ? !isOnService : isOnService || !flags.stored
@@ -48,7 +49,7 @@ export default class ChatSessions extends BaseCommand {
     const rows = found.slice(0, limit).map((summary) => describeSummary(summary, context.profileNameOf))
     await context.output.show(chatSessionsView, rows)
     if (found.length > limit) {
-      context.output.progress(`There are more sessions. Show them with: --limit ${2 * limit}`)
+      context.output.notice(`There are more sessions. Show them with: --limit ${2 * limit}`)
     }
     if (found.length > 0) return
     const matching = search === undefined ? '' : ` that match "${search}"`

@@ -1,8 +1,8 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { integerFlag, requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
-import { storedFlags } from '../../cli/flags/shared-flags.ts'
+import { requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
+import { rowLimitFlag, rowsToShow, storedFlags } from '../../cli/flags/shared-flags.ts'
 import { wantsColor } from '../../cli/output/colors.ts'
 import type { SearchReport } from '../../history/search-messages.ts'
 import { countOf, localTime } from '../../view/format/quantities.ts'
@@ -35,13 +35,7 @@ export default class HistorySearch extends BaseCommand {
       helpValue: 'ID',
       summary: 'Only messages that are known to belong to this conversation',
     }),
-    limit: integerFlag({
-      char: 'n',
-      helpValue: 'N',
-      default: 20,
-      min: 1,
-      summary: 'Maximum number of messages',
-    }),
+    limit: rowLimitFlag('messages', 20),
     ...storedFlags,
     role: textFlag({ helpValue: 'ROLE', summary: 'Only messages of this role, such as user or assistant' }),
     since: pastFlag({
@@ -57,11 +51,15 @@ export default class HistorySearch extends BaseCommand {
     const since = flags.since === undefined ? undefined : Date.parse(flags.since)
     const isLocal = flags.local || (flags.stored ? false : undefined)
     const filters = { since, role: flags.role, contextId: flags.context, isLocal }
-    const report = await searchHistory(context, args.words, filters, flags.limit)
+    const report = await searchHistory(context, args.words, filters, rowsToShow(flags.limit, output, 20))
     const isColored = wantsColor(host.stdout, context.env, output.isColorless)
     await output.show(highlightedView(report.find, isColored), report.results)
     const sync = commandFor(context, 'history', 'sync')
-    output.progress(describeSearch(report, sync, isLocal))
+    const { hasMore, mirror } = report
+    const isPartial = hasMore || (!isLocal && (!mirror || mirror.isIncomplete))
+    const searched = describeSearch(report, sync, isLocal)
+    if (isPartial) output.notice(searched)
+    else output.progress(searched)
   }
 }
 

@@ -1,10 +1,9 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
-import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { textFlag } from '../../cli/flags/flag-types.ts'
+import { allRows, rowLimitFlag, rowsToShow } from '../../cli/flags/shared-flags.ts'
 import { auditView, describeChange } from '../../view/service.ts'
 import { dataFlags, pastFlag } from './service-flags.ts'
-
-const maxEntries = 100_000
 
 export default class ServiceAudit extends BaseCommand {
   static override summary = 'Show the audit log of the embedded service'
@@ -35,19 +34,14 @@ export default class ServiceAudit extends BaseCommand {
       summary: 'Only this action, such as key.create, or key for all actions on keys',
     }),
     target: textFlag({ helpValue: 'TARGET', summary: 'Only changes to this user, trust, or ID' }),
-    limit: integerFlag({
-      helpValue: 'N',
-      min: 1,
-      max: maxEntries,
-      summary: 'Maximum number of entries; the newest are shown (default: 50; with --since, all)',
-    }),
+    limit: rowLimitFlag('entries; the newest are shown', 50, 'with --since or --json, all'),
     ...dataFlags,
   }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceAudit)
     const { since, until, actor, action, target } = flags
-    const limit = flags.limit ?? (since === undefined ? 50 : maxEntries)
+    const limit = rowsToShow(flags.limit, context.output, since === undefined ? 50 : allRows)
     const query = { since, until, actor, action, target, limit }
     const administration = await context.administration.openToRead(flags)
     const changes = await administration.listChanges(query)
@@ -55,8 +49,6 @@ export default class ServiceAudit extends BaseCommand {
     await context.output.show(auditView, entries)
     const all = changes.length < limit ? changes.length : await administration.countChanges(query)
     if (all > changes.length)
-      context.output.progress(
-        `Showing the newest ${limit} of ${all} entries. Show ${all > maxEntries ? 'older ones with: --until TIME' : `all with: --limit ${all}`}`,
-      )
+      context.output.notice(`Showing the newest ${limit} of ${all} entries. Show all with: --limit ${all}`)
   }
 }

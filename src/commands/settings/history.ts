@@ -4,7 +4,7 @@ import { warnOfUnreadable } from '../../cli/context/activity-notes.ts'
 import type { DatabaseFlags } from '../../cli/context/administration.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { integerFlag } from '../../cli/flags/flag-types.ts'
+import { rowLimitFlag, rowsToShow } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { auditedKeysView, sentKeysView } from '../../view/activity.ts'
 import { dataFlags } from '../service/service-flags.ts'
@@ -22,13 +22,7 @@ export default class SettingsHistory extends BaseCommand {
     { description: 'List those from all machines', command: 'chatctl settings history --service -p local' },
   ]
   static override flags = {
-    limit: integerFlag({
-      helpValue: 'N',
-      default: 50,
-      min: 1,
-      max: 100_000,
-      summary: 'Maximum number of keys; the newest are shown',
-    }),
+    limit: rowLimitFlag('keys; the newest are shown', 50),
     service: Flags.boolean({ summary: 'Read the audit log of the embedded service, on its machine' }),
     data: { ...dataFlags.data, dependsOn: ['service'] },
     database: { ...dataFlags.database, dependsOn: ['service'] },
@@ -38,13 +32,14 @@ export default class SettingsHistory extends BaseCommand {
     const chooseView = (service: boolean) => (service ? auditedKeysView : sentKeysView)
     const { flags, context } = await this.start(SettingsHistory, ({ service }) => chooseView(service))
     const { readSentKeys } = await import('../../settings/settings-history.ts')
+    const limit = rowsToShow(flags.limit, context.output, 50)
     let unreadable = 0
     const keys = flags.service
-      ? await readAuditedKeys(flags, flags.limit + 1, context)
+      ? await readAuditedKeys(flags, limit + 1, context)
       : readSentKeys(context.directories.state, planServiceOf(context), () => unreadable++)
-    await context.output.show(chooseView(flags.service), keys.slice(-flags.limit))
-    if (keys.length > flags.limit)
-      context.output.progress(`There are older changes. Show them with: --limit ${2 * flags.limit}`)
+    await context.output.show(chooseView(flags.service), keys.slice(-limit))
+    if (keys.length > limit)
+      context.output.notice(`There are older changes. Show them with: --limit ${2 * limit}`)
     await warnOfUnreadable(unreadable, context)
   }
 }
