@@ -88,6 +88,12 @@ function readRedirectPath(text: string): string {
   throw new Error('is not a path such as /callback')
 }
 
+/** Reads a variable that turns a guard on. @throws Failure `usage` for an empty one, as without the secret of a CI job */
+export function readGuardVariable(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  if (env[name] !== '') return env[name]
+  throw new Failure('usage', `${name} is empty`, { hint: `Without it, run: unset ${name}` })
+}
+
 const yes = ['1', 'true', 'on', 'yes', 'y']
 const no = ['0', 'false', 'off', 'no', 'n']
 

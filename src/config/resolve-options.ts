@@ -11,7 +11,13 @@ import {
   profileId,
 } from './configuration-file.ts'
 import { type ModelAliases, resolveAlias } from './model-aliases.ts'
-import { optionReaders, type RedirectHost, readBooleanVariable, unreadable } from './option-values.ts'
+import {
+  optionReaders,
+  type RedirectHost,
+  readBooleanVariable,
+  readGuardVariable,
+  unreadable,
+} from './option-values.ts'
 import {
   type DocumentFormat,
   formatsFrom,
@@ -163,7 +169,7 @@ function readGiven(
   const flag = flags[name]
   if (flag !== undefined) return { value: flag, source: 'flag', from: `--${name.replaceAll('_', '-')}` }
   const variable = `CHATCTL_${name.toUpperCase()}`
-  const value = env[variable]
+  const value = name === 'approvers' ? readGuardVariable(variable, env) : env[variable]
   if (value) return { value, source: 'environment', from: variable }
   if (name !== 'output' || !readBooleanVariable('CHATCTL_JSON', env)) return undefined
   return { value: 'json', source: 'environment', from: 'CHATCTL_JSON' }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { Failure } from '../contract/failure.ts'
 import { type CommandOptions, runCommand } from './run-command.ts'
 
@@ -66,12 +66,23 @@ export async function verifySignature(
   const running = { ...options, maxDuration: maxVerifying }
   const files = ['-f', approvers, '-s', signature]
   const found = await sshKeygen(['find-principals', ...files], '', running)
-  const who = found.output?.split('\n', 1)[0] ?? ''
-  const verify = ['verify', '-n', namespace, '-I', who, ...files]
-  const verified = found.output === undefined ? found : await sshKeygen(verify, text, running)
-  if (verified.output !== undefined) return who
-  const [, code = '', words = ''] = refusals.find(([said]) => said.test(verified.problem)) ?? []
-  throw refuse(code, `${words} (${verified.problem})`)
+  let { problem } = found
+  // ssh-keygen finds only the first line with the key, which may be for another purpose.
+  for (const who of found.output === undefined
+    ? []
+    : new Set([...found.output.split('\n', 1), ...namesIn(approvers)])) {
+    const verified = await sshKeygen(['verify', '-n', namespace, '-I', who, ...files], text, running)
+    if (verified.output !== undefined) return who
+    problem ??= verified.problem
+  }
+  const [, code = '', words = ''] = refusals.find(([said]) => said.test(problem ?? '')) ?? []
+  throw refuse(code, `${words} (${problem})`)
+}
+
+/** The names in an `allowed_signers` file. */
+function namesIn(path: string): string[] {
+  const lines = readFileSync(path, 'utf8').matchAll(/^[ \t]*(?:"([^"\n]*)"|([^\s#"]\S*))/gm)
+  return [...lines].flatMap(([, quoted, bare = '']) => (quoted ?? bare).split(','))
 }
 
 /** @returns its stdout, or what it said of its failure. @throws Failure `refused` if it is not installed */
@@ -79,7 +90,7 @@ async function sshKeygen(
   words: readonly string[],
   input: string,
   { onMessage, ...options }: Omit<CommandOptions, 'input'>,
-): Promise<{ output: string } | { output?: never; problem: string }> {
+): Promise<{ output: string; problem?: never } | { output?: never; problem: string }> {
   let said = ''
   const listen = (text: string) => {
     said += text

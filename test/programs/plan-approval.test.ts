@@ -75,11 +75,27 @@ describe('an approved plan', () => {
 
       it('is refused with the signature of a key that is not in the file', async () => {
         makeKey('eve')
-        await approve('a.plan', 'eve')
+        const { exitCode, stderr } = await approve('a.plan', 'eve')
+        expect(exitCode, stderr).to.equal(0)
+        expect(stderr).to.include(
+          `Warning: ${command} apply refuses this signature: a.plan is not approved: `,
+        )
         await isRefused('unknown_approver', 'the key that signed it is not of an approver')
         approvers(`ada@example.com namespaces="git" ${ada}`)
         await approve('a.plan')
         await isRefused('unknown_approver')
+      })
+
+      it('is applied if the key is also on earlier lines, for another purpose or expired', async () => {
+        approvers(
+          `git@example.com namespaces="git" ${ada}`,
+          `old@example.com,older@example.com valid-before="20200101" ${ada}`,
+          `# ada@example.com namespaces="git" ${ada}`,
+          `"ada@example.com" namespaces="chatctl-plan" ${ada}`,
+        )
+        expect((await approve('a.plan')).stderr).to.include('a.plan is approved by ada@example.com.')
+        expect((await apply()).stderr).to.include('a.plan is approved by ada@example.com.')
+        expect(run.changes).not.to.deep.equal([])
       })
 
       it('is refused with the signature of another plan', async () => {

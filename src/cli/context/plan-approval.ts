@@ -35,18 +35,36 @@ export class PlanApproval {
    * @throws Failure `refused` as `verifySignature`; `config` if the file of the approvers cannot be used
    */
   async verify(plan: { name: string; text: string }, subject: Subject, more?: string): Promise<void> {
-    const { options, resolvePath, host, signal, output } = this.#base
-    const { env, cwd, clock, untilEnded } = host
-    if (options.approvers.value === undefined) return
+    const { value } = this.#base.options.approvers
+    if (value === undefined) return
     if (more !== undefined) this.demand(subject, more)
-    const approvers = resolvePath(options.approvers.value)
-    readNamedFile(approvers, {
-      ...{ name: `The approvers file ${approvers}`, maxBytes: maxPemBytes, isSecret: true, kind: 'config' },
-    })
-    const { verifySignature } = await import('../../system/ssh-signature.ts')
-    const running = { env, cwd, clock, untilEnded, signal }
-    const who = await verifySignature(plan, `${resolvePath(plan.name)}.sig`, approvers, running)
+    const refusal = await this.refusalOf(plan, value)
+    if (refusal) throw refusal
     this.#isApproved = true
-    output.notice(`${plan.name} is approved by ${who}.`)
+  }
+
+  /**
+   * Says who has approved a plan.
+   *
+   * @param file of the approvers; undefined if none are required
+   * @returns why the signature is refused, as in `verify`
+   */
+  async refusalOf(plan: { name: string; text: string }, file: string | undefined) {
+    const { resolvePath, host, signal, output } = this.#base
+    const { env, cwd, clock, untilEnded } = host
+    if (file === undefined) return undefined
+    try {
+      const approvers = resolvePath(file)
+      readNamedFile(approvers, {
+        ...{ name: `The approvers file ${approvers}`, maxBytes: maxPemBytes, isSecret: true, kind: 'config' },
+      })
+      const { verifySignature } = await import('../../system/ssh-signature.ts')
+      const running = { env, cwd, clock, untilEnded, signal }
+      const who = await verifySignature(plan, `${resolvePath(plan.name)}.sig`, approvers, running)
+      output.notice(`${plan.name} is approved by ${who}.`)
+    } catch (error) {
+      if (error instanceof Failure) return error
+      throw error
+    }
   }
 }

@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import { readGuardVariable } from '../../config/option-values.ts'
 import { Failure } from '../../contract/failure.ts'
 import { readSealKey, type SealKey } from '../../system/files/sealed-plan.ts'
 import type { Context } from '../context/context.ts'
@@ -27,11 +28,11 @@ export interface SaveFlags extends KeyFlags {
   save: string | undefined
 }
 
-/** The key for a sealed plan that is read. @throws Failure `refused` */
+/** The key for a sealed plan that is read. @throws Failure `refused`; `usage` for an empty variable */
 export function findSealKey({ 'seal-key-file': file }: KeyFlags, context: Context): SealKey | undefined {
   if (file !== undefined) return readSealKey(readSecretFile(file, context), `--seal-key-file ${file}`)
-  const text = context.env['CHATCTL_SEAL_KEY']
-  return text ? readSealKey(text, 'CHATCTL_SEAL_KEY') : undefined
+  const text = readGuardVariable('CHATCTL_SEAL_KEY', context.env)
+  return text === undefined ? undefined : readSealKey(text, 'CHATCTL_SEAL_KEY')
 }
 
 /**

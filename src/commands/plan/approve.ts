@@ -8,6 +8,7 @@ import { requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
 import { yesFlag } from '../../cli/flags/shared-flags.ts'
 import { readTextFile } from '../../cli/input/read-input.ts'
 import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
+import { readGuardVariable } from '../../config/option-values.ts'
 import { localProfile, profileOfService } from '../../config/resolve-options.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -59,7 +60,9 @@ export default class PlanApprove extends BaseCommand {
       const misfit = misfitOf(plan.name, header, chosen, kind)
       if (misfit) throw misfit
     }
-    const known = profileOfService(context.configuration, service)
+    const known = isChosen ? profile.value : profileOfService(context.configuration, service)
+    const { approvers = readGuardVariable('CHATCTL_APPROVERS', env) } =
+      context.configuration.profiles?.[known ?? ''] ?? {}
     const requests = describeFirst(planned, service === localProfile ? undefined : service)
     const isPrompted = !flags.yes && prompter.canAsk
     await output.showAside(view, differences, isPrompted)
@@ -83,6 +86,8 @@ export default class PlanApprove extends BaseCommand {
       ...{ differences, requests },
     })
     if (isReplaced) output.notice(`Replaced the earlier ${name}.`)
+    const refusal = await context.approval.refusalOf(plan, approvers)
+    if (refusal) await output.warn(`${topic} apply refuses this signature: ${refusal.message}`)
     const named = known === undefined ? ['--base-url', quoteForeign(service)] : ['--profile', known]
     const apply = commandFor(context, topic, 'apply', args.plan, ...(isChosen ? [] : named))
     output.notice(`Apply the plan with: ${apply}`)

@@ -15,7 +15,6 @@ import {
   sealKeyForSave,
 } from '../../cli/input/seal-key.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { Failure } from '../../contract/failure.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
@@ -133,13 +132,7 @@ async function showPlan(
   const service = planServiceOf(context)
   const refusal =
     refusalOf(saved, source.name, { directories, service, toolVersion, only }) ??
-    (await context.approval.verify(source, 'settings').then(
-      () => undefined,
-      (error) => {
-        if (error instanceof Failure) return error
-        throw error
-      },
-    ))
+    (await context.approval.refusalOf(source, context.options.approvers.value))
   if (refusal) await output.warn(`settings apply refuses this plan here: ${refusal.message}`)
   const { created_at: createdAt, tool } = saved
   const record = recordOf(saved, host.clock)

@@ -83,6 +83,13 @@ describe('with the option approvers, a direct change', () => {
     expect(run.changes).to.have.length(1)
   })
 
+  it('is refused with exit code 2 if the variable is empty, as without the secret of a CI job', async () => {
+    run.env['CHATCTL_APPROVERS'] = ''
+    const refused = await run.chatctl('settings', 'set', 'app_name=Quince')
+    expectFailure(refused, 2, 'CHATCTL_APPROVERS is empty', 'unset CHATCTL_APPROVERS')
+    expect(run.changes).to.deep.equal([])
+  })
+
   it('is refused by the option of the profile, which no variable replaces', async () => {
     await run.chatctl('config', 'set', 'approvers', 'approvers')
     expect(run.read('.config/chatctl/config.json')).to.include(run.env['CHATCTL_APPROVERS'])

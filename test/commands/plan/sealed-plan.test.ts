@@ -39,8 +39,11 @@ describe('settings diff and users diff with --seal', () => {
         expectFailure(await apply(), 7, 'was already')
       })
 
-      it('has plans that are refused with a key if they are not sealed', async () => {
+      it('has plans that are refused with a key if they are not sealed, and with an empty variable', async () => {
         await chatctl('diff', file, '--save', 'b.plan')
+        run.env['CHATCTL_SEAL_KEY'] = ''
+        for (const action of ['diff', 'apply'])
+          expectFailure(await chatctl(action, 'b.plan'), 2, 'CHATCTL_SEAL_KEY is empty')
         const replaced = await chatctl('apply', 'b.plan', '--yes', ...applyFlags, ...withKey)
         expectFailure(replaced, 2, 'b.plan is not sealed, although a seal key is given')
         expect(run.changes).to.deep.equal([])
