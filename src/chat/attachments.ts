@@ -6,6 +6,7 @@ import { joinFiles, splitFiles, type TextFile } from '../contract/resources/file
 import type { Directories } from '../system/files/directories.ts'
 import { maxFileBytes, readEach, readTextFileAt } from '../system/files/read-text-files.ts'
 import type { Completions } from '../terminal/editor/completer.ts'
+import { plainText, typedPart } from '../terminal/editor/pasted-text.ts'
 import { describeBytes } from '../view/format/quantities.ts'
 
 /** `@path` or `@"path"` as a word. */
@@ -50,9 +51,9 @@ export class Attachments {
     this.#ofEdited = files
   }
 
-  /** Keeps the files of a message that could not be sent, except those that its text names. */
-  restore({ files, text }: { files: readonly TextFile[]; text: string }): void {
-    const named = this.#mentionedIn(text)
+  /** Keeps the files of a message that could not be sent, except those that its entry attaches again. */
+  restore(files: readonly TextFile[], entry: string): void {
+    const named = this.#mentionedIn(typedPart(entry))
     for (const file of files) if (!named.includes(file.name)) this.#files.set(file.name, file)
   }
 
@@ -64,26 +65,32 @@ export class Attachments {
   /**
    * Creates the next message, after which nothing is attached.
    *
-   * @param choice whether `@path` in the text attaches a file, and whether the message replaces the last one
+   * @param choice whether a typed `@path` attaches a file, and whether the message replaces the last one
    * @throws Failure `refused` that names every file that cannot be sent; then nothing has changed
    */
-  async compose(text: string, choice: { isLiteral: boolean; isEdited: boolean }): Promise<string> {
-    const named = choice.isLiteral ? [] : this.#mentionedIn(text)
+  async compose(entry: string, choice: { isLiteral: boolean; isEdited: boolean }): Promise<string> {
+    const named = choice.isLiteral ? [] : this.#mentionedIn(typedPart(entry))
     const read = await readEach(named, (name) => this.#read(name))
     const all = [...(choice.isEdited ? this.#ofEdited : []), ...this.files, ...read]
     this.clear()
-    return joinFiles({ files: [...new Map(all.map((file) => [file.name, file])).values()], text })
+    const files = [...new Map(all.map((file) => [file.name, file])).values()]
+    return joinFiles({ files, text: plainText(choice.isLiteral ? entry.slice(1) : entry) })
   }
 
   #read(name: string): TextFile {
     return readTextFileAt(name, this.#pathOf(name), this.#maxBytes)
   }
 
-  /** The names in a text that look like those of files, and are not. A name alone may be that of a person. */
-  missingIn(text: string): string[] {
-    return this.#mentions(text).flatMap(({ file, name, isQuoted }) =>
+  /** The typed names that look like those of files, and are not. A name alone may be that of a person. */
+  missingIn(entry: string): string[] {
+    return this.#mentions(typedPart(entry)).flatMap(({ file, name, isQuoted }) =>
       file === undefined && (isQuoted || /[/\\]|\.\w/.test(name)) ? name : [],
     )
+  }
+
+  /** The names of existing files, typed or not. A server of a pasted network path must not learn of it. */
+  namedIn(entry: string): string[] {
+    return this.#mentionedIn(plainText(entry).replace(/@"?[\\/]{2}/g, ''))
   }
 
   /** The names of existing files that a text mentions. */

@@ -1,12 +1,13 @@
 import type { ClientEvent } from '../client/client-event.ts'
 import { Failure } from '../contract/failure.ts'
 import { splitFiles } from '../contract/resources/file-block.ts'
+import { plainText, typedPart } from '../terminal/editor/pasted-text.ts'
 import { loadHighlight } from '../terminal/markdown/code-block.ts'
 import { countOf } from '../view/format/quantities.ts'
 import type { Entry } from './keyboard.ts'
 import { sendPrompt } from './reply/send-prompt.ts'
 import { openConversation } from './resume/open-conversation.ts'
-import { asTyped, Session } from './session.ts'
+import { Session } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
 import { changeParameters } from './slash/parameter-commands.ts'
 import { completeInput, runSlashCommand } from './slash/run-slash-command.ts'
@@ -64,20 +65,20 @@ export async function runSession(options: SessionOptions): Promise<void> {
   showResumeCommand(session)
 }
 
-async function takeEntry(session: Session, { text, isShown }: Entry): Promise<void> {
+async function takeEntry(session: Session, { text: entry, isShown }: Entry): Promise<void> {
   const { output, screen } = session
+  const text = plainText(entry)
   if (!isShown) session.output.showPrompt(text)
   await attempt(session, async () => {
     if (/^\s*(exit|quit|bye|\/bye|:q)\s*$/i.test(text)) {
       // Other programs end on these words. Here they would be a message that costs money.
       output.note(`To leave, type /quit or press Ctrl-D. "${text.trim()}" was not sent.`)
       screen.separate()
-    } else if (!text.startsWith('/')) await sendMessage(session, text, false)
-    else if (text.startsWith('//')) await sendMessage(session, text.slice(1), true)
-    else {
-      await runSlashCommand(session, text)
+    } else if (entry.startsWith('//')) await sendMessage(session, entry, true)
+    else if (typedPart(entry).startsWith('/')) {
+      await runSlashCommand(session, entry)
       screen.separate()
-    }
+    } else await sendMessage(session, entry, false)
   })
 }
 
@@ -109,22 +110,30 @@ async function announceModel(session: Session): Promise<void> {
 /**
  * Sends a message with its files. If a file cannot be sent, the text is offered again.
  *
- * @param isLiteral whether `@path` is only text
+ * @param isLiteral whether the first slash is omitted, and `@path` is only text
  */
-async function sendMessage(session: Session, text: string, isLiteral: boolean): Promise<void> {
+async function sendMessage(session: Session, entry: string, isLiteral: boolean): Promise<void> {
   const { attachments, output, keyboard, replacesLastPrompt } = session
   let message: string
   try {
-    message = await attachments.compose(text, { isLiteral, isEdited: replacesLastPrompt })
+    message = await attachments.compose(entry, { isLiteral, isEdited: replacesLastPrompt })
   } catch (error) {
-    if (!(error instanceof Failure) || !keyboard.offer(asTyped(text))) throw error
+    if (!(error instanceof Failure) || !keyboard.offer(entry)) throw error
     output.showFailure(error)
     output.note('To send @path as text, type \\@path.')
     return output.separate()
   }
-  output.showFiles(splitFiles(message).files)
-  for (const name of isLiteral ? [] : attachments.missingIn(text))
-    output.note(`[Cannot find the file ${name}, so its name is sent as text]`)
+  session.entered = { message, text: entry }
+  const { files, text } = splitFiles(message)
+  output.showFiles(files)
+  if (!isLiteral) {
+    for (const name of attachments.missingIn(entry))
+      output.note(`[Cannot find the file ${name}, so its name is sent as text]`)
+    const named = attachments.namedIn(entry).filter((name) => files.every((file) => file.name !== name))
+    for (const name of named)
+      output.note(`[Sent only the name ${name}, which was not typed. To send the file, type: /file ${name}]`)
+    if (text.startsWith('/')) output.note('[Sent as text: only a typed command runs]')
+  }
   await sendPrompt(session, message)
 }
 

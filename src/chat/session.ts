@@ -2,6 +2,7 @@ import type { Client } from '../client/client.ts'
 import { Failure } from '../contract/failure.ts'
 import { splitFiles } from '../contract/resources/file-block.ts'
 import { editOutside } from '../system/external-editor.ts'
+import { markAgain, markPasted, plainText } from '../terminal/editor/pasted-text.ts'
 import type { Highlight } from '../terminal/markdown/code-block.ts'
 import { MarkdownWriter } from '../terminal/markdown/markdown-writer.ts'
 import { PlainWriter, type ReplyWriter } from '../terminal/markdown/plain-writer.ts'
@@ -48,6 +49,8 @@ export class Session implements KeyboardHost {
   streamsCompletions: boolean | undefined
   /** Until it is loaded, code has no colors. */
   highlight: Highlight | undefined
+  /** The last message, and its text as it was entered: with the marks of what was pasted. */
+  entered = { message: '', text: '' }
   #work: AbortController | undefined
 
   /** @param complete returns the completions of the line up to the cursor */
@@ -141,14 +144,19 @@ export class Session implements KeyboardHost {
   /** Offers a prompt to be sent again or edited. */
   returnPrompt(prompt: string): void {
     this.unsent = { prompt, replacesLastPrompt: this.replacesLastPrompt }
-    const parts = splitFiles(prompt)
-    const isOffered = this.keyboard.offer(asTyped(parts.text))
-    if (isOffered) this.attachments.restore(parts)
+    const text = this.entryOf(prompt)
+    const isOffered = this.keyboard.offer(text)
+    if (isOffered) this.attachments.restore(splitFiles(prompt).files, text)
     // Only this prompt, or an edited one, replaces the last one.
     if (!isOffered) this.replacesLastPrompt = false
     this.output.note(
       isOffered ? 'Press Enter to send it again, or type to replace it.' : 'Send it again with: /retry',
     )
+  }
+
+  /** The text of a message as it was entered. What another session sent counts as pasted. */
+  entryOf(message: string): string {
+    return this.entered.message === message ? this.entered.text : markPasted(splitFiles(message).text)
   }
 
   /** Opens the user's editor for the next prompt. */
@@ -159,9 +167,9 @@ export class Session implements KeyboardHost {
     try {
       const editing = { fileName: 'message.md', command: editorCommand, env, cwd, platform }
       const { temporary } = directories
-      const edited = await terminal.lend(() => editOutside(input.text, { ...editing, temporary }))
+      const edited = await terminal.lend(() => editOutside(plainText(input.text), { ...editing, temporary }))
       const text = edited.replaceAll('\r\n', '\n').trimEnd()
-      input.setText(text)
+      input.setText(markAgain(text, input.text))
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       this.output.showFailure(error)
@@ -199,11 +207,6 @@ class Models {
   }
 }
 
-/** A message as it is typed. A message that begins with a slash needs two, or it would be a command. */
-export function asTyped(message: string): string {
-  return message.startsWith('/') ? `/${message}` : message
-}
-
 type Candidates = readonly string[] | ReadonlyMap<string, string>
 
 /** A command of the session, typed as `/name`. */
@@ -214,8 +217,8 @@ export interface SlashCommand {
   /** As the help shows it. Undefined if the command takes no argument. */
   argument?: string
   summary: string
-  /** @throws Failure, which the session shows before it continues */
-  run(session: Session, argument: string): void | Promise<void>
+  /** @param entered the argument as it was entered. @throws Failure, which the session shows */
+  run(session: Session, argument: string, entered: string): void | Promise<void>
   /** Completions of the argument. A map has only those that match, the newest first, and what each is. */
   candidates?(session: Session, typed: string): Candidates | Promise<Candidates>
   /** Whether the argument is a path. */

@@ -1,8 +1,9 @@
 import { resolveAlias } from '../../config/model-aliases.ts'
 import type { FilledPrompt } from '../../config/prompts/fill-prompt.ts'
 import { Failure } from '../../contract/failure.ts'
+import { markPasted } from '../../terminal/editor/pasted-text.ts'
 import { describeFiles } from '../attachments.ts'
-import { asTyped, type Session, type SlashCommand } from '../session.ts'
+import type { Session, SlashCommand } from '../session.ts'
 import { changeParameters } from './parameter-commands.ts'
 
 /** Commands for the text and the files of the next message. */
@@ -12,14 +13,15 @@ export const messageCommands: readonly SlashCommand[] = [
     argument: '[NAME] [KEY=VALUE …] [TEXT]',
     summary: 'Fill the next message with a prompt, or list the prompts',
     candidates: completePrompt,
-    run: async (session, argument) => {
+    run: async (session, argument, entered) => {
       if (argument === '') return listPrompts(session)
       const filled = await fill(session, argument)
       await applyParameters(session, filled)
       // Filling the input lets the user read the message before it is sent.
       const { keyboard } = session
       if (filled.message === '') session.output.note('This prompt sets only parameters. Type a message.')
-      else keyboard.input.setText(asTyped(filled.message))
+      // No prompt is a command.
+      else keyboard.input.setText(filled.message.replace(argument === entered ? /^\// : /^.*/s, markPasted))
     },
   },
   {

@@ -5,7 +5,7 @@ import { readCodeSelection } from '../../terminal/markdown/code-selection.ts'
 import { continueExactly, continueFromEnd } from '../conversation.ts'
 import { recover } from '../reply/recover-reply.ts'
 import { sendPrompt, sendReplacement } from '../reply/send-prompt.ts'
-import { asTyped, type Session, type SlashCommand } from '../session.ts'
+import type { Session, SlashCommand } from '../session.ts'
 import { copyText, saveText } from './copy-and-save.ts'
 
 /** Commands for the last prompt and its reply. */
@@ -29,8 +29,9 @@ export const replyCommands: readonly SlashCommand[] = [
     name: 'edit',
     summary: 'Edit the last message and send it again',
     run: async (session) => {
-      const { files, text } = splitFiles(requireLastPrompt(session))
-      session.keyboard.input.setText(asTyped(text))
+      const prompt = requireLastPrompt(session)
+      const { files } = splitFiles(prompt)
+      session.keyboard.input.setText(session.entryOf(prompt))
       session.replacesLastPrompt = true
       session.attachments.edit(files)
       session.output.showFiles(files)

@@ -1,6 +1,7 @@
 import wrapAnsi from 'wrap-ansi'
 import { Failure } from '../../contract/failure.ts'
 import type { Completions } from '../../terminal/editor/completer.ts'
+import { plainText } from '../../terminal/editor/pasted-text.ts'
 import { completeMention, completePath } from '../attachments.ts'
 import type { Session, SlashCommand } from '../session.ts'
 import { conversationCommands } from './conversation-commands.ts'
@@ -26,17 +27,18 @@ export const slashCommands: readonly SlashCommand[] = [
 ]
 
 /**
- * Runs `/name argument`. Any unambiguous prefix of a name is accepted.
+ * Runs `/name argument`, of which the argument may be pasted. Any unambiguous prefix of a name is accepted.
  *
  * @throws Failure `usage` if there is no such command; the failures of the command
  */
 export async function runSlashCommand(session: Session, line: string): Promise<void> {
-  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? []
+  const [, name = '', entered = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line.trim()) ?? []
+  const argument = plainText(entered)
   const command = findCommand(name)
   if (argument !== '' && command.argument === undefined) {
-    throw new Failure('usage', `/${command.name} takes no argument`, { hint: escapeHint(line) })
+    throw new Failure('usage', `/${command.name} takes no argument`, { hint: escapeHint(plainText(line)) })
   }
-  await command.run(session, argument)
+  await command.run(session, argument, entered)
 }
 
 function findCommand(name: string): SlashCommand {
@@ -74,7 +76,7 @@ function describeCommands(columns: number): string {
 const keys = [
   'Enter sends the message. Ctrl-J, Alt-Enter, or \\ Enter starts a new line.',
   'Up and Down recall earlier messages, Ctrl-R searches them, Tab completes, Ctrl-G opens your editor.',
-  '@path in a message sends that file with it, if it exists; \\@path does not.',
+  '@path in a message sends that file with it, if it exists; \\@path does not, nor does pasted text.',
   'Ctrl-C stops a reply or clears the line. Ctrl-D leaves. //text sends /text, without files from @path.',
 ]
 

@@ -2,6 +2,7 @@ import { Completer, type EditorOptions, type EditorView } from './completer.ts'
 import { InputHistoryCursor, InputHistorySearch } from './input-history.ts'
 import { bindKeys, chordOf, type Key } from './key.ts'
 import { Layout, renderRows, textWidth } from './layout.ts'
+import { markPasted } from './pasted-text.ts'
 import { type BufferState, TextBuffer } from './text-buffer.ts'
 
 /** The line editor. Handles keys, and produces a view and events; independent of the terminal. */
@@ -41,7 +42,7 @@ export class Editor {
     })
   }
 
-  /** The whole text, including pasted text. */
+  /** The whole text, with the marks of pasted text. */
   get text(): string {
     return this.#buffer.text
   }
@@ -105,7 +106,7 @@ export class Editor {
     this.#completer.leave()
     if (chord !== 'up' && chord !== 'down') this.#goal = undefined
     if (key.type === 'text') return this.#buffer.insert(key.text)
-    if (key.type === 'paste') return this.#buffer.insertPaste(key.text)
+    if (key.type === 'paste') return this.#buffer.insertPaste(markPasted(key.text))
     const act = this.#bindings[chord]
     // An unbound key is ignored without a bell.
     return act ? act() : true

@@ -1,5 +1,6 @@
 import stringWidth from 'string-width'
 import { stripControls } from '../strip-controls.ts'
+import { plainText } from './pasted-text.ts'
 
 /** A long paste, which is one unit of the text. */
 interface PastedText {
@@ -77,10 +78,10 @@ export function widthOf(grapheme: string): number {
   return width
 }
 
-/** A grapheme without control characters. A tab becomes 4 spaces. */
+/** A grapheme without control characters and marks. A tab becomes 4 spaces. */
 export function showGrapheme(grapheme: string): string {
   if (grapheme === '\t') return '    '
-  return stripControls(grapheme).replace(/[\n\u2028\u2029]/g, ' ')
+  return plainText(stripControls(grapheme)).replace(/[\n\u2028\u2029]/g, ' ')
 }
 
 /** Truncates a line to a number of columns, with `…` at the end. Returns its width, too. */

@@ -5,6 +5,7 @@ import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { replaceFile } from '../../system/files/replace-file.ts'
 import { SharedLog } from '../../system/files/shared-log.ts'
 import { cleanText, showGrapheme, splitGraphemes, widthOf } from './graphemes.ts'
+import { plainText } from './pasted-text.ts'
 import type { BufferState, TextBuffer } from './text-buffer.ts'
 
 const maxEntries = 1_000
@@ -14,7 +15,7 @@ const maxLines = 2_000
 const maxLength = 8 * 2 ** 20
 
 /**
- * The texts that the user has entered, in all sessions, oldest first. The file has JSON lines `{"at", "text"}`.
+ * The texts that the user has entered, with the marks of pasted text, in all sessions, oldest first. The file has JSON lines `{"at", "text"}`.
  * Errors of the file are ignored; then the entries of this session are only in memory.
  */
 export class InputHistory {
@@ -103,7 +104,8 @@ export class InputHistorySearch {
   get found(): BufferState | undefined {
     if (this.#found === undefined) return undefined
     const entry = this.#entries[this.#found] ?? ''
-    const cursor = splitGraphemes(entry.slice(0, Math.max(0, this.#positionIn(entry)))).length
+    const before = plainText(entry).slice(0, Math.max(0, this.#positionIn(entry)))
+    const cursor = splitGraphemes(before).length
     return { units: splitGraphemes(entry), cursor }
   }
 
@@ -162,7 +164,7 @@ export class InputHistorySearch {
   #positionIn(entry: string): number {
     const word = this.#word.join('')
     const ignoresCase = word === word.toLowerCase()
-    return (ignoresCase ? entry.toLowerCase() : entry).indexOf(word)
+    return plainText(ignoresCase ? entry.toLowerCase() : entry).indexOf(word)
   }
 }
 

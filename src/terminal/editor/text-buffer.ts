@@ -11,6 +11,7 @@ import {
   wordStart,
   wordStartBySpace,
 } from './graphemes.ts'
+import { markPasted, plainText } from './pasted-text.ts'
 
 interface Edit {
   at: number
@@ -53,6 +54,7 @@ export class TextBuffer {
     return this.#cursor
   }
 
+  /** With the marks of pasted text. */
   get text(): string {
     return joinUnits(this.#units)
   }
@@ -74,9 +76,9 @@ export class TextBuffer {
     this.restore({ units, cursor: units.length })
   }
 
-  /** Text of the line up to the cursor, from the last paste label on. */
+  /** Text of the line up to the cursor, from the last paste label on, without marks. */
   get lineBefore(): string {
-    return joinUnits(this.#units.slice(this.#lineBeforeStart(), this.#cursor))
+    return plainText(joinUnits(this.#units.slice(this.#lineBeforeStart(), this.#cursor)))
   }
 
   insert(text: string): boolean {
@@ -92,19 +94,21 @@ export class TextBuffer {
   /** A long paste becomes one unit. */
   insertPaste(text: string): boolean {
     const clean = cleanText(text)
-    const label = describePaste(clean)
+    const label = describePaste(plainText(clean))
     if (clean === '') return false
     this.#replace(this.#cursor, this.#cursor, [label === undefined ? clean : { text: clean, label }])
     return true
   }
 
-  /** Replaces the text before the cursor. @param from UTF-16 index in `lineBefore` */
+  /** Replaces the text before the cursor, typed or not as it was. @param from UTF-16 index in `lineBefore` */
   replaceBefore(from: number, text: string): void {
     let index = this.#lineBeforeStart()
     for (let length = 0; index < this.#cursor && length < from; index++) {
-      length += textOf(this.#units[index] ?? '').length
+      length += plainText(textOf(this.#units[index] ?? '')).length
     }
-    this.#replace(index, this.#cursor, [cleanText(text)])
+    const before = joinUnits(this.#units.slice(index, this.#cursor))
+    const isTyped = plainText(before) === before
+    this.#replace(index, this.#cursor, [isTyped ? cleanText(text) : markPasted(cleanText(text))])
   }
 
   deleteBack(): boolean {

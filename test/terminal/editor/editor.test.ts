@@ -9,6 +9,7 @@ import type { Completions, EditorEvent } from '../../../src/terminal/editor/comp
 import { Editor } from '../../../src/terminal/editor/editor.ts'
 import { InputHistory } from '../../../src/terminal/editor/input-history.ts'
 import { KeyDecoder } from '../../../src/terminal/editor/key-decoder.ts'
+import { markPasted, plainText } from '../../../src/terminal/editor/pasted-text.ts'
 
 const keys = {
   enter: '\r',
@@ -130,7 +131,7 @@ describe('the editor', () => {
       const { type, take, editor } = start()
       type(paste('one\r\ntwo\r'))
       expect(take()).to.deep.equal([])
-      expect(editor.text).to.equal('one\ntwo\n')
+      expect(plainText(editor.text)).to.equal('one\ntwo\n')
     })
 
     it('shows many lines as their number, and submits them in full', () => {
@@ -139,7 +140,7 @@ describe('the editor', () => {
       type('look: ', paste(text))
       expect(screen()).to.deep.equal(['> look: [pasted 42 lines]|'])
       type(keys.left, ' ', keys.delete, keys.backspace, paste(text), keys.enter)
-      expect(take()).to.deep.equal([{ type: 'submit', text: `look: ${text}` }])
+      expect(take()).to.deep.equal([{ type: 'submit', text: `look: ${markPasted(text)}` }])
     })
 
     it('restores the paste as a draft', () => {

@@ -1,0 +1,26 @@
+/**
+ * Follows each pasted `@` and `/`, and the first word of a paste. So a text tells what was typed in it, also in
+ * the input history. A variation selector without a use: invisible, and part of the grapheme before it.
+ */
+const mark = '\u{e01ef}'
+
+/** Marks a text as not typed. */
+export function markPasted(text: string): string {
+  return text.replace(/^\s*\S+/, `$&${mark}`).replace(/[@/]/g, `$&${mark}`)
+}
+
+/** The text without marks. */
+export function plainText(text: string): string {
+  return text.replaceAll(mark, '')
+}
+
+/** The text with a line break for each word that was not typed as a whole. */
+export function typedPart(text: string): string {
+  return text.replace(/\S+/g, (word) => (word.includes(mark) ? '\n' : word))
+}
+
+/** Marks the words of an edited text that were marked before. */
+export function markAgain(edited: string, before: string): string {
+  const words = new Map((before.match(/\S+/g) ?? []).map((word) => [plainText(word), word]))
+  return edited.replace(/\S+/g, (word) => words.get(word) ?? word)
+}
