@@ -1,5 +1,5 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as z from 'zod/mini'
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
@@ -8,6 +8,7 @@ import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { withFileLock } from '../system/files/process-lock.ts'
+import { demandOursAlone } from '../system/files/read-named-file.ts'
 import { hintOfOpenFile } from '../system/files/replace-file.ts'
 
 /** The profile keys that sign-in uses. */
@@ -94,7 +95,8 @@ export function readConfiguration(directories: Directories): Configuration {
   }
   const parsed = z.safeParse(makeSchema(), value)
   const profiles = Object.values(parsed.data?.profiles ?? {})
-  if (profiles.some((profile) => profile.credential_command !== undefined)) demandOwn(path)
+  if (profiles.some((profile) => profile.credential_command !== undefined))
+    demandOursAlone(path, `The configuration file ${path} names a credential command, and`, 'config')
   if (parsed.success) return parsed.data
   const faults = faultsOf(parsed.error)
   const words = faults.map(({ path: where, message }) => `${where || 'the file'} ${message}`).join('; ')
@@ -102,20 +104,6 @@ export function readConfiguration(directories: Directories): Configuration {
     hint,
     details: { faults },
   })
-}
-
-/** Another user who can write the file, or replace it in its directory, could run a command as this user. */
-function demandOwn(path: string, uid = process.getuid?.()): void {
-  for (const part of uid === undefined ? [] : [path, dirname(path), dirname(realpathSync(path))]) {
-    const { uid: owner, mode } = statSync(part)
-    const isForeign = owner !== uid && owner !== 0
-    // In a sticky directory, users can replace only their own files.
-    const isOpen = (mode & 0o022) !== 0 && (part === path || (mode & 0o1000) === 0)
-    if (!isForeign && !isOpen) continue
-    const why = `${part} ${isForeign ? 'belongs to another user' : 'can be changed by other users'}`
-    const words = `The configuration file ${path} names a credential command, and is not used: ${why}`
-    throw new Failure('config', words, { hint: `Run: chown ${uid} '${part}' && chmod go-w '${part}'` })
-  }
 }
 
 function readText(path: string): string | undefined {

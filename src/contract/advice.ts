@@ -31,7 +31,7 @@ interface ClientAdvice {
   /** A proxy does not work. `variable` names it, and `host` is that of the address. */
   bypass_proxy: { variable: string; host: string }
   /** Other users can write to a file that must be the user's alone. */
-  only_owner_writes: { path: string }
+  only_owner_writes: { path: string; owner: number | undefined }
   /** No service answers at the base URL. */
   check_address: { origin: string }
 }

@@ -9,7 +9,7 @@ export const adviceData: {
   other_scheme: { url: 'https://chat.example' },
   bypass_proxy: { variable: 'HTTPS_PROXY', host: 'a b' },
   check_address: { origin: 'http://127.0.0.1:8787' },
-  only_owner_writes: { path: 'a b' },
+  only_owner_writes: { path: 'a b', owner: 1000 },
   output_format: { format: 'json' },
   set_base_url: { profile: 'a b' },
   sign_in_again: { profile: 'a b' },

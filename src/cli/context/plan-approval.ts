@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { maxPemBytes, readNamedFile } from '../../system/files/read-named-file.ts'
 import { commandFor } from '../command-line.ts'
@@ -54,9 +56,13 @@ export class PlanApproval {
     const { env, cwd, clock, untilEnded } = host
     if (file === undefined) return undefined
     try {
-      const approvers = resolvePath(file)
+      const approvers = resolve(resolvePath(file))
+      const here = resolve(resolvePath('.'))
+      // In a container of a CI job, the checkout belongs to another user.
+      const isHere = `${approvers}/`.startsWith(`${here}/`) || `${here}/`.startsWith(`${dirname(approvers)}/`)
       readNamedFile(approvers, {
         ...{ name: `The approvers file ${approvers}`, maxBytes: maxPemBytes, isSecret: true, kind: 'config' },
+        owner: isHere ? statSync(here).uid : undefined,
       })
       const { verifySignature } = await import('../../system/ssh-signature.ts')
       const running = { env, cwd, clock, untilEnded, signal }

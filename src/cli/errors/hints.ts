@@ -26,7 +26,8 @@ export const hints: Hints = {
   web_page: (_, connection) => `The response is a web page. ${checkAddress(connection)}`,
   bypass_proxy: ({ variable, host }) =>
     `Check ${variable}, or bypass the proxy with: ${assignment('NO_PROXY', host)}`,
-  only_owner_writes: ({ path }) => `chmod go-w ${quoteWord(path)}`,
+  only_owner_writes: ({ path, owner }) =>
+    `${owner === undefined ? 'chmod go-w' : `sudo chown ${owner}`} ${quoteWord(path)}`,
   check_address: ({ origin }, connection) => {
     const { protocol, hostname, port } = new URL(origin)
     const isDefaultHost = hostname === '127.0.0.1' || hostname === 'localhost'

@@ -1,5 +1,5 @@
-import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../describe-system-error.ts'
 
@@ -35,32 +35,48 @@ export function unusableStateDirectory(directory: string, content: string, cause
   })
 }
 
-/**
- * Whether only this user and root can write to a directory or replace it. Its parents count too, because a
- * user with write access to a parent can rename the directory.
- *
- * @param directory absolute path; on Windows, every directory is trusted, because the profile directories
- *   belong to the user
- * @throws if the directory does not exist
- */
-export function isOursAlone(directory: string): boolean {
-  const uid = process.getuid?.()
-  if (uid === undefined) return true
-  const real = realpathSync.native(directory)
-  const { uid: owner, mode } = lstatSync(real)
-  if (owner !== uid || (mode & 0o022) !== 0) return false
-  return isGuarded(dirname(real), uid) && (real === directory || isGuarded(directory, uid))
+/** What of a path another user can change. */
+export interface OpenPart {
+  /** The path, or a directory above it or above the target of a link. */
+  path: string
+  isForeign: boolean
+  mode: string
 }
 
-/** Whether only this user and root can write to a path and its parents. */
-function isGuarded(path: string, uid: number): boolean {
-  const { uid: owner, gid, mode } = lstatSync(path)
-  if (owner !== uid && owner !== 0) return false
-  // In a sticky directory, such as /tmp, users can rename only their own files. Links have no modes.
-  const isOpen = (mode & 0o1000) === 0 && (mode & 0o170000) !== 0o120000
-  // By convention, a group with the ID of its user has no other members.
-  const isOwnGroup = gid === 0 || gid === uid
-  if (isOpen && ((mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !isOwnGroup))) return false
+/** Whether only this user and root can write to a directory or replace it. @throws if it does not exist */
+export function isOursAlone(directory: string): boolean {
+  return findOpenPart(directory) === undefined
+}
+
+/**
+ * Finds what lets another user than this one and root change or replace a file or a directory. Its parents count too,
+ * because a user with write access to a parent can rename it.
+ *
+ * @param owner another user that may own it
+ * @returns undefined on Windows, because the profile directories belong to the user
+ * @throws if the path does not exist
+ */
+export function findOpenPart(path: string, owner?: number, uid = process.getuid?.()): OpenPart | undefined {
+  // In a container without the IDs of the system, root has the ID that owns everything.
+  return uid === undefined ? undefined : findOpen(resolve(path), [uid, 0, lstatSync('/').uid, owner])
+}
+
+function findOpen(path: string, owners: readonly (number | undefined)[]): OpenPart | undefined {
   const above = dirname(path)
-  return above === path || isGuarded(above, uid)
+  const found = above === path ? undefined : findOpen(above, owners)
+  if (found) return found
+  const stats = lstatSync(path)
+  const isForeign = !owners.includes(stats.uid)
+  const part = { path, isForeign, mode: (stats.mode & 0o777).toString(8).padStart(4, '0') }
+  if (isForeign) return part
+  if (stats.isSymbolicLink()) {
+    const from = realpathSync.native(above)
+    // Files that this process has open, as for `<(…)`.
+    return /^\/proc(\/|$)/.test(from) ? undefined : findOpen(resolve(from, readlinkSync(path)), owners)
+  }
+  // By convention, a group with the ID of its user has no other members.
+  const isOwnGroup = stats.isDirectory() && (stats.gid === 0 || stats.gid === stats.uid)
+  // In a sticky directory, such as /tmp, users can rename only their own files.
+  const isOpen = stats.isDirectory() ? (stats.mode & 0o1000) === 0 : stats.isFile() || stats.isFIFO()
+  return isOpen && (stats.mode & (isOwnGroup ? 0o002 : 0o022)) !== 0 ? part : undefined
 }

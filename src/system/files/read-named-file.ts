@@ -1,7 +1,9 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { afterColon, Failure, type FailureKind, type Help } from '../../contract/failure.ts'
 import { describeSystemError } from '../describe-system-error.ts'
 import { leaveSignalsToSystem } from '../leave-signals-to-system.ts'
+import { findOpenPart } from './private-directory.ts'
 
 /** Maximum sizes in bytes. Without a maximum, `/dev/zero` or an endless pipe would fill the memory. */
 export const maxSecretBytes = 64 * 1024
@@ -18,8 +20,10 @@ interface NamedFile {
   maxBytes: number
   /** What to do about a file that is too large. */
   ifTooLarge?: Help
-  /** Whether to refuse a file that other users can write: they could put their own secret there. */
+  /** Whether to refuse a file that other users can change or replace: they could put their own secret there. */
   isSecret?: boolean
+  /** Another user that may own it, and the directories above it. */
+  owner?: number | undefined
   /** Whether to refuse a named pipe, for which reading would wait, and a device. */
   isRegular?: boolean
   kind: FailureKind
@@ -33,7 +37,7 @@ export const openDescriptor = /^\/(dev|proc\/self)\/fd\/\d+$/
  * Then this waits for the writer, and a signal ends the process.
  *
  * @throws Failure of `kind` if the file cannot be read, is too large, or is a secret that other users
- *   can write
+ *   can change
  */
 export function readNamedFile(path: string, file: NamedFile): Buffer {
   const { at, name, isSecret, isRegular, kind } = file
@@ -45,7 +49,7 @@ export function readNamedFile(path: string, file: NamedFile): Buffer {
       // Before it is opened, because that waits for the writer of a named pipe.
       if (isRegular) demandRegular(statSync(at ?? path), object, kind)
       descriptor = openSync(at ?? path, 'r')
-      if (isSecret) demandOnlyOwnerWrites(descriptor, path, subject, kind)
+      if (isSecret) demandOursAlone(at ?? path, subject, kind, file.owner)
       return readAll(descriptor, subject, file)
     } catch (cause) {
       if (cause instanceof Failure) throw cause
@@ -92,13 +96,17 @@ function demandRegular(stats: Stats, object: string, kind: FailureKind): void {
   )
 }
 
-/** Like ssh for its configuration. Windows has access control lists instead of modes. */
-function demandOnlyOwnerWrites(descriptor: number, path: string, subject: string, kind: FailureKind): void {
-  const stats = fstatSync(descriptor)
-  if (process.platform === 'win32' || !(stats.isFile() || stats.isFIFO())) return
-  if ((stats.mode & 0o022) === 0) return
-  const mode = (stats.mode & 0o777).toString(8).padStart(4, '0')
-  throw new Failure(kind, `${subject} is not used: other users can write to it (mode ${mode})`, {
-    advice: [{ code: 'only_owner_writes', path }],
+/** @throws Failure of `kind` if another user than this one and root can change or replace a file */
+export function demandOursAlone(path: string, subject: string, kind: FailureKind, owner?: number): void {
+  const part = findOpenPart(path, owner)
+  if (!part) return
+  const isItself = part.path === resolve(path)
+  const why = part.isForeign
+    ? `${isItself ? 'it' : part.path} belongs to another user`
+    : `other users can write to ${isItself ? 'it' : part.path} (mode ${part.mode})`
+  throw new Failure(kind, `${subject} is not used: ${why}`, {
+    advice: [
+      { code: 'only_owner_writes', path: part.path, owner: part.isForeign ? process.getuid?.() : undefined },
+    ],
   })
 }

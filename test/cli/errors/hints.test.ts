@@ -44,7 +44,8 @@ describe('the hint of a failure', () => {
       { code: 'bypass_proxy', ...adviceData.bypass_proxy },
       'Check HTTPS_PROXY, or bypass the proxy with: export NO_PROXY="a b"',
     ],
-    [{ code: 'only_owner_writes', ...adviceData.only_owner_writes }, 'chmod go-w "a b"'],
+    [{ code: 'only_owner_writes', ...adviceData.only_owner_writes }, 'sudo chown 1000 "a b"'],
+    [{ code: 'only_owner_writes', path: 'a b', owner: undefined }, 'chmod go-w "a b"'],
     [{ code: 'unusable_credential' }, 'Enter it again, without surrounding characters.'],
     [
       { code: 'find_token_endpoint_again', ...adviceData.find_token_endpoint_again },

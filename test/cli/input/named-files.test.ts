@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { maxSecretBytes, readNamedFile } from '../../../src/system/files/read-named-file.ts'
@@ -39,6 +39,31 @@ describe('a file named by a flag or a variable', function () {
         )
         expect(run.stderr).not.to.contain('key-3')
       }
+    }
+    expect(server.requests).to.deep.equal([])
+  })
+
+  it('is rejected if it holds a secret and other users can replace it', async () => {
+    const directory = join(sandbox.home, 'shared')
+    mkdirSync(directory)
+    const path = join(directory, 'secret')
+    writeFileSync(path, 'key-5\n')
+    chmodSync(directory, 0o777)
+    for (const place of ['CHATCTL_API_KEY_FILE', '--password-file', '--model-server-key-file'] as const) {
+      const { args, exitCode } = places[place] as Place
+      const reject = async (...words: string[]) =>
+        expectFailure(
+          await runChatctl(sandbox, args(path), { env: envOf(places[place] as Place, path) }),
+          exitCode,
+          ...words,
+        )
+      await reject(`other users can write to ${directory} (mode 0777)`, `chmod go-w ${directory}`)
+      if (process.getuid?.() !== 0) continue
+      chmodSync(directory, 0o755)
+      chownSync(path, 1234, 1234)
+      await reject('it belongs to another user', `sudo chown 0 ${path}`)
+      chownSync(path, 0, 0)
+      chmodSync(directory, 0o777)
     }
     expect(server.requests).to.deep.equal([])
   })

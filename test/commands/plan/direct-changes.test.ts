@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
+import { chownSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { commands } from '../../support/manifest.ts'
@@ -104,6 +105,7 @@ describe('with the option approvers, a direct change', () => {
 
 describe('settings apply and users apply with the option approvers', () => {
   const run = perTest(() => PlanRun.start())
+  const elsewhere = perTest(makeEmptyDirectory)
 
   it('need the file of the approvers, which other users cannot write, and ssh-keygen', async () => {
     run.file('settings.yaml', 'app_name: Quince\n')
@@ -113,7 +115,19 @@ describe('settings apply and users apply with the option approvers', () => {
     expectFailure(await apply(), 2, 'Cannot read the approvers file ')
     run.file('approvers', '', 0o622)
     expectFailure(await apply(), 2, 'is not used: other users can write to it')
-    run.file('approvers', '', 0o600)
+    const approvers = run.file('approvers', '', 0o600)
+    if (process.getuid?.() === 0) {
+      chownSync(approvers, 1234, 1234)
+      expectFailure(await apply(), 2, 'is not used: it belongs to another user')
+      // As in the container of a CI job.
+      chownSync(run.sandbox.home, 1234, 1234)
+      expectFailure(await apply(), 2, 'there is no signature')
+      run.env['CHATCTL_APPROVERS'] = join(elsewhere.path, 'approvers')
+      writeFileSync(run.env['CHATCTL_APPROVERS'], '')
+      chownSync(run.env['CHATCTL_APPROVERS'], 1234, 1234)
+      expectFailure(await apply(), 2, 'is not used: it belongs to another user')
+      run.env['CHATCTL_APPROVERS'] = 'approvers'
+    }
     expectFailure(
       await apply(),
       2,

@@ -94,6 +94,19 @@ describe('a user without permission', () => {
     expect(run(['service', 'keys', 'create', '--name', 'y', '--data', data])).to.include({ exitCode: 0 })
   })
 
+  it('can use a key file that belongs to root, and none of another user', async () => {
+    await using server = await startScriptedServer(json(200, { data: [] }))
+    const key = join(sandbox.home, 'key')
+    writeFileSync(key, 'key', { mode: 0o644 })
+    const env = { HOME: home, CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY_FILE: key }
+    const program = ['setpriv', `--reuid=${stranger}`, '--clear-groups', ...programForAnyUser()] as const
+    const models = () => runProgram(sandbox, ['chat', 'models'], { env, program })
+    expect(await models()).to.include({ exitCode: 0 })
+    chownSync(key, 1234, 1234)
+    expectFailure(await models(), 4, 'it belongs to another user', `sudo chown ${stranger} ${key}`)
+    expect(server.requests).to.have.length(1)
+  })
+
   it('gains no access through a link in place of the data', async () => {
     const data = join(home, 'data')
     mkdirSync(data, { mode: 0o700 })
