@@ -23,7 +23,6 @@ import {
   type OpenOptions,
   openService,
 } from './open-service.ts'
-import type { ReplySource } from './replies/reply-source.ts'
 import { type Announcement, announceRun } from './run-record.ts'
 import { storageFailure } from './store/storage-failure.ts'
 
@@ -42,6 +41,8 @@ export interface ServiceOptions extends ExposureOptions, OpenOptions {
   allowsDeviceAdmin?: boolean | undefined
   /** Whether it has the endpoints for OpenAI clients. Default: yes. */
   servesOpenAi?: boolean | undefined
+  /** Reads the URL of PostgreSQL again, from where `database` comes from. */
+  readDatabase?: (() => string | undefined) | undefined
   /** The version of chatctl. */
   version?: string | undefined
   /** How long, in ms, requests in progress may take to end when the service closes. Default: 4,000. */
@@ -58,7 +59,10 @@ export interface RunningService {
   created: boolean
   /** A new API key that exists only in this process and acts as the built-in admin. */
   createProcessKey(): string
-  /** Reads the certificate and the keys again, and logs the outcome. If one is invalid, all stay as they are. */
+  /**
+   * Reads the certificate, the keys, and the URL of the database again, and logs the outcome. If one is invalid, all
+   * stay as they are.
+   */
   reload(): void
   /**
    * Stops accepting requests, lets those in progress end, and closes the database.
@@ -146,7 +150,7 @@ async function serve(
       closing ??= shutDown(notice)
       return closing
     }
-    const reload = () => reloadFiles(options.tls, service.replySource, server.server, logger)
+    const reload = () => reloadFiles(options, service, server.server, logger)
     return { url, publicUrl, adminUrl, dataDir, created: store.created, reload, close }
   } catch (error) {
     await server.close()
@@ -166,14 +170,17 @@ async function listen(server: FastifyInstance, host: string, port: number): Prom
 
 /** As `RunningService.reload`. */
 function reloadFiles(
-  tls: ServiceOptions['tls'],
-  replySource: ReplySource,
+  { tls, readDatabase }: ServiceOptions,
+  { replySource, store }: OpenedService,
   server: FastifyInstance['server'],
   logger: FastifyBaseLogger | undefined,
 ): void {
   try {
     const certificate = tls && readCertificate(tls)
+    const database = readDatabase?.()
+    const useDatabase = database === undefined ? undefined : store.prepareReload?.(database)
     replySource.reload()
+    useDatabase?.()
     if (certificate) (server as Server).setSecureContext(certificate)
     logger?.info('reloaded')
   } catch (err) {

@@ -16,6 +16,11 @@ const storageErrors: Record<
     'The database of the service does not respond; try again',
     { retryAfter: 1 },
   ],
+  refused: [
+    'storage_unavailable',
+    'The database of the service cannot be used; the log of the service has the cause',
+    { retryAfter: 1 },
+  ],
   busy: [
     'storage_busy',
     'The database of the service is locked by another program; the change was not stored',

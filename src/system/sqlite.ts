@@ -31,7 +31,15 @@ interface SqliteError extends Error {
 }
 
 /** Primary result codes (https://sqlite.org/rescode.html). */
-export const sqliteCodes = { busy: 5, readOnly: 8, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 }
+export const sqliteCodes = {
+  busy: 5,
+  readOnly: 8,
+  inputOutput: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  notADatabase: 26,
+}
 /** Extended codes. */
 const writeFailed = 778
 const uniqueViolated = 2067
@@ -53,6 +61,10 @@ export const isBusy = (error: unknown): boolean => primaryCode(error) === sqlite
 /** Whether the file is corrupt or not a database. */
 export const isDamaged = (error: unknown): boolean =>
   [sqliteCodes.corrupt, sqliteCodes.notADatabase].includes(primaryCode(error) ?? 0)
+
+/** Whether the file cannot be opened, read, or written, apart from a full disk: its mode, its disk, or a mount. */
+export const isUnusable = (error: unknown): boolean =>
+  [sqliteCodes.readOnly, sqliteCodes.inputOutput, sqliteCodes.cannotOpen].includes(primaryCode(error) ?? 0)
 
 /** Whether a write failed because the disk is full, or a quota or file size limit is reached. */
 export function isDiskFull(error: unknown): boolean {

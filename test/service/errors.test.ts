@@ -287,6 +287,15 @@ describe('internal errors of the embedded service', () => {
     ])
   })
 
+  it('are reported as 503 if the file of the database cannot be used', () => {
+    // A directory that is read-only, a failed read, and a file that cannot be opened.
+    for (const errcode of [1544, 266, 14])
+      expect(toApiError(Object.assign(new Error(), { code: 'ERR_SQLITE_ERROR', errcode }))).to.include({
+        code: 'storage_unavailable',
+        message: 'The database of the service cannot be used; the log of the service has the cause',
+      })
+  })
+
   it('are reported as 507 if the disk is full; nothing is stored in part, and reading still works', () =>
     withServer({}, async ({ store, call }) => {
       // SQLite reports a file that has reached its maximum size exactly as it reports a full disk.

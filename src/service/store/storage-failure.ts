@@ -6,8 +6,11 @@ export class StorageUnavailable extends Error {
   override name = 'StorageUnavailable'
 }
 
-/** What is wrong with the storage. `busy`: a lock was held for too long, and the operation may succeed later. */
-export type StorageFault = 'full' | 'busy' | 'damaged' | 'unavailable' | 'duplicate'
+/**
+ * What is wrong with the storage. `busy`: a lock was held for too long, and the operation may succeed later.
+ * `refused`: the database responds, but not to this user, session, or statement, or it has a fault itself.
+ */
+export type StorageFault = 'full' | 'busy' | 'damaged' | 'unavailable' | 'refused' | 'duplicate'
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const faultsOfStates: readonly (readonly [StorageFault, RegExp])[] = [
@@ -16,9 +19,11 @@ const faultsOfStates: readonly (readonly [StorageFault, RegExp])[] = [
   // A deadlock, a lock or statement timeout (`query_canceled`), or out of memory.
   ['busy', /^(40001|40P01|55P03|57014|53000|53200)$/],
   ['damaged', /^XX00[12]$/],
-  // Lost (08), ended by the server (57P), too many, idle for too long in a transaction, or on a server that has
-  // become a standby (25006).
-  ['unavailable', /^(08...|57P0[1-5]|53300|25P03|25006)$/],
+  // Lost (08), ended by the server (57P), too many, or idle for too long in a transaction.
+  ['unavailable', /^(08...|57P0[1-5]|53300|25P03)$/],
+  // No sign-in (28), database, schema, or right; read-only (25006), or without the prepared statements of the session;
+  // and faults of the server: its state (55), system (58), limits, configuration, or a bug.
+  ['refused', /^(28...|3D000|3F000|42501|25006|26000|42P05|53400|55...|58...|F0...|XX000)$/],
 ]
 
 /** The SQLSTATE of an error of the PostgreSQL server; undefined for any other error. */
@@ -41,6 +46,7 @@ export function faultOf(error: unknown): StorageFault | undefined {
   if (sqlite.isDiskFull(error)) return 'full'
   if (sqlite.isBusy(error)) return 'busy'
   if (sqlite.isDamaged(error)) return 'damaged'
+  if (sqlite.isUnusable(error)) return 'refused'
   const state = sqlStateOf(error) ?? ''
   return faultsOfStates.find(([, states]) => states.test(state))?.[0]
 }
@@ -63,7 +69,7 @@ export function storageFailure(error: unknown, directory: string, location: stri
   )
 }
 
-/** PostgreSQL refuses the user or does not have the database, or TLS fails. */
+/** PostgreSQL refuses the user or every write, or does not have the database, or TLS fails. */
 function connectFailure(cause: unknown, location: string): Failure | undefined {
   if (!(cause instanceof Error)) return undefined
   const { message: words } = cause
@@ -85,6 +91,10 @@ function connectFailure(cause: unknown, location: string): Failure | undefined {
     const hint = 'Make the user the owner of the database, or grant it all privileges on its schema'
     return new Failure('storage', `${location} denied access to this user: ${words}`, { hint, cause })
   }
+  if (state === '25006') {
+    const hint = 'Use the primary server. If the provider made the database read-only, its disk may be full'
+    return new Failure('storage', `${location} is read-only`, { hint, cause })
+  }
   if (/CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(words)) {
     const hint =
       'Set the certificate of its certificate authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md'
@@ -100,7 +110,7 @@ function faultFailure(
   location: string,
 ): Failure | undefined {
   const fault = faultOf(error)
-  if (fault === undefined || fault === 'duplicate') return undefined
+  if (fault === undefined || fault === 'duplicate' || fault === 'refused') return undefined
   const [kind, message, hint] = {
     full: [
       'storage',

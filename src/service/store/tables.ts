@@ -176,5 +176,11 @@ export interface Store {
   noteChange(): void
   /** The counters of requests. The caller must close them before the store. */
   openCounters(warn: Warn): Counters
+  /**
+   * Reads a URL of the same PostgreSQL database again, such as one with a new password.
+   * @returns uses it for each new connection
+   * @throws Failure `config` for an invalid URL, or one of another database
+   */
+  prepareReload?(database: string): () => void
   close(): Promise<void>
 }

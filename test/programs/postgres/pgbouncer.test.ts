@@ -11,7 +11,10 @@ import { freePort } from '../../support/free-port.ts'
 import { sharedPostgres, unprivileged } from '../../support/postgres.ts'
 
 /** PgBouncer in front of the shared server, on loopback. `url` leads to the same database through it. */
-async function withPooler(use: (url: string, dataDir: string) => Promise<void>): Promise<void> {
+async function withPooler(
+  mode: 'session' | 'transaction' | 'statement',
+  use: (url: string, dataDir: string) => Promise<void>,
+): Promise<void> {
   const postgres = await sharedPostgres()
   const account = unprivileged()
   await withPlace('postgres', ({ dataDir, database = '' }) =>
@@ -30,7 +33,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = trust
 auth_file = ${users}
-pool_mode = session
+pool_mode = ${mode}
 `,
       )
       for (const path of [directory, users, file]) if (account.uid) chownSync(path, account.uid, -1)
@@ -53,7 +56,7 @@ pool_mode = session
 
 describe('a PostgreSQL database behind PgBouncer', () => {
   it('works in session mode, with the timeouts of a direct connection', () =>
-    withPooler(async (database, dataDir) => {
+    withPooler('session', async (database, dataDir) => {
       const store = await openPostgres(`${database}?statement_timeout=1234`)
       // One statement reads, the other one writes, so they use different connections.
       const show = (lock: string) =>
@@ -71,4 +74,15 @@ describe('a PostgreSQL database behind PgBouncer', () => {
       expect((await both[1]?.call('POST', '/v1/users', user))?.status).to.equal(409)
       await Promise.all(both.map((service) => service.close()))
     }))
+
+  for (const mode of ['transaction', 'statement'] as const) {
+    it(`is refused if ${mode}s are pooled`, () =>
+      withPooler(mode, async (database, dataDir) => {
+        for (const start of [() => startService({ dataDir, database }), () => openPostgres(database)]) {
+          const failure = await start().catch((error) => error)
+          expect(failure, failure.message).to.include({ kind: 'config' })
+          expect(failure.message).to.match(/^postgres:.* is behind a pooler that pools transactions/)
+        }
+      }))
+  }
 })

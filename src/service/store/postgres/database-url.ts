@@ -8,7 +8,7 @@ import type { PostgresConfig } from './postgres-client.ts'
 /** How to connect, and the location of the database without a secret. */
 export interface ParsedDatabaseUrl {
   config: PostgresConfig
-  /** Runs first on each connection. Also reads whether the session is read-only. */
+  /** Runs first on each connection. Also reads the server process, and whether the session is read-only. */
   settings: { text: string; values: string[] }
   /** `postgres://host:port/database`. */
   location: string
@@ -62,7 +62,7 @@ export function readDatabaseUrl(
     const { host, port, database } = new Client(config)
     if (!Number.isInteger(port)) throw new Error('the port is not a number')
     const settings = {
-      text: "select set_config('statement_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $2, false), current_setting('transaction_read_only') as read_only",
+      text: "select set_config('statement_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $2, false), current_setting('transaction_read_only') as read_only, pg_backend_pid() as pid",
       values: [String(statement_timeout), String(idle_in_transaction_session_timeout)],
     }
     const bounded = { ...config, responseTimeout: Number(statement_timeout) + grace }

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
-import { type ClientBase, Pool, type PoolConfig } from 'pg'
+import { type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg'
+import { Failure } from '../../../contract/failure.ts'
 import { type Migration, migrations } from '../migrations.ts'
 import { StorageUnavailable, sqlStateOf, storageFailure } from '../storage-failure.ts'
 import type { Store, Tables } from '../tables.ts'
@@ -52,16 +53,19 @@ async function open(
     wanted: readonly Migration[],
   ) => Promise<boolean | undefined>,
 ): Promise<Store | undefined> {
-  const { config, settings, location } = readDatabaseUrl(url, statementTimeout, env)
+  let parsed = readDatabaseUrl(url, statementTimeout, env)
+  const { location } = parsed
   const pool = new Pool({
-    ...config,
+    ...parsed.config,
     max: maxConnections,
-    Client: PostgresClient as unknown as new () => ClientBase,
+    Client: class extends PostgresClient {
+      constructor() {
+        super(parsed.config)
+      }
+    } as unknown as new () => ClientBase,
     // Not as parameters of the startup, which PgBouncer refuses.
     onConnect: async (client) => {
-      const { rows } = await client.query<{ read_only: string }>(settings.text, settings.values)
-      // It may stay read-only when the database no longer is.
-      if (client instanceof PostgresClient) client.isSpent = rows[0]?.read_only === 'on'
+      if (client instanceof PostgresClient) await client.begin(parsed.settings)
     },
   } as PoolConfig)
   // The pool keeps no connection that is ending.
@@ -70,15 +74,21 @@ async function open(
   })
   // It reports the loss of an idle connection, too.
   pool.on('error', () => {})
-  // Any error while connecting means that the database is unavailable, unless it comes from the server.
-  const connect = () =>
-    pool.connect().catch((cause: Error) => {
+  const connect = async (): Promise<PoolClient> => {
+    const client = await pool.connect().catch((cause: Error) => {
+      // Any error while connecting means that the database is unavailable, unless it comes from the server.
       throw sqlStateOf(cause) === undefined ? new StorageUnavailable(cause.message, { cause }) : cause
     })
+    if (client instanceof PostgresClient && client.config === parsed.config) return client
+    // It began before a reload.
+    client.release(true)
+    return connect()
+  }
   let created: boolean | undefined
   try {
     const client = await connect()
     try {
+      await refuseTransactionPooling(client, new PostgresClient(parsed.config), location)
       created = await prepare(client, location, wanted)
     } finally {
       client.release()
@@ -91,7 +101,7 @@ async function open(
     await pool.end()
     return undefined
   }
-  const feed = new ChangeFeed(() => new PostgresClient(config))
+  const feed = new ChangeFeed(() => new PostgresClient(parsed.config))
   const dialect = new PostgresDialect({ pool: { connect, end: () => pool.end(), options: pool.options } })
   const db = new Kysely<Tables>({ dialect })
   return {
@@ -102,10 +112,51 @@ async function open(
     generation: () => feed.generation(),
     noteChange: () => feed.bump(),
     openCounters: () => new PostgresCounters(db),
+    prepareReload(again) {
+      const next = readDatabaseUrl(again, statementTimeout, env)
+      if (next.location !== location)
+        throw new Failure('config', `${next.location} is another database than ${location}`, {
+          hint: 'Restart the service to use another database',
+        })
+      return () => {
+        parsed = next
+      }
+    },
     close: async () => {
       await Promise.all([feed.close(), db.destroy()])
       // Kysely does not end the pool if no query ran.
       if (!pool.ending) await pool.end()
     },
   }
+}
+
+/**
+ * A pooler invents the process that it names to its clients. If it pools transactions, the server process of an idle
+ * session is free for another one.
+ *
+ * @throws Failure `config`
+ */
+async function refuseTransactionPooling(
+  client: ClientBase,
+  other: PostgresClient,
+  location: string,
+): Promise<void> {
+  const { processID, serverProcess } = client as unknown as PostgresClient
+  if (processID === serverProcess) return
+  const pidOf = async (session: ClientBase | PostgresClient): Promise<number> =>
+    (await session.query('select pg_backend_pid() as pid')).rows[0].pid
+  try {
+    await other.connect()
+    // The transaction takes the free process, so that the idle session receives another one.
+    const isShared =
+      (await pidOf(other)) === serverProcess ||
+      (await other.query('begin').then(() => pidOf(other))) === serverProcess ||
+      (await pidOf(client)) !== serverProcess
+    if (!isShared) return
+  } finally {
+    await other.end()
+  }
+  throw new Failure('config', `${location} is behind a pooler that pools transactions, not sessions`, {
+    hint: 'Set pool_mode = session in PgBouncer, or connect to PostgreSQL directly',
+  })
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Client, type ClientConfig } from 'pg'
+import { Client, type ClientConfig, type QueryConfig } from 'pg'
 import { isOfSession, StorageUnavailable, sqlStateOf } from '../storage-failure.ts'
 
 /** How long, in ms, a server may take to close the connection. */
@@ -12,12 +12,19 @@ export interface PostgresConfig extends ClientConfig {
 
 /** A client of pg for a server that may stop responding. */
 export class PostgresClient extends Client {
+  /** The server process, as the server or a pooler names it. Missing in the types of pg. */
+  declare readonly processID: number | null
+  /** Of this connection: a reload may have replaced it. */
+  readonly config: PostgresConfig
+  /** The server process that the session began with. */
+  serverProcess: number | undefined
   /** Whether the session cannot do what others can, so that it must not serve another request. */
   isSpent = false
   readonly #responseTimeout: number | undefined
 
   constructor(config: PostgresConfig) {
     super(config)
+    this.config = config
     this.#responseTimeout = config.responseTimeout
     // Without a listener, the loss of a connection would end the process.
     this.on('error', () => {})
@@ -33,6 +40,14 @@ export class PostgresClient extends Client {
       values === undefined ? {} : { values: values.map(storable), query_timeout: this.#responseTimeout }
     const name = values?.length > 0 ? nameOf(text) : undefined
     return super.query({ text, name, ...bounds }).catch((cause: Error) => this.#report(cause))
+  }
+
+  /** Runs the first statement, without a name, which a pooler may have used for another client. */
+  async begin({ text, values }: { text: string; values: string[] }): Promise<void> {
+    const { rows } = await super.query({ text, values, query_timeout: this.#responseTimeout } as QueryConfig)
+    this.serverProcess = rows[0]?.pid
+    // It may stay read-only when the database no longer is.
+    this.isSpent = rows[0]?.read_only === 'on'
   }
 
   /** Closes the connection if it fails. pg would leave the server waiting for a password, which blocks DROP DATABASE. */
