@@ -56,11 +56,13 @@ async function findReply(
     const named = messages.find(({ role, id }) => role === 'assistant' && id !== undefined && id === replyId)
     const found = repliesTo(prompt, messages)
     const text = named?.content ?? found.at(-1)
-    if (typeof text !== 'string' || !text.startsWith(part)) return absent
+    if (typeof text !== 'string' || !(text.startsWith(part) || part.startsWith(text))) return absent
     // An earlier reply to the same prompt may have the same text.
     const earlier = repliesTo(prompt, conversation.messages.slice(0, -1))
     const times = (texts: readonly unknown[]) => texts.filter((one) => one === text).length
-    return named || times(found) > times(earlier) ? { text } : absent
+    if (!named && times(found) <= times(earlier)) return absent
+    // The service was killed, or its disk was full, after it had sent more.
+    return text.length < part.length ? { why: 'the history has less of this reply than was shown' } : { text }
   } catch (error) {
     if (signal.aborted || !(error instanceof Failure)) throw error
     return { why: `cannot read the history: ${error.message}` }

@@ -58,6 +58,14 @@ describe('a reply in a session', () => {
     await run.say('Again', /^\[this reply is not in the history; \/continue asks the model for the rest\]$/m)
   })
 
+  it('is said to be shorter in the history than on the screen, if the service has lost the end of it', async () => {
+    world.server.answerNext({ text: 'The beginning', ending: 'reset', finishLater: 'The begin' })
+    await run.say('Hello', /the history has less of this reply than was shown;[\s\S]*^>$/m)
+    world.server.answerNext({ text: ' and the end.' })
+    await run.say('/continue', /and the end\.[\s\S]*total/)
+    expect(await saved('lost.md')).to.equal('The beginning and the end.\n')
+  })
+
   it('that reached its token limit is continued where it stopped, also after it is resumed', async () => {
     for (const rest of ['ning', ' and the']) {
       world.server.answerNext({ text: 'The begin', finishReason: 'length' })
