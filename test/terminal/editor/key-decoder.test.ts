@@ -277,7 +277,10 @@ describe('the key decoder', () => {
       decoder.push('x\r/y\u001b[201~z\r')
       expect(keys.slice(4)).to.deep.equal([paste('x\n/y'), text('z'), press('enter')])
       decoder.push('ab\r')
-      expect(keys.slice(7)).to.deep.equal([text('ab'), press('enter')])
+      decoder.push('\u001b[200~c')
+      wait(500)
+      decoder.push('\u001b[200~d\re\u001b[201~')
+      expect(keys.slice(7)).to.deep.equal([text('ab'), press('enter'), paste('c'), paste('d\ne')])
     })
 
     it('types again after one key that follows an unfinished paste', () => {
