@@ -32,14 +32,14 @@ export function findLastConversation(
   // The service does not know a conversation that is stored only on this machine.
   const isStoredHere = newest?.mode === 'completions' || newest?.contextId === undefined
   const isLast = last === undefined || Date.parse(newest?.updatedAt ?? '') >= Date.parse(last.at)
+  // Of a deleted conversation, nothing is remembered. Then the session before it is the last one.
+  const id = last?.id ?? newest?.contextId
   const begin: Exclude<ConversationStart, { kind: 'new' }> | undefined =
     newest && isStoredHere && isLast
       ? { kind: 'transcript', path: newest.path }
-      : last && {
-          kind: 'context',
-          id: last.id,
-          path: findTranscriptOfContext(sessions, owner, last.id)?.path,
-        }
+      : id === undefined
+        ? undefined
+        : { kind: 'context', id, path: findTranscriptOfContext(sessions, owner, id)?.path }
   if (!begin) return undefined
   const { path } = begin
   if (isRecorded && path !== undefined) begin.writer = reopen(path)

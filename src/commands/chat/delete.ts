@@ -37,13 +37,15 @@ export default class ChatDelete extends BaseCommand {
       if (context.dryRun) return await this.showLocalChange({ delete: rows.map(({ id }) => id) })
       if (!flags.yes) await context.prompter.confirm(`Delete ${rows.map(describe).join(', ')}?`)
       for (const [index, path] of paths.entries()) {
-        locked.delete(path)
+        await locked.delete(path, context.directories)
         deleted.push(rows[index] ?? {})
       }
-      removeTranscriptIndex(context.directories)
     } finally {
       locked.release()
-      if (deleted.length > 0) await report(context, deleted)
+      if (deleted.length > 0) {
+        removeTranscriptIndex(context.directories)
+        await report(context, deleted)
+      }
     }
   }
 }

@@ -67,6 +67,52 @@ describe('--continue', () => {
     expect((await send('--continue', 'And?')).stderr).to.match(/^Continuing "Stored here"/)
   })
 
+  describe('after chat delete', () => {
+    const deleteNewest = async () => {
+      const id = readTranscript(transcripts()[0] ?? '').id
+      expect(await runChatctl(sandbox, ['chat', 'delete', id, '--yes'], given())).to.include({ exitCode: 0 })
+      clock.pass(1000)
+    }
+
+    const moveHere = () => {
+      const open = openFirst()
+      open.append({ type: 'options', at: '2026-01-02T03:04:05Z', mode: 'completions' })
+      open.close()
+    }
+    for (const [what, change] of [
+      ['what was deleted', () => {}],
+      ['what was deleted after it moved to this machine', moveHere],
+      ['what was deleted and continued with --no-save', () => send('--continue', 'And?', '--no-save')],
+    ] as const) {
+      it(`does not continue ${what}, nor does chat show --last show it`, async () => {
+        await send('Hi')
+        await change()
+        await deleteNewest()
+        const { length } = server.requests
+        expectFailure(await send('--continue', 'Again'), 2, 'no conversation to continue')
+        expectFailure(await runChatctl(sandbox, ['chat', 'show', '--last'], given()), 6, 'no transcript')
+        expect(server.requests).to.have.lengthOf(length)
+      })
+    }
+
+    it('continues the session before it', async () => {
+      await send('First')
+      clock.pass(1000)
+      await send('Second')
+      await deleteNewest()
+      expect((await send('--continue', 'And?')).stderr).to.match(/^Continuing "First"/)
+      expect(server.sends.at(-1)).to.include({ context_id: 'ctx_1' })
+    })
+
+    it('continues a later conversation of which nothing was deleted', async () => {
+      await send('Hi')
+      clock.pass(1000)
+      await send('Later', '--no-save')
+      await deleteNewest()
+      expect((await send('--continue', 'And?')).stderr).to.match(/^Continuing conversation ctx_2/)
+    })
+  })
+
   for (const [what, flags] of [
     ['a script', []],
     ['a script that records nothing', ['--no-save']],
