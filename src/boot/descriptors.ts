@@ -24,3 +24,11 @@ export function isNullDevice(descriptor: number): boolean {
     return false
   }
 }
+
+export function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile()
+  } catch {
+    return false
+  }
+}

@@ -2,8 +2,9 @@ import { Keychain, type KeychainOptions } from '../auth/credentials/keychain.ts'
 import type { Host } from '../cli/host.ts'
 import { localModelServers } from '../contract/model-server-address.ts'
 import { systemClock } from '../system/clock.ts'
+import { LogWriter } from '../system/log-writer.ts'
 import { once } from '../system/once.ts'
-import { isNullDevice, isTerminal } from './descriptors.ts'
+import { isFile, isNullDevice, isTerminal } from './descriptors.ts'
 import { onExit, untilEnded } from './end-process.ts'
 import { watchSignals } from './watch-signals.ts'
 
@@ -21,6 +22,7 @@ export function createProcessHost({
   if (platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
   // Errors of stderr are ignored. Opening it may load node:net, and most runs write nothing to it.
   const stderr = once(() => process.stderr.on('error', () => {}))
+  const log = once(() => (isFile(2) ? undefined : new LogWriter(stderr(), systemClock)))
   return {
     installation,
     platform,
@@ -46,7 +48,9 @@ export function createProcessHost({
     expectStreamedReply,
     modelServers: localModelServers,
     clock: systemClock,
-    log: undefined,
+    get log() {
+      return log()
+    },
     openKeychain: (options) => new Keychain({ ...options, env, childProcess: keychainProcess, untilEnded }),
     get hasDisplay() {
       return hasDisplay(env, platform)

@@ -21,7 +21,7 @@ interface Surroundings {
   readonly clock: Clock
   /** The model servers that chatctl offers if they run on this machine. */
   readonly modelServers: readonly LocalModelServer[]
-  /** Receives the lines of a log; undefined for stderr. */
+  /** Receives the lines of a log, and never blocks; undefined if stderr is a file. */
   readonly log: { write(line: string): void } | undefined
 }
 

@@ -7,7 +7,7 @@ type PlainLogger = (severity: 'warning' | 'error', text: string) => void
 export interface LogOptions {
   level: string
   tell?: PlainLogger | undefined
-  /** Receives the lines instead of file descriptor 2. */
+  /** Receives the lines instead of file descriptor 2, which is then a file: a pipe would block the process. */
   stderr?: { write(line: string): void } | undefined
 }
 
