@@ -38,6 +38,8 @@ const statuses = {
 
 export type ApiErrorCode = keyof typeof statuses
 
+export const apiErrorCodes = Object.keys(statuses) as readonly ApiErrorCode[]
+
 /** An error that the service sends in its response. The message is for the client. */
 export class ApiError extends Error {
   override name = 'ApiError'

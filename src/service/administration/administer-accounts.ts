@@ -27,6 +27,15 @@ interface Account {
   created_at: string
 }
 
+/** Which users are listed. */
+interface AccountFilter {
+  role?: string | undefined
+  /** A part of the email address or the name, regardless of case. */
+  search?: string | undefined
+  /** Created since then; ISO 8601. */
+  since?: string | undefined
+}
+
 const accountFields = ['id', 'email', 'name', 'role', 'created_at'] as const
 
 /** Manages accounts on the machine of the service. */
@@ -54,10 +63,18 @@ export function administerAccounts(data: DataAccess) {
         throw isUniqueViolation((error as Error).cause) ? emailTaken(wanted.email) : error
       }
     },
-    /** All users, in the order of their creation. */
-    listAccounts: (): Promise<Account[]> =>
+    /** The users that match, in the order of their creation. */
+    listAccounts: ({ role, search = '', since = '' }: AccountFilter): Promise<Account[]> =>
       data.read(
-        (db) => db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id').execute(),
+        async (db) => {
+          const all = db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id')
+          const found = await all
+            .$if(role !== undefined, (query) => query.where('role', '=', String(role)))
+            .where('created_at', '>=', since)
+            .execute()
+          const isWanted = (text: string) => text.toLowerCase().includes(search.toLowerCase())
+          return found.filter(({ email, name }) => isWanted(email) || isWanted(name))
+        },
         () => [],
       ),
     /** A user by id or email. @throws Failure `not_found` */

@@ -92,7 +92,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const fail = (error: unknown, { log }: FastifyRequest, reply: FastifyReply) =>
     send(reply, pipeline.fail(error, {}, log), readiness.isStopping)
   server.setErrorHandler(fail)
-  watchConnections(server, stallTimeout)
+  watchConnections(server, stallTimeout, logger)
 
   // Not in the handler: Fastify would check the content type first.
   const { supportedMethods: method } = server

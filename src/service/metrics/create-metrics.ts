@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { apiErrorCodes } from '../api-error.ts'
 
 /** In seconds, from a read of a small table to a model that takes minutes. */
 const responseBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
@@ -106,12 +107,15 @@ function createHttpMetrics(registers: Registry[]) {
     labelNames: ['code'],
     registers,
   })
+  // An increase is measured from a first value, so the first error must not create its counter.
+  for (const code of apiErrorCodes) refusals.inc({ code }, 0)
   const limited = new Counter({
     name: 'chatctl_limiter_decisions_total',
     help: 'Rate-limited requests: admitted, or rejected by the hourly or per-minute limit',
     labelNames: ['outcome'],
     registers,
   })
+  for (const outcome of ['admitted', 'hour', 'minute']) limited.inc({ outcome }, 0)
   return { inFlight, requests, seconds, refusals, limited }
 }
 

@@ -23,6 +23,38 @@ const file = (name: string, text: string) => flags.file(name, text)
 
 /** The flags of `service`, each with a check of its effect. */
 const effects: Record<string, () => Promise<void>> = {
+  'service:users:list role, search, since, limit': async () => {
+    const dir = dataDirectory('people')
+    const store = openSqlite(dir)
+    const day = '2026-02-01T00:00:00.000Z'
+    const user = { password_hash: null, metadata: '{}', permissions: '[]', created_at: day, updated_at: day }
+    for (const [id, name, role] of [
+      ['ada', 'Ada', 'admin'],
+      ['bob', 'Élan', 'member'],
+      ['cyd', 'Cyd', 'member'],
+    ] as const) {
+      const email = `${id}@example.com`
+      await store.db
+        .insertInto('users')
+        .values({ ...user, id, email, email_key: email, name, role })
+        .execute()
+    }
+    await store.close()
+    const list = async (...args: string[]) => {
+      const words = ['service', 'users', 'list', '--data', dir, '--jq', 'map(.id) | join(" ")', ...args]
+      const { stdout, stderr } = await runHere(words)
+      return `${stdout.trim()} ${stderr}`.trim()
+    }
+    expect(await list()).to.equal('ada bob cyd usr_admin')
+    expect(await list('--role', 'member')).to.equal('bob cyd')
+    expect(await list('--role', 'member', '--search', 'éLAN')).to.equal('bob')
+    expect(await list('--search', '%')).to.equal('')
+    expect(await list('--search', 'EXAMPLE', '--since', '2026-02-01')).to.equal('ada bob cyd')
+    expect(await list('--since', '1d')).to.equal('usr_admin')
+    expect(await list('--role', 'member', '--limit', '1'))
+      .to.contain('cyd')
+      .and.to.contain('1 of 2 users')
+  },
   'service:keys:create user': async () => {
     const args = ['service', 'keys', 'create', 'one', '--jq', '.user_id', '--user']
     expect((await runHere([...args, 'Admin@localhost'])).stdout).to.equal('usr_admin\n')

@@ -1,7 +1,14 @@
 import { expect } from 'chai'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
-import { halfReply, sendDelta, sendDone, startEvents, withModelServer } from '../../support/model-server.ts'
+import {
+  halfReply,
+  sendDelta,
+  sendDone,
+  sendJson,
+  startEvents,
+  withModelServer,
+} from '../../support/model-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
@@ -45,6 +52,57 @@ onEachTransport('sending a message to the embedded service', (withService) => {
           { modelServer: { url } },
         ),
     ))
+
+  it('keeps question and reply together, also by time, in messages that are sent at the same time', () => {
+    const clock = new SteppedClock()
+    const slow = Promise.withResolvers<void>()
+    let received = 0
+    return withModelServer(
+      async (response, { body }) => {
+        const { stream, messages } = JSON.parse(body)
+        const { content } = messages.at(-1)
+        received += 1
+        if (content === 'slow') await slow.promise
+        if (!stream) return sendJson(response, { choices: [{ message: { content: `to ${content}` } }] })
+        startEvents(response)
+        sendDelta(response, `to ${content}`, 'stop')
+        return sendDone(response)
+      },
+      ({ url }) =>
+        withService(
+          async ({ call }) => {
+            const first = await call('POST', '/api/chat/send', { message: 'first' })
+            const { context_id } = first.body
+            const send = (message: string, stream = false) => {
+              clock.pass(1000)
+              return call('POST', '/api/chat/send', { message, context_id, stream })
+            }
+            const late = [send('slow'), send('slow', true)]
+            await until(() => received === 3)
+            await send('quick')
+            await send('brief', true)
+            slow.resolve()
+            const [plain] = await Promise.all(late)
+            const { messages } = (await call('GET', `/api/chat/history?context_id=${context_id}`)).body
+            type Message = { id: string; role: string; content: string; created_at: string }
+            const contents = (all: Message[]) => all.map(({ content }) => content)
+            expect(contents(messages).filter((_, index) => index % 2)).to.deep.equal(
+              contents(messages).flatMap((content, index) => (index % 2 ? [] : [`to ${content}`])),
+            )
+            const byTime = messages.toSorted(
+              (a: Message, b: Message) =>
+                a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
+            )
+            expect(contents(byTime).filter((_, index) => index % 2)).to.deep.equal(
+              contents(byTime).flatMap((content, index) => (index % 2 ? [] : [`to ${content}`])),
+            )
+            const stored = messages.find(({ id }: Message) => id === plain?.body.id)
+            expect(stored.created_at).to.equal(plain?.body.created_at)
+          },
+          { modelServer: { url }, clock },
+        ),
+    )
+  })
 
   it('rejects an unknown conversation and stores nothing', () =>
     withService(async ({ call }) => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { hintOf } from '../../../src/cli/errors/hints.ts'
+import { apiErrorCodes } from '../../../src/service/api-error.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import {
@@ -128,6 +129,14 @@ describe('the admin port', () => {
 })
 
 describe('metrics', () => {
+  it('have a counter at 0 for each error and each decision of the limiter, from the start', () =>
+    withAdmin(async (service) => {
+      for (const code of apiErrorCodes)
+        expect(await measure(service, `chatctl_http_errors_total{code="${code}"}`), code).to.equal(0)
+      for (const outcome of ['admitted', 'hour', 'minute'])
+        expect(await measure(service, `chatctl_limiter_decisions_total{outcome="${outcome}"}`)).to.equal(0)
+    }))
+
   it('count the decisions of the rate limiter', () =>
     withAdmin(async (service) => {
       const store = openSqlite(service.dataDir)

@@ -1,7 +1,9 @@
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { serviceData } from '../../../cli/documented-requests.ts'
+import { textFlag } from '../../../cli/flags/flag-types.ts'
+import { rowLimitFlag, rowsToShow } from '../../../cli/flags/shared-flags.ts'
 import { userListView } from '../../../view/service.ts'
-import { dataFlags } from '../service-flags.ts'
+import { dataFlags, pastFlag } from '../service-flags.ts'
 
 export default class ServiceUsersList extends BaseCommand {
   static override summary = 'List the users of the embedded service'
@@ -10,13 +12,29 @@ export default class ServiceUsersList extends BaseCommand {
   static override view = { ...userListView, json: 'list' as const }
   static override examples = [
     { description: 'List the users', command: 'chatctl service users list' },
+    { description: 'List the admins', command: 'chatctl service users list --role admin' },
     { description: 'Print the email addresses', command: "chatctl service users list --jq '.[].email'" },
   ]
-  static override flags = { ...dataFlags }
+  static override flags = {
+    role: textFlag({ helpValue: 'NAME', summary: 'Only users with this role, such as admin' }),
+    search: textFlag({
+      helpValue: 'TEXT',
+      summary: 'Only users with this text in the email address or the name',
+    }),
+    since: pastFlag({ summary: 'Only users created since a time: 7d, 12h, or 2026-01-31 (UTC)' }),
+    limit: rowLimitFlag('users; the newest are shown', 50),
+    ...dataFlags,
+  }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(ServiceUsersList)
     const administration = await context.administration.openToRead(flags)
-    await context.output.show(userListView, await administration.listAccounts())
+    const all = await administration.listAccounts(flags)
+    const limit = rowsToShow(flags.limit, context.output, 50)
+    await context.output.show(userListView, all.slice(-limit))
+    if (all.length > limit)
+      context.output.notice(
+        `Showing the newest ${limit} of ${all.length} users. Show all with: --limit ${all.length}`,
+      )
   }
 }

@@ -182,7 +182,7 @@ export class StoredReply {
     this.#isDue = false
     try {
       if (this.isStored) await updateReply(this.#db, this.exchange)
-      else await storeExchange(this.#db, this.exchange)
+      else this.exchange.createdAt = await storeExchange(this.#db, this.exchange)
       this.isStored = true
     } catch (error) {
       // The exchange may have been stored despite the error, so it is not inserted again.

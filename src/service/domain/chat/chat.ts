@@ -75,15 +75,8 @@ export async function sendMessage(sent: MessageRequest, context: MessageContext)
   const { choices, model } = await replySource.complete(modelRequest, signal).catch(nothingStored)
   const response = storableText(choices[0]?.message.content ?? '')
   const finishReason = choices[0]?.finish_reason ?? 'stop'
-  const createdAt = isoNow(clock)
-  await storeExchange(db, {
-    ...exchange,
-    reply: response,
-    incomplete: false,
-    model,
-    finishReason,
-    createdAt,
-  })
+  const reply = { reply: response, incomplete: false, model, finishReason, createdAt: isoNow(clock) }
+  const createdAt = await storeExchange(db, { ...exchange, ...reply })
   const { replyId: id, contextId: context_id } = exchange
   return { id, response, context_id, created_at: createdAt, finish_reason: finishReason }
 }

@@ -68,13 +68,23 @@ export interface Exchange {
   createdAt: string
 }
 
-/** Stores both messages, and a new conversation, in one transaction. */
-export function storeExchange(db: Database, exchange: Exchange): Promise<void> {
+/**
+ * Stores both messages, and a new conversation, in one transaction. A message that was sent while the model replied
+ * to another one gets a later time, so that also by time, each reply follows its message.
+ * @returns the time of the reply
+ */
+export function storeExchange(db: Database, exchange: Exchange): Promise<string> {
   const stored = { ...exchange, incomplete: exchange.incomplete ? 1 : 0 }
   return db.transaction().execute(async (transaction) => {
     if (exchange.isNewContext) await insertContext(transaction, stored)
-    else await lockContext(transaction, stored)
+    else {
+      await lockContext(transaction, stored)
+      const [last] = await selectLastTime(transaction, stored)
+      if (last && last.created_at > stored.sentAt) stored.sentAt = last.created_at
+      if (stored.sentAt > stored.createdAt) stored.createdAt = stored.sentAt
+    }
     await insertMessages(transaction, stored)
+    return stored.createdAt
   })
 }
 
@@ -85,6 +95,15 @@ const insertContext = prepareQuery((db, { contextId, userId, sentAt }: ExchangeR
 /** Without this lock, PostgreSQL could interleave the rows of two concurrent exchanges in one conversation. */
 const lockContext = prepareQuery((db, { contextId }: Pick<ExchangeRow, 'contextId'>) =>
   db.selectFrom('contexts').select('id').where('id', '=', contextId).forUpdate(),
+)
+
+const selectLastTime = prepareQuery((db, { contextId }: Pick<ExchangeRow, 'contextId'>) =>
+  db
+    .selectFrom('messages')
+    .select('created_at')
+    .where('context_id', '=', contextId)
+    .orderBy('seq', 'desc')
+    .limit(1),
 )
 
 const insertMessages = prepareQuery((db, exchange: ExchangeRow) => {

@@ -1,9 +1,14 @@
+import { closeSync, openSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { devNull } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 
 /** How long, in ms, a connection that has sent nothing stays open once the service stops. */
 const idleGrace = 250
+
+/** How often, in ms, the process checks that it can open a file. */
+const descriptorInterval = 1_000
 
 /** Node's default for the connections that the system keeps waiting. */
 const maxTurns = 511
@@ -14,7 +19,11 @@ const maxTurns = 511
  * the service stops, a connection that has sent no request, as browsers and proxies open them in advance.
  * Accepts the connections that wait before the service stops, because the system would reset them.
  */
-export function watchConnections(server: FastifyInstance, stall: number): void {
+export function watchConnections(
+  server: FastifyInstance,
+  stall: number,
+  logger: FastifyBaseLogger | undefined,
+): void {
   const { server: listener } = server
   const sockets = new Set<Socket>()
   const watch = (socket: Socket) => {
@@ -25,9 +34,12 @@ export function watchConnections(server: FastifyInstance, stall: number): void {
   // Data that is written over TLS is buffered in a separate socket.
   if ('setSecureContext' in listener) listener.on('secureConnection', watch)
 
-  const timer = setInterval(() => limitStalls(sockets, stall), Math.min(5_000, stall / 4)).unref()
+  const timers = [
+    setInterval(() => limitStalls(sockets, stall), Math.min(5_000, stall / 4)).unref(),
+    setInterval(reportDescriptors(logger), descriptorInterval).unref(),
+  ]
   server.addHook('preClose', async () => {
-    clearInterval(timer)
+    timers.forEach(clearInterval)
     setTimeout(() => {
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     }, idleGrace).unref()
@@ -52,6 +64,24 @@ function limitStalls(sockets: ReadonlySet<Socket>, stall: number): void {
       if (socket.timeout !== stall) socket.setTimeout(stall)
     } else if (socket.timeout === stall) {
       socket.setTimeout(0)
+    }
+  }
+}
+
+/**
+ * Logs once that no file descriptor is left, until one is. Node closes a connection for which there is none without
+ * an event.
+ */
+function reportDescriptors(logger: FastifyBaseLogger | undefined): () => void {
+  let isReported = false
+  return () => {
+    try {
+      closeSync(openSync(devNull, 'r'))
+      isReported = false
+    } catch (err) {
+      if (!isReported)
+        logger?.error({ err }, 'no file descriptors are left, so connections are closed: raise their limit')
+      isReported = true
     }
   }
 }
