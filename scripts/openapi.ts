@@ -2,6 +2,7 @@ import { credentialExpiryHeader } from '../src/contract/credential-header.ts'
 import { type Endpoint, type EndpointName, endpoints } from '../src/contract/endpoints.ts'
 import { type JsonSchema, jsonSchemaDialect, jsonSchemaOf } from '../src/contract/json-schema.ts'
 import { errorBody } from '../src/contract/resources/error-body.ts'
+import { settingsSerialHeader } from '../src/contract/resources/settings.ts'
 import { requiredPermissions } from '../src/service/domain/access/permissions.ts'
 
 /** The headers of responses that the embedded service adds, by name. docs/reference/service.md describes them. */
@@ -13,6 +14,7 @@ const headers: Readonly<Record<string, string>> = {
   'Retry-After': 'Seconds to wait before the next attempt',
   'WWW-Authenticate': 'The authentication scheme: Bearer',
   Location: 'Path of the new resource',
+  [settingsSerialHeader]: 'Changes with every change of the settings and the API configuration',
 }
 
 /** Headers of every response to a request with a valid credential. */
@@ -99,7 +101,7 @@ function describeEndpoint(
     parameter(field, 'path', { type: 'string' }),
   )
   const inQuery = Object.entries(query ? (jsonSchemaOf(query)['properties'] as object) : {})
-  const success = name === 'createUser' ? [...usualHeaders, 'Location'] : usualHeaders
+  const own: Record<string, string[]> = { createUser: ['Location'], getSettings: [settingsSerialHeader] }
   return {
     operationId: name,
     'x-required-permission': requiredPermissions[name],
@@ -108,7 +110,7 @@ function describeEndpoint(
     responses: {
       '2XX': {
         description: response ? 'Success' : 'Success. The interface does not show the response body.',
-        headers: headersOf(success),
+        headers: headersOf([...usualHeaders, ...(own[name] ?? [])]),
         content: { ...json(response ?? {}), ...(streaming.includes(name) && events) },
       },
       ...Object.fromEntries(
@@ -130,9 +132,6 @@ function headersOf(names: readonly string[]): object {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function mapValues<T>(
-  values: Readonly<Record<string, string>>,
-  map: (value: string) => T,
-): Record<string, T> {
+function mapValues<T>(values: Readonly<Record<string, string>>, map: (value: string) => T) {
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value)]))
 }

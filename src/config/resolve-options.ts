@@ -191,9 +191,10 @@ function chooseProfile(
   { mayNameNewProfile, takesProfileOfAddress, workingDirectory }: Usage,
 ): ChosenProfile {
   const address = given('base_url')
+  const name = address && takesProfileOfAddress ? profileOfService(configuration(), address.value) : undefined
   const profile =
     given('profile') ??
-    (address && takesProfileOfAddress ? profileOfAddress(address, configuration()) : undefined) ??
+    (address && name !== undefined ? { ...address, value: name } : undefined) ??
     (address ? undefined : profileHere(configuration(), workingDirectory, env))
   // By default, commands use the embedded service, with the defaults that `config set` stores without a
   // profile.
@@ -230,18 +231,7 @@ export function forOrigin(baseUrl: string | undefined, profile: Profile): Profil
   return rest
 }
 
-function profileOfAddress(
-  { value, from, source }: Resolved<string>,
-  configuration: Configuration,
-): Resolved<string> | undefined {
-  const name = value === localProfile ? undefined : profileOfService(configuration, value)
-  return name === undefined ? undefined : { value: name, source, from }
-}
-
-/**
- * @param service base URL, or `local` for the embedded service
- * @returns the profile of the service; of several, the default profile or else the first
- */
+/** The profile of a base URL, or of `local`; of several, the default profile or else the first. */
 export function profileOfService(
   { profiles = {}, default_profile: standard }: Configuration,
   service: string,

@@ -150,7 +150,7 @@ interface UserFileAdvice {
   /** Where the passwords of new users come from. */
   new_passwords: NoData
   save_users_plan: NoData
-  /** A plan of users needs the state file that it was made with, or a later one. */
+  /** A plan of users needs the generation of the state file that it was made with. */
   state_of_plan: NoData
   /** The id of the state file belongs to a user with another email. */
   other_email: NoData

@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { Failure } from '../contract/failure.ts'
-import { type Clock, isoNow } from '../system/clock.ts'
+import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
 import {
   composePlan,
   isApplied,
   misfitOf,
+  newHeader,
   type PlanHeader,
   type PlanKind,
   readPlan,
@@ -16,6 +16,7 @@ import { type Part, type Plan, parts } from './plan.ts'
 
 /** A saved plan. */
 export interface PlanFile extends PlanHeader {
+  serial?: string
   plan: Plan
 }
 
@@ -24,6 +25,7 @@ export interface PlanContext {
   directories: Directories
   service: string
   toolVersion: string
+  now: number
   /** Whether a new plan will be made from it, so that it may be of another version or already applied. */
   refresh?: boolean
   /** The part to apply (default: both). */
@@ -33,17 +35,17 @@ export interface PlanContext {
 export const settingsPlan: PlanKind = { format: 'chatctl-plan', newPlan: { code: 'save_new_plan' } }
 
 /** The text of a plan file. */
-export function composePlanFile(plan: Plan, toolVersion: string, clock: Clock): string {
-  const created_at = plan.api?.comparedAt ?? isoNow(clock)
-  const { service, ...parts } = plan
-  const content = { id: randomUUID(), created_at, tool: toolVersion, service, plan: parts }
-  return composePlan(settingsPlan, content, 2)
+export function composePlanFile(plan: Plan, tool: string, clock: Clock, validFor?: number): string {
+  const { service, serial, ...parts } = plan
+  const header = newHeader({ tool, service, serial }, clock, validFor)
+  return composePlan(settingsPlan, { ...header, plan: parts }, 2)
 }
 
 /** Reads a plan to show it. @throws Failure as `readPlan` */
 export function readPlanFile(source: SettingsSource, toolVersion: string, key?: SealKey): PlanFile {
   const saved = readPlan<PlanFile>(source, settingsPlan, toolVersion, key)
-  return { ...saved, plan: { ...saved.plan, service: saved.service } }
+  const { service, serial } = saved
+  return { ...saved, plan: { ...saved.plan, service, ...(serial !== undefined && { serial }) } }
 }
 
 /**
@@ -52,12 +54,8 @@ export function readPlanFile(source: SettingsSource, toolVersion: string, key?: 
  */
 export function refusalOf(saved: PlanFile, name: string, about: PlanContext): Failure | undefined {
   const { refresh, directories, only } = about
-  const misfit = misfitOf(
-    name,
-    saved,
-    { ...about, toolVersion: refresh ? saved.tool : about.toolVersion },
-    settingsPlan,
-  )
+  const toolVersion = refresh ? saved.tool : about.toolVersion
+  const misfit = misfitOf(name, saved, { ...about, toolVersion }, settingsPlan)
   if (misfit || refresh) return misfit
   const isWhole = isApplied(directories, saved.id)
   const applied = only === undefined ? parts : [only]

@@ -72,6 +72,8 @@ export type ManagedKey = Change
 export interface Plan {
   /** Base URL, or `local` for the embedded service. */
   service: string
+  /** Of the settings from which a saved plan was made, if the service has one. */
+  serial?: string | undefined
   settings: readonly ManagedKey[]
   /** Paths from the root of the API configuration. Absent if the file contains none of it. */
   api?: {
@@ -251,10 +253,10 @@ export function partOfPlan(
   name: string,
 ): { plan: Plan; ignored?: IgnoredKeys } {
   if (only === undefined) return { plan }
-  const { service, settings, api } = plan
+  const { settings, api, ...about } = plan
   const ignored = ignoredBesides(only, { settings: settings.length, api: api?.managed.length ?? 0 }, name)
   return {
-    plan: only === 'settings' ? { service, settings } : { service, settings: [], ...(api && { api }) },
+    plan: only === 'settings' ? { ...about, settings } : { ...about, settings: [], ...(api && { api }) },
     ...ignored,
   }
 }

@@ -13,7 +13,7 @@ import type { UsersState } from './state/users-state.ts'
 
 /** Where a saved plan comes from. */
 export interface UsersPlanHeader extends PlanHeader {
-  /** The name of the state file, and its generation before the comparison. */
+  /** The name of the state file. */
   state: string
   serial: number
 }
@@ -64,8 +64,7 @@ export function readUsersPlan(
 }
 
 /**
- * Refuses to apply a plan a second time, or with an earlier state file, which may lack users that exist: they would
- * be created twice.
+ * Refuses to apply a plan a second time, or with another generation of the state file, whose users may differ.
  *
  * @param name of the plan
  * @param isApplied whether this user has applied the plan
@@ -80,9 +79,9 @@ export function assertUnapplied(
   if (isApplied) {
     throw new Failure('conflict', `The plan ${name} was already applied`, { advice: [usersPlan.newPlan] })
   }
-  if (state.serial >= serial) return
+  if (state.serial === serial) return
   const words = state.exists
-    ? `The state file ${state.name} is older than the plan ${name}`
+    ? `The state file ${state.name} has changed since the plan ${name} was saved (serial ${serial}, now ${state.serial})`
     : `The plan ${name} was made with the state file ${state.name}, which does not exist`
   throw new Failure('conflict', words, { advice: [{ code: 'state_of_plan' }] })
 }

@@ -10,11 +10,7 @@ export const dryRunRequestView: View = {
   text: describeRequests,
 }
 
-/**
- * The first requests of a run, with a heading.
- *
- * @param total number of requests of the run
- */
+/** The first requests of a run, with a heading. `total`: all requests of the run. */
 export const firstRequestsView = (total: number): View => ({
   ...dryRunRequestView,
   text: (body) => {

@@ -45,7 +45,7 @@ const base: View = {
   columns: plain('path from to compared_with:hidden undocumented:hidden'),
   json: plain(
     'changes[].path changes[].from:any changes[].to:any changes[].compared_with changes[].undocumented:boolean',
-    'applied:boolean plan.created_at plan.service plan.made_by plan.refused:boolean',
+    'applied:boolean plan.created_at plan.service plan.made_by plan.refused:boolean plan.valid_until',
   ),
   rows: changesIn,
 }

@@ -21,7 +21,7 @@ import { useStateDirectory } from './state-directory.ts'
 const service = 'https://chat.example/base'
 const env: NodeJS.ProcessEnv = {}
 const directories = new Directories(env)
-const about: PlanContext = { directories, service, toolVersion: '1.2.3' }
+const about: PlanContext = { directories, service, toolVersion: '1.2.3', now: 0 }
 
 const anyPlan: fc.Arbitrary<Plan> = fc
   .tuple(anyPatch, fc.option(anySubset(anyConfiguration)), anySettings, fc.option(anyConfiguration))

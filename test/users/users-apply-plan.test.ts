@@ -54,10 +54,14 @@ describe('users apply with a saved plan', function () {
     expect((await apply()).stdout).to.equal('Done: changed 1 user.\n')
   })
 
-  it('refuses only the users whose entries in the state file have changed since', async () => {
+  it('refuses a plan whose state file has changed since, and the users whose entries changed in the same generation', async () => {
     await applied(ada, bob)
     await plan({ ...ada, role: 'member' }, { ...bob, name: 'Robert' }, { email: 'eve@example.com' })
     await applied({ ...ada, role: 'editor' }, bob, { email: 'eve@example.com' })
+    expectFailure(await apply('--no-password'), 7, 'users.plan was saved (serial 1, now 2)', '--state')
+    // As after a killed run, whose changes are in the state journal.
+    const state = join(sandbox.home, 'users.state.json')
+    writeFileSync(state, readFileSync(state, 'utf8').replace('"serial":2', '"serial":1'))
     const done = await apply('--no-password')
     expect(done.exitCode).to.equal(7)
     expect(done.stderr).to.contain(
@@ -80,7 +84,7 @@ describe('users apply with a saved plan', function () {
     expect(missing.stderr).to.include('does not exist')
     writeFileSync(state, earlier)
     const older = await apply('--no-password')
-    expectFailure(older, 7, 'The state file users.state.json is older than the plan users.plan', '--state')
+    expectFailure(older, 7, 'The state file users.state.json has changed since the plan', '--state')
     expect(server.report().users.size).to.equal(2)
   })
 

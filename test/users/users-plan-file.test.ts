@@ -88,7 +88,7 @@ describe('a saved plan of users', () => {
   })
 
   it('fits only the service and the version that it was made for', () => {
-    const about = { service: 'https://chat.example', toolVersion: '1.2.3' }
+    const about = { service: 'https://chat.example', toolVersion: '1.2.3', now: 0 }
     const misfit = (more: object) => misfitOf('users.plan', header, { ...about, ...more }, usersPlan)
     expect(misfit({})).to.equal(undefined)
     const refused = { kind: 'conflict' }

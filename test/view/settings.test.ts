@@ -52,7 +52,13 @@ describe('the differences of settings', () => {
   it('are one Markdown table with a row for each change, whatever the values, the plan, and the service are', () => {
     const text = fc.oneof(fc.string(), fc.constantFrom('|', '`', '\\|', '\n\n| a |\n|---|\n', '<!--', '# x'))
     const change = fc.record({ path: text, from: fc.oneof(text, fc.jsonValue()), to: fc.jsonValue() })
-    const record = fc.record({ createdAt: text, age: fc.constant(undefined), service: text, tool: text })
+    const record = fc.record({
+      created_at: text,
+      service: text,
+      tool: text,
+      valid_until: text,
+      now: fc.constant(0),
+    })
     fc.assert(
       fc.property(fc.array(change, { minLength: 1 }), record, text, (some, record, sentAt) => {
         const sent = some.map((one, index) => (index > 0 ? one : { ...one, compared_with: 'last_sent' }))

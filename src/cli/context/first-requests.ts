@@ -4,11 +4,7 @@ import type { View } from '../../view/format/view.ts'
 import type { Context } from './context.ts'
 import { HeldRequest } from './held-request.ts'
 
-/**
- * The first requests that were not sent, without passwords.
- *
- * @param baseUrl undefined for the embedded service
- */
+/** The first requests that were not sent, without passwords, to a base URL or to the embedded service. */
 export function describeFirst(first: readonly PlannedRequest[], baseUrl: string | undefined): object[] {
   return first.map(({ file, line, generatesPassword, ...request }) => {
     const { body, ...held } = new HeldRequest({ ...request, headers: {} }, baseUrl).describe()
@@ -33,20 +29,5 @@ export async function showPlanned<C extends { requests: number }>(
   const first_requests = describeFirst(first, context.contextOwner().baseUrl)
   if (output.isDocument) return output.show(view, { ...counts, first_requests })
   await output.show(view, counts)
-  await showFirst(context, first_requests, counts.requests)
-}
-
-/**
- * Shows the first requests on stderr.
- *
- * @param total number of requests
- * @param isPrompted whether a prompt follows
- */
-export async function showFirst(
-  { output }: Context,
-  described: readonly object[],
-  total: number,
-  isPrompted = false,
-): Promise<void> {
-  if (described.length > 0) await output.showAside(firstRequestsView(total), described, isPrompted)
+  if (first.length > 0) await output.showAside(firstRequestsView(counts.requests), first_requests, false)
 }

@@ -45,12 +45,7 @@ export class PlanApproval {
     this.#isApproved = true
   }
 
-  /**
-   * Says who has approved a plan.
-   *
-   * @param file of the approvers; undefined if none are required
-   * @returns why the signature is refused, as in `verify`
-   */
+  /** Says who has approved a plan. @returns why its signature is refused by a file of approvers, if there is one */
   async refusalOf(plan: { name: string; text: string }, file: string | undefined) {
     const { resolvePath, host, signal, output } = this.#base
     const { env, cwd, clock, untilEnded } = host

@@ -64,7 +64,7 @@ export const exitCodeMeanings: readonly Row[] = [
   ['6', 'Not found (404)'],
   [
     '7',
-    'Conflict (409), a port that is in use, an outdated or already sent plan, an import file that was edited, a change that did not take effect, or a reply that does not fit --schema',
+    'Conflict (409), a port that is in use, an outdated, expired, or already sent plan, an import file that was edited, a change that did not take effect, or a reply that does not fit --schema',
   ],
   ['9', 'Some of the rows or users failed, were skipped, or have an unknown outcome'],
   ['10', 'Differences found (settings diff or users diff, with --exit-code)'],

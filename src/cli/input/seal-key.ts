@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { readGuardVariable } from '../../config/option-values.ts'
+import { parsePeriod } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { readSealKey, type SealKey } from '../../system/files/sealed-plan.ts'
 import type { Context } from '../context/context.ts'
@@ -14,9 +15,19 @@ export const sealKeyFlag = {
 }
 
 /** The flags of commands that save a plan. */
-export const sealFlags = {
+export const planFlags = {
   seal: Flags.boolean({ dependsOn: ['save'], summary: 'Encrypt the plan' }),
   ...sealKeyFlag,
+  'valid-for': Flags.custom<number>({
+    dependsOn: ['save'],
+    helpValue: 'TIME',
+    summary: 'Refuse the plan after this time: 7d, 12h',
+    parse: async (input) => {
+      const ms = parsePeriod(input)
+      if (!ms) throw new Error(`"${input}" is not a time such as 7d or 12h`)
+      return ms
+    },
+  })(),
 }
 
 export interface KeyFlags {
@@ -26,6 +37,7 @@ export interface KeyFlags {
 export interface SaveFlags extends KeyFlags {
   seal: boolean
   save: string | undefined
+  'valid-for': number | undefined
 }
 
 /** The key for a sealed plan that is read. @throws Failure `refused`; `usage` for an empty variable */

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
+import { describeFirst } from '../../cli/context/first-requests.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../cli/flags/flag-types.ts'
 import { yesFlag } from '../../cli/flags/shared-flags.ts'
@@ -15,8 +15,8 @@ import { Failure } from '../../contract/failure.ts'
 import { quoteForeign } from '../../contract/notation/text.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { replaceFile } from '../../system/files/replace-file.ts'
-import type { PlannedRequest } from '../../view/dry-run.ts'
-import { approvedPlanView, recordOf } from '../../view/plan-record.ts'
+import { firstRequestsView, type PlannedRequest } from '../../view/dry-run.ts'
+import { approvedPlanView } from '../../view/plan-record.ts'
 import { differenceView } from '../../view/settings.ts'
 import { plannedUsersView } from '../../view/user-differences.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
@@ -50,23 +50,23 @@ export default class PlanApprove extends BaseCommand {
     const { env, cwd, clock, untilEnded } = host
     const plan = { name: args.plan, text: readTextFile(args.plan, context) }
     const { topic, kind, header, view, differences, planned } = await this.#read(plan, flags, context)
-    const { service, created_at, tool } = header
+    const { service, created_at, tool, valid_until } = header
     // Without a flag, the service of the plan counts, also if a variable selects another.
     const { profile, base_url: baseUrl } = context.options
     const isChosen = profile.source === 'flag' || baseUrl.source === 'flag'
-    if (isChosen) {
-      const { misfitOf } = await import('../../system/files/saved-plan.ts')
-      const chosen = { service: planServiceOf(context), toolVersion: tool }
-      const misfit = misfitOf(plan.name, header, chosen, kind)
-      if (misfit) throw misfit
-    }
+    const { misfitOf } = await import('../../system/files/saved-plan.ts')
+    const chosen = isChosen ? planServiceOf(context) : service
+    const about = { service: chosen, toolVersion: tool, now: clock.now() }
+    const misfit = misfitOf(plan.name, header, about, kind)
+    if (misfit) throw misfit
     const known = isChosen ? profile.value : profileOfService(context.configuration, service)
     const { approvers = readGuardVariable('CHATCTL_APPROVERS', env) } =
       context.configuration.profiles?.[known ?? ''] ?? {}
     const requests = describeFirst(planned, service === localProfile ? undefined : service)
     const isPrompted = !flags.yes && prompter.canAsk
     await output.showAside(view, differences, isPrompted)
-    await showFirst(context, requests, requests.length, isPrompted)
+    const { length } = requests
+    if (length > 0) await output.showAside(firstRequestsView(length), requests, isPrompted)
     if (!flags.yes) await prompter.confirm(`Sign ${args.plan} with ${flags.key}?`)
     const { signText } = await import('../../system/ssh-signature.ts')
     const onTouch = (text: string) => output.notice(text)
@@ -82,7 +82,7 @@ export default class PlanApprove extends BaseCommand {
       throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, { cause })
     }
     await output.show(approvedPlanView, {
-      ...{ path: name, service, created_at, made_by: tool },
+      ...{ path: name, service, created_at, made_by: tool, valid_until },
       ...{ differences, requests },
     })
     if (isReplaced) output.notice(`Replaced the earlier ${name}.`)
@@ -95,14 +95,14 @@ export default class PlanApprove extends BaseCommand {
 
   /** What is signed, as the command with which it was made shows it, and every request that applies it. */
   async #read(plan: { name: string; text: string }, flags: KeyFlags, context: Context) {
-    const [key, { version }] = [findSealKey(flags, context), this.config]
+    const [key, now, { version }] = [findSealKey(flags, context), context.host.clock.now(), this.config]
     const { readUsersPlan, usersPlan } = await import('../../users/users-plan-file.ts')
     const { isPlan } = await import('../../system/files/saved-plan.ts')
     if (isPlan(plan.text, usersPlan)) {
       const { plannedSteps, printedDifferences } = await import('../../users/apply/users-plan.ts')
       const { findFirstRequests } = await import('../../users/planned-work.ts')
       const { header, ...read } = readUsersPlan(plan, version, key)
-      const view = plannedUsersView(recordOf(header, context.host.clock))
+      const view = plannedUsersView({ ...header, now })
       const differences: object = printedDifferences(read, header)
       const all = { generatesPasswords: false, limit: Number.POSITIVE_INFINITY }
       const planned = findFirstRequests(read.users.map(plannedSteps), all)
@@ -111,10 +111,7 @@ export default class PlanApprove extends BaseCommand {
     const { readPlanFile, settingsPlan } = await import('../../settings/plan-file.ts')
     const { coverageOf, requestsOf, resultOf } = await import('../../settings/plan.ts')
     const header = readPlanFile(plan, version, key)
-    const view = differenceView({
-      ...coverageOf(header.plan),
-      record: recordOf(header, context.host.clock),
-    })
+    const view = differenceView({ ...coverageOf(header.plan), record: { ...header, now } })
     const { patch, configuration } = requestsOf(header.plan)
     const planned: PlannedRequest[] = []
     if (patch) planned.push({ ...endpoints.updateSettings, line: undefined, body: patch })

@@ -8,7 +8,7 @@ import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { readSources, settingsFileArgument, settingsFilesFlags } from '../../cli/input/read-sources.ts'
 import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { ApplicationSettings } from '../../contract/resources/settings.ts'
+import { type ApplicationSettings, settingsSerialHeader } from '../../contract/resources/settings.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part, SentConfiguration } from '../../settings/plan.ts'
 import { appliedView } from '../../view/settings.ts'
@@ -64,7 +64,8 @@ export default class SettingsApply extends BaseCommand {
     const { assertCurrent, confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
 
     const client = await context.connect()
-    const current = await settingsIn(await client.settings.get(), context)
+    const response = await client.settings.get()
+    const current = await settingsIn(response, context)
     const { clock } = context.host
     const planFor = (now: ApplicationSettings, sent: SentConfiguration | undefined) =>
       makePlan(service, wanted, now, sent, clock)
@@ -73,7 +74,8 @@ export default class SettingsApply extends BaseCommand {
     const driftHint = flags.refresh
       ? 'Run the same command again.'
       : `Compare with the current settings, and apply the differences, with: ${commandWith(this, {})} --refresh`
-    if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service), driftHint)
+    const serial = response.headers[settingsSerialHeader]
+    if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service), driftHint, serial)
 
     const held = new HeldRequests()
     const done = await confirmAndApply(plan, {
@@ -121,8 +123,8 @@ export default class SettingsApply extends BaseCommand {
     context: Context,
   ) {
     const { readPlanFile, refusalOf, settingsPlan } = await import('../../settings/plan-file.ts')
-    const { isPlan } = await import('../../system/files/saved-plan.ts')
-    const { partOfPlan, settingsFileOf, undocumentedIn } = await import('../../settings/plan.ts')
+    const { isApplied, isPlan } = await import('../../system/files/saved-plan.ts')
+    const { partOfPlan, parts, settingsFileOf, undocumentedIn } = await import('../../settings/plan.ts')
     const { only, refresh } = flags
     const plan = sources.find(({ text }) => isPlan(text, settingsPlan))
     if (!plan) {
@@ -137,6 +139,7 @@ export default class SettingsApply extends BaseCommand {
       directories: context.directories,
       service,
       toolVersion: this.config.version,
+      now: context.host.clock.now(),
       refresh,
       only,
     }
@@ -149,7 +152,10 @@ export default class SettingsApply extends BaseCommand {
       const words = `${plan.name} contains the undocumented setting ${unknown}`
       throw new Failure('refused', words, { advice: [{ code: 'allow_unknown_keys' }] })
     }
-    const { plan: kept, ignored } = part
+    // The part that this machine has applied has moved the serial.
+    const isBegun = parts.some((one) => isApplied(context.directories, saved.id, one))
+    const kept = isBegun ? { ...part.plan, serial: undefined } : part.plan
+    const { ignored } = part
     return { wanted: settingsFileOf(kept), saved: { ...saved, plan: kept }, ignored }
   }
 }

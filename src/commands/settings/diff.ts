@@ -10,15 +10,16 @@ import { readSources, settingsFileArgument, settingsFilesFlags } from '../../cli
 import {
   findSealKey,
   type KeyFlags,
+  planFlags,
   type SaveFlags,
-  sealFlags,
   sealKeyForSave,
 } from '../../cli/input/seal-key.ts'
 import { localProfile } from '../../config/resolve-options.ts'
+import { settingsSerialHeader } from '../../contract/resources/settings.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
-import { describeRecord, recordOf } from '../../view/plan-record.ts'
+import { describeRecord } from '../../view/plan-record.ts'
 import { appliedView, differenceView, type IgnoredKeys, type PrintedChange } from '../../view/settings.ts'
 import { planNotAlone, planServiceOf, readWanted, settingsIn } from './settings-change.ts'
 
@@ -50,7 +51,7 @@ export default class SettingsDiff extends BaseCommand {
   static override flags = {
     ...settingsFilesFlags,
     save: saveFlag,
-    ...sealFlags,
+    ...planFlags,
     output: markdownOutputFlag,
     'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),
   }
@@ -88,7 +89,8 @@ export async function showComparison(
   const { output, directories, host } = context
   const sealKey = sealKeyForSave(flags, context)
   const client = await context.connect()
-  const current = await settingsIn(await client.settings.get(), context)
+  const response = await client.settings.get()
+  const current = await settingsIn(response, context)
   const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../settings/plan.ts')
   const { readSent } = await import('../../settings/apply/sent-configuration.ts')
   const service = planServiceOf(context)
@@ -96,7 +98,8 @@ export async function showComparison(
   if (flags.save !== undefined) {
     const { composePlanFile, settingsPlan } = await import('../../settings/plan-file.ts')
     const { savePlan } = await import('../../system/files/saved-plan.ts')
-    const text = composePlanFile(made, toolVersion, host.clock)
+    const serial = response.headers[settingsSerialHeader]
+    const text = composePlanFile({ ...made, serial }, toolVersion, host.clock, flags['valid-for'])
     await savePlan(context.resolvePath(flags.save), text, settingsPlan, sealKey)
   }
   const result = resultOf(made)
@@ -127,15 +130,16 @@ async function showPlan(
   const { partOfPlan } = await import('../../settings/plan.ts')
   const { coverageOf, resultOf } = await import('../../settings/plan.ts')
   const { output, directories, host } = context
+  const now = host.clock.now()
   const saved = readPlanFile(source, toolVersion, findSealKey(flags, context))
   const { plan, ignored } = partOfPlan(saved.plan, only, source.name)
   const service = planServiceOf(context)
   const refusal =
-    refusalOf(saved, source.name, { directories, service, toolVersion, only }) ??
+    refusalOf(saved, source.name, { directories, service, toolVersion, now, only }) ??
     (await context.approval.refusalOf(source, context.options.approvers.value))
   if (refusal) await output.warn(`settings apply refuses this plan here: ${refusal.message}`)
   const { created_at: createdAt, tool } = saved
-  const record = recordOf(saved, host.clock)
+  const record = { ...saved, now }
   const view = differenceView({ ...coverageOf(plan), record, ignored })
   const result = resultOf(plan)
   const described = {
@@ -143,6 +147,7 @@ async function showPlan(
     service: plan.service,
     made_by: tool,
     refused: refusal !== undefined,
+    valid_until: saved.valid_until,
   }
   const format = context.options.output.value
   const isDescribed = output.showsText(view) || documents.some((known) => known === format)

@@ -2,7 +2,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
-import { sealFlags } from '../../cli/input/seal-key.ts'
+import { planFlags } from '../../cli/input/seal-key.ts'
 import { Failure } from '../../contract/failure.ts'
 import { valueText } from '../../view/changes.ts'
 import { appliedView } from '../../view/settings.ts'
@@ -20,7 +20,7 @@ export default class SettingsRevert extends BaseCommand {
     { description: 'Save it as a plan', command: 'chatctl settings revert CHANGE_ID --save revert.plan' },
   ]
   static override args = { id: requiredArgument('ID of the change') }
-  static override flags = { save: saveFlag, ...sealFlags }
+  static override flags = { save: saveFlag, ...planFlags }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsRevert)

@@ -12,7 +12,7 @@ import type { AppliedUsers, ApplyRunOptions } from '../../users/apply/apply-run.
 import type { PasswordChoice } from '../../users/apply/password-source.ts'
 import type { UsersPlan } from '../../users/apply/users-plan.ts'
 import type { UsersState } from '../../users/state/users-state.ts'
-import type { UsersPlanFile, UsersPlanHeader } from '../../users/users-plan-file.ts'
+import type { UsersPlanFile } from '../../users/users-plan-file.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
 import { appliedUsersView } from '../../view/users.ts'
@@ -83,10 +83,14 @@ export default class UsersApply extends BaseCommand {
     const { args, flags, context } = await this.start(UsersApply)
     const names = userFileNames(args.file, flags.file, this)
     context.demandNamedService()
-    const [{ UserFiles }, { stateNameFor, UsersState }] = await Promise.all([
-      import('../../users/user-files.ts'),
-      import('../../users/state/users-state.ts'),
-    ])
+    const { directories } = context
+    const [{ UserFiles }, { stateNameFor, UsersState }, { assertUnapplied }, { isApplied, markApplied }] =
+      await Promise.all([
+        import('../../users/user-files.ts'),
+        import('../../users/state/users-state.ts'),
+        import('../../users/users-plan-file.ts'),
+        import('../../system/files/saved-plan.ts'),
+      ])
     const files = await UserFiles.open(names, userFilesOptions(context, flags))
     const input = files.findPlan()
     const more = (['recreate-missing', 'retry-unknown'] as const).find((name) => flags[name])
@@ -100,11 +104,11 @@ export default class UsersApply extends BaseCommand {
     const state = await UsersState.open(path, opening)
     let applied: AppliedUsers
     try {
-      if (input && plan) await this.#checkState(plan.header, input.name, { context, state })
+      if (input && plan)
+        assertUnapplied(input.name, plan.header, state, isApplied(directories, plan.header.id))
       else sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
-      const { markApplied } = await import('../../system/files/saved-plan.ts')
       const onFirstChange = async () => {
-        if (plan) markApplied(context.directories, plan.header.id)
+        if (plan) markApplied(directories, plan.header.id)
       }
       applied = await this.#apply({ context, state }, flags, {
         ...{ source: plan ? { plan } : files, total, onFirstChange },
@@ -157,19 +161,13 @@ export default class UsersApply extends BaseCommand {
     const { readUsersPlan, usersPlan } = await import('../../users/users-plan-file.ts')
     const { misfitOf } = await import('../../system/files/saved-plan.ts')
     const plan = readUsersPlan(input, this.config.version, findSealKey(flags, context))
-    const about = { service: planServiceOf(context), toolVersion: this.config.version }
+    const about = {
+      ...{ service: planServiceOf(context), toolVersion: this.config.version },
+      now: context.host.clock.now(),
+    }
     const misfit = misfitOf(input.name, plan.header, about, usersPlan)
     if (misfit) throw misfit
     return plan
-  }
-
-  /** @throws Failure `conflict` if the plan was applied before, or the state file is earlier than the plan */
-  async #checkState(header: UsersPlanHeader, name: string, { context, state }: Applying) {
-    const [{ assertUnapplied }, { isApplied }] = await Promise.all([
-      import('../../users/users-plan-file.ts'),
-      import('../../system/files/saved-plan.ts'),
-    ])
-    assertUnapplied(name, header, state, isApplied(context.directories, header.id))
   }
 }
 

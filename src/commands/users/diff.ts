@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Interfaces } from '@oclif/core'
 import * as Flags from '@oclif/core/flags'
 import type { Input } from '../../bulk/input/input.ts'
@@ -10,15 +9,14 @@ import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/errors/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
 import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
-import { findSealKey, sealFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
+import { findSealKey, planFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
 import { Failure } from '../../contract/failure.ts'
-import { isoNow } from '../../system/clock.ts'
 import type { SealKey } from '../../system/files/sealed-plan.ts'
 import type { Comparing } from '../../users/apply/plan-users.ts'
 import type { UsersPlan } from '../../users/apply/users-plan.ts'
 import type { UserFiles } from '../../users/user-files.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
-import { describeRecord, recordOf } from '../../view/plan-record.ts'
+import { describeRecord } from '../../view/plan-record.ts'
 import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
 import { BulkDisplay, surroundingsOf } from './bulk-display.ts'
@@ -62,7 +60,7 @@ export default class UsersDiff extends BaseCommand {
       summary: 'Read only the N least recently read users',
     }),
     save: textFlag({ helpValue: 'FILE', summary: 'Write a plan for users apply' }),
-    ...sealFlags,
+    ...planFlags,
     'exit-code': Flags.boolean({ summary: 'Exit with code 10 if there are differences' }),
     output: markdownOutputFlag,
   }
@@ -90,7 +88,7 @@ export default class UsersDiff extends BaseCommand {
       import('../../users/apply/users-plan.ts'),
     ])
     const read = readUsersPlan(plan, this.config.version, key)
-    output.notice(describeRecord(recordOf(read.header, host.clock)))
+    output.notice(describeRecord({ ...read.header, now: host.clock.now() }))
     return printedDifferences(read, read.header)
   }
 
@@ -100,9 +98,10 @@ export default class UsersDiff extends BaseCommand {
     flags: DiffFlags,
     context: Context,
   ): Promise<PrintedDifferences> {
-    const [{ stateNameFor, UsersState }, { printedDifferences }] = await Promise.all([
+    const [{ stateNameFor, UsersState }, { printedDifferences }, { newHeader }] = await Promise.all([
       import('../../users/state/users-state.ts'),
       import('../../users/apply/users-plan.ts'),
+      import('../../system/files/saved-plan.ts'),
     ])
     const sealKey = sealKeyForSave(flags, context)
     const name = flags.state ?? stateNameFor(first)
@@ -112,25 +111,22 @@ export default class UsersDiff extends BaseCommand {
     for (const warning of files.warnings) await context.output.warn(warning)
     const { service } = opening
     const state = await UsersState.open(path, opening)
+    let plan: UsersPlan
     try {
-      const plan = await this.#read({ source: files, state, total }, flags, context)
+      plan = await this.#read({ source: files, state, total }, flags, context)
       sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
-      if (flags.save !== undefined) {
-        const { saveUsersPlan } = await import('../../users/users-plan-file.ts')
-        const header = {
-          id: randomUUID(),
-          created_at: isoNow(context.host.clock),
-          tool: this.config.version,
-          ...{ service, state: name, serial: state.serial },
-        }
-        await saveUsersPlan(context.resolvePath(flags.save), header, plan, sealKey)
-        const apply = commandFor(context, 'users', 'apply', flags.save)
-        context.output.notice(`The plan is in ${flags.save}. Apply it with: ${apply}`)
-      }
-      return printedDifferences(plan, { service, state: name })
     } finally {
       await state.close()
     }
+    if (flags.save !== undefined) {
+      const { saveUsersPlan } = await import('../../users/users-plan-file.ts')
+      const about = { tool: this.config.version, service, serial: state.serial, state: name }
+      const header = newHeader(about, context.host.clock, flags['valid-for'])
+      await saveUsersPlan(context.resolvePath(flags.save), header, plan, sealKey)
+      const apply = commandFor(context, 'users', 'apply', flags.save)
+      context.output.notice(`The plan is in ${flags.save}. Apply it with: ${apply}`)
+    }
+    return printedDifferences(plan, { service, state: name })
   }
 
   async #read(

@@ -1,10 +1,11 @@
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { describeFirst, showFirst } from '../../cli/context/first-requests.ts'
+import { describeFirst } from '../../cli/context/first-requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { AppliedUsers } from '../../users/apply/apply-run.ts'
 import type { UserOutcome } from '../../users/apply/user-outcome.ts'
 import type { UserDifference } from '../../users/compare-user.ts'
+import { firstRequestsView } from '../../view/dry-run.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
 import { appliedUsersView } from '../../view/users.ts'
@@ -109,7 +110,7 @@ async function showDryRun(
   const first_requests = describeFirst(first, context.contextOwner().baseUrl)
   const requests = output.isDocument ? { requests: total, first_requests } : {}
   await output.show(userDifferenceView, { ...differences, applied: false, ...requests })
-  if (!output.isDocument) await showFirst(context, first_requests, total)
+  if (!output.isDocument && total > 0) await output.showAside(firstRequestsView(total), first_requests, false)
   const { failed } = differences.counts
   if (failed > 0) throw new Failure('incomplete', `${countOf(failed, 'user')} could not be compared`)
 }

@@ -38,12 +38,19 @@ const defaultApiConfiguration: EffectiveApiConfiguration = {
  * Reads the settings from the database. `SettingsCache` may be a second behind a change that a client made
  * through another process and now reads back here.
  */
-export async function readSettings(db: Database): Promise<EffectiveSettings> {
+export async function readSettings(db: Database): Promise<{ settings: EffectiveSettings; serial: string }> {
   const [row] = await selectSettings(db, {})
-  return merge(defaultSettings, readStored(row?.document ?? '{}'))
+  const { document = '{}', settings_at = '', api_at = '' } = row ?? {}
+  // Each change moves one of the two times forward.
+  const serial = [settings_at, api_at].map((time) => Date.parse(time ?? '')).join('-')
+  return { settings: merge(defaultSettings, readStored(document)), serial }
 }
 
-const selectSettings = prepareQuery((db) => selectDocument(db, 'settings'))
+const selectSettings = prepareQuery((db) =>
+  selectDocument(db, 'settings')
+    .select('updated_at as settings_at')
+    .select((of) => of.selectFrom('api_configuration').select('updated_at').where('id', '=', 1).as('api_at')),
+)
 
 const readStored = (document: string) => parseJson(document) as object
 
@@ -86,12 +93,14 @@ function mergeDocument<T extends object>(
   by: AuditContext,
 ): Promise<T> {
   return db.transaction().execute(async (transaction) => {
-    const row = await selectDocument(transaction, table).forUpdate().executeTakeFirstOrThrow()
+    const read = selectDocument(transaction, table).select('updated_at')
+    const row = await read.forUpdate().executeTakeFirstOrThrow()
     const stored = readStored(row.document)
     const merged = merge(stored, patch)
+    const time = Math.max(by.clock.now(), Date.parse(row.updated_at) + 1)
     await transaction
       .updateTable(table)
-      .set({ document: JSON.stringify(merged), updated_at: isoNow(by.clock) })
+      .set({ document: JSON.stringify(merged), updated_at: isoNow({ now: () => time }) })
       .where('id', '=', 1)
       .execute()
     const [before, after] = [merge(defaults, stored), merge(defaults, merged)]

@@ -1,4 +1,5 @@
 import type { EndpointName, QueryOf, RequestOf, ResponseOf } from '../../contract/endpoints.ts'
+import { settingsSerialHeader } from '../../contract/resources/settings.ts'
 import { assignPermissions } from '../domain/access/assign-permissions.ts'
 import type { Principal } from '../domain/access/permissions.ts'
 import type { AuditContext } from '../domain/audit.ts'
@@ -14,7 +15,7 @@ import type { ServedEndpointName } from '../openai-endpoints.ts'
 import type { ReplySource } from '../replies/reply-source.ts'
 import type { Database } from '../store/tables.ts'
 import { EventStream, openAiEventStream } from './response/event-stream.ts'
-import { JsonText } from './service-request.ts'
+import { JsonText, type ResponseHeaders } from './service-request.ts'
 
 /** One authenticated, validated request. */
 export interface EndpointRequest<N extends ServedEndpointName> {
@@ -27,6 +28,8 @@ export interface EndpointRequest<N extends ServedEndpointName> {
   /** Contains the fields that `fieldConstraints` requires. */
   body: N extends EndpointName ? WithRequiredFields<RequestOf<N>> : unknown
   query: N extends EndpointName ? QueryOf<N> : object
+  /** Of the response. */
+  headers: ResponseHeaders
   /** `{id}` of the path; empty if the path has none. */
   id: string
   /** Whether the client accepts a stream of events. */
@@ -80,7 +83,11 @@ export const handlers: Handlers = {
   listHistory: ({ db, principal, query }) => listHistory(db, principal.userId, query),
   getProfile: ({ db, principal }) => readProfile(db, principal.userId),
   updateUserSettings: ({ db, principal, body }) => updateOwnSettings(db, principal.userId, body),
-  getSettings: ({ db }) => readSettings(db),
+  getSettings: async ({ db, headers }) => {
+    const { settings, serial } = await readSettings(db)
+    headers[settingsSerialHeader] = serial
+    return settings
+  },
   updateSettings: ({ db, by, body }) => updateSettings(db, body, by),
   getPreferences: async ({ db, principal }) => ({ ...(await readPreferences(db, principal.userId)) }),
   setApiConfiguration: ({ db, by, body }) => setApiConfiguration(db, body, by),

@@ -78,6 +78,7 @@ export async function handleEndpoint<N extends ServedEndpointName>(
     by: auditContextOf(principal, request.id, clock),
     body,
     query,
+    headers,
     id,
     acceptsEvents: request.headers.accept?.includes('text/event-stream') === true,
     // Not a getter: V8 would create a hidden class for each object, which keeps the request until a major GC.

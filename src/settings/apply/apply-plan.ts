@@ -3,7 +3,12 @@ import { join } from 'node:path'
 import type { ApiResponse } from '../../client/response/response.ts'
 import type { Settings } from '../../client/settings.ts'
 import { afterColon, Failure, reasonOf, unknownOutcome } from '../../contract/failure.ts'
-import type { ApiConfiguration, ApplicationSettings } from '../../contract/resources/settings.ts'
+import { quoteForeign } from '../../contract/notation/text.ts'
+import {
+  type ApiConfiguration,
+  type ApplicationSettings,
+  settingsSerialHeader,
+} from '../../contract/resources/settings.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/files/directories.ts'
@@ -84,10 +89,10 @@ async function sendIfCurrent(
   options: ConfirmAndApplyOptions,
 ): Promise<Plan | undefined> {
   const { settings, hold } = options
-  const current = (await settings.get()).body ?? {}
+  const { body: current = {}, headers } = await settings.get()
   const sent = readSent(options.directories, plan.service)
   try {
-    assertCurrent(plan, current, sent, options.driftHint)
+    assertCurrent(plan, current, sent, options.driftHint, headers[settingsSerialHeader])
   } catch (error) {
     if (!(error instanceof Failure) || !options.replan || !mayReplan) throw error
     return options.replan(current, sent)
@@ -107,6 +112,7 @@ async function sendIfCurrent(
  * @param sent the API configuration that was last sent from this machine. Matters only if it was sent after the
  *   plan was made, because another machine may have sent a later one.
  * @param hint the next step
+ * @param serial of the settings, if the service has one
  * @throws Failure `conflict` with each managed key that has changed since the plan was made
  */
 export function assertCurrent(
@@ -114,13 +120,18 @@ export function assertCurrent(
   settings: ApplicationSettings,
   sent: SentConfiguration | undefined,
   hint?: string,
+  serial?: string,
 ): void {
   const isSentSince = plan.api && sent && sent.sentAt >= plan.api.comparedAt
   const drift = [
     ...driftOf(plan.settings, settings, ''),
     ...(isSentSince ? driftOf(plan.api?.managed ?? [], sent.configuration, 'api.') : []),
   ]
-  if (drift.length === 0) return
+  if (drift.length === 0) {
+    if (plan.serial === undefined || plan.serial === serial) return
+    const serials = `(serial ${quoteForeign(plan.serial)}, now ${serial})`
+    throw new Failure('conflict', `The settings have changed since the plan was saved ${serials}`, { hint })
+  }
   const words = drift.map(
     ({ path, was, is }) => `${path} was ${shownValue(path, was)} and is now ${shownValue(path, is)}`,
   )

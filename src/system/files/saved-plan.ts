@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { closeSync, existsSync, lstatSync, openSync, readSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Advice } from '../../contract/advice.ts'
@@ -6,6 +6,7 @@ import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
 import { quoteForeign } from '../../contract/notation/text.ts'
+import { type Clock, isoAfter, isoNow } from '../clock.ts'
 import { describeSystemError } from '../describe-system-error.ts'
 import type { Directories } from './directories.ts'
 import { replaceDocument } from './document-file.ts'
@@ -21,6 +22,21 @@ export interface PlanHeader {
   tool: string
   /** Base URL, or `local` for the embedded service. */
   service: string
+  /** ISO 8601, UTC (default: it can be applied at any time). */
+  valid_until?: string
+  /** Of the settings, or of the state file, from which it was made, if they have one. */
+  serial?: string | number | undefined
+}
+
+/** @param validFor in ms */
+export function newHeader<T extends Pick<PlanHeader, 'tool' | 'service' | 'serial'>>(
+  about: T,
+  clock: Pick<Clock, 'now'>,
+  validFor: number | undefined,
+): PlanHeader & T {
+  const created_at = isoNow(clock)
+  const valid = validFor === undefined ? {} : { valid_until: isoAfter(Date.parse(created_at), validFor) }
+  return { id: randomUUID(), created_at, ...about, ...valid }
 }
 
 /** A kind of plan: the name of its format, and how to make a new one. */
@@ -35,7 +51,7 @@ const end = /,"checksum":"([0-9a-f]{64})"\}\s*$/
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** The text of a plan file: JSON that ends with a checksum of the text before it. */
-export function composePlan({ format }: PlanKind, content: PlanHeader & object, indent?: number): string {
+export function composePlan({ format }: PlanKind, content: object, indent?: number): string {
   const text = JSON.stringify({ format, v: 1, ...content }, null, indent)
     .slice(0, -1)
     .trimEnd()
@@ -127,15 +143,19 @@ function otherVersion(name: string, tool: string, current: string, { newPlan }: 
   return new Failure('conflict', words, { advice: [newPlan] })
 }
 
-/** Why a plan cannot be applied here: it is for another service, or from another version. */
+/** Why a plan cannot be applied here: it is for another service, has expired, or is from another version. */
 export function misfitOf(
   name: string,
-  { service, tool }: PlanHeader,
-  about: { service: string; toolVersion: string },
+  { service, tool, valid_until: end }: PlanHeader,
+  about: { service: string; toolVersion: string; now: number },
   kind: PlanKind,
 ): Failure | undefined {
   if (service !== about.service) {
     const words = `The plan ${name} is for ${nameOfService(service)}, not for ${nameOfService(about.service)}`
+    return new Failure('conflict', words, { advice: [kind.newPlan] })
+  }
+  if (end !== undefined && !(about.now <= Date.parse(end))) {
+    const words = `The plan ${name} was valid until ${quoteForeign(String(end))}`
     return new Failure('conflict', words, { advice: [kind.newPlan] })
   }
   return tool === about.toolVersion ? undefined : otherVersion(name, tool, about.toolVersion, kind)

@@ -52,7 +52,7 @@ export class UsersState {
   /** Whether there was a state file or a journal. */
   exists = false
   readonly #file: StateFile
-  readonly #header: StateHeader
+  #header: StateHeader
   readonly #identity: string | undefined
   readonly #entries: EntryMap
   /** As they are in the file. */
@@ -153,7 +153,7 @@ export class UsersState {
     return this.#file.name
   }
 
-  /** The number of the generation that was read. */
+  /** The number of the generation that was read, or that `close` has written. */
   get serial(): number {
     return this.#header.serial
   }
@@ -233,7 +233,10 @@ export class UsersState {
     const isReplaced = isChanged && identityOf(this.#file.path) !== this.#identity
     try {
       const next = { ...this.#header, serial: this.#least + 1 }
-      if (isChanged && !isReplaced) await writeStateFile(this.#file, next, this.allEntries())
+      if (isChanged && !isReplaced) {
+        await writeStateFile(this.#file, next, this.allEntries())
+        this.#header = next
+      }
       if (!isReplaced) log.remove()
     } catch (error) {
       throw namingJournal(error, log)

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { type Clock, systemClock } from '../../../src/system/clock.ts'
 import { SettingsHandler } from '../../support/handlers/settings.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
@@ -28,6 +29,7 @@ export class PlanRun {
   readonly sandbox: Sandbox = createSandbox()
   readonly env: NodeJS.ProcessEnv
   readonly server: ScriptedServer
+  clock: Clock = systemClock
 
   private constructor(server: ScriptedServer) {
     this.server = server
@@ -48,7 +50,7 @@ export class PlanRun {
   }
 
   chatctl(...words: string[]): Promise<Run> {
-    return runChatctl(this.sandbox, words, { env: this.env })
+    return runChatctl(this.sandbox, words, { env: this.env, host: { clock: this.clock } })
   }
 
   file(name: string, text: string, mode = 0o600): string {

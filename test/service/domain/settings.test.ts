@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { merge } from '../../../src/service/domain/settings.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import { onEachTransport } from '../temporary-service.ts'
 
 onEachTransport('settings of the embedded service', (withService) => {
@@ -18,6 +19,27 @@ onEachTransport('settings of the embedded service', (withService) => {
       expect((await call('GET', '/v1/settings')).body).to.deep.equal(body)
       expect((await call('PATCH', '/v1/settings', {})).body).to.deep.equal(body)
     }))
+
+  it('have a serial that every change of them and of the API configuration moves, also with a stopped clock', () => {
+    const clock = { ...systemClock, now: () => Date.parse('2020-01-01') }
+    return withService(
+      async ({ call }) => {
+        const serials = []
+        for (const path of ['', '/api', '', '/api']) {
+          serials.push((await call('GET', '/v1/settings')).headers.get('x-settings-serial'))
+          serials.push((await call('GET', '/v1/settings')).headers.get('x-settings-serial'))
+          await call(
+            path ? 'POST' : 'PATCH',
+            `/v1/settings${path}`,
+            path ? { version: '1' } : { app_name: 'Same' },
+          )
+        }
+        expect(new Set(serials).size).to.equal(4)
+        expect(serials).not.to.include(null)
+      },
+      { clock },
+    )
+  })
 
   it('keep every one of many patches that arrive at the same time', () =>
     withService(async ({ call }) => {

@@ -147,7 +147,7 @@ describe('CORS', () => {
         vary: 'Origin',
         'access-control-allow-origin': a,
         'access-control-expose-headers':
-          'location, ratelimit, ratelimit-policy, retry-after, x-credential-expires-at, x-request-id',
+          'location, ratelimit, ratelimit-policy, retry-after, x-credential-expires-at, x-request-id, x-settings-serial',
       }
       const origin = { origin: a }
       for (const [status, answer] of [

@@ -6,7 +6,7 @@ import type { ResponseHeaders, ServiceRequest, ServiceResponse } from '../servic
 /** The headers that a page on another origin may send, and those of the response that it may read. */
 const requestHeaders = 'authorization, content-type, x-request-id'
 const exposedHeaders =
-  'location, ratelimit, ratelimit-policy, retry-after, x-credential-expires-at, x-request-id'
+  'location, ratelimit, ratelimit-policy, retry-after, x-credential-expires-at, x-request-id, x-settings-serial'
 
 /** In seconds. An origin that is removed cannot read responses from then on, even if its preflight is still cached. */
 const preflightMaxAge = 600
