@@ -243,6 +243,15 @@ them: {}
     }).join('\n')
     expect(faultsIn(bomb)).to.have.length(1)
     expect(faultsIn('theme: &x {<<: *x}')).to.deep.equal(['1:16 nested too deeply'])
+    // While it is read: the rest of the text has another error.
+    for (const [open, column] of [
+      ['[', 53],
+      ['{a: ', 209],
+      ['- ', 105],
+    ] as const)
+      expect(faultsIn(`${open.repeat(100_000)}}`)).to.deep.equal([`1:${column} nested too deeply`])
+    const lines = '80001:1 the file has more than 80000 values, marks, and lines'
+    expect(faultsIn(`${'\n'.repeat(90_000)}}`)).to.deep.equal([lines])
     for (const name of ['a.json', 'a.yaml']) {
       expect(faultsIn('['.repeat(20_000), undefined, name)[0]).to.match(/nested too deeply$/)
       const wide = `{"app_name": [${Array(11_000).fill('1')}]}`

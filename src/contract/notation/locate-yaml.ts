@@ -1,5 +1,7 @@
 import {
   type Alias,
+  Composer,
+  CST,
   type Document,
   isAlias,
   isMap,
@@ -8,10 +10,11 @@ import {
   isSeq,
   type Node,
   type Pair,
-  parseDocument,
+  Parser,
   visit,
   type YAMLError,
   type YAMLMap,
+  YAMLParseError,
 } from 'yaml'
 import { boundMessages, type Located, type LocatedEntry } from './located.ts'
 import { yamlReading } from './yaml-scalars.ts'
@@ -53,13 +56,53 @@ export class UnreadableFile extends Error {
  * @throws UnreadableFile for invalid YAML, a duplicate key, several documents, or a warning of the parser
  */
 export function locateYaml(text: string, bounds: Bounds = fileBounds): Located {
-  const document = parseDocument(text, { ...yamlReading, merge: true, prettyErrors: false })
+  const document = parse(text, bounds)
   const faults = faultsOf([...document.errors, ...document.warnings], text)
   if (faults.length > 0) throw new UnreadableFile(faults)
   const { version = '1.2' } = document.directives?.yaml ?? {}
   // In YAML 1.1, `yes` is true, and 010 is 8.
   if (version !== '1.2') fail(0, `the file is YAML ${version}; only YAML 1.2 is supported`)
   return new YamlReader(document, text, bounds).read(document.contents, 0, 0)
+}
+
+/** As `parseDocument` of yaml, but a text that exceeds a bound is refused while it is read. */
+function parse(text: string, bounds: Bounds): Document.Parsed {
+  const composer = new Composer({ ...yamlReading, merge: true, prettyErrors: false })
+  const [document, second] = composer.compose(new BoundedParser(bounds).parse(text), true, text.length)
+  const { range = [0, 0, 0] } = second ?? {}
+  if (second) document?.errors.push(new YAMLParseError([range[0], range[1]], 'MULTIPLE_DOCS', ''))
+  // The composer always returns one.
+  return document as Document.Parsed
+}
+
+/** Tokens become values only when all of the text is read, which takes a hundred times its memory. */
+class BoundedParser extends Parser {
+  readonly #bounds: Bounds
+  #scalars = 0
+  #tokens = 0
+  #errors = 0
+
+  constructor(bounds: Bounds) {
+    super()
+    this.#bounds = bounds
+  }
+
+  override *next(source: string): Generator<CST.Token, void> {
+    const { depth, values } = this.#bounds
+    const type = CST.tokenType(source) ?? 'space'
+    // Of two scalars, one may be a key.
+    if (type.endsWith('scalar') && ++this.#scalars > 2 * values)
+      throw tooLarge(this.offset, boundMessages.values(values))
+    // A value with its key, its marks, its tag, its anchor, and a line of comment.
+    if (type !== 'space' && ++this.#tokens > 8 * values)
+      throw tooLarge(this.offset, boundMessages.tokens(8 * values))
+    for (const token of super.next(source)) {
+      // Only the first error is shown.
+      if (token.type !== 'error' || this.#errors++ === 0) yield token
+    }
+    // With the document, and a scalar that may be complete.
+    if (this.stack.length > depth + 3) throw tooLarge(this.offset - source.length, boundMessages.depth)
+  }
 }
 
 /** The first error, because it usually causes the next ones, and all duplicate keys. */

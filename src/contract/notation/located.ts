@@ -36,6 +36,7 @@ export interface LocatedScalar {
 export const boundMessages = {
   depth: 'nested too deeply',
   values: (most: number) => `the file has more than ${most} values`,
+  tokens: (most: number) => `the file has more than ${most} values, marks, and lines`,
 }
 
 /** Line and column, both from 1. Columns count UTF-16 units, as editors do. */
