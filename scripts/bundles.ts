@@ -70,12 +70,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   },
   exchange: { files: ['chat/exchange.ts'] },
   doctor: {
-    files: [
-      'commands/doctor/examine.ts',
-      'client/network/probe-network.ts',
-      'bulk/journal/open-journal.ts',
-      'view/checks.ts',
-    ],
+    files: ['commands/doctor/examine.ts', 'bulk/journal/open-journal.ts', 'view/checks.ts'],
   },
   bulk: { files: ['users/import-rows.ts', 'commands/chat/each.ts'] },
   files: { files: ['commands/chat/attach-files.ts'] },
@@ -87,7 +82,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   'qr-code': { files: ['terminal/qr-code.ts'] },
   links: { package: 'supports-hyperlinks' },
   trace: { files: ['client/trace.ts', 'cli/errors/describe-trace.ts'] },
-  http: { files: ['client/network/pool.ts', 'system/undici.ts'] },
+  http: { files: ['system/network/connector.ts'] },
   help: { files: ['cli/help/show-help.ts', 'cli/help/command-page.ts', 'cli/help/topic-pages.ts'] },
   table: { files: ['view/format/table.ts'] },
   export: { files: ['history/export-history.ts'] },

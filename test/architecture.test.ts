@@ -111,7 +111,6 @@ const usesChanceFor: Record<string, string> = {
   'system/clock.ts': 'the clock of the system',
   'system/files/process-lock.ts': 'waits for another process',
   'system/files/replace-file.ts': 'a name that no other process uses',
-  'client/network/probe-network.ts': 'measures a real connection',
   'service/domain/identifiers.ts': 'identifiers count upwards in the whole process',
   'service/oauth/lifetimes.ts': 'oidc-provider reads the clock of the system',
   'service/store/postgres/change-feed.ts': 'changes of other processes are seen within a real second',

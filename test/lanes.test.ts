@@ -47,7 +47,6 @@ const startsProcesses: Readonly<Record<string, string>> = {
 const listens: Readonly<Record<string, string>> = {
   'auth/authorization-request.test.ts': 'asks whether the machine has IPv6',
   'auth/peer-user.test.ts': 'the socket of a server, half-open',
-  'client/network/network-failure.test.ts': 'a tunnel to a server with TLS',
   'client/timeouts.test.ts': 'connections without a TLS handshake',
   'programs/keychain/session-bus.ts': 'a silent Unix socket',
   'programs/postgres/open-postgres.test.ts': 'a silent database',

@@ -1,13 +1,8 @@
 import { type FailedRequest, Failure } from '../contract/failure.ts'
 import { startTimer } from '../system/clock.ts'
+import { readStart } from '../system/network/fetch-text.ts'
+import { Expired, type HttpRequest, type OpenResponse, type Transport } from '../system/network/transport.ts'
 import { mayChange } from './network/network-failure.ts'
-import {
-  Expired,
-  type HttpRequest,
-  Interrupted,
-  type OpenResponse,
-  type Transport,
-} from './response/open-response.ts'
 
 /** Maximum number of bytes that are read of an error response that is not shown. */
 const maxErrorBytes = 64 * 1024
@@ -64,7 +59,10 @@ export async function attempt(
     const response = await transport(httpRequest, signal, onSent)
     const { status, statusText, headers } = response
     const head = { status, statusText, headers }
-    if (status < 200 || status > 299) return { ...head, ...(await readError(response, options)) }
+    if (status < 200 || status > 299) {
+      const max = options.wholeErrors ? (options.maxBodyMiB ?? defaultMaxMiB) * 1024 * 1024 : maxErrorBytes
+      return { ...head, ...(await readStart(response, max)) }
+    }
     if (!options.stream) return { ...head, bytes: await readAll(response, httpRequest, options), cut: false }
     const first = await response.read()
     return { ...head, bytes: first ?? new Uint8Array(), cut: false, rest: response }
@@ -86,29 +84,6 @@ async function readAll(
     response.cancel()
   }
   return kept.join()
-}
-
-/** The body of an error response. If it is interrupted, the part that arrived is enough. */
-async function readError(
-  response: OpenResponse,
-  { wholeErrors, maxBodyMiB = defaultMaxMiB }: AttemptOptions,
-): Promise<{ bytes: Uint8Array; cut: boolean }> {
-  const max = wholeErrors ? maxBodyMiB * 1024 * 1024 : maxErrorBytes
-  const chunks: Uint8Array[] = []
-  let length = 0
-  let interrupted = false
-  try {
-    for (let chunk = await response.read(); chunk; chunk = await response.read()) {
-      chunks.push(chunk)
-      length += chunk.length
-      if (length > max) break
-    }
-  } catch (error) {
-    if (!(error instanceof Interrupted)) throw error
-    interrupted = true
-  }
-  response.cancel()
-  return { bytes: Buffer.concat(chunks).subarray(0, max), cut: interrupted || length > max }
 }
 
 /** Maximum size of a body by default. */

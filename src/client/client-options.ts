@@ -1,8 +1,8 @@
 import type { RequestOutcome } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
+import type { RequestHandler } from '../system/network/transport.ts'
 import type { ClientEvent } from './client-event.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
-import type { RequestHandler } from './response/open-response.ts'
 import type { Trace } from './trace.ts'
 
 /**

@@ -7,6 +7,7 @@ import { requestDefaults } from '../contract/request-defaults.ts'
 import type { SendResponse } from '../contract/resources/conversation.ts'
 import type { StreamFormat } from '../contract/resources/stream-event.ts'
 import { type Clock, systemClock } from '../system/clock.ts'
+import { type Network, openTransport, processTransport, type Transport } from '../system/network/transport.ts'
 import { once } from '../system/once.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
@@ -26,7 +27,6 @@ import {
 } from './outgoing-request.ts'
 import { type Redact, redactorOfRequest, withoutSecret } from './redaction.ts'
 import { responseFailure } from './response/error-response.ts'
-import { type Network, networkOf, processTransport, type Transport } from './response/open-response.ts'
 import { readRawResponse, readResponse } from './response/read-response.ts'
 import type { ApiResponse, RawResponse } from './response/response.ts'
 import { Settings } from './settings.ts'
@@ -147,7 +147,7 @@ export class Client {
   async close(): Promise<void> {
     const network = this.#network?.catch(() => undefined)
     this.#network = undefined
-    await (await network)?.dispatcher.destroy(closed())
+    await (await network)?.close(closed())
   }
 
   /** Sends a request, and reports its outcome to the function of the gate. `read` returns the JSON body, too. */
@@ -209,7 +209,6 @@ export class Client {
           { method: request.method, url, headers, body },
           {
             transport,
-            env: options.env ?? {},
             policy: {
               retries: options.retries ?? requestDefaults.retries,
               maxWait: options.maxWait ?? requestDefaults.maxWait,
@@ -241,9 +240,7 @@ export class Client {
     const { internal, connectTimeout = 10_000, env = {} } = this.#options
     if (internal?.openHandler) return processTransport(await internal.openHandler())
     const connecting = Math.min(connectTimeout, timeout)
-    const open = async () =>
-      networkOf(await (await import('./network/pool.ts')).openPool(this.#base(), connecting, env))
-    this.#network ??= open()
+    this.#network ??= openTransport(this.#base(), { env, connectTimeout: connecting })
     return (await this.#network).transport
   }
 

@@ -1,12 +1,13 @@
 import { credentialExpiryOf } from '../contract/credential-header.ts'
 import type { FailedRequest } from '../contract/failure.ts'
 import type { Clock } from '../system/clock.ts'
+import { readFault } from '../system/network/network-fault.ts'
+import { type HttpRequest, Interrupted, type Transport } from '../system/network/transport.ts'
 import { type AttemptResponse, attempt } from './attempt.ts'
 import type { ClientEvent } from './client-event.ts'
-import { describeInterruption, isHopeless, networkFailure } from './network/network-failure.ts'
+import { describeInterruption, networkFailure } from './network/network-failure.ts'
 import { followRedirect } from './network/redirect.ts'
 import { type Redact, showUrl } from './redaction.ts'
-import { type HttpRequest, Interrupted, type Transport } from './response/open-response.ts'
 import { limitHeaders } from './response/rate-limit-headers.ts'
 import { requestIdOf } from './response/response.ts'
 import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './retry.ts'
@@ -20,8 +21,6 @@ export interface Reading {
 
 interface Delivery extends Reading {
   transport: Transport
-  /** Names the proxy, for errors. */
-  env: NodeJS.ProcessEnv
   policy: RetryPolicy
   clock: Clock
   /** Milliseconds for one attempt. */
@@ -87,8 +86,9 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
       reason = redact(`${status} ${response.statusText}`.trim())
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
-      verdict = decide({ type: 'interrupted', stage: error.stage, hopeless: isHopeless(error) })
-      if (!verdict.again) throw networkFailure(error, request, delivery.env)
+      const { isHopeless: hopeless } = readFault(error.cause)
+      verdict = decide({ type: 'interrupted', stage: error.stage, hopeless })
+      if (!verdict.again) throw networkFailure(error, request)
       reason = redact(describeInterruption(error))
     }
     counts = verdict.counts

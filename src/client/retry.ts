@@ -1,4 +1,4 @@
-import type { Stage } from './response/open-response.ts'
+import type { Stage } from '../system/network/network-fault.ts'
 import { readRetryAfter, readWait } from './response/rate-limit-headers.ts'
 
 /** The outcome of one attempt. */

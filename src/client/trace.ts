@@ -1,8 +1,8 @@
 import { utf8Text } from '../contract/notation/text.ts'
 import { hideSecretFields, hideSecretParameters, redacted, stringOf } from '../contract/secret-fields.ts'
+import type { HttpRequest, Interrupted, OpenResponse } from '../system/network/transport.ts'
 import type { AttemptResponse } from './attempt.ts'
 import { minSecretLength, type Redact, redactorOf, showHeaders, showUrl } from './redaction.ts'
-import type { HttpRequest, Interrupted, OpenResponse } from './response/open-response.ts'
 
 /** A body without secrets. */
 export interface TracedBody {

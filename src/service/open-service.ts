@@ -18,7 +18,7 @@ export const abortGrace = 500
 export interface OpenOptions {
   /** Created with mode 0700 if it is missing. The database is `chatctl.db` in it, with mode 0600. */
   dataDir: string
-  /** Fills in what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, and others. Not for the password file. */
+  /** Names the proxy, and what the URL of PostgreSQL omits (`PGHOST` and others), but not the password file. */
   env?: NodeJS.ProcessEnv | undefined
   /** `postgres://…`. Default: SQLite in the data directory. */
   database?: string | undefined
@@ -67,7 +67,7 @@ export async function openService(options: OpenOptions, parts: PipelineParts): P
 }
 
 async function createReplySource(
-  { modelServer, testProgramNotice }: OpenOptions,
+  { modelServer, testProgramNotice, env }: OpenOptions,
   clock: Clock,
 ): Promise<ReplySource> {
   if (!modelServer) {
@@ -75,7 +75,7 @@ async function createReplySource(
     return createTestProgram(testProgramNotice, clock)
   }
   const { createOpenAiCompatible } = await import('./replies/openai-compatible.ts')
-  return createOpenAiCompatible(modelServer, undefined, clock)
+  return createOpenAiCompatible({ ...modelServer, env }, undefined, clock)
 }
 
 const observe = (replySource: ReplySource, metrics: Metrics | undefined, clock: Clock) =>

@@ -117,9 +117,9 @@ async function serve(
   const { dataDir, store, pipeline } = service
   const { readiness } = pipeline
   const { host, port = 0, exposure, metrics, logger } = options
-  const { announce, version, allowsDeviceAdmin, drain = defaultDrain, clock = systemClock } = options
+  const { announce, version, allowsDeviceAdmin, env, drain = defaultDrain, clock = systemClock } = options
   const { createServer } = await import('./http/create-server.ts')
-  const served = { pipeline, store, dataDir, logger, exposure, metrics, clock, allowsDeviceAdmin }
+  const served = { pipeline, store, dataDir, logger, exposure, metrics, clock, allowsDeviceAdmin, env }
   const server = createServer(served)
   const url = await listen(server, host, port)
   let admin: AdminServer | undefined

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Certificate } from './certificate.ts'
 
@@ -213,6 +213,25 @@ export function shortBody(part = '{"half":', status = 200): Behavior {
     response.write(part)
     await sleep(20)
     incoming.socket.end()
+  }
+}
+
+/** Opens the tunnel of a CONNECT request to a server on loopback, whatever host the request names. */
+export function tunnelTo(port: () => number | string): Behavior {
+  return (_, __, { socket }) => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n')
+    joinSockets(socket, connect(Number(port()), '127.0.0.1'))
+  }
+}
+
+/** Passes on bytes in both directions. */
+export function joinSockets(socket: Socket, target: Socket): void {
+  for (const [one, other] of [
+    [socket, target],
+    [target, socket],
+  ] as const) {
+    one.pipe(other)
+    one.on('error', () => other.destroy()).on('close', () => other.destroy())
   }
 }
 

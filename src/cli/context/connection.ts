@@ -1,10 +1,11 @@
-import type { RequestHandler } from '../../client/response/open-response.ts'
 import type { ModelServerChoice } from '../../config/resolve-model-server.ts'
 import type { Source } from '../../config/resolve-options.ts'
 import type { Failure } from '../../contract/failure.ts'
 import { describeModelServer } from '../../contract/model-server-address.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
-import { commandLine } from '../command-line.ts'
+import { notTls, tlsOnly, trustHintOf } from '../../system/network/network-fault.ts'
+import type { RequestHandler } from '../../system/network/transport.ts'
+import { assignment, commandLine } from '../command-line.ts'
 
 /** The embedded service in this process, which answers the requests of a run and does not listen. */
 export interface LocalService {
@@ -63,11 +64,17 @@ export function hintOfModelServer(
   { modelServer, modelServerFrom }: Pick<LocalService, 'modelServer' | 'modelServerFrom'>,
 ): string | undefined {
   if (code === 'model_server_unreachable') {
+    const { model_server_cause: cause = '', model_server_proxy: proxy } = Object(details)
+    if (proxy && modelServer)
+      return `Check ${proxy}, or bypass the proxy with: ${assignment('NO_PROXY', new URL(modelServer).hostname)}`
+    if (cause === tlsOnly) return 'The address of the model server must begin with https://.'
+    if (notTls.has(cause))
+      return 'The address of the model server must begin with http://, or have another port.'
     const without =
       modelServerFrom.source === 'environment'
         ? 'unset CHATCTL_MODEL_SERVER'
         : 'stop using it with: chatctl config unset model_server'
-    return `Start the model server, or ${without}`
+    return trustHintOf(cause) ?? `Start the model server, or ${without}`
   }
   const status = isRecord(details) ? String(details['model_server_status']) : undefined
   if (code !== 'model_server_error' || status === undefined) return undefined

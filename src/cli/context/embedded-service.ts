@@ -75,6 +75,7 @@ export class EmbeddedService {
   /** Asks a model server for its models, without the embedded service. @throws Failure `unreachable`, `config` */
   async countModelServerModels(server: NonNullable<ModelServerChoice['server']>): Promise<number> {
     const { countModels } = await import('../../service/replies/openai-compatible.ts')
-    return countModels(server, this.#base.host.clock, this.#base.signal)
+    const { host, signal } = this.#base
+    return countModels({ ...server, env: host.env }, host.clock, signal)
   }
 }

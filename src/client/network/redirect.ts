@@ -1,7 +1,7 @@
 import { Failure, unknownOutcome } from '../../contract/failure.ts'
+import type { HttpRequest } from '../../system/network/transport.ts'
 import { showUrl } from '../redaction.ts'
 import { mayHaveDone } from '../response/error-response.ts'
-import type { HttpRequest } from '../response/open-response.ts'
 import { unknownOutcomeHint } from './network-failure.ts'
 
 /** Maximum number of redirects of one request. */

@@ -39,7 +39,8 @@ export function kindOfStatus(status: number): FailureKind {
 
 /** The error code if the service could not connect to its model server. The model got no request. */
 const unreachedModelServer = 'model_server_unreachable'
-const modelServerHint = 'The service responds, but cannot reach its model server. Start the model server.'
+const modelServerHint =
+  'The service responds, but cannot reach its model server. Start it, or correct its address.'
 
 export const unchangedHint = 'The service has stored nothing. You can send the request again.'
 

@@ -1,9 +1,9 @@
 import type { StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
 import { describeDuration, startTimer } from '../../system/clock.ts'
+import { Expired, Interrupted, type OpenResponse } from '../../system/network/transport.ts'
 import type { FinalResponse } from '../deliver.ts'
 import { describeInterruption } from '../network/network-failure.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
-import { Expired, Interrupted, type OpenResponse } from '../response/open-response.ts'
 import { Assembly, type Interruption } from './assembly.ts'
 
 /** A streamed reply. It can be iterated once; leaving the loop early closes the connection. */

@@ -1,10 +1,12 @@
+import type { TLSSocket } from 'node:tls'
 import { hintOfModelServer, nameModelServer } from '../../cli/context/connection.ts'
 import { credentialInUse } from '../../cli/credential/credential-in-use.ts'
 import { hintOf } from '../../cli/errors/hints.ts'
-import { probeNetwork } from '../../client/network/probe-network.ts'
+import { networkFailure } from '../../client/network/network-failure.ts'
 import { readBaseUrl } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeModelServer } from '../../contract/model-server-address.ts'
+import { Interrupted } from '../../system/network/transport.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { type Doctor, type Examined, ok, skipped, warning } from './finding.ts'
 
@@ -18,14 +20,24 @@ export async function examineNetwork({ context, bound }: Doctor): Promise<Examin
   const target = context.target()
   if (target.kind === 'local') return [skipped('network', 'not needed by the embedded service')]
   const base = readBaseUrl(target.baseUrl)
-  const { proxy, address, connectMs, tls } = await probeNetwork(base, { env: context.env, timeout: bound })
-  const way = proxy === undefined ? `${base.host} is ${address}` : `through the proxy ${proxy}`
-  const secured =
-    tls === undefined
-      ? ''
-      : `, ${tls.protocol}, certificate valid until ${tls.validTo.toISOString().slice(0, 10)}`
-  const words = `${way}, connected in ${Math.round(connectMs)} ms${secured}`
-  const left = tls === undefined ? Number.POSITIVE_INFINITY : tls.validTo.getTime() - context.host.clock.now()
+  const { createConnector } = await import('../../system/network/connector.ts')
+  const { open, proxy } = createConnector(base, { env: context.env, connectTimeout: bound })
+  const { clock } = context.host
+  const startedAt = clock.monotonic()
+  const socket = await open(base).catch((cause) => {
+    throw networkFailure(new Interrupted('connect', cause), { method: 'GET', url: base.href })
+  })
+  const took = Math.round(clock.monotonic() - startedAt)
+  const way = proxy ? `through the proxy ${proxy.named.address}` : `${base.host} is ${socket.remoteAddress}`
+  const tls = 'getPeerCertificate' in socket ? (socket as TLSSocket) : undefined
+  const validTo = tls && new Date(tls.getPeerCertificate().valid_to)
+  const protocol = tls?.getProtocol()?.replace('TLSv', 'TLS ') ?? 'TLS'
+  const secured = validTo
+    ? `, ${protocol}, certificate valid until ${validTo.toISOString().slice(0, 10)}`
+    : ''
+  socket.destroy()
+  const words = `${way}, connected in ${took} ms${secured}`
+  const left = validTo ? validTo.getTime() - clock.now() : Number.POSITIVE_INFINITY
   if (left > renewalTime) return [ok('network', words)]
   const days = Math.max(0, Math.floor(left / day))
   return [

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
-import { getText } from '../../system/get-text.ts'
+import { fetchText } from '../../system/network/fetch-text.ts'
 import { tokenPrefixes } from '../domain/access/keys.ts'
 import { findOtherServices, findRunningServices, type RunRecord } from '../run-record.ts'
 import { type DataLocation, describeDatabase } from '../store/open-store.ts'
@@ -188,8 +188,8 @@ const healthTimeout = 3_000
 async function fetchHealth(origin: string): Promise<string> {
   try {
     // Sends nothing secret, and the certificate may be for another host name.
-    const bounds = { timeout: healthTimeout, maxSize: 10, rejectUnauthorized: false }
-    const { status, text } = await getText(new URL('/readyz', origin), bounds)
+    const bounds = { timeout: healthTimeout, maxSize: 10, trustsAny: true }
+    const { status, text } = await fetchText(new URL('/readyz', origin), bounds)
     if (status === 200) return 'ready'
     const { error } = JSON.parse(text)
     if (status === 503 && typeof error?.code === 'string') return error.code

@@ -38,6 +38,8 @@ export interface ServerOptions {
   clock?: Clock
   /** Whether a device sign-in may have the scope `admin`. Default: no. */
   allowsDeviceAdmin?: boolean | undefined
+  /** Names the proxy for issuers. Default: none. */
+  env?: NodeJS.ProcessEnv | undefined
   /** Default: plain HTTP without a proxy. */
   exposure?: Exposure
   /** Undefined: nothing is counted. */
@@ -142,7 +144,7 @@ function demandHttps({ server }: FastifyInstance): void {
 /** @throws ApiError `not_found` if the service does not know its public origin */
 async function loadOAuth(
   server: FastifyInstance,
-  { pipeline, store, dataDir, exposure, logger, allowsDeviceAdmin }: ServerOptions,
+  { pipeline, store, dataDir, exposure, logger, allowsDeviceAdmin, env }: ServerOptions,
   clock: Clock,
 ): Promise<OAuth> {
   const issuer = issuerOf(exposure, server.listeningOrigin)
@@ -152,6 +154,6 @@ async function loadOAuth(
   const checkSchema = () => pipeline.checkSchema()
   const authenticate = (credential: string) => pipeline.authenticate(credential)
   return openOAuth({
-    ...{ store, dataDir, issuer, checkSchema, authenticate, onError, clock, allowsDeviceAdmin },
+    ...{ store, dataDir, issuer, checkSchema, authenticate, onError, clock, allowsDeviceAdmin, env },
   })
 }

@@ -27,6 +27,7 @@ import { SecondFactorCipher } from './second-factor-cipher.ts'
 import { TokenBuckets } from './token-buckets.ts'
 import { answerTokenRequest } from './trust/answer-token-request.ts'
 import { type Authenticate, TokenExchange } from './trust/exchange-token.ts'
+import { IssuerKeys } from './trust/issuer-keys.ts'
 
 interface OAuthParts {
   store: Store
@@ -42,6 +43,8 @@ interface OAuthParts {
   clock: Clock
   /** Whether a program on another device may have the scope `admin`. Default: no. */
   allowsDeviceAdmin?: boolean | undefined
+  /** Names the proxy for issuers. Default: none. */
+  env?: NodeJS.ProcessEnv | undefined
 }
 
 /** Handles one request. Rejects with an error to which the service must respond. */
@@ -50,7 +53,7 @@ export type OAuth = (request: IncomingMessage, response: ServerResponse, address
 /** The OAuth server (RFC 6749) with its pages. */
 export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
   const { store, dataDir, issuer, checkSchema, authenticate, onError, clock } = parts
-  const { allowsDeviceAdmin = false } = parts
+  const { allowsDeviceAdmin = false, env } = parts
   const { db } = store
   const removeExpired = createExpiredRemover(db, clock)
   const provider = createProvider({
@@ -74,7 +77,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
   const shared = { db, issuer, checkSchema, removeExpired, clock, allowsDeviceAdmin }
   const server: OAuthServer = { ...shared, cipher, provider, formKey, startLimit }
   const serve = provider.callback()
-  const exchange = new TokenExchange(db, clock, issuer, authenticate)
+  const exchange = new TokenExchange(db, clock, issuer, authenticate, new IssuerKeys(clock, env))
   return async (request, response, address) => {
     const agent = (request.headers['user-agent'] ?? '').slice(0, 200)
     const isMisnamed = request.method === 'GET' && isOtherLoopback(request.headers.host, issuer)

@@ -1,7 +1,8 @@
-import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage, type EventSourceParser } from 'eventsource-parser'
 import { CheckingDecoder } from '../../contract/notation/text.ts'
 import { reasoningIn } from '../../contract/resources/stream-event.ts'
+import { readStart } from '../../system/network/fetch-text.ts'
+import type { OpenResponse } from '../../system/network/transport.ts'
 import { invalidResponse, invalidText, messageInBody, messageInText } from './model-server-error.ts'
 import { parseUsage } from './parse-response.ts'
 import type { RelayedPart, ReplyPart, TextPart, TokenCounts } from './reply-source.ts'
@@ -11,6 +12,8 @@ const maxText = 4 * 1024 * 1024
 
 /** How long, in ms, a server may take after a `finish_reason` to send the usage, `[DONE]`, and the end. */
 const endTimeout = 2_000
+
+type ResponseBody = Pick<OpenResponse, 'read' | 'cancel'>
 
 /** The fields of a `data:` line that are used here. */
 interface Chunk {
@@ -27,7 +30,7 @@ interface Chunk {
  * @throws as `readParts`
  */
 export async function* readReply(
-  body: Readable,
+  body: ResponseBody,
   asked: string,
   secrets: readonly string[],
 ): AsyncGenerator<ReplyPart> {
@@ -44,7 +47,7 @@ export async function* readReply(
  * @throws as `readParts`
  */
 export const readRelayed = (
-  body: Readable,
+  body: ResponseBody,
   choices: number,
   secrets: readonly string[],
 ): AsyncGenerator<RelayedPart> => readParts(body, new RelayedReply(choices, secrets))
@@ -61,19 +64,17 @@ interface EventTaker<Part> {
 
 /**
  * The reply is complete after a `finish_reason` or `[DONE]`: later errors are ignored, and the end is not waited for.
- * If the caller stops early, the body is destroyed.
- * @throws ApiError `model_server_error` if the stream is truncated or contains an error; errors of the body
+ * If the caller stops early, the body is canceled.
+ * @throws ApiError `model_server_error` if the stream is truncated or contains an error; Interrupted
  */
-async function* readParts<Part>(body: Readable, reply: EventTaker<Part>): AsyncGenerator<Part> {
+async function* readParts<Part>(body: ResponseBody, reply: EventTaker<Part>): AsyncGenerator<Part> {
   const reader = new EventReader()
   let lingering: NodeJS.Timeout | undefined
-  // Without a listener, an error outside of an iteration would be uncaught.
-  body.on('error', () => {})
   try {
-    for await (const bytes of body.iterator({ destroyOnReturn: false })) {
+    for (let bytes = await body.read(); bytes; bytes = await body.read()) {
       yield* reply.take(reader.read(bytes))
       if (reply.isDone) break
-      if (reply.isComplete) lingering ??= setTimeout(() => body.destroy(), endTimeout)
+      if (reply.isComplete) lingering ??= setTimeout(() => body.cancel(), endTimeout)
     }
     if (!reply.isDone) yield* reply.take(reader.end())
   } catch (error) {
@@ -81,18 +82,17 @@ async function* readParts<Part>(body: Readable, reply: EventTaker<Part>): AsyncG
   } finally {
     clearTimeout(lingering)
     if (reply.isDone) drain(body)
-    else body.destroy()
+    else body.cancel()
   }
   if (!reply.isComplete) throw invalidResponse('ended the reply before it was complete')
   if (!reader.decoder.isValid) throw invalidText()
 }
 
 /** A body that is read to its end frees its connection for the next request. */
-function drain(body: Readable): void {
-  if (body.closed) return
-  const timer = setTimeout(() => body.destroy(), endTimeout)
-  body.once('close', () => clearTimeout(timer))
-  body.resume()
+function drain(body: ResponseBody): void {
+  const timer = setTimeout(() => body.cancel(), endTimeout)
+  const clear = () => clearTimeout(timer)
+  readStart(body, maxText).then(clear, clear)
 }
 
 /** The content of the chunks so far. */

@@ -1,5 +1,5 @@
 import type { LocalModelServer } from '../../contract/model-server-address.ts'
-import { getText } from '../../system/get-text.ts'
+import { fetchText } from '../../system/network/fetch-text.ts'
 
 export interface DetectedModelServer extends LocalModelServer {
   /** The number of its models, at least 1. */
@@ -22,7 +22,7 @@ export async function detectModelServers(
 
 async function probe(url: string): Promise<number> {
   try {
-    const { status, text } = await getText(new URL(`${url}/models`), { timeout, maxSize: 1024 })
+    const { status, text } = await fetchText(new URL(`${url}/models`), { timeout, maxSize: 1024 })
     const { data } = JSON.parse(text)
     if (status !== 200 || !Array.isArray(data)) return 0
     return data.filter((model) => typeof Object(model).id === 'string').length

@@ -1,19 +1,11 @@
-import type { Dispatcher } from 'undici'
-import { networkErrors } from '../../contract/failure.ts'
-import { type Clock, describeDuration } from '../../system/clock.ts'
+import type { Clock } from '../../system/clock.ts'
+import { readStart } from '../../system/network/fetch-text.ts'
+import { describeFault, readFault, tlsOnly } from '../../system/network/network-fault.ts'
+import { Interrupted, type OpenResponse } from '../../system/network/transport.ts'
 import { ApiError } from '../api-error.ts'
 
 /** Maximum time, in ms, for which a model server may send nothing. */
 export const modelTimeout = 3_600_000
-
-const timeoutErrors: Record<string, string> = {
-  UND_ERR_CONNECT_TIMEOUT: 'did not accept a connection in time',
-  UND_ERR_HEADERS_TIMEOUT: `sent nothing for ${describeDuration(modelTimeout)}`,
-  UND_ERR_BODY_TIMEOUT: `sent nothing for ${describeDuration(modelTimeout)}`,
-}
-
-/** No connection was made, so no request was sent. */
-const connectionErrors = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 /**
  * The error response for a failure between the service and its model server, or the signal's reason if
@@ -21,16 +13,14 @@ const connectionErrors = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHO
  */
 export function modelServerError(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
-  if (error instanceof ApiError) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-  const late = code && timeoutErrors[code]
-  if (late) return new ApiError('model_server_timeout', `The model server ${late}`, { cause: error })
-  const why = code ? `: ${networkErrors[code] ?? code}` : ''
-  const options = { cause: error, ...(code && { details: { model_server_cause: code } }) }
-  if (code && connectionErrors.has(code)) {
-    return new ApiError('model_server_unreachable', `Cannot reach the model server${why}`, options)
-  }
-  return new ApiError('model_server_error', `The model server truncated the response${why}`, options)
+  if (!(error instanceof Interrupted)) return error
+  const { stage, cause } = error
+  const fault = readFault(cause)
+  const isUnreached = stage === 'connect' || fault.code === tlsOnly
+  const known = isUnreached ? 'model_server_unreachable' : 'model_server_error'
+  const code = fault.kind === 'timeout' ? 'model_server_timeout' : known
+  const details = { model_server_cause: fault.code, model_server_proxy: fault.proxy?.variable }
+  return new ApiError(code, describeFault(fault, stage, 'the model server', false), { cause, details })
 }
 
 export const invalidResponse = (what: string, cause?: unknown): ApiError =>
@@ -47,29 +37,16 @@ export interface FailedResponse {
   retryAfter: number | undefined
 }
 
-/** How much of an error body is read, in characters, and for how long, in ms. */
+/** How much of an error body is read, in bytes, and for how long, in ms. */
 const maxErrorBody = 64 * 1024
 const maxErrorTime = 2_000
 
 /** Reading the body to its end frees the connection; a long or a slow one is dropped. */
-export async function readFailedResponse(
-  response: Dispatcher.ResponseData,
-  clock: Clock,
-): Promise<FailedResponse> {
-  const { statusCode: status, headers, body } = response
-  let text = ''
-  const timer = setTimeout(() => body.destroy(), maxErrorTime)
-  try {
-    for await (const chunk of body) {
-      text += String(chunk)
-      if (text.length >= maxErrorBody) break
-    }
-  } catch {
-    // The status alone says that the request failed.
-  } finally {
-    clearTimeout(timer)
-  }
-  return { status, text, retryAfter: readRetryAfter(headers['retry-after'], clock) }
+export async function readFailedResponse(response: OpenResponse, clock: Clock): Promise<FailedResponse> {
+  const { status, headers } = response
+  const timer = setTimeout(() => response.cancel(), maxErrorTime)
+  const { bytes } = await readStart(response, maxErrorBody).finally(() => clearTimeout(timer))
+  return { status, text: bytes.toString(), retryAfter: readRetryAfter(headers['retry-after'], clock) }
 }
 
 /**
@@ -93,6 +70,12 @@ export function statusError(
       {
         details: { model_server_status: status },
       },
+    )
+  }
+  if (status === 407) {
+    return new ApiError(
+      'model_server_unreachable',
+      'Cannot reach the model server: its proxy requires credentials (407)',
     )
   }
   const message = messageInText(text, secrets)
@@ -132,8 +115,8 @@ const isTooLong = (status: number, text: string) =>
   (status === 400 || status === 413 || status === 422) && contextTooLong.test(text)
 
 /** RFC 9110 section 10.2.3. Limited to one hour. */
-function readRetryAfter(header: string | string[] | undefined, clock: Clock): number | undefined {
-  const text = String(header ?? '').trim()
+function readRetryAfter(header: string | undefined, clock: Clock): number | undefined {
+  const text = (header ?? '').trim()
   const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - clock.now()) / 1000)
   return seconds >= 0 ? Math.min(seconds, 3600) : undefined
 }

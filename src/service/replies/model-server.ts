@@ -1,13 +1,15 @@
-import type { Dispatcher, Pool } from 'undici'
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { readModelServer } from '../../contract/model-server-address.ts'
 import { withoutTrailing } from '../../contract/notation/text.ts'
 import type { Clock } from '../../system/clock.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
-import { trustedConnect } from '../../system/trusted-connect.ts'
-import { loadUndici } from '../../system/undici.ts'
-import { unlessAborted } from '../../system/unless-aborted.ts'
+import {
+  type HttpRequest,
+  type Network,
+  type OpenResponse,
+  openTransport,
+} from '../../system/network/transport.ts'
 import {
   type FailedResponse,
   invalidResponse,
@@ -24,6 +26,8 @@ export interface ModelServerOptions {
   key?: string | undefined
   /** A file that holds the key. */
   keyFile?: string | undefined
+  /** Names a proxy. Default: none. */
+  env?: NodeJS.ProcessEnv | undefined
 }
 
 /**
@@ -50,17 +54,9 @@ export async function connectModelServer(
   clock: Clock,
 ): Promise<ModelServer> {
   const base = readModelServer(options.url)
-  const key = readKey(options, base)
-  const { buildConnector, openPool } = await loadUndici()
-  const connect = buildConnector({ allowH2: false, timeout: timeouts.connect, ...trustedConnect })
-  // HTTP/1.1: a stream that is left early closes its connection, which every server notices.
-  const pool = openPool(base.origin, {
-    allowH2: false,
-    connect,
-    headersTimeout: timeouts.silence,
-    bodyTimeout: timeouts.silence,
-  })
-  return new ModelServer(base, key, options, pool, clock)
+  const { env } = options
+  const network = await openTransport(base, { env, connectTimeout: timeouts.connect }, timeouts.silence)
+  return new ModelServer(base, options, network, clock)
 }
 
 /** The HTTP client of one model server, for JSON and event streams. */
@@ -70,17 +66,18 @@ export class ModelServer {
   readonly clock: Clock
   readonly #base: URL
   readonly #options: ModelServerOptions
-  readonly #pool: Pool
+  readonly #network: Network
   #key: string | undefined
   #takesUsageRequest = true
 
-  constructor(base: URL, key: string | undefined, options: ModelServerOptions, pool: Pool, clock: Clock) {
+  /** @throws Failure as `readKey` */
+  constructor(base: URL, options: ModelServerOptions, network: Network, clock: Clock) {
     this.#base = base
-    this.#key = key
+    this.#key = readKey(options, base)
     this.#options = options
-    this.#pool = pool
+    this.#network = network
     this.clock = clock
-    this.secrets = [key, base.host, base.hostname].filter((text) => text !== undefined)
+    this.secrets = [this.#key, base.host, base.hostname].filter((text) => text !== undefined)
   }
 
   /** As `ReplySource`. */
@@ -91,7 +88,7 @@ export class ModelServer {
   }
 
   /** @throws ApiError as `ReplySource`; the signal's reason */
-  async get(path: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async get(path: string, signal: AbortSignal): Promise<OpenResponse> {
     return this.#demandSuccess(await this.#send(path, { method: 'GET', headers: this.#headers() }, signal))
   }
 
@@ -99,7 +96,7 @@ export class ModelServer {
    * A stream also requests its usage, unless the server has refused that before. A format that the server refuses is
    * omitted. @throws as `get`
    */
-  async post(path: string, given: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async post(path: string, given: CompletionBody, signal: AbortSignal): Promise<OpenResponse> {
     const asksForUsage = given.stream === true && this.#takesUsageRequest
     let body: CompletionBody = asksForUsage ? { ...given, ...usageRequest } : given
     let response = await this.#sendCompletion(path, body, signal)
@@ -116,17 +113,17 @@ export class ModelServer {
   }
 
   /** Sends a request as it is. @throws as `get` */
-  async relay(path: string, body: CompletionBody, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async relay(path: string, body: CompletionBody, signal: AbortSignal): Promise<OpenResponse> {
     return this.#demandSuccess(await this.#sendCompletion(path, body, signal), body)
   }
 
-  #demandSuccess(response: Dispatcher.ResponseData | FailedResponse, body?: CompletionBody) {
-    if ('statusCode' in response) return response
+  #demandSuccess(response: OpenResponse | FailedResponse, body?: CompletionBody) {
+    if ('read' in response) return response
     throw statusError(response, body?.model, this.secrets)
   }
 
   close(): Promise<void> {
-    return this.#pool.destroy()
+    return this.#network.close()
   }
 
   #headers(ofBody?: { 'content-type': string }): Record<string, string> {
@@ -147,23 +144,18 @@ export class ModelServer {
   /** Reads a response to its end if its status is not 2xx. */
   async #send(
     path: string,
-    request: Omit<Dispatcher.RequestOptions, 'path'>,
+    request: Omit<HttpRequest, 'url'>,
     signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData | FailedResponse> {
+  ): Promise<OpenResponse | FailedResponse> {
     signal.throwIfAborted()
     try {
-      const prefix = withoutTrailing(this.#base.pathname, '/')
-      // undici handles an abort only once it is connected (nodejs/undici#386).
-      const response = await unlessAborted(
-        this.#pool.request({ ...request, path: `${prefix}${path}`, signal }),
-        signal,
-      )
-      if (response.statusCode < 200 || response.statusCode > 299)
+      const url = new URL(this.#base.origin + withoutTrailing(this.#base.pathname, '/') + path)
+      const response = await this.#network.transport({ ...request, url }, signal, () => {})
+      if (response.status < 200 || response.status > 299)
         return await readFailedResponse(response, this.clock)
       const coding = response.headers['content-encoding'] ?? 'identity'
       if (coding === 'identity') return response
-      // Without a listener, an error of this unread body would be uncaught.
-      response.body.on('error', () => {}).destroy()
+      response.cancel()
       throw invalidResponse(`sent a compressed response (${coding}), which was not requested`)
     } catch (error) {
       throw modelServerError(error, signal)
@@ -177,8 +169,8 @@ export class ModelServer {
  */
 const usageRequest = { stream_options: { include_usage: true } }
 
-const refuses = (response: Dispatcher.ResponseData | FailedResponse, fields: RegExp) =>
-  'status' in response && (response.status === 400 || response.status === 422) && fields.test(response.text)
+const refuses = (response: OpenResponse | FailedResponse, fields: RegExp) =>
+  'text' in response && (response.status === 400 || response.status === 422) && fields.test(response.text)
 
 /** @throws Failure `config` or `refused` */
 function readKey(

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
 import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
+import { readStart } from '../../system/network/fetch-text.ts'
+import type { OpenResponse } from '../../system/network/transport.ts'
 import { ApiError } from '../api-error.ts'
 import { readRelayed, readReply } from './completion-stream.ts'
 import {
@@ -66,12 +66,12 @@ async function* stream(
   const response = await server.post('/chat/completions', bodyOf(modelRequest, true), signal)
   try {
     if (isEventStream(response)) {
-      yield* readReply(response.body, modelRequest.model, server.secrets)
+      yield* readReply(response, modelRequest.model, server.secrets)
       return
     }
     // Some servers do not support streaming and send the whole reply in one piece.
     const { choices, model, usage } = parseCompletion(
-      await readJsonBody(response.body),
+      await readJsonBody(response),
       modelRequest.model,
       server,
     )
@@ -95,10 +95,10 @@ async function* relay(
   const response = await server.relay('/chat/completions', request, signal)
   try {
     if (request['stream'] === true && isEventStream(response)) {
-      yield* readRelayed(response.body, Math.max(1, Number(request['n'] ?? 1)), secrets)
+      yield* readRelayed(response, Math.max(1, Number(request['n'] ?? 1)), secrets)
       return
     }
-    const text = await readText(response.body)
+    const text = await readText(response)
     const completion = parseRelayed(parseText(text), secrets)
     yield request['stream'] === true
       ? toChunk(completion)
@@ -108,8 +108,8 @@ async function* relay(
   }
 }
 
-const isEventStream = ({ headers }: Dispatcher.ResponseData) =>
-  String(headers['content-type']).includes('text/event-stream')
+const isEventStream = ({ headers }: OpenResponse) =>
+  headers['content-type']?.includes('text/event-stream') === true
 
 /** Names each field that is sent, so that no other field of a client's request is. */
 function bodyOf(modelRequest: ModelRequest, stream: boolean) {
@@ -117,9 +117,9 @@ function bodyOf(modelRequest: ModelRequest, stream: boolean) {
   return { model, messages, temperature, max_tokens, response_format, stream }
 }
 
-async function readJson(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<unknown> {
+async function readJson(response: OpenResponse, signal: AbortSignal): Promise<unknown> {
   try {
-    return await readJsonBody(response.body)
+    return await readJsonBody(response)
   } catch (error) {
     throw modelServerError(error, signal)
   }
@@ -129,11 +129,13 @@ async function readJson(response: Dispatcher.ResponseData, signal: AbortSignal):
 const maxResponseBytes = 4 * 1024 * 1024
 
 /** @throws as `readText`; ApiError `model_server_error` for a body that is not JSON */
-const readJsonBody = async (body: Readable): Promise<unknown> => parseText(await readText(body))
+const readJsonBody = async (response: OpenResponse): Promise<unknown> => parseText(await readText(response))
 
-/** @throws ApiError `model_server_error` for a body that is too large or not UTF-8; errors of the body */
-async function readText(body: Readable): Promise<string> {
-  const bytes = await readAll(body)
+/** @throws ApiError `model_server_error` for a body that is too large or not UTF-8; Interrupted */
+async function readText(response: OpenResponse): Promise<string> {
+  const { bytes, cut, interruption } = await readStart(response, maxResponseBytes)
+  if (interruption) throw interruption
+  if (cut) throw invalidResponse('sent a response of more than 4 MiB')
   if (!isUtf8(bytes)) throw invalidText()
   return bytes.toString('utf8')
 }
@@ -144,24 +146,6 @@ function parseText(text: string): unknown {
   } catch (cause) {
     throw invalidResponse('sent a response that is not JSON', cause)
   }
-}
-
-/** Uses events, which cost a fraction of an async iterator. */
-function readAll(body: Readable): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    body.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      chunks.push(chunk)
-      if (size > maxResponseBytes) body.destroy(invalidResponse('sent a response of more than 4 MiB'))
-    })
-    body.once('end', () => resolve(Buffer.concat(chunks)))
-    body.once('error', reject)
-    body.once('close', () => {
-      if (!body.readableEnded) reject(invalidResponse('truncated the response'))
-    })
-  })
 }
 
 /**

@@ -80,7 +80,7 @@ describe('the model server of the embedded service', () => {
     ['429', limited(), 'is overloaded'],
     ['502 with a web page', html502, 'returned 502'],
     ['invalid JSON', garbage, 'not JSON'],
-    ['a reset', reset, 'truncated the response: connection'],
+    ['a reset', reset, 'No response from the model server'],
     ['a reply that ends immediately', sse([], { done: false }), /ended|not JSON/],
   ] as const) {
     it(`that fails with ${what} leaves nothing unknown, and no code is shown to people`, async () => {

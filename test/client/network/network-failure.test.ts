@@ -1,74 +1,40 @@
-import {
-  createServer as createHttpServer,
-  type Server as HttpServer,
-  type IncomingHttpHeaders,
-} from 'node:http'
-import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
-import { type AddressInfo, connect } from 'node:net'
 import tls from 'node:tls'
 import { expect } from 'chai'
 import { Client } from '../../../src/client/client.ts'
-import { type Certificate, makeCertificate } from '../../support/certificate.ts'
+import { makeCertificate } from '../../support/certificate.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { answer, hangUp, json, startScriptedServer, tunnelTo } from '../../support/scripted-server.ts'
+import { startSocksServer } from '../../support/socks-server.ts'
 import { failureOf, hurriedClock } from '../capture.ts'
 
 const canary = 'sk-canary-2b77ac1e'
 /** A name that only the proxy can resolve: a request that reaches it went through the proxy. */
 const host = 'service.test'
+const origin = `https://${host}`
+const certificate = makeCertificate(host)
+const ofProxy = makeCertificate('127.0.0.1')
+const trusted = tls.getCACertificates('default')
+const portOf = ({ url }: { url: string }) => new URL(url).port
 
 describe('a connection with TLS or a proxy', () => {
-  let certificate: Certificate
-  let service: HttpsServer
-  let proxy: HttpServer
-  let tunnels: { target: string; headers: IncomingHttpHeaders }[]
-  let seen: IncomingHttpHeaders[]
-  let verdict: string
-
-  before(async () => {
-    certificate = makeCertificate(host)
-    service = createHttpsServer(certificate, (incoming, response) => {
-      seen.push(incoming.headers)
-      response.setHeader('content-type', 'application/json').end('{"app_name":"behind"}')
-    })
-    proxy = createHttpServer().on('connect', (incoming, socket) => {
-      tunnels.push({ target: incoming.url ?? '', headers: incoming.headers })
-      socket.on('error', () => undefined)
-      if (verdict !== '200 OK') {
-        socket.end(`HTTP/1.1 ${verdict}\r\n\r\n`)
-        return
-      }
-      const target = connect(portOf(service), '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'))
-      target.on('error', () => socket.destroy())
-      socket.pipe(target).pipe(socket)
-    })
-    for (const server of [service, proxy])
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  })
-
-  beforeEach(() => {
-    tunnels = []
-    seen = []
-    verdict = '200 OK'
-  })
-
-  after(() => {
-    service.closeAllConnections()
-    service.close()
-    proxy.closeAllConnections()
-    proxy.close()
-  })
-
-  const trusted = tls.getCACertificates('default')
+  const service = perTest(() => startScriptedServer(json(200, { app_name: 'behind' }), { certificate }))
+  const proxy = perTest(() => startScriptedServer(tunnelTo(() => portOf(service))))
+  const securedProxy = perTest(() =>
+    startScriptedServer(
+      tunnelTo(() => portOf(service)),
+      { certificate: ofProxy },
+    ),
+  )
+  const socks = perTest(() => startSocksServer(() => portOf(service)))
+  const warnings: unknown[] = []
+  const onWarning = (warning: Error) => warning.name === 'ExperimentalWarning' && warnings.push(warning)
+  before(() => process.on('warning', onWarning))
+  after(() => process.off('warning', onWarning))
 
   /** One GET in an environment, with the certificate trusted, as by NODE_EXTRA_CA_CERTS. */
-  async function get(
-    baseUrl: string,
-    env: Record<string, string>,
-    given: NodeJS.ProcessEnv = process.env,
-  ): Promise<Record<string, unknown>> {
-    const before = { ...process.env }
-    Object.assign(process.env, env)
-    tls.setDefaultCACertificates([...trusted, certificate.cert])
-    const client = new Client({ baseUrl, credential: canary, retries: 0, env: given })
+  async function get(baseUrl: string, env: Record<string, string>, certificates = [certificate.cert]) {
+    tls.setDefaultCACertificates([...trusted, ...certificates])
+    const client = new Client({ baseUrl, credential: canary, retries: 0, env })
     try {
       return await client.settings.get().then(
         ({ body }) => ({ body }),
@@ -77,113 +43,226 @@ describe('a connection with TLS or a proxy', () => {
     } finally {
       await client.close()
       tls.setDefaultCACertificates(trusted)
-      for (const name of Object.keys(env)) delete process.env[name]
-      Object.assign(process.env, before)
     }
   }
+  const arrived = { body: { app_name: 'behind' } }
 
-  it('to a service with an untrusted certificate is a TLS failure and is not retried', async () => {
+  for (const [what, name, reason, hint] of [
+    [
+      'for another host',
+      host,
+      /^the certificate is for another host \(IP: 127\.0\.0\.1 is not in the cert's list: /,
+      undefined,
+    ],
+    [
+      'that is self-signed',
+      '127.0.0.1',
+      /^the certificate is self-signed$/,
+      /NODE_EXTRA_CA_CERTS.*NODE_USE_SYSTEM_CA=1/,
+    ],
+  ] as const) {
+    it(`to a service with a certificate ${what} sends nothing, and is not retried`, async () => {
+      const own = makeCertificate(name)
+      await using other = await startScriptedServer(json(200, {}), { certificate: own })
+      tls.setDefaultCACertificates([...trusted, ...(hint ? [] : [own.cert])])
+      const clock = hurriedClock()
+      const client = new Client({ baseUrl: other.url, credential: canary, internal: { clock } })
+      const failure = await failureOf(client.request({ method: 'PATCH', path: '/v1/settings', body: '{}' }))
+      await client.close()
+      tls.setDefaultCACertificates(trusted)
+      expect(failure).to.include({ kind: 'tls', isOutcomeUnknown: false })
+      const begin = `Cannot open a TLS connection to ${other.url}, so nothing was sent: `
+      expect(failure.message.startsWith(begin), failure.message).to.equal(true)
+      expect(failure.message.slice(begin.length)).to.match(reason)
+      if (hint) expect(failure.hint).to.match(hint)
+      else expect(failure.hint).to.equal(undefined)
+      expect(clock.waits).to.deep.equal([])
+      expect(other.requests).to.deep.equal([])
+    })
+  }
+
+  it('with the other scheme than that of the server is a TLS failure with its address', async () => {
     const clock = hurriedClock()
-    const client = new Client({
-      baseUrl: `https://127.0.0.1:${portOf(service)}`,
-      credential: canary,
-      internal: { clock },
-    })
-    const failure = await failureOf(client.settings.get())
-    expect(failure.kind).to.equal('tls')
-    expect(failure.hint).to.match(/NODE_EXTRA_CA_CERTS/)
+    for (const [server, [wrong, right], message] of [
+      [
+        proxy,
+        ['https', 'http'],
+        'Cannot open a TLS connection to URL, so nothing was sent: the server does not speak TLS',
+      ],
+      [service, ['http', 'https'], 'Cannot reach URL: the server speaks only TLS'],
+    ] as const) {
+      const address = new URL(server.url).host
+      const baseUrl = `${wrong}://${address}`
+      const client = new Client({ baseUrl, internal: { clock } })
+      const failure = await failureOf(client.settings.get())
+      expect(failure).to.include({ kind: 'tls', message: message.replace('URL', baseUrl) })
+      expect(failure.advice).to.deep.equal([{ code: 'other_scheme', url: `${right}://${address}` }])
+      await client.close()
+    }
     expect(clock.waits).to.deep.equal([])
-    expect(seen).to.deep.equal([])
-    await client.close()
-  })
-
-  it('with https:// to a server of plain HTTP is a TLS failure', async () => {
-    const address = `127.0.0.1:${portOf(proxy)}`
-    const client = new Client({ baseUrl: `https://${address}`, internal: { clock: hurriedClock() } })
-    const failure = await failureOf(client.settings.get())
-    expect(failure).to.include({
-      kind: 'tls',
-      message: `Cannot reach https://${address}: the server does not speak TLS`,
-    })
-    expect(failure.advice).to.deep.equal([{ code: 'other_scheme', url: `http://${address}` }])
-    await client.close()
   })
 
   it('sends nothing with NODE_TLS_REJECT_UNAUTHORIZED=0, also through a proxy', async () => {
     const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
-    const proxied = { ...env, HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}` }
     for (const outcome of [
-      await get(`https://127.0.0.1:${portOf(service)}`, env),
-      await get(`https://${host}`, proxied),
+      await get(service.url, env),
+      await get(origin, { ...env, HTTPS_PROXY: proxy.url }),
     ]) {
-      expect(outcome['kind']).to.equal('refused')
-      expect(outcome['message']).to.match(/^Nothing is sent to https:.*NODE_TLS_REJECT_UNAUTHORIZED=0/)
-      expect(outcome['hint']).to.contain('NODE_EXTRA_CA_CERTS')
+      expect(outcome).to.have.property('kind', 'refused')
+      expect(outcome)
+        .to.have.property('message')
+        .that.match(/^Nothing is sent to https:.*NODE_TLS_REJECT_UNAUTHORIZED=0/)
+      expect(outcome).to.have.property('hint').that.contains('NODE_EXTRA_CA_CERTS')
     }
     // A user of the library need not pass the environment.
-    const unread = await get(`https://127.0.0.1:${portOf(service)}`, env, {})
-    expect(unread).to.have.property('kind', 'tls')
-    expect(seen).to.deep.equal([])
-    expect(tunnels).to.deep.equal([])
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+    try {
+      for (const unread of [await get(service.url, {}), await get(origin, { HTTPS_PROXY: proxy.url }, [])])
+        expect(unread).to.have.property('kind', 'tls')
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+    }
+    expect(service.requests).to.deep.equal([])
   })
 
-  for (const name of ['HTTPS_PROXY', 'https_proxy']) {
-    it(`uses the proxy in ${name}, which sees no credential but its own`, async () => {
-      const env = { [name]: `http://user:pass@127.0.0.1:${portOf(proxy)}` }
-      expect(await get(`https://${host}`, env)).to.deep.equal({ body: { app_name: 'behind' } })
-      expect(tunnels.map(({ target }) => target)).to.deep.equal([`${host}:443`])
-      expect(tunnels[0]?.headers).not.to.have.property('authorization')
-      expect(tunnels[0]?.headers['proxy-authorization']).to.equal(`Basic ${btoa('user:pass')}`)
-      expect(seen[0]?.authorization).to.equal(`Bearer ${canary}`)
-      expect(seen[0]).not.to.have.property('proxy-authorization')
+  for (const [what, env] of Object.entries<(proxyHost: string) => Record<string, string>>({
+    'in HTTPS_PROXY': (at) => ({ HTTPS_PROXY: `http://user:p%40ss@${at}` }),
+    'in https_proxy, before HTTPS_PROXY': (at) => ({
+      https_proxy: `http://user:p%40ss@${at}`,
+      HTTPS_PROXY: 'http://127.0.0.1:9',
+    }),
+    'without a scheme, as curl takes it': (at) => ({ HTTPS_PROXY: `user:p%40ss@${at}` }),
+    'in ALL_PROXY, if the variable of the scheme is empty': (at) => ({
+      HTTPS_PROXY: '',
+      ALL_PROXY: `http://user:p%40ss@${at}`,
+    }),
+    'of HTTP, for lack of another': (at) => ({ HTTP_PROXY: `HTTP://user:p%40ss@${at}` }),
+  })) {
+    it(`uses the proxy ${what}, which sees no credential but its own`, async () => {
+      expect(await get(origin, env(new URL(proxy.url).host))).to.deep.equal(arrived)
+      const [tunnel] = proxy.requests
+      expect(tunnel?.path).to.equal(`${host}:443`)
+      expect(tunnel?.headers).not.to.have.property('authorization')
+      expect(tunnel?.headers['proxy-authorization']).to.equal(`Basic ${btoa('user:p@ss')}`)
+      const [request] = service.requests
+      expect(request?.headers.authorization).to.equal(`Bearer ${canary}`)
+      expect(request?.headers).not.to.have.property('proxy-authorization')
     })
   }
 
-  for (const name of ['NO_PROXY', 'no_proxy']) {
-    it(`bypasses the proxy for a host in ${name}`, async () => {
-      const env = { HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}`, [name]: `other.test,.${host}` }
-      expect(await get(`https://${host}`, env)).to.have.property('kind', 'unreachable')
-      expect(tunnels).to.deep.equal([])
+  it('uses a proxy with TLS only if its certificate is trusted', async () => {
+    const env = { HTTPS_PROXY: securedProxy.url }
+    expect(await get(origin, env)).to.deep.include({
+      kind: 'tls',
+      message: `Cannot open a TLS connection to the proxy ${securedProxy.url} (HTTPS_PROXY) for ${origin}, so nothing was sent: the certificate is self-signed`,
+    })
+    expect(securedProxy.requests).to.deep.equal([])
+    expect(await get(origin, env, [certificate.cert, ofProxy.cert])).to.deep.equal(arrived)
+  })
+
+  for (const scheme of ['socks5', 'socks5h']) {
+    it(`uses a proxy of ${scheme}, which resolves the host, without a warning of Node.js`, async () => {
+      const env = { ALL_PROXY: `${scheme}://user:pass@${socks.host}` }
+      expect(await get(origin, env)).to.deep.equal(arrived)
+      expect(await get(origin, { ALL_PROXY: `${scheme}://${socks.host}` })).to.deep.equal(arrived)
+      const target = `${host}:443`
+      expect(socks.requests).to.deep.equal([
+        { user: 'user:pass', target },
+        { user: undefined, target },
+      ])
+      socks.reply = 5
+      expect(await get(origin, env)).to.deep.include({
+        kind: 'unreachable',
+        message: `Cannot reach ${origin}: the proxy ${scheme}://${socks.host} (ALL_PROXY) refused the connection (SOCKS5 connection failed: Connection refused)`,
+      })
+      expect(warnings).to.deep.equal([])
+    })
+  }
+
+  for (const [value, bypasses] of [
+    [`other.test,.${host}`, true],
+    [host.toUpperCase(), true],
+    [`${host}:443`, true],
+    [`${host}:8443`, false],
+    ['test', true],
+    [`*.${host}`, false],
+    [' * ', true],
+  ] as const) {
+    it(`${bypasses ? 'bypasses' : 'uses'} the proxy with NO_PROXY=${value}`, async () => {
+      // Not even the URL of the proxy is read.
+      const named = bypasses ? 'socks9://x' : proxy.url
+      const outcome = await get(origin, { HTTPS_PROXY: named, NO_PROXY: value })
+      if (bypasses)
+        expect(outcome).to.include({ kind: 'unreachable', message: `Cannot reach ${origin}: host not found` })
+      else expect(outcome).to.deep.equal(arrived)
+      expect(proxy.requests).to.have.length(bypasses ? 0 : 1)
     })
   }
 
   it('to a loopback address never uses a proxy', async () => {
-    const env = {
-      HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}`,
-      HTTP_PROXY: `http://127.0.0.1:${portOf(proxy)}`,
-    }
     // The certificate is for another name, so a TLS failure shows that the service itself responded.
-    expect(await get(`https://127.0.0.1:${portOf(service)}`, env)).to.have.property('kind', 'tls')
-    expect(tunnels).to.deep.equal([])
+    const outcome = await get(service.url, {
+      HTTPS_PROXY: proxy.url,
+      HTTP_PROXY: proxy.url,
+      ALL_PROXY: proxy.url,
+    })
+    expect(outcome).to.have.property('kind', 'tls')
+    expect(proxy.requests).to.deep.equal([])
   })
 
-  it('that the proxy refuses reports the refusal', async () => {
-    verdict = '407 Proxy Authentication Required'
-    const outcome = await get(`https://${host}`, { HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy)}` })
-    expect(outcome['kind']).to.equal('unreachable')
-    expect(outcome['message']).to.match(/the proxy refused.*407/)
-  })
-
-  for (const variable of ['HTTPS_PROXY', 'HTTP_PROXY']) {
-    it(`with an unreachable proxy names the proxy and ${variable}, but not its password`, async () => {
-      // Nothing listens on port 9, discard.
-      const outcome = await get(`https://${host}`, { [variable]: 'http://user:canary@127.0.0.1:9' })
-      expect(outcome['kind']).to.equal('unreachable')
-      expect(outcome['message']).to.include(`the proxy http://127.0.0.1:9 (${variable}) for https://${host}`)
-      expect(outcome['advice']).to.deep.equal([
-        { code: 'bypass_proxy', variable, host: new URL(`https://${host}`).hostname },
-      ])
+  for (const [what, make, words] of [
+    [
+      'that refuses the request',
+      answer(407),
+      'Cannot reach O: the proxy P refused the connection (status 407)',
+    ],
+    ['that hangs up', hangUp, 'Cannot reach the proxy P for O: connection reset'],
+  ] as const) {
+    it(`with a proxy ${what} names the proxy and its variable, but not its password`, async () => {
+      await proxy.serve(make)
+      const named = `http://user:canary@${new URL(proxy.url).host}`
+      const outcome = await get(origin, { HTTPS_PROXY: named })
+      expect(outcome).to.deep.include({
+        kind: 'unreachable',
+        message: words.replace(/\b[PO]\b/g, (name) => (name === 'O' ? origin : `${proxy.url} (HTTPS_PROXY)`)),
+        advice: [{ code: 'bypass_proxy', variable: 'HTTPS_PROXY', host }],
+      })
       expect(JSON.stringify(outcome)).not.to.include('canary')
     })
   }
 
-  it('with an invalid proxy URL is refused, and the error does not repeat it', async () => {
-    const outcome = await get(`https://${host}`, { HTTPS_PROXY: 'user:canary@:x' })
-    expect(outcome['kind']).to.equal('config')
-    expect(JSON.stringify(outcome)).not.to.include('canary')
+  it('with an unreachable proxy is retried', async () => {
+    const clock = hurriedClock()
+    // Nothing listens on port 9, discard.
+    const env = { HTTP_PROXY: 'http://user:canary@127.0.0.1:9' }
+    const client = new Client({ baseUrl: origin, env, internal: { clock } })
+    const failure = await failureOf(client.settings.get())
+    await client.close()
+    const words = `Cannot reach the proxy http://127.0.0.1:9 (HTTP_PROXY) for ${origin}: connection refused`
+    expect(failure).to.include({ kind: 'unreachable', message: words })
+    expect(clock.waits).to.have.length(2)
   })
-})
 
-function portOf(server: HttpServer | HttpsServer): number {
-  return (server.address() as AddressInfo).port
-}
+  for (const [variable, value, message, hint] of [
+    [
+      'HTTPS_PROXY',
+      'user:canary@:x',
+      'HTTPS_PROXY is not a valid proxy URL',
+      /^Write it as http:\/\/HOST:PORT/,
+    ],
+    ['https_proxy', 'http://u:canary%@p.test:1', 'https_proxy is not a valid proxy URL', /%40 for @/],
+    [
+      'ALL_PROXY',
+      'socks4://canary.test:1080',
+      'ALL_PROXY names a proxy that begins with socks4://, which is not supported',
+      /socks5h:\/\//,
+    ],
+  ] as const) {
+    it(`with ${variable}=${value} is refused, and the error does not repeat the value`, async () => {
+      const outcome = await get(origin, { [variable]: value })
+      expect(outcome).to.include({ kind: 'config', message })
+      expect(outcome).to.have.property('hint').that.match(hint)
+      expect(JSON.stringify(outcome)).not.to.include('canary')
+    })
+  }
+})

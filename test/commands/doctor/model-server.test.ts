@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { makeCertificate } from '../../support/certificate.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { startModelServer } from '../../support/model-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { failing, startScriptedServer } from '../../support/scripted-server.ts'
+import { empty, failing, startScriptedServer } from '../../support/scripted-server.ts'
 import { diagnose } from './checks.ts'
 
 describe('doctor on the model server', () => {
@@ -52,6 +53,60 @@ describe('doctor on the model server', () => {
       hint: 'Start the model server, or stop using it with: chatctl config unset model_server',
     })
     expect(found('model server').message).to.include(`Cannot reach the model server ${server.url}`)
+  })
+
+  for (const [what, host, scheme, reason, hint] of [
+    [
+      'an untrusted certificate',
+      '127.0.0.1',
+      'https',
+      'Cannot open a TLS connection to S, so nothing was sent: the certificate is self-signed',
+      'NODE_USE_SYSTEM_CA=1',
+    ],
+    [
+      'TLS at an address of plain HTTP',
+      '127.0.0.1',
+      'http',
+      'Cannot reach S: the server speaks only TLS',
+      'must begin with https://',
+    ],
+    [
+      'plain HTTP at an address of TLS',
+      undefined,
+      'https',
+      'Cannot open a TLS connection to S, so nothing was sent: the server does not speak TLS',
+      'must begin with http://',
+    ],
+  ] as const) {
+    it(`says the same as a command about ${what}`, async () => {
+      await using server = await startScriptedServer(empty, host && { certificate: makeCertificate(host) })
+      const url = `${server.url.replace(/^https?/, scheme)}/v1`
+      await use(url)
+      const { exitCode, found } = await diagnose(sandbox)
+      expect(exitCode).to.equal(69)
+      const message = reason.replace(/\bS\b/, `the model server ${url}`)
+      expect(found('model server')).to.include({
+        status: 'failed',
+        message: `${message}, from the configuration file`,
+      })
+      expect(found('model server').hint).to.include(hint)
+      expectFailure(await runChatctl(sandbox, ['chat', 'send', 'hi']), 69, message, hint)
+      expect(server.requests).to.deep.equal([])
+    })
+  }
+
+  it('names a proxy that does not work, and how to bypass it', async () => {
+    const url = 'http://models.test:8000/v1'
+    await use(url)
+    const env = { HTTP_PROXY: 'user:canary@127.0.0.1:9' }
+    const { found, all } = await diagnose(sandbox, [], { env })
+    expect(found('model server').message).to.include(
+      `Cannot reach the proxy of HTTP_PROXY for the model server ${url}: connection refused`,
+    )
+    expect(found('model server').hint).to.equal(
+      'Check HTTP_PROXY, or bypass the proxy with: export NO_PROXY=models.test',
+    )
+    expect(JSON.stringify(all)).not.to.include('canary')
   })
 
   it('says what to do if it responds with an error', async () => {

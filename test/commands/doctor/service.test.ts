@@ -11,6 +11,7 @@ import {
   type RecordedRequest,
   type Script,
   startScriptedServer,
+  tunnelTo,
 } from '../../support/scripted-server.ts'
 import { diagnose } from './checks.ts'
 
@@ -169,7 +170,10 @@ describe('doctor on a service', () => {
   })
 
   it('names the proxy in use, without its password', async () => {
-    await using proxy = await startScriptedServer(hangUp)
+    const certificate = makeCertificate('service.test')
+    const authorities = getCACertificates()
+    await using secured = await startScriptedServer(well(), { certificate })
+    await using proxy = await startScriptedServer(tunnelTo(() => new URL(secured.url).port))
     const { host } = new URL(proxy.url)
     const env = {
       CHATCTL_BASE_URL: 'https://service.test',
@@ -177,9 +181,26 @@ describe('doctor on a service', () => {
       HTTPS_PROXY: `http://user:hunter2@${host}`,
     }
     const args = ['--timeout', '1s', '--retries', '0']
-    const through = await diagnose(sandbox, args, { env })
-    expect(through.found('network').message).to.contain(`through the proxy ${host}`)
-    expect(JSON.stringify(through.all)).not.to.contain('hunter2')
+    const distrusted = await diagnose(sandbox, args, { env })
+    for (const name of ['network', 'service']) {
+      const words =
+        'Cannot open a TLS connection to https://service.test, so nothing was sent: the certificate is self-signed'
+      expect(distrusted.found(name)).to.include({ status: 'failed', message: words })
+      expect(distrusted.found(name).hint).to.contain('NODE_USE_SYSTEM_CA=1')
+    }
+    setDefaultCACertificates([...authorities, certificate.cert])
+    const through = await diagnose(sandbox, args, { env }).finally(() =>
+      setDefaultCACertificates(authorities),
+    )
+    expect(through.found('network').message).to.match(
+      /^through the proxy http:\/\/[\d.:]+, .*, TLS 1\.3, certificate valid until/,
+    )
+    expect(through.found('network').message).to.contain(host)
+    expect(through.found('service').status).to.equal('ok')
+    await proxy.serve(hangUp)
+    const hung = await diagnose(sandbox, args, { env })
+    expect(hung.found('network').message).to.contain(`Cannot reach the proxy ${proxy.url} (HTTPS_PROXY)`)
+    for (const { all } of [distrusted, through, hung]) expect(JSON.stringify(all)).not.to.contain('hunter2')
     const around = await diagnose(sandbox, args, { env: { ...env, NO_PROXY: '.test' } })
     expect(around.found('network').status).to.equal('failed')
     expect(around.found('network').message).to.contain('service.test')

@@ -39,6 +39,7 @@ export const exchangeAt = (url: string, token: string, fields: Record<string, st
 export async function withTrustedService(
   withService: WithService,
   use: (place: TrustedService) => Promise<void>,
+  options: Parameters<WithService>[1] = {},
 ): Promise<void> {
   const clock = new SteppedClock()
   await using issuer = await startAuthorizationServer({
@@ -66,6 +67,6 @@ export async function withTrustedService(
         await administration.close()
       }
     },
-    { clock },
+    { ...options, clock },
   )
 }

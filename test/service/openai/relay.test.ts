@@ -292,7 +292,7 @@ describe('an error of the model server', () => {
     ['a web page with status 200', (to) => to.end('<html>no</html>'), 502, 'model_server_error', 'not JSON'],
     ['an error with status 200', (to) => sendJson(to, { error: quoted }), 502, 'model_server_error', 'for …'],
     ['no choices', (to) => sendJson(to, { choices: [] }), 502, 'model_server_error', 'OpenAI format'],
-    ['a reset', (to) => to.socket?.resetAndDestroy(), 502, 'model_server_error', 'truncated the response'],
+    ['a reset', (to) => to.socket?.resetAndDestroy(), 502, 'model_server_error', 'No response'],
   ]
   for (const [what, respond, status, code, words] of cases) {
     it(`has the format of OpenAI, whole or streamed: ${what}`, () =>

@@ -1,13 +1,18 @@
-import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readReply } from '../../../src/service/replies/completion-stream.ts'
 import { delta, events } from './raw-responses.ts'
 
+/** The body of a response. */
+function bodyOf(parts: Uint8Array[]) {
+  const rest = parts.values()
+  return { read: async () => rest.next().value, cancel: () => {} }
+}
+
 async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string | undefined }> {
   let text = ''
   let reason: string | undefined
-  for await (const piece of readReply(Readable.from(parts, { objectMode: true }), 'm1', [])) {
+  for await (const piece of readReply(bodyOf(parts), 'm1', [])) {
     if (piece.kind === 'delta') text += piece.text
     else if (piece.kind === 'finish') reason = piece.reason
   }
@@ -41,7 +46,7 @@ describe('a stream of a model server', () => {
     const reasoning = JSON.stringify({ choices: [{ index: 0, delta: { reasoning: 'Hm' } }] })
     const together = [reasoning, reasoning, delta('a'), delta('b'), delta('c')]
     const parts: string[] = []
-    const body = Readable.from([Buffer.from(events(...together, 'not JSON'))], { objectMode: true })
+    const body = bodyOf([Buffer.from(events(...together, 'not JSON'))])
     const reading = (async () => {
       for await (const part of readReply(body, 'm1', [])) parts.push('text' in part ? part.text : part.kind)
     })()

@@ -6,6 +6,7 @@ import { readModelServer } from '../../../src/contract/model-server-address.ts'
 import { modelServerError } from '../../../src/service/replies/model-server-error.ts'
 import { createOpenAiCompatible } from '../../../src/service/replies/openai-compatible.ts'
 import { startService } from '../../../src/service/start-service.ts'
+import { Interrupted } from '../../../src/system/network/transport.ts'
 import { sendJson, withModelServer } from '../../support/model-server.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
@@ -146,8 +147,8 @@ describe('a model server behind the embedded service', () => {
 
   it('does not reveal its address in an error of the connection', () => {
     const late = Object.assign(new Error('connect ETIMEDOUT 10.1.2.3:443'), { code: 'ETIMEDOUT' })
-    expect(String(modelServerError(late, never)))
-      .to.include('ETIMEDOUT')
+    expect(String(modelServerError(new Interrupted('connect', late), never)))
+      .to.include('connection timed out')
       .and.not.include('10.1.2.3')
   })
 

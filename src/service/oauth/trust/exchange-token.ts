@@ -8,7 +8,7 @@ import type { Database } from '../../store/tables.ts'
 import { clientId, tokenExchange } from '../metadata.ts'
 import { scopeNames, scopes } from '../scopes.ts'
 import { TokenBuckets } from '../token-buckets.ts'
-import { IssuerKeys, UnreadableKeys } from './issuer-keys.ts'
+import { type IssuerKeys, UnreadableKeys } from './issuer-keys.ts'
 import { RefusedIdentity, verifyIdentityToken } from './verify-identity-token.ts'
 
 /** A request of the token endpoint whose grant is another token. */
@@ -45,12 +45,12 @@ export class TokenExchange {
   readonly #allRefusals: TokenBuckets
 
   /** @param issuer the origin of the service */
-  constructor(db: Database, clock: Clock, issuer: string, authenticate: Authenticate) {
+  constructor(db: Database, clock: Clock, issuer: string, authenticate: Authenticate, keys: IssuerKeys) {
     this.#db = db
     this.#clock = clock
     this.#issuer = issuer
     this.#authenticate = authenticate
-    this.#issuerKeys = new IssuerKeys(clock)
+    this.#issuerKeys = keys
     // Of a network; checking a signature takes time.
     this.#requests = new TokenBuckets(clock, { burst: 200, perSecond: 20 })
     // With one trust or credential: each exchange writes to the database.

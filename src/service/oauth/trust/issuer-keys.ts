@@ -1,8 +1,7 @@
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { isRecord } from '../../../contract/notation/exact-json.ts'
 import type { Clock } from '../../../system/clock.ts'
-import { getText } from '../../../system/get-text.ts'
-import { trustedConnect } from '../../../system/trusted-connect.ts'
+import { type FetchOptions, fetchText } from '../../../system/network/fetch-text.ts'
 import { isSafeIssuerUrl } from '../../domain/access/check-requests.ts'
 
 /** The keys of an issuer cannot be read, so its tokens cannot be checked at this time. */
@@ -21,6 +20,8 @@ const lifetimes = { usual: 10 * 60_000, unknownKey: 60_000, failed: 5_000 }
 /** How long, in ms, an issuer may take to send a document. */
 const defaultTimeout = 5_000
 
+type Reach = Pick<FetchOptions, 'env' | 'timeout'>
+
 interface Reading {
   /** Time of the monotonic clock. */
   at: number
@@ -31,14 +32,15 @@ interface Reading {
 /** The public keys of issuers (OpenID Connect Discovery). Kept in the memory of the process. */
 export class IssuerKeys {
   readonly #clock: Clock
-  readonly #timeout: number
+  readonly #reach: Reach
   readonly #readings = new Map<string, Reading>()
   /** Those for an unknown key. Anyone can send a token that names one, so they replace others only if they succeed. */
   readonly #renewals = new Map<string, Reading>()
 
-  constructor(clock: Clock, timeout = defaultTimeout) {
+  /** @param env names a proxy */
+  constructor(clock: Clock, env?: NodeJS.ProcessEnv, timeout = defaultTimeout) {
     this.#clock = clock
-    this.#timeout = timeout
+    this.#reach = { env, timeout }
   }
 
   /**
@@ -65,7 +67,7 @@ export class IssuerKeys {
   }
 
   #read(issuer: string, readings: Map<string, Reading>): Reading {
-    const keys = readKeys(issuer, this.#timeout)
+    const keys = readKeys(issuer, this.#reach)
     const reading: Reading = { at: this.#clock.monotonic(), keys, hasFailed: false }
     keys.catch(() => {
       reading.hasFailed = true
@@ -75,13 +77,13 @@ export class IssuerKeys {
   }
 }
 
-async function readKeys(issuer: string, timeout: number): Promise<IssuerKeySet> {
+async function readKeys(issuer: string, reach: Reach): Promise<IssuerKeySet> {
   // OpenID Connect Discovery section 4.1.
   const address = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
-  const metadata = await readObject(address, timeout)
+  const metadata = await readObject(address, reach)
   if (metadata['issuer'] !== issuer) throw new UnreadableKeys(`${address} is of another issuer`)
   const keysAddress = readAddress(metadata['jwks_uri'], address)
-  const { keys } = await readObject(keysAddress, timeout)
+  const { keys } = await readObject(keysAddress, reach)
   if (!Array.isArray(keys) || keys.length > maxKeys) {
     throw new UnreadableKeys(`${keysAddress} does not have a list of at most ${maxKeys} keys`)
   }
@@ -102,12 +104,13 @@ function readAddress(text: unknown, metadataAddress: URL): URL {
 }
 
 /** @throws UnreadableKeys */
-async function readObject(url: URL, timeout: number): Promise<Record<string, unknown>> {
+async function readObject(url: URL, reach: Reach): Promise<Record<string, unknown>> {
   const headers = { accept: 'application/json' }
-  const bounds = { ...trustedConnect, headers, timeout, maxSize: maxKibibytes }
-  const { status, text } = await getText(url, bounds).catch((error: Error) => {
-    throw new UnreadableKeys(error.message, { cause: error.cause })
-  })
+  const { status, text } = await fetchText(url, { ...reach, headers, maxSize: maxKibibytes }).catch(
+    (error: Error) => {
+      throw new UnreadableKeys(error.message, { cause: error.cause })
+    },
+  )
   if (status !== 200) throw new UnreadableKeys(`${url} responds with status ${status}`)
   try {
     const value: unknown = JSON.parse(text)

@@ -1,13 +1,9 @@
 import type { Dispatcher } from 'undici'
-import { unlessAborted } from '../../system/unless-aborted.ts'
+import { unlessAborted } from '../unless-aborted.ts'
+import type { ConnectOptions } from './connector.ts'
+import { readFault, type Stage, tlsOnly } from './network-fault.ts'
 
-/**
- * The progress of a request. `connect`: no byte has been sent, so any method can be sent again.
- * `request`: it may have arrived. `body`: the response has begun.
- */
-export type Stage = 'connect' | 'request' | 'body'
-
-/** A request that the network or a timeout ended. It never leaves `src/client`. */
+/** A request that the network or a timeout ended. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
   readonly stage: Stage
@@ -70,41 +66,54 @@ const highWaterMark = 64 * 1024
 
 /** The connections to one origin. */
 export interface Network {
-  dispatcher: Dispatcher
   transport: Transport
-}
-
-export function networkOf(dispatcher: Dispatcher): Network {
-  return { dispatcher, transport: networkTransport(dispatcher) }
+  close(reason?: Error): Promise<void>
 }
 
 /**
- * Sends requests over the network. Uses `dispatch` of undici instead of `request`, because `request` hides
- * whether the first byte was sent before a failure, and because its abort waits for the connection.
+ * Opens the connections to one origin. Loads undici on demand. Uses its `dispatch` instead of `request`, because
+ * `request` hides whether the first byte was sent before a failure, and because its abort waits for the connection.
+ *
+ * @param silence how long, in ms, the server may send nothing. 0 if the caller has timers, which are exact: those of
+ *   undici tick twice a second
+ * @throws Failure as `openPool`
  */
-function networkTransport(dispatcher: Dispatcher): Transport {
+export async function openTransport(origin: URL, options: ConnectOptions, silence = 0): Promise<Network> {
+  const { openPool } = await import('./connector.ts')
+  const { pool, prefix, headers, speaksTls } = openPool(origin, options)
   const endReports = new EndReports()
-  return (httpRequest, signal, onSent) =>
+  let hasAnswered = false
+  /** A server of TLS closes a connection of plain HTTP, usually without a response. */
+  const explain = async (error: Error): Promise<unknown> => {
+    const isClosed = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|HTTPParserError)$/.test(readFault(error).code)
+    if (hasAnswered || !isClosed || !(await speaksTls())) return error
+    return Object.assign(new Error('the server speaks only TLS', { cause: error }), { code: tlsOnly })
+  }
+  const transport: Transport = (httpRequest, signal, onSent) =>
     new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason)
         return
       }
-      const running = new RunningResponse({ signal, endReports, onSent, resolve, reject })
-      dispatcher.dispatch(
+      const { url, method, body = null } = httpRequest
+      const onAnswer = (response: OpenResponse) => {
+        hasAnswered = true
+        resolve(response)
+      }
+      pool.dispatch(
         {
-          origin: httpRequest.url.origin,
-          path: httpRequest.url.pathname + httpRequest.url.search,
-          method: httpRequest.method,
-          headers: httpRequest.headers,
-          body: httpRequest.body ?? null,
-          // The timers of the client are exact; those of undici tick twice a second.
-          headersTimeout: 0,
-          bodyTimeout: 0,
+          origin: url.origin,
+          path: prefix + url.pathname + url.search,
+          method,
+          headers: { ...httpRequest.headers, ...headers },
+          body,
+          headersTimeout: silence,
+          bodyTimeout: silence,
         },
-        running,
+        new RunningResponse({ signal, endReports, onSent, explain, resolve: onAnswer, reject }),
       )
     })
+  return { transport, close: (reason) => pool.destroy(reason ?? null) }
 }
 
 type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseData']>>[0]
@@ -136,6 +145,7 @@ interface Surroundings {
   signal: AbortSignal
   endReports: EndReports
   onSent(): void
+  explain(error: Error): Promise<unknown>
   resolve(response: OpenResponse): void
   reject(reason: unknown): void
 }
@@ -204,7 +214,10 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    this.#fail(new Interrupted(this.#stage, error))
+    const stage = this.#stage
+    const fail = (cause: unknown) => this.#fail(new Interrupted(stage, cause))
+    if (stage === 'request' && !this.#failure) void this.#around.explain(error).then(fail)
+    else fail(error)
   }
 
   read(): Promise<Uint8Array | undefined> {
