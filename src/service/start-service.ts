@@ -43,6 +43,8 @@ export interface ServiceOptions extends ExposureOptions, OpenOptions {
   servesOpenAi?: boolean | undefined
   /** Reads the URL of PostgreSQL again, from where `database` comes from. */
   readDatabase?: (() => string | undefined) | undefined
+  /** As in `PipelineOptions`. */
+  openAiFields?: readonly string[] | undefined
   /** The version of chatctl. */
   version?: string | undefined
   /** How long, in ms, requests in progress may take to end when the service closes. Default: 4,000. */
@@ -78,7 +80,7 @@ export interface RunningService {
  * `refused` for a model server, a certificate, or an address that cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { host = '127.0.0.1', log = 'silent', version, servesOpenAi } = options
+  const { host = '127.0.0.1', log = 'silent', version, servesOpenAi, openAiFields } = options
   const exposure = readExposure(host, options)
   const metrics = options.admin && (await import('./metrics/create-metrics.ts')).createMetrics(version ?? '')
   const logger = log === 'silent' ? undefined : (await import('./http/create-logger.ts')).createLogger(log)
@@ -93,7 +95,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     processKeys.add(key)
     return key
   }
-  const parts = { isProcessKey, logger, metrics, version, publicUrl, servesOpenAi }
+  const parts = { isProcessKey, logger, metrics, version, publicUrl, servesOpenAi, openAiFields }
   const service = await openService(options, parts)
   try {
     const running = await serve(service, { ...options, host, exposure, metrics, logger })

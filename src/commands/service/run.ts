@@ -4,7 +4,7 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { isInterruptedBy } from '../../cli/context/interruption.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { durationFlag, integerFlag, portFlag, textFlag } from '../../cli/flags/flag-types.ts'
+import { durationFlag, integerFlag, portFlag, textFlag, textListFlag } from '../../cli/flags/flag-types.ts'
 import type { Output } from '../../cli/output/output.ts'
 import type { ModelServerChoice } from '../../config/resolve-model-server.ts'
 import { formatDuration } from '../../config/units.ts'
@@ -91,6 +91,10 @@ export default class ServiceRun extends BaseCommand {
       default: true,
       summary: 'Serve OpenAI clients at /openai/v1 (--no-openai: do not)',
     }),
+    'openai-field': textListFlag({
+      helpValue: 'NAME',
+      summary: 'Field that OpenAI clients may send, besides model, messages, and stream (default: all)',
+    }),
     'admin-port': portFlag({
       helpValue: 'PORT',
       summary: 'Loopback port of /metrics: a number, 0 (any free port), or off (default: --port plus 1000)',
@@ -107,6 +111,8 @@ export default class ServiceRun extends BaseCommand {
     const { flags, context } = await this.start(ServiceRun)
     const { output } = context
     const { drain = 30_000 } = flags
+    if (!flags.openai && flags['openai-field'])
+      throw new Failure('usage', '--openai-field and --no-openai cannot be used together')
     const database = context.administration.databaseOf(flags.database)
     const modelServer = chooseModelServer(context, flags['model-server'], flags['model-server-key-file'])
     // In a terminal, messages for people replace the log unless --log-level is given.
@@ -124,6 +130,7 @@ export default class ServiceRun extends BaseCommand {
       publicUrl: flags['public-url'],
       allowsDeviceAdmin: flags['device-admin'],
       servesOpenAi: flags.openai,
+      openAiFields: flags['openai-field'],
       drain,
       admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },
       log:

@@ -22,6 +22,7 @@ export interface EndpointRequest<N extends ServedEndpointName> {
   db: Database
   replySource: ReplySource
   settingsCache: SettingsCache
+  openAiFields: readonly string[] | undefined
   principal: Principal
   /** Who makes the change, for the audit log. */
   by: AuditContext
@@ -98,10 +99,10 @@ export const handlers: Handlers = {
   getUser: ({ db, id }) => readUser(db, id),
   updateUser: ({ db, by, id, body }) => updateUser(db, id, body, by),
   assignPermissions: ({ db, principal, by, id, body }) => assignPermissions(db, principal, id, body, by),
-  openAiCompletion: async ({ replySource, settingsCache, by, body, openSignal }) => {
+  openAiCompletion: async ({ replySource, settingsCache, openAiFields, by, body, openSignal }) => {
     const { settings } = await settingsCache.read()
     const signal = openSignal()
-    const request = await prepareRelay(replySource, settings, body, signal)
+    const request = await prepareRelay(replySource, settings, body, signal, openAiFields)
     const parts = relay(replySource, request, { signal, clock: by.clock })
     if (request.stream === true) return openAiEventStream(parts)
     let json = ''

@@ -24,6 +24,7 @@ export interface ServerResources {
   store: Store
   replySource: ReplySource
   settingsCache: SettingsCache
+  openAiFields?: readonly string[] | undefined
   signals: RequestSignals
   /** Logs and counts a failure that can only be reported inside a stream. */
   onFailure(error: unknown, log: FailureSink | undefined): ApiError
@@ -55,7 +56,7 @@ const changesOfAll: ReadonlySet<ServedEndpointName> = new Set<ServedEndpointName
  */
 export async function handleEndpoint<N extends ServedEndpointName>(
   { name, id, principal, request, body: given, confirm }: AuthorizedRequest<N>,
-  { store, replySource, settingsCache, signals, onFailure, clock }: ServerResources,
+  { store, replySource, settingsCache, openAiFields, signals, onFailure, clock }: ServerResources,
   headers: ResponseHeaders,
 ): Promise<ServiceResponse> {
   const { body, query } = isOfInterface(name)
@@ -74,6 +75,7 @@ export async function handleEndpoint<N extends ServedEndpointName>(
     db: store.db,
     replySource,
     settingsCache,
+    openAiFields,
     principal,
     by: auditContextOf(principal, request.id, clock),
     body,

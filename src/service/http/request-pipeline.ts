@@ -43,6 +43,8 @@ export interface PipelineOptions extends Partial<Omit<PublicRoutesOptions, 'read
   metrics?: Metrics | undefined
   /** Whether it has the endpoints for OpenAI clients. Default: yes. */
   servesOpenAi?: boolean | undefined
+  /** The fields that a request of an OpenAI client may have, besides the usual ones. Default: all. */
+  openAiFields?: readonly string[] | undefined
 }
 
 /**
@@ -74,6 +76,7 @@ export class RequestPipeline {
       store,
       replySource,
       settingsCache: new SettingsCache(store),
+      openAiFields: options.openAiFields,
       signals: new RequestSignals(options.stopping),
       onFailure: (error, log) => this.#record(toApiError(error), log),
       clock,

@@ -132,6 +132,27 @@ describe('a request of an OpenAI client', () => {
   }
 })
 
+describe('a service that allows some fields of OpenAI clients', () => {
+  it('passes on these and the usual ones, and rejects each other one, in any case of its letters', () =>
+    withModelServer(
+      (response) => sendJson(response, { choices: [{ index: 0, message: { content: 'hi' } }] }),
+      ({ url, requests }) =>
+        withService(
+          async ({ call }) => {
+            const sent = { ...ask, stream: false, tools: [], max_tokens: 7 }
+            expect((await call('POST', path, sent)).status).to.equal(200)
+            expect(JSON.parse(requests.at(-1)?.body ?? '')).to.deep.equal(sent)
+            for (const field of ['n', 'Tools', 'cache_prompt']) {
+              const { status, body } = await call('POST', path, { ...ask, [field]: 1 })
+              expect([status, body.error.param]).to.deep.equal([400, field])
+            }
+            expect(requests.filter(({ method }) => method === 'POST')).to.have.length(1)
+          },
+          { modelServer: { url }, openAiFields: ['tools', 'max_tokens'] },
+        ),
+    ))
+})
+
 describe('the stream for an OpenAI client', () => {
   it('has the events of the model server unchanged, and the usage only if the client requests it', () => {
     const part = { index: 0, finish_reason: null }

@@ -9,9 +9,13 @@ import { composeReply } from './compose-reply.ts'
 /** The fields that limit the tokens of a reply. `n_predict` is that of llama.cpp, where it precedes `max_tokens`. */
 const tokenFields = ['max_tokens', 'max_completion_tokens', 'n_predict']
 
+/** The fields that every request of an OpenAI client may have. */
+const usualFields = ['model', 'messages', 'stream']
+
 /**
  * The request of an OpenAI client as it is passed on: with a model, and at most the tokens that the settings allow. A
  * limit that is null would be none. Everything else is unchanged.
+ * @param allowed the other fields that it may have (default: all)
  * @throws ApiError `feature_disabled`, `invalid_request`; as `ReplySource.defaultModel`
  */
 export async function prepareRelay(
@@ -19,6 +23,7 @@ export async function prepareRelay(
   settings: EffectiveSettings,
   body: unknown,
   signal: AbortSignal,
+  allowed?: readonly string[],
 ): Promise<RelayedRequest> {
   requireChat(settings)
   if (!isRecord(body)) throw invalidRequest([{ path: '', message: 'must be a JSON object' }])
@@ -28,6 +33,8 @@ export async function prepareRelay(
   if (typeof (stream ?? false) !== 'boolean') faults.push({ path: 'stream', message: 'must be a boolean' })
   const limits: Record<string, number | undefined> = {}
   for (const field of Object.keys(body)) {
+    if (allowed && ![...usualFields, ...allowed].includes(field))
+      faults.push({ path: field, message: 'is not allowed by this service' })
     // Servers in Go ignore the case of a name. Both conversions find characters such as ſ, too.
     if (!tokenFields.includes(field.toUpperCase().toLowerCase())) continue
     const value = body[field] ?? undefined
