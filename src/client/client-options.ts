@@ -58,7 +58,7 @@ export interface ClientOptions {
   gate?: ((request: OutgoingRequest) => Gated | Promise<Gated>) | undefined
   /** Called with what the client does, as it does it: for logs and progress. */
   observe?: ((event: ClientEvent) => void) | undefined
-  /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY` (default: none). */
+  /** Names a proxy: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` (default: none). */
   env?: Readonly<Record<string, string | undefined>> | undefined
   /** @internal */
   internal?: InternalOptions

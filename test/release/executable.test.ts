@@ -113,7 +113,7 @@ describe(`the executable${leftOut}`, function () {
     expect(await expectDone(['settings', 'get', '--jq', '.theme.mode'], { env })).to.equal('system\n')
   })
 
-  it('trusts the certificates in NODE_EXTRA_CA_CERTS', async () => {
+  it('trusts the certificates in NODE_EXTRA_CA_CERTS, and with NODE_USE_SYSTEM_CA those of the system', async () => {
     const certificate = makeCertificate('127.0.0.1')
     await using server = await startScriptedServer(json(200, { data: [] }), { certificate })
     const file = join(sandbox.home, 'ca.pem')
@@ -121,8 +121,10 @@ describe(`the executable${leftOut}`, function () {
     const args = ['chat', 'models', '--json', '--base-url', server.url]
     const key = { CHATCTL_API_KEY: 'a-key' }
     expect(await run(args, { env: key })).to.include({ exitCode: 69 })
-    const stdout = await expectDone(args, { env: { ...key, NODE_EXTRA_CA_CERTS: file } })
-    expect(JSON.parse(stdout)).to.deep.equal({ data: [] })
+    // OpenSSL reads the authorities of the system from this file.
+    const ofSystem = { NODE_USE_SYSTEM_CA: '1', SSL_CERT_FILE: file }
+    for (const env of [{ NODE_EXTRA_CA_CERTS: file }, ofSystem])
+      expect(JSON.parse(await expectDone(args, { env: { ...key, ...env } }))).to.deep.equal({ data: [] })
   })
 
   it('uses the code caches that it contains', async () => {

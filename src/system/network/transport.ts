@@ -83,11 +83,11 @@ export async function openTransport(origin: URL, options: ConnectOptions, silenc
   const { pool, prefix, headers, speaksTls } = openPool(origin, options)
   const endReports = new EndReports()
   let hasAnswered = false
-  /** A server of TLS closes a connection of plain HTTP, usually without a response. */
+  const refusal = () => Object.assign(new Error('the server speaks only TLS'), { code: tlsOnly })
+  /** A server of TLS closes a connection of plain HTTP, or sends a page with status 400. */
   const explain = async (error: Error): Promise<unknown> => {
     const isClosed = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|HTTPParserError)$/.test(readFault(error).code)
-    if (hasAnswered || !isClosed || !(await speaksTls())) return error
-    return Object.assign(new Error('the server speaks only TLS', { cause: error }), { code: tlsOnly })
+    return !hasAnswered && isClosed && (await speaksTls()) ? refusal() : error
   }
   const transport: Transport = (httpRequest, signal, onSent) =>
     new Promise((resolve, reject) => {
@@ -96,9 +96,13 @@ export async function openTransport(origin: URL, options: ConnectOptions, silenc
         return
       }
       const { url, method, body = null } = httpRequest
-      const onAnswer = (response: OpenResponse) => {
+      const onAnswer = async (response: OpenResponse) => {
+        const isPage = response.status === 400 && !response.headers['content-type']?.includes('json')
+        const isRefused = !hasAnswered && isPage && (await speaksTls())
         hasAnswered = true
-        resolve(response)
+        if (!isRefused) return resolve(response)
+        reject(new Interrupted('request', refusal()))
+        response.cancel()
       }
       pool.dispatch(
         {

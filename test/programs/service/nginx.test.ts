@@ -2,14 +2,16 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { fetch } from 'undici'
+import { Client } from '../../../src/client/client.ts'
 import { startService } from '../../../src/service/start-service.ts'
+import { failureOf } from '../../client/capture.ts'
 import { readEvents } from '../../service/read-events.ts'
 import { equip, withDirectory } from '../../service/temporary-service.ts'
 import { sendDelta, sendDone, startEvents, withModelServer } from '../../support/model-server.ts'
 import { startNginx } from './reverse-proxy.ts'
 
 describe('the service behind nginx, as docs/guides/host-the-service/nginx.conf configures it', () => {
-  it('streams without delay, notices clients that disconnect, and shows the public URL on its page', () => {
+  it('streams without delay, notices clients that disconnect, shows the public URL, and refuses plain HTTP', () => {
     let finish = () => {}
     let canceled = 0
     return withModelServer(
@@ -62,6 +64,12 @@ describe('the service behind nginx, as docs/guides/host-the-service/nginx.conf c
               body: JSON.stringify({ message: 'x'.repeat(4_500_000) }),
             })
             expect(large.status).to.equal(413)
+            const plain = new Client({ baseUrl: url.replace('https', 'http') })
+            expect(await failureOf(plain.settings.get())).to.include({
+              kind: 'tls',
+              message: `Cannot reach ${url.replace('https', 'http')}: the server speaks only TLS`,
+            })
+            await plain.close()
           } finally {
             await proxy.close()
             await service.close()
