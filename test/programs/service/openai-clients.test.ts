@@ -170,7 +170,7 @@ describe('LangChain as a client of the embedded service', () => {
         for await (const chunk of await modelOf(service).stream(prompt)) text += chunk.text
       })
       expect(text).to.equal('General ')
-      expect(String(error)).to.include('truncated the response')
+      expect(String(error)).to.include('The response from the model server was truncated')
     }))
 })
 
