@@ -82,6 +82,8 @@ describe('a file of root that another user reads', () => {
     const descriptor = openSync(key, 'r')
     chown(key, eve)
     expect(find(`/dev/fd/${descriptor}`)).to.equal(process.platform === 'linux' ? undefined : key)
+    chmodSync(key, 0o666)
+    expect(find(`/dev/fd/${descriptor}`)).not.to.equal(undefined)
     closeSync(descriptor)
   })
 })

@@ -48,7 +48,8 @@ export function destinationOf({ method, path }: OutgoingRequest, baseUrl: string
 
 /** A path as a service reads it: without `..`, percent-encoding, and repeated slashes. */
 function plainPath(path: string): string {
-  const decoded = path.replace(/%([2-7][\da-f])/gi, (_, code) =>
+  // `?` and `#` remain encoded, because they would end the path.
+  const decoded = path.replace(/%(?!3f|23)([2-7][\da-f])/gi, (_, code) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )
   return new URL(`http://host${decoded}`).pathname.replace(/\/{2,}/g, '/')

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { describeSystemError } from '../describe-system-error.ts'
@@ -61,18 +61,22 @@ export function findOpenPart(path: string, owner?: number, uid = process.getuid?
   return uid === undefined ? undefined : findOpen(resolve(path), [uid, 0, lstatSync('/').uid, owner])
 }
 
+const modeOf = ({ mode }: Stats) => (mode & 0o777).toString(8).padStart(4, '0')
+
 function findOpen(path: string, owners: readonly (number | undefined)[]): OpenPart | undefined {
   const above = dirname(path)
   const found = above === path ? undefined : findOpen(above, owners)
   if (found) return found
   const stats = lstatSync(path)
   const isForeign = !owners.includes(stats.uid)
-  const part = { path, isForeign, mode: (stats.mode & 0o777).toString(8).padStart(4, '0') }
+  const part = { path, isForeign, mode: modeOf(stats) }
   if (isForeign) return part
   if (stats.isSymbolicLink()) {
     const from = realpathSync.native(above)
-    // Files that this process has open, as for `<(…)`.
-    return /^\/proc(\/|$)/.test(from) ? undefined : findOpen(resolve(from, readlinkSync(path)), owners)
+    if (!/^\/proc(\/|$)/.test(from)) return findOpen(resolve(from, readlinkSync(path)), owners)
+    // A file that this process has open, as for `<(…)`. Who has opened it may have done so for another user.
+    const open = statSync(path)
+    return open.isFile() && (open.mode & 0o022) !== 0 ? { path, isForeign, mode: modeOf(open) } : undefined
   }
   // By convention, a group with the ID of its user has no other members.
   const isOwnGroup = stats.isDirectory() && (stats.gid === 0 || stats.gid === stats.uid)

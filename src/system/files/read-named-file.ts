@@ -104,9 +104,11 @@ export function demandOursAlone(path: string, subject: string, kind: FailureKind
   const why = part.isForeign
     ? `${isItself ? 'it' : part.path} belongs to another user`
     : `other users can write to ${isItself ? 'it' : part.path} (mode ${part.mode})`
-  throw new Failure(kind, `${subject} is not used: ${why}`, {
-    advice: [
-      { code: 'only_owner_writes', path: part.path, owner: part.isForeign ? process.getuid?.() : undefined },
-    ],
-  })
+  const newOwner = part.isForeign ? process.getuid?.() : undefined
+  // A directory of another user is for others too, such as a home directory, or the checkout of a CI job.
+  const help: Help =
+    part.isForeign && !isItself
+      ? { hint: 'Copy the file to a directory that only you can change.' }
+      : { advice: [{ code: 'only_owner_writes', path: part.path, owner: newOwner }] }
+  throw new Failure(kind, `${subject} is not used: ${why}`, help)
 }

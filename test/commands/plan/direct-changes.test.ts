@@ -58,6 +58,8 @@ describe('with the option approvers, a direct change', () => {
     ['', '/v1/chat/../settings'],
     ['', '/v1/settings?at=/v1/chat/'],
     ['', '/v1//Settings'],
+    ['', '/v1/a%3f%2f..%2fsettings'],
+    ['', '/v1/a%23/..%2fsettings'],
     ['/v1', '/settings'],
     ['/v1/settings/', '/api'],
     ['/v1/chat', '/v1/settings'],
