@@ -47,6 +47,22 @@ work=$(mktemp -d "$RUNNER_TEMP/chatctl.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 code=0 changed=false differing=
 
+# Applies the plan of $1, with other flags, and nothing but what the summary shows.
+apply() {
+  [ "$1" = users ] && results=$ACTION_USERS_RESULTS || results=
+  chatctl "$1" apply "$work/$1.plan" --yes ${results:+"--results=$results"} ${2+--dry-run --quiet}
+}
+
+# Whether the plan of $1 can be applied as a whole, now or after the merge of a pull request.
+check() {
+  apply "$1" dry >/dev/null || return
+  [ "$1" = users ] || return 0
+  counts='.counts | .missing + .unknown'
+  [ -n "$ACTION_USERS_RESULTS" ] || counts="$counts + .create"
+  [ "$(chatctl users diff "$work/users.plan" --quiet --jq "$counts")" = 0 ] ||
+    (fail 'New users need passwords (the input users-results), and missing or unknown users a decision.')
+}
+
 # Compares the files $2, one per line, with the service. $1 is settings or users.
 compare() {
   kind=$1
@@ -59,18 +75,19 @@ $files
 END
   [ $# -gt 0 ] || return 0
   if [ "$kind" = users ] && [ -n "$ACTION_USERS_STATE" ]; then set -- "$@" "--state=$ACTION_USERS_STATE"; fi
-  # Without --save, chatctl names no plan, because this script would remove it.
-  if [ "$ACTION_APPLY" = true ]; then set -- "$@" --save "$work/$kind.plan"; fi
-  status=0
-  chatctl "$kind" diff "$@" --exit-code -o markdown >>"$work/summary" || status=$?
-  case $status in
-    0) ;;
-    10) changed=true differing="$differing $kind" ;;
-    *)
-      printf '\nThe comparison of %s failed with exit code %s. The log has the reason.\n' "$kind" "$status" >>"$work/summary"
-      [ "$code" != 0 ] || code=$status
-      ;;
-  esac
+  [ "$ACTION_APPLY$ACTION_PULL_REQUEST" = false ] || set -- "$@" --save "$work/$kind.plan" ${CHATCTL_SEAL_KEY+--seal}
+  status=0 step=comparison
+  chatctl "$kind" diff "$@" --exit-code -o markdown >>"$work/summary" 2>"$work/log" || status=$?
+  # This script removes the plan.
+  grep -v '^The plan is in ' "$work/log" >&2 || :
+  if [ "$status" = 10 ]; then
+    status=0 step=check changed=true differing="$kind $differing"
+    [ ! -e "$work/$kind.plan" ] || check "$kind" || status=$?
+  fi
+  if [ "$status" != 0 ]; then
+    printf '\nThe %s of %s failed with exit code %s. The log has the reason.\n' "$step" "$kind" "$status" >>"$work/summary"
+    [ "$code" != 0 ] || code=$status
+  fi
   printf '\n' >>"$work/summary"
 }
 
@@ -103,7 +120,7 @@ write_comment() {
     none-0-false) return ;;
     *-0-false) title='No changes.' ;;
     *-0-true) title='The service differs from the files:' ;;
-    *) title='The comparison failed.' ;;
+    *) title='The comparison or a check failed.' ;;
   esac
   # Less than the maximum of GitHub and of an argument.
   body=$(printf '%s\n%s\n\n' "$marker" "$title" |
@@ -126,12 +143,8 @@ fi
 printf 'changed=%s\n' "$changed" >>"$GITHUB_OUTPUT"
 
 if [ "$ACTION_APPLY" = true ]; then
-  for kind in $differing; do
-    # The plan, and not the files: only what the summary shows is applied.
-    set -- "$kind" apply "$work/$kind.plan" --yes
-    if [ "$kind" = users ] && [ -n "$ACTION_USERS_RESULTS" ]; then set -- "$@" "--results=$ACTION_USERS_RESULTS"; fi
-    chatctl "$@"
-  done
+  # Users first: their outcomes differ, and settings are changed as a whole.
+  for kind in $differing; do apply "$kind"; done
 elif [ "$changed-$ACTION_STRICT" = true-true ]; then
   printf 'Error: The service differs from the files. The job summary shows the changes.\n' >&2
   exit 10

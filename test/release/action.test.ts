@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { archiveName } from '../../scripts/release/describe-release.ts'
+import { makeSealKey } from '../../src/system/files/sealed-plan.ts'
 import { root } from '../scripts/package-file.ts'
 import { executableFor } from '../support/executable.ts'
 import { createGitRepository } from '../support/git-repository.ts'
@@ -93,6 +94,7 @@ describe('the GitHub Action', () => {
     writeFileSync(script, step?.run ?? '')
     return runProgram(sandbox, [script], {
       program,
+      timeout: 60_000,
       env: {
         GITHUB_ACTION_PATH: checkout(),
         GITHUB_SERVER_URL: new URL(release.url).origin,
@@ -174,21 +176,40 @@ describe('the GitHub Action', () => {
     expect((await run({ files: 'missing.yaml' })).exitCode).to.equal(2)
   })
 
-  it('applies neither settings nor users if a comparison fails, and stops at the first failure', async () => {
+  it('applies nothing if a comparison fails, and shows the others', async () => {
     const inputs = { files: 'settings.yaml', 'users-files': 'users.yaml', apply: 'true', comment: 'true' }
     service.faults.set('/v1/settings', answer(401))
     pullRequest = '7'
-    expect((await run(inputs)).exitCode).to.equal(4)
+    expect((await run({ ...inputs, 'users-results': 'new.csv' })).exitCode).to.equal(4)
     const failed = /comparison of settings failed with exit code 4\.[\s\S]*`ada@example\.com`/
     expect(written('summary')).to.match(failed)
     expect(github.comments[0]?.body).to.match(failed)
-    service.faults.clear()
+    expect(changes()).to.deep.equal([])
+  })
+
+  for (const [needs, apply, env, message] of [
+    ['a file for passwords', 'false', {}, 'New users need passwords (the input users-results)'],
+    ['an approval', 'true', { CHATCTL_APPROVERS: 'approvers' }, 'users.plan is not approved'],
+    ['a key of seals that is set', 'false', { CHATCTL_SEAL_KEY: '' }, 'CHATCTL_SEAL_KEY is empty'],
+  ] as const)
+    it(`fails before any change, also for a pull request, if a change would need ${needs}`, async () => {
+      writeFileSync(join(sandbox.home, 'approvers'), '', { mode: 0o600 })
+      pullRequest = '7'
+      const inputs = { files: 'settings.yaml', 'users-files': 'users.yaml', comment: 'true', apply }
+      const { exitCode, stderr } = await run(inputs, env)
+      expect(exitCode, stderr).to.equal(2)
+      expect(stderr).to.contain(message)
+      expect(written('summary')).to.match(/The (check|comparison) of users failed with exit code 2/)
+      expect(changes()).to.deep.equal([])
+    })
+
+  it('applies users before settings, from sealed plans if there is a key, and stops at the first failure', async () => {
+    const inputs = { files: 'settings.yaml', 'users-files': 'users.yaml', 'users-results': 'new.csv' }
     service.faults.set('PATCH /v1/settings', answer(403))
-    expect((await run({ ...inputs, 'users-results': 'new.csv' })).exitCode).to.equal(5)
-    service.faults.clear()
-    // Without a choice for the passwords of new users, users apply is refused.
-    expect((await run(inputs)).exitCode).to.equal(2)
-    expect(changes().map(({ path }) => path)).to.deep.equal(['/v1/settings', '/v1/settings'])
+    const env = { CHATCTL_SEAL_KEY: makeSealKey() }
+    const { exitCode, stderr } = await run({ ...inputs, apply: 'true' }, env)
+    expect(exitCode, stderr).to.equal(5)
+    expect(changes().map(({ path }) => path)).to.deep.equal(['/v1/users', '/v1/settings'])
   })
 
   describe('with comment', () => {
@@ -299,7 +320,8 @@ describe('the GitHub Action', () => {
     const command = `\`touch ${sandbox.home}/ran\`$(touch ${sandbox.home}/ran); touch ${sandbox.home}/ran\n`
     pullRequest = '7'
     for (const name of Object.keys(action.inputs)) {
-      const inputs = { files: 'settings.yaml', 'users-files': 'users.yaml', apply: 'true', comment: 'true' }
+      const all = { files: 'settings.yaml', 'users-files': 'users.yaml', 'users-results': 'new.csv' }
+      const inputs = { ...all, apply: 'true', comment: 'true' }
       const { exitCode, stdout } = await run({ ...inputs, [name]: command })
       if (name === 'github-token') expect(stdout).to.contain('::warning')
       // A state file in a directory that does not exist is a failure of the storage.
