@@ -136,8 +136,9 @@ export class Mirror implements HistoryStore {
       if (isReplaced) this.#store.removeDeletedWords()
       this.#store.prepare('update owner set as_of = ?, is_replaced = 0').run(asOf)
       this.#store.prepare('update keys set part = 0 where part <> 0').run()
-      this.#store.prepare('delete from parts').run()
-      this.#store.prepare("insert into parts values (0, null, 'ended')").run()
+      // The position has the order of the service.
+      this.#store.prepare('delete from parts where part < (select max(part) from parts)').run()
+      this.#store.prepare("update parts set part = 0, ending = 'ended'").run()
     })
   }
 

@@ -23,6 +23,12 @@ describe('history list, if the service returns the newest message first', () => 
     expect(stderr).to.equal('There is more: chatctl history list --context "it\'s" -n 3 --before m0\n')
   })
 
+  it('follows the IDs if the clock of the service was set back', async () => {
+    const stored = storedAt([9, 9, 9, 1, 1, 1])
+    for (const sent of [stored, stored.toReversed()])
+      expect((await list(sent)).stdout.match(/^m\d/gm)).to.deep.equal(stored.map(({ id }) => id))
+  })
+
   it('prints JSON as the service returned it', async () => {
     const { stdout } = await list(page, '--json')
     expect(JSON.parse(stdout).messages).to.deep.equal(page)

@@ -2,6 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { digestOf } from '../../src/client/history/message-keys.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import { mirrorsDirectory } from '../../src/history/mirror.ts'
 import { tryProcessLock } from '../../src/system/files/process-lock.ts'
@@ -15,6 +16,15 @@ import {
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { failing, type RecordedRequest, startScriptedServer } from '../support/scripted-server.ts'
 import { asStored, createMirrors, messagesIn, syncFrom } from './temporary-mirrors.ts'
+
+/**
+ * By how many minutes the clock of the process that stored a message was ahead, repeated: processes whose clocks
+ * differ, or a clock that is set back.
+ */
+const clocks = fc.oneof(
+  fc.array(fc.nat({ max: 90 }), { minLength: 1, maxLength: 9 }),
+  fc.nat({ max: 30 }).map((at) => [...Array<number>(at).fill(50), ...Array<number>(99).fill(0)]),
+)
 
 /** What happens, one after the other: so many messages arrive, and a sync fails after so many requests. */
 const events = fc.array(
@@ -49,32 +59,75 @@ describe('history sync', function () {
   const sync = (options: Parameters<typeof syncFrom>[2] = {}) =>
     syncFrom(server.url, mirrors.directories, options)
 
+  /** Checks that a sync has everything, after earlier ones were interrupted. */
+  async function expectAll(happenings: { arrive: number; requests: number }[], add: (count: number) => void) {
+    const own = createMirrors()
+    stored = []
+    try {
+      for (const { arrive, requests } of happenings) {
+        add(arrive)
+        allowed = requests
+        await syncFrom(server.url, own.directories).catch((error) => {
+          if (allowed > 0) throw error
+        })
+      }
+      allowed = Number.POSITIVE_INFINITY
+      const { path, facts } = await syncFrom(server.url, own.directories)
+      expect(messagesIn(path)).to.deep.equal(asStored(stored))
+      expect(facts.messages).to.equal(stored.length)
+      expect(facts.isIncomplete).to.equal(false)
+    } finally {
+      own.remove()
+    }
+  }
+
   it('has each message once, for any service, however often it is interrupted while messages arrive', async () => {
     await fc.assert(
       fc.asyncProperty(readings, events, async (chosen, happenings) => {
-        const own = createMirrors()
-        stored = []
         reading = chosen
-        try {
-          for (const { arrive, requests } of happenings) {
-            addMessages(arrive)
-            allowed = requests
-            await syncFrom(server.url, own.directories).catch((error) => {
-              if (allowed > 0) throw error
-            })
-          }
-          allowed = Number.POSITIVE_INFINITY
-          const { path, facts } = await syncFrom(server.url, own.directories)
-          expect(messagesIn(path)).to.deep.equal(asStored(stored))
-          expect(facts.messages).to.equal(stored.length)
-          expect(facts.isIncomplete).to.equal(false)
-        } finally {
-          own.remove()
-        }
+        await expectAll(happenings, addMessages)
       }),
       { numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
+
+  it('has each message once, whatever the clocks say, if the service has them in the order in which it stored them', async () => {
+    const rows = fc.constantFrom<(typeof reading)['before']>('row', 'row itself')
+    const property = fc.asyncProperty(
+      fc.record({
+        chosen: readings,
+        before: rows,
+        happenings: events,
+        ahead: clocks,
+        isRandom: fc.boolean(),
+      }),
+      async ({ chosen, before, happenings, ahead, isRandom }) => {
+        reading = { ...chosen, cursor: 'id', before }
+        await expectAll(happenings, (count) => {
+          const indexes = Array.from({ length: stored.length + count }, (_, index) => index)
+          stored = storedAt(indexes.map((index) => index + (ahead[index % ahead.length] ?? 0)))
+          if (isRandom) stored = stored.map((message) => ({ ...message, id: digestOf([String(message.id)]) }))
+        })
+      },
+    )
+    await fc.assert(property, {
+      numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100),
+    })
+  })
+
+  for (const order of ['oldest', 'newest'] as const) {
+    it(`finds new messages after the clock was set back, in pages with the ${order} first`, async () => {
+      reading = { ...plainReading, largest: 10, order }
+      const minutes = Array.from({ length: 30 }, (_, index) => 100 + index)
+      stored = storedAt(minutes)
+      await sync()
+      stored = storedAt([...minutes, 1, 2, 3, 4])
+      expect(await sync()).to.include({ added: 4 })
+      stored = storedAt([...minutes, 1, 2, 3, 4, ...minutes.slice(0, 20)])
+      expect(await sync()).to.include({ added: 20 })
+      expect(await sync()).to.include({ added: 0 })
+    })
+  }
 
   it('requests only the first page if there is nothing new', async () => {
     reading = { ...plainReading, largest: 10 }

@@ -59,6 +59,9 @@ export async function collectHistory(options: CollectOptions): Promise<boolean> 
   const { store } = options
   const seen = store.storedKeys()
   await walkPart(store.parts.length, seen, options)
+  const { ending, position } = store.parts.at(-1) ?? {}
+  // Which messages are newer than those of an interrupted run is unknown, so all are read again.
+  if (ending === 'met' && !position?.isOrderKnown && store.parts.some((part) => !part.ending)) return false
   for (let part = store.parts.length - 2; part >= 0 && store.parts[part + 1]?.ending === 'met'; part--) {
     if (store.parts[part]?.ending) continue
     let pages = 0
@@ -81,9 +84,10 @@ async function walkPart(part: number, seen: SeenMessages, options: CollectOption
   const { history, context, since, store } = options
   const query: HistoryQuery = { limit: pageSize, context_id: context }
   const position = store.parts[part]?.position
+  const { order } = store.parts.find((one) => one.position?.isOrderKnown)?.position ?? {}
   let isFirst = true
   let met = false
-  for await (const batch of oneAhead(history.pages(query, { position, seen, part, since }))) {
+  for await (const batch of oneAhead(history.pages(query, { position, seen, part, since, order }))) {
     store.append(part, batch.messages, batch.position, batch.response)
     if (isFirst) await options.onFirstResponse(batch.response)
     isFirst = false

@@ -4,12 +4,12 @@ import type { HistoryMessage, HistoryPage, HistoryQuery } from '../../contract/r
 import {
   type CursorField,
   type CursorValues,
+  certainOrder,
   cursorsOf,
   firstTime,
   type HistoryOrder,
   latestTime,
-  orderByRoles,
-  orderByTimes,
+  probableOrder,
   timeOf,
 } from '../../contract/resources/history-order.ts'
 import type { ApiResponse } from '../response/response.ts'
@@ -20,7 +20,7 @@ export interface HistoryPosition {
   cursor: CursorField
   /** Whether that cursor has led to older messages before. */
   proven: boolean
-  /** The order in which the last page was read, and whether that is certain. */
+  /** The order in which the last page was read, and whether that is certain: then it remains so. */
   order: HistoryOrder
   isOrderKnown: boolean
   /** The oldest message of the last page that had any, and its time in ms. */
@@ -80,6 +80,8 @@ export interface WalkOptions {
    * @internal
    */
   part?: number
+  /** The order of the pages of this service, if it is known. */
+  order?: HistoryOrder | undefined
   /** Unix time in milliseconds: older messages are omitted, and the first of them ends the walk. */
   since?: number | undefined
 }
@@ -88,7 +90,8 @@ type FetchPage = (query: HistoryQuery) => Promise<ApiResponse<HistoryPage>>
 
 /**
  * Walks back page by page. The interface shows neither the order within a page nor the meaning of
- * `before`. The order is derived from the times, else from messages that were seen. The cursor is an ID or a
+ * `before`. The order is learned once: from the IDs, else from the times, else from messages that were seen: a step
+ * back overlaps the last page at the newer end. The cursor is an ID or a
  * `created_at`, depending on which one leads to older messages (see `attemptsToStepBack`).
  */
 export async function* walkHistory(
@@ -96,8 +99,9 @@ export async function* walkHistory(
   query: HistoryQuery,
   options: WalkOptions,
 ): AsyncGenerator<HistoryBatch> {
-  const { position: start, seen = new Map(), part = 0, since } = options
-  const read: Read = (response, from) => readPage(response, seen, part, from)
+  const { position: start, seen = new Map(), part = 0, since, order } = options
+  const beginning = order && { ...beforeWalk, order, isOrderKnown: true }
+  const read: Read = (response, from = beginning) => readPage(response, seen, part, from)
   for (let position = start; ; ) {
     const page: PageReading | undefined = position
       ? await stepBack(fetchPage, query, read, position)
@@ -155,8 +159,7 @@ async function stepBack(
   for (const { field, before, order = position.order, skipsEqualTimes } of attemptsToStepBack(position)) {
     try {
       const response = await fetchPage({ ...unlimited, limit, before })
-      // If the last page had been read from the wrong end, this page would be the same.
-      const page = read(response, { ...position, cursor: field, proven: true, order, isOrderKnown: true })
+      const page = read(response, { ...position, cursor: field, proven: true, order })
       if (page.messages.length > 0 || page.met) {
         const unsure = skipsEqualTimes && !page.all.some((message) => timeOf(message) === position.time)
         return { ...page, unsure }
@@ -240,22 +243,23 @@ function readPage(
   const page = sent.filter(isRecord as (value: unknown) => value is HistoryMessage)
   const keys = keysOf(page)
   const parts = keys.map((key) => seen.get(key))
-  const certain = orderByTimes(page) ?? orderBySeen(parts, part) ?? from?.order
-  const order = certain ?? orderByRoles(page)
+  const known = from?.isOrderKnown ? from.order : certainOrder(page)
+  const certain = known ?? orderBySeen(parts, part)
+  const order = certain ?? (from?.proven ? from.order : probableOrder(page))
   const isTurned = order === 'newest first'
   const all = isTurned ? page.toReversed() : page
   if (isTurned) parts.reverse()
 
-  const newest = from ? from.newest : latestTime(all)
-  const lastSeen = from ? parts.findLastIndex((found) => found !== undefined) : -1
+  const newest = from?.newest ?? latestTime(all)
+  const lastOwn = parts.lastIndexOf(part)
   const firstMet = parts.findIndex((found) => found !== undefined && found < part)
   const messages = all.filter((message, index) => {
     if (parts[index] !== undefined) return false
     // The message arrived during the walk, on a page that overlaps the last one.
-    const isBeyond = newest !== undefined && lastSeen >= 0 && index > lastSeen
+    const isBeyond = newest !== undefined && lastOwn >= 0 && index > lastOwn
     if (isBeyond && timeOf(message) > newest) return false
-    // Older messages than those of another walk are left to that walk.
-    if (index < firstMet && !(timeOf(message) >= timeOf(all[firstMet]))) return false
+    // Older messages than those of another walk are left to that walk. If the order is unknown, it starts again.
+    if (index < firstMet && certain !== undefined) return false
     const key = keys[isTurned ? page.length - 1 - index : index] ?? 0
     const isRepeated = seen.has(key)
     if (!isRepeated) seen.set(key, part)
@@ -272,12 +276,10 @@ function readPage(
   return { response, all, messages, met: firstMet >= 0, position }
 }
 
-/** The walk goes back in time: its own messages are at the newer end of a page, those of another walk at the older end. */
+/** The walk goes back in time: its own messages are at the newer end of a page. */
 function orderBySeen(parts: readonly (number | undefined)[], own: number): HistoryOrder | undefined {
-  const rank = (found: number | undefined): number => (found === undefined ? 0 : found < own ? -1 : 1)
-  const [first, last] = [rank(parts[0]), rank(parts.at(-1))]
-  if (first === last) return undefined
-  return first > last ? 'newest first' : 'oldest first'
+  if ((parts[0] === own) === (parts.at(-1) === own)) return undefined
+  return parts[0] === own ? 'newest first' : 'oldest first'
 }
 
 /** @param all the messages of a page, oldest first */

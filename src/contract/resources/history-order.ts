@@ -25,23 +25,32 @@ export function latestTime(messages: readonly HistoryMessage[]): number | undefi
   return times.length === 0 ? undefined : Math.max(...times)
 }
 
-/** The order of a page by its first and last time; undefined if they are equal. */
-export function orderByTimes(messages: readonly HistoryMessage[]): HistoryOrder | undefined {
-  const first = timeOf(messages.find(hasTime))
-  const last = timeOf(messages.findLast(hasTime))
-  if (first < last) return 'oldest first'
-  return first > last ? 'newest first' : undefined
+/** The order of at least six IDs, or else times: clocks differ, and a few random IDs may be in order by chance. */
+export function certainOrder(messages: readonly HistoryMessage[]): HistoryOrder | undefined {
+  if (messages.length < 6) return undefined
+  const ids = messages.map((message) => cursorOf(message, 'id') ?? '')
+  // A number, perhaps after a prefix, is longer than a smaller one.
+  const byId = orderOf(ids, (a, b) => a.length - b.length || (a < b ? -1 : Number(a > b)))
+  return byId ?? orderOf(messages.map(timeOf), (a, b) => a - b)
 }
 
-/** The order of a page without usable times: a reply follows its prompt. */
-export function orderByRoles(messages: readonly HistoryMessage[]): HistoryOrder {
-  const isTurned = messages[0]?.role === 'assistant' && messages.at(-1)?.role === 'user'
-  return isTurned ? 'newest first' : 'oldest first'
+function orderOf<T>(values: readonly T[], compare: (a: T, b: T) => number): HistoryOrder | undefined {
+  const signs = values.slice(1).map((value, index) => Math.sign(compare(values[index] as T, value)))
+  const [sign, ...others] = new Set(signs.filter(Boolean))
+  if (sign === undefined || others.length > 0) return undefined
+  return sign < 0 ? 'oldest first' : 'newest first'
+}
+
+/** The probable order of a page: by its first and last time, else by its roles, because a reply follows its prompt. */
+export function probableOrder(messages: readonly HistoryMessage[]): HistoryOrder {
+  const [first, last] = [timeOf(messages.find(hasTime)), timeOf(messages.findLast(hasTime))]
+  const isReply = messages[0]?.role === 'assistant' && messages.at(-1)?.role === 'user'
+  return first > last || (!(first < last) && isReply) ? 'newest first' : 'oldest first'
 }
 
 /** The messages of a page, oldest first as far as known. */
 export function oldestFirst(messages: readonly HistoryMessage[]): readonly HistoryMessage[] {
-  const order = orderByTimes(messages) ?? orderByRoles(messages)
+  const order = certainOrder(messages) ?? probableOrder(messages)
   return order === 'newest first' ? messages.toReversed() : messages
 }
 

@@ -45,8 +45,8 @@ describe('reading back the history', () => {
     client = new Client({ baseUrl: server.url })
     const failure = await failureOf(walk())
     expect(failure.kind).to.equal('invalid_response')
-    // One request without a cursor, and then two cursors, ID and time, for each of the two oldest messages.
-    expect(server.requests).to.have.lengthOf(5)
+    // One request without a cursor, and then two cursors, ID and time, for each of the two oldest messages, and the newest.
+    expect(server.requests).to.have.lengthOf(7)
   })
 
   it('fails if the same full page is returned again without has_more', async () => {
