@@ -88,9 +88,10 @@ export class Attachments {
     )
   }
 
-  /** The names of existing files, typed or not. A server of a pasted network path must not learn of it. */
-  namedIn(entry: string): string[] {
-    return this.#mentionedIn(plainText(entry).replace(/@"?[\\/]{2}/g, ''))
+  /** The names of other files in a text that exist. A server of a pasted network path must not learn of it. */
+  untypedIn(entry: string, sent: readonly TextFile[]): string[] {
+    const named = this.#mentionedIn(plainText(entry).replace(/@"?[\\/]{2}/g, ''))
+    return named.filter((name) => sent.every((file) => file.name !== name))
   }
 
   /** The names of existing files that a text mentions. */

@@ -126,14 +126,11 @@ async function sendMessage(session: Session, entry: string, isLiteral: boolean):
   session.entered = { message, text: entry }
   const { files, text } = splitFiles(message)
   output.showFiles(files)
-  if (!isLiteral) {
-    for (const name of attachments.missingIn(entry))
-      output.note(`[Cannot find the file ${name}, so its name is sent as text]`)
-    const named = attachments.namedIn(entry).filter((name) => files.every((file) => file.name !== name))
-    for (const name of named)
-      output.note(`[Sent only the name ${name}, which was not typed. To send the file, type: /file ${name}]`)
-    if (text.startsWith('/')) output.note('[Sent as text: only a typed command runs]')
-  }
+  for (const name of isLiteral ? [] : attachments.missingIn(entry))
+    output.note(`[Cannot find the file ${name}, so its name is sent as text]`)
+  for (const name of isLiteral ? [] : attachments.untypedIn(entry, files))
+    output.note(`[Sent only the name ${name}, which was not typed. To send the file, type: /file ${name}]`)
+  if (!isLiteral && text.startsWith('/')) output.note('[Sent as text: only a typed command runs]')
   await sendPrompt(session, message)
 }
 

@@ -67,7 +67,10 @@ export class KeyDecoder {
     if (this.#half) input = input.slice(0, -1)
     if (this.#state === 'paste' && isInterrupt(input)) this.#giveUp()
     // A key arrives alone. The rest of a paste must not be typed, because it may contain Enter.
-    else if (this.#mayContinuePaste && this.#state === 'text') this.#continuePaste(input)
+    else if (this.#mayContinuePaste && this.#state === 'text') {
+      if (moreThanKey.test(input)) this.#beginPaste()
+      else this.#mayContinuePaste = input.startsWith('\u001b')
+    }
     for (let at = 0; at < input.length; ) at = this.#take(input, at)
     this.#wait()
   }
@@ -220,11 +223,6 @@ export class KeyDecoder {
     return interrupted ? end.index : end.index + 1
   }
 
-  #continuePaste(input: string): void {
-    if (moreThanKey.test(input)) this.#beginPaste()
-    else if (!input.startsWith('\u001b')) this.#mayContinuePaste = false
-  }
-
   #beginPaste(): void {
     this.#flushEscape()
     this.#mayContinuePaste = false
@@ -247,9 +245,8 @@ export class KeyDecoder {
 
 /** Whether the input is Ctrl+C alone. Within more input, it is a part of the pasted text. */
 function isInterrupt(input: string): boolean {
-  const [, parameters] = kittyKey.exec(input) ?? []
-  const key = parameters === undefined ? undefined : readCsi(parameters, 'u')
-  return input === '\u0003' || (key?.type === 'key' && chordOf(key) === 'ctrl+c')
+  const key = input === '\u0003' ? readControl(3) : readCsi(kittyKey.exec(input)?.[1] ?? '', 'u')
+  return key?.type === 'key' && chordOf(key) === 'ctrl+c'
 }
 
 function readAltControl(character: string): Key | undefined {

@@ -1,7 +1,4 @@
-/**
- * Follows each pasted `@` and `/`, and the first word of a paste. So a text tells what was typed in it, also in
- * the input history. A variation selector without a use: invisible, and part of the grapheme before it.
- */
+/** Follows each pasted `@` and `/`, and the first word of a paste. An unused variation selector: it is invisible. */
 const mark = '\u{e01ef}'
 
 /** Marks a text as not typed. */

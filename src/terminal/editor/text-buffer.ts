@@ -11,7 +11,7 @@ import {
   wordStart,
   wordStartBySpace,
 } from './graphemes.ts'
-import { markPasted, plainText } from './pasted-text.ts'
+import { plainText } from './pasted-text.ts'
 
 interface Edit {
   at: number
@@ -54,7 +54,6 @@ export class TextBuffer {
     return this.#cursor
   }
 
-  /** With the marks of pasted text. */
   get text(): string {
     return joinUnits(this.#units)
   }
@@ -76,9 +75,9 @@ export class TextBuffer {
     this.restore({ units, cursor: units.length })
   }
 
-  /** Text of the line up to the cursor, from the last paste label on, without marks. */
+  /** Text of the line up to the cursor, from the last pasted unit on. */
   get lineBefore(): string {
-    return plainText(joinUnits(this.#units.slice(this.#lineBeforeStart(), this.#cursor)))
+    return joinUnits(this.#units.slice(this.#lineBeforeStart(), this.#cursor))
   }
 
   insert(text: string): boolean {
@@ -100,15 +99,13 @@ export class TextBuffer {
     return true
   }
 
-  /** Replaces the text before the cursor, typed or not as it was. @param from UTF-16 index in `lineBefore` */
+  /** Replaces the text before the cursor. @param from UTF-16 index in `lineBefore` */
   replaceBefore(from: number, text: string): void {
     let index = this.#lineBeforeStart()
     for (let length = 0; index < this.#cursor && length < from; index++) {
-      length += plainText(textOf(this.#units[index] ?? '')).length
+      length += textOf(this.#units[index] ?? '').length
     }
-    const before = joinUnits(this.#units.slice(index, this.#cursor))
-    const isTyped = plainText(before) === before
-    this.#replace(index, this.#cursor, [isTyped ? cleanText(text) : markPasted(cleanText(text))])
+    this.#replace(index, this.#cursor, [cleanText(text)])
   }
 
   deleteBack(): boolean {
@@ -208,7 +205,7 @@ export class TextBuffer {
   #lineBeforeStart(): number {
     const start = lineStart(this.#units, this.#cursor)
     const before = this.#units.slice(start, this.#cursor)
-    return start + before.findLastIndex((unit) => typeof unit !== 'string') + 1
+    return start + before.findLastIndex((unit) => unit !== plainText(textOf(unit))) + 1
   }
 
   #kill(start: number, end: number): boolean {
