@@ -41,16 +41,6 @@ function readContexts(directories: Directories): Record<string, unknown> {
   }
 }
 
-/** @throws Error if the state directory is not writable */
-export async function forgetLastContext(
-  directories: Directories,
-  owner: ContextOwner,
-  ids: readonly (string | undefined)[],
-): Promise<void> {
-  const last = readLastContext(directories, owner)
-  if (last && ids.includes(last.id)) await rememberLastContext(directories, owner, undefined)
-}
-
 /** @throws Error if the state directory is not writable; the service still has the conversation */
 export async function rememberLastContext(
   directories: Directories,

@@ -1,11 +1,11 @@
 import { rmSync, statSync, utimesSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { forgetLastContext } from '../../config/last-context.ts'
+import { readLastContext, rememberLastContext } from '../../config/last-context.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { syncDirectory } from '../../system/files/replace-file.ts'
 import { summarize } from './list-transcripts.ts'
 import { readMessages } from './read-transcript.ts'
-import { storageFailure, withStorageErrors } from './transcript-files.ts'
+import { withStorageErrors } from './transcript-files.ts'
 import { lockTranscript, TranscriptWriter } from './transcript-writer.ts'
 
 /**
@@ -27,13 +27,11 @@ export function lockTranscripts(paths: readonly string[]) {
   return {
     /** First, it deletes the pointer with which --continue would find the conversation. */
     delete: async (path: string, directories: Directories): Promise<void> => {
-      // Nothing is known of a session that cannot be read.
       const { profile, baseUrl, messages } = (summarize(path) && readMessages(path)) ?? { messages: [] }
       const owner = { profile: profile ?? undefined, baseUrl: baseUrl ?? undefined }
-      const ids = messages.map(({ contextId }) => contextId)
-      await forgetLastContext(directories, owner, ids).catch((cause) => {
-        throw storageFailure(path, 'written', cause)
-      })
+      const last = readLastContext(directories, owner)
+      if (messages.some(({ contextId }) => contextId !== undefined && contextId === last?.id))
+        await rememberLastContext(directories, owner, undefined)
       withStorageErrors(path, 'written', () => rmSync(path))
       syncDirectory(dirname(path))
     },

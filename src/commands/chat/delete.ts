@@ -42,10 +42,8 @@ export default class ChatDelete extends BaseCommand {
       }
     } finally {
       locked.release()
-      if (deleted.length > 0) {
-        removeTranscriptIndex(context.directories)
-        await report(context, deleted)
-      }
+      if (deleted.length > 0) removeTranscriptIndex(context.directories)
+      if (deleted.length > 0) await report(context, deleted)
     }
   }
 }
