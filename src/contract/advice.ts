@@ -101,10 +101,12 @@ interface ServiceAdvice {
   create_database: { exists: boolean }
   back_up_postgres: NoData
   back_up_again: NoData
-  replace_backup: NoData
+  replace_file: NoData
   database_or_directory: NoData
   reset_password: { email: string }
   make_admin: { userId: string }
+  create_admin: NoData
+  enable_user: { email: string }
   list_keys: NoData
   list_users: NoData
   create_key: NoData

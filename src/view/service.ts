@@ -1,4 +1,5 @@
-import { leavesOf, plain, textOf, type View, valueAt } from './format/view.ts'
+import { countOf } from './format/quantities.ts'
+import { documentView, leavesOf, plain, textOf, type View, valueAt } from './format/view.ts'
 
 export const serviceStatusView: View = {
   layout: 'pairs',
@@ -51,7 +52,40 @@ export const trustView: View = {
 export const userListView: View = {
   layout: 'records',
   emptyText: 'No users.',
-  columns: plain('id:whole', 'email', 'name:untrusted', 'role', 'created_at:time'),
+  columns: plain('id:whole', 'email', 'name:untrusted', 'role', 'created_at:time', 'disabled_at:time'),
+}
+
+/** One user. Used by `service users show`, `service users disable`, `service users enable`, and `service users delete`. */
+export const userDetailsView: View = {
+  layout: 'pairs',
+  columns: plain(
+    'id email name:untrusted role permissions:strings metadata:open created_at:time updated_at:time',
+    'disabled_at:time has_password:boolean second_factor:boolean last_used_at:time keys:integer',
+    'trusts:integer sign_in_sessions:integer conversations:integer messages:integer audit_subject',
+  ),
+}
+
+/** Everything that is known of a user. */
+export const userExportView: View = {
+  ...documentView,
+  json: 'columns',
+  columns: plain(
+    'exported_at:time user:open preferences:open keys:objects trusts:objects sign_in_sessions:objects',
+    'conversations:objects messages:objects audit_log:objects',
+  ),
+}
+
+/** The steps of `service users offboard`. */
+export const offboardView: View = {
+  layout: 'records',
+  json: 'list',
+  columns: plain('step credentials:integer services:strings file audit_subject'),
+}
+
+/** A user in a question: `ada@example.com (3 API keys, 0 trusts, 1 conversation)`. */
+export function describeUser(user: Record<'keys' | 'trusts' | 'conversations', number> & { email: string }) {
+  const [keys, trusts] = [countOf(user.keys, 'API key'), countOf(user.trusts, 'trust')]
+  return `${user.email} (${keys}, ${trusts}, ${countOf(user.conversations, 'conversation')})`
 }
 
 export const backupView: View = {

@@ -189,8 +189,8 @@ export const cases: readonly Case[] = [
   },
   {
     command: 'service:admin:create',
-    args: ['service', 'admin', 'create', 'grace@example.com', '--name', 'Grace'],
-    change: { create: { email: 'grace@example.com', name: 'Grace', role: 'admin' } },
+    args: ['service', 'admin', 'create', 'henry@example.com', '--name', 'Henry'],
+    change: { create: { email: 'henry@example.com', name: 'Henry', role: 'admin' } },
   },
   {
     command: 'service:users:reset',

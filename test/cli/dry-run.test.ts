@@ -2,6 +2,7 @@ import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { elsewhere, files as exampleFiles, preparations, prompts } from '../docs/example-tables.ts'
+import { creatingGrace } from '../support/command-lines.ts'
 import { fingerprint } from '../support/fingerprint.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, exampleWords } from '../support/manifest.ts'
@@ -39,7 +40,7 @@ const needsMore = new Set([
 /** Uses another email address or trust, because what the example creates may exist for other examples. */
 function rename(command: string, word: string): string {
   if (command === 'service:trust:revoke' && word === 'deploy') return trustToRevoke
-  return command === 'service:admin:create' ? word.replace(/^ada@/, 'grace@') : word
+  return command === 'service:admin:create' ? word.replace(/^ada@/, 'henry@') : word
 }
 
 /** The session of the examples. */
@@ -81,6 +82,7 @@ describe('--dry-run', function () {
     await runChatctl(sandbox, ['service', 'admin', 'create', 'ada@example.com', '--password-stdin'], {
       stdin: password,
     })
+    await runChatctl(sandbox, creatingGrace)
     const sessions = join(sandbox.home, '.local/share/chatctl/sessions')
     mkdirSync(sessions)
     const session = { v: 1, type: 'session', id: plannedSession, at: '', profile: null, base_url: null }

@@ -272,6 +272,8 @@ const unlisted = new Set([
   'DBUS_SESSION_BUS_ADDRESS',
   'XDG_RUNTIME_DIR',
   'SystemRoot',
+  // Set by sudo.
+  'SUDO_USER',
   // The default of PGUSER, which the system sets.
   'USER',
   'USERNAME',

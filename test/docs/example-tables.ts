@@ -228,8 +228,13 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   })),
 ]
 
+/** Creates a user whom an example deletes. */
+const creatingHenry = `chatctl api POST /v1/users --profile local --data '{"email":"henry@example.com","password":"correct-horse"}'`
+
 /** Commands that prepare an example, if the examples above it do not, or run elsewhere. */
 export const preparations: Readonly<Record<string, string>> = {
+  'chatctl service users delete henry@example.com': creatingHenry,
+  'chatctl service users offboard henry@example.com --export henry.json': creatingHenry,
   'chatctl -c "And in one sentence?"': 'chatctl chat send Hello',
   'git show MERGE_HEAD:users.state.json > theirs.state.json': 'chatctl users adopt - < known-users.txt',
   'git diff | chatctl chat complete --prompt review --var language=Go':

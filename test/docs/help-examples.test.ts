@@ -29,6 +29,7 @@ const unchecked: Readonly<Record<string, string>> = {
 const moreLines = [
   'chatctl history export -o json',
   'chatctl settings schema',
+  'chatctl service users export usr_admin',
   'chatctl chat send Hello --stream',
   'chatctl chat send Hello --system Brief --no-stream',
   'chatctl users import users.csv --dry-run',

@@ -30,6 +30,7 @@ export const adviceData: {
   create_database: { exists: true },
   reset_password: { email: 'a b' },
   make_admin: { userId: 'a b' },
+  enable_user: { email: 'a b' },
   revoke_trust: { name: 'a b' },
   check_other_service: { url: 'http://127.0.0.1/', place: '/a b/chatctl.db' },
   name_service_of_session: { session: 'a b', baseUrl: 'a b' },

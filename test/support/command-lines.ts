@@ -50,6 +50,12 @@ const sent = {
   x_extra: 1,
 }
 
+/** Words that create a user who can be removed in the embedded service, and print the ID. */
+export const creatingGrace = [
+  ...['api', 'POST', '/v1/users', '--profile', 'local', '--jq', '.id', '--data'],
+  JSON.stringify({ email: 'grace@example.com', password: 'a long enough password' }),
+]
+
 /** A call by its name, with its arguments as one line. */
 type CallRow = Omit<ServiceCall, 'name' | 'args' | 'shown'> & { line: string; shown?: false }
 
@@ -211,7 +217,16 @@ const otherCalls: readonly LocalCall[] = [
   { name: 'service:audit', args: ['service', 'audit'] },
   { name: 'service:backup', args: ['service', 'backup', '--to', 'copy.db'] },
   { name: 'service:restore', args: ['service', 'restore', 'copy.db', '--yes'] },
-  { name: 'service:users:reset', args: ['service', 'users', 'reset', 'usr_admin'] },
+  { name: 'service:users:delete', args: ['service', 'users', 'delete', 'usr_1', '--yes'] },
+  { name: 'service:users:disable', args: ['service', 'users', 'disable', 'usr_1', '--yes'] },
+  { name: 'service:users:enable', args: ['service', 'users', 'enable', 'usr_1'] },
+  { name: 'service:users:export', args: ['service', 'users', 'export', 'usr_1'] },
+  {
+    name: 'service:users:offboard',
+    args: ['service', 'users', 'offboard', 'usr_1', '--export', 'user.json', '--yes'],
+  },
+  { name: 'service:users:reset', args: ['service', 'users', 'reset', 'usr_admin', '--yes'] },
+  { name: 'service:users:show', args: ['service', 'users', 'show', 'usr_1'] },
   { name: 'service:keys:create', args: ['service', 'keys', 'create', '--name', 'ci'] },
   { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },
   { name: 'service:keys:rotate', args: ['service', 'keys', 'rotate', 'key_1'] },

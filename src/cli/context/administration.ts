@@ -3,6 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { Administration } from '../../service/administration/administration.ts'
 import type { RunningService, ServiceOptions } from '../../service/start-service.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
+import { findSystemUser } from '../../system/system-user.ts'
 import { commandLine, databaseFlagOf } from '../command-line.ts'
 import { testProgramNotices } from '../errors/hints.ts'
 import { resolvePath } from '../host.ts'
@@ -125,7 +126,7 @@ export class ServiceAdministration {
     refuseOtherService(options)
     const { openAdministration } = await import('../../service/administration/administration.ts')
     const place = { dataDir: data ?? directories.data, database, env }
-    const administration = await openAdministration(place, host.clock, dryRun)
+    const administration = await openAdministration(place, host.clock, dryRun, findSystemUser(env))
     onClose(() => administration.close())
     return administration
   }

@@ -60,7 +60,8 @@ export const aliases: Readonly<Record<string, string>> = {
   'get users': 'users get',
   'create users': 'users create',
   'users set': 'users update',
-  'users delete': 'The interface cannot delete users. Change a user with: chatctl users update ID',
+  'users delete':
+    'The interface cannot delete users. On the machine of the embedded service, use: chatctl service users delete USER',
   'users search': noUserSearch,
   'users export': noUserSearch,
   'users permissions get': noPermissionRead,

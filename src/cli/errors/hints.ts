@@ -107,7 +107,7 @@ export const hints: Hints = {
   create_database: ({ exists }) =>
     `Create ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
   back_up_postgres: 'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
-  replace_backup: 'Choose another file name, or add --force to replace the file',
+  replace_file: 'Choose another file name, or add --force to replace the file',
   back_up_again: 'Create a new backup with: chatctl service backup --to FILE',
   database_or_directory:
     'Without a database, the service stores its data in SQLite, in the directory of --data',
@@ -115,6 +115,8 @@ export const hints: Hints = {
     `Set a new password with: ${commandLine('service', 'users', 'reset', email)}`,
   make_admin: ({ userId }) =>
     `Make the user an admin with: ${commandLine('users', 'permissions', 'assign', userId, '--role', 'admin')}`,
+  create_admin: 'Create another admin first with: chatctl service admin create EMAIL',
+  enable_user: ({ email }) => `Enable the user with: ${commandLine('service', 'users', 'enable', email)}`,
   list_users: 'List the users with: chatctl service users list',
   list_keys: 'List the keys with: chatctl service keys list',
   create_key: 'Create another key with: chatctl service keys create NAME',

@@ -8,7 +8,7 @@ import { dataFlags, pastFlag } from './service-flags.ts'
 export default class ServiceAudit extends BaseCommand {
   static override summary = 'Show the audit log of the embedded service'
   static override description =
-    'Lists changes to users, permissions, keys, trusts, settings, and sign-ins, oldest first. The actor of a change made with chatctl on the machine of the service is "machine". That of a rejected identity token and of a failed sign-in is "anonymous".'
+    'Lists changes to users, permissions, keys, trusts, and settings, and the sign-ins and sign-outs of users, oldest first. The actor of a change made with chatctl on the machine of the service is "machine:" and the system user. That of a rejected identity token and of a failed sign-in is "anonymous".'
   static override requests = serviceData
   static override view = auditView
   static override examples = [
@@ -27,7 +27,8 @@ export default class ServiceAudit extends BaseCommand {
     until: pastFlag({ summary: 'Only entries before a time' }),
     actor: textFlag({
       helpValue: 'ACTOR',
-      summary: 'Only changes by this user (ID, email address, machine, or anonymous) or API key (ID or name)',
+      summary:
+        'Only changes by this user (ID, email, machine, machine:NAME, or anonymous) or API key (ID or name)',
     }),
     action: textFlag({
       helpValue: 'ACTION',

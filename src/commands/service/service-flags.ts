@@ -22,6 +22,11 @@ export const changeFlags = { ...dataFlags, 'dry-run': dryRunFlag }
 /** The flags of those that have a confirmation prompt. */
 export const confirmedFlags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
 
+/** Of the commands that delete a user. */
+export const keepAuditFlag = Flags.boolean({
+  summary: 'Keep the ID, name, and email address of the user in the audit log',
+})
+
 /** Flags of `service keys create` and `service keys update`. */
 export const keyFlags = {
   limit: integerFlag({ helpValue: 'N', summary: 'Hourly limit for enterprise (fixed for free and pro)' }),
@@ -45,7 +50,7 @@ export const keyFlags = {
 /** The time of the run that a flag belongs to. */
 const nowOf = (command: Command) => (command as BaseCommand).streams.host.clock.now()
 
-const unplanned = ['id', 'key', 'prefix', 'created_at', 'last_used_at', 'revoked_at']
+const unplanned = ['id', 'key', 'prefix', 'created_at', 'last_used_at', 'revoked_at', 'disabled_at']
 
 /** A key, a trust, or a user as a dry run shows it: a real run would give it another ID, key, and time. */
 export const planned = (created: object): Record<string, unknown> =>

@@ -25,6 +25,8 @@ interface Account {
   name: string
   role: string
   created_at: string
+  /** Null for a user who may use the service. */
+  disabled_at: string | null
 }
 
 /** Which users are listed. */
@@ -36,14 +38,11 @@ interface AccountFilter {
   since?: string | undefined
 }
 
-const accountFields = ['id', 'email', 'name', 'role', 'created_at'] as const
+const accountFields = ['id', 'email', 'name', 'role', 'created_at', 'disabled_at'] as const
 
 /** Manages accounts on the machine of the service. */
 export function administerAccounts(data: DataAccess) {
   const { clock, by } = data
-  const noUser = (user: string) => (): never => {
-    throw new Failure('not_found', `User "${user}" not found: the service has no data yet`)
-  }
   return {
     /**
      * The admin that would be created.
@@ -77,13 +76,10 @@ export function administerAccounts(data: DataAccess) {
         },
         () => [],
       ),
-    /** A user by id or email. @throws Failure `not_found` */
-    findAccount: (user: string): Promise<Account> =>
-      data.read(async (db) => readAccount(db, (await requireUser(db, user)).id), noUser(user)),
     /**
      * Sets a new password if one is given, removes the second factor, and ends all sign-ins. Also clears the failed
      * attempts, so that the user can sign in immediately.
-     * @throws as `findAccount`, `refused` for the password
+     * @throws Failure `not_found`, `refused` for the password
      */
     async resetAccount(user: string, password: string | undefined): Promise<Account> {
       if (password !== undefined) checkUser({ email: 'any@example.com', password })
@@ -99,7 +95,7 @@ export function administerAccounts(data: DataAccess) {
         const after = { ...changed, second_factor: false, signed_in: false }
         await recordChange(db, by, { action: 'user.reset', target: id, before: null, after })
         return readAccount(db, id)
-      }, noUser(user))
+      })
     },
   }
 }
@@ -139,20 +135,14 @@ export function administerSessions(data: DataAccess) {
     revokeSession: (id: string): Promise<SignInSession> =>
       data.change(async (db) => {
         const session = await require(db, id)
-        const { kind, scope, created_at } = session
-        await endSessions(db, clock, [session])
-        await recordChange(db, by, {
-          action: 'session.revoke',
-          target: session.user_id,
-          before: { id, kind, scope, created_at },
-          after: null,
-        })
+        await endSessions(db, by, [session])
         return withoutHash(session)
       }, none(id)),
   }
 }
 
-const withoutHash = ({ hash: _, ...session }: SignInSession & { hash: string }): SignInSession => session
+export const withoutHash = ({ hash: _, ...session }: SignInSession & { hash: string }): SignInSession =>
+  session
 
 function readAccount(db: Database, id: string): Promise<Account> {
   return db.selectFrom('users').select(accountFields).where('id', '=', id).executeTakeFirstOrThrow()
@@ -184,10 +174,11 @@ interface UserSummary {
   email: string
   role: string
   permissions: string[]
+  disabled_at: string | null
 }
 
 /** @throws Failure `not_found`; otherwise as `findUser` */
-async function requireUser(db: Database, name: string): Promise<UserSummary> {
+export async function requireUser(db: Database, name: string): Promise<UserSummary> {
   const found = await findUser(db, name)
   if (found) return found
   throw new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
@@ -204,7 +195,11 @@ export async function requireHolder(
   wanted: readonly string[],
   what?: string,
 ): Promise<string> {
-  const { id, email, role, permissions } = await requireUser(db, name)
+  const { id, email, role, permissions, disabled_at } = await requireUser(db, name)
+  if (disabled_at !== null)
+    throw new Failure('refused', `The user ${email} is disabled`, {
+      advice: [{ code: 'enable_user', email }],
+    })
   checkGrantable(wanted, userPermissions(id, role, permissions), email, what)
   return id
 }
@@ -213,7 +208,7 @@ export async function requireHolder(
 export async function findUser(db: Database, name: string): Promise<UserSummary | undefined> {
   const row = await db
     .selectFrom('users')
-    .select(['id', 'email', 'role', 'permissions'])
+    .select(['id', 'email', 'role', 'permissions', 'disabled_at'])
     .where((where) => where.or([where('id', '=', name), where('email_key', '=', name.toLowerCase())]))
     .executeTakeFirst()
   return row && { ...row, permissions: JSON.parse(row.permissions) }

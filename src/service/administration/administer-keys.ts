@@ -201,7 +201,7 @@ async function requireKey(db: Database, idOrName: string, clock: Clock): Promise
   })
 }
 
-const isValid = ({ revoked_at, expires_at }: KeyRecord, now: number): boolean =>
+export const isValid = ({ revoked_at, expires_at }: KeyRecord, now: number): boolean =>
   revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
 
 const unknownKey = (name: string): Failure =>

@@ -3,6 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { fetchText } from '../../system/network/fetch-text.ts'
 import { tokenPrefixes } from '../domain/access/keys.ts'
+import { localAuditContext } from '../domain/audit.ts'
 import { findOtherServices, findRunningServices, type RunRecord } from '../run-record.ts'
 import { type DataLocation, describeDatabase } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
@@ -10,7 +11,9 @@ import type { Database } from '../store/tables.ts'
 import { administerAccounts, administerSessions } from './administer-accounts.ts'
 import { administerKeys } from './administer-keys.ts'
 import { administerTrusts } from './administer-trusts.ts'
+import { administerUsers } from './administer-users.ts'
 import { DataAccess } from './data-access.ts'
+import { offboardUsers } from './offboard-users.ts'
 import { readAuditLog } from './read-audit-log.ts'
 
 interface RunningStatus extends RunRecord {
@@ -46,20 +49,23 @@ const statementTimeout = 60_000
 /**
  * Only `createKey`, `createTrust`, `createAdmin`, and `restore` create a database.
  * @param isDryRun whether each change is rolled back
+ * @param user the system user, for the audit log
  * @throws Failure `storage`
  */
-export async function openAdministration(given: DataLocation, clock: Clock = systemClock, isDryRun = false) {
-  const directory = resolve(given.dataDir)
-  const where = { ...given, dataDir: directory, statementTimeout }
+export async function openAdministration(at: DataLocation, clock = systemClock, isDryRun = false, user = '') {
+  const directory = resolve(at.dataDir)
+  const where = { ...at, dataDir: directory, statementTimeout }
   const location = await describeDatabase(where)
-  const data = new DataAccess(where, location, clock, isDryRun)
+  const data = new DataAccess(where, location, localAuditContext(clock, user), isDryRun)
   return {
     ...administerKeys(data),
     ...administerAccounts(data),
     ...administerSessions(data),
     ...administerTrusts(data),
+    ...administerUsers(data),
+    ...offboardUsers(data, () => findRunningServices(directory, location)),
     ...readAuditLog(data),
-    ...administerBackups(given, directory, location, clock),
+    ...administerBackups(at, directory, location, clock),
     ...describeServices(data, directory, location, clock),
     /** The database: a file, or `postgres://host:port/name`. */
     place: location,

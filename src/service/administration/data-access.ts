@@ -1,5 +1,6 @@
+import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
-import { type AuditContext, localAuditContext } from '../domain/audit.ts'
+import type { AuditContext } from '../domain/audit.ts'
 import { type DataLocation, openExistingStore, openStore } from '../store/open-store.ts'
 import { openInMemory } from '../store/sqlite/open-sqlite.ts'
 import { storageFailure } from '../store/storage-failure.ts'
@@ -18,16 +19,16 @@ export class DataAccess {
    * @param location see `Store.location`
    * @param isDryRun whether no change is stored
    */
-  constructor(where: DataLocation, location: string, clock: Clock, isDryRun: boolean) {
-    this.clock = clock
-    this.by = localAuditContext(clock)
+  constructor(where: DataLocation, location: string, by: AuditContext, isDryRun: boolean) {
+    this.clock = by.clock
+    this.by = by
     this.#where = where
     this.#location = location
     this.#isDryRun = isDryRun
   }
 
-  /** @param none the result if there is no data yet; nothing is created then */
-  read<T>(work: (db: Database) => Promise<T>, none: () => T): Promise<T> {
+  /** @param none the result if there is no data yet, when nothing is created; default: throws Failure `not_found` */
+  read<T>(work: (db: Database) => Promise<T>, none: () => T = this.#demandData): Promise<T> {
     return this.#reportFailures(async () => {
       const store = await this.#openExisting()
       return store ? work(store.db) : none()
@@ -50,8 +51,8 @@ export class DataAccess {
     })
   }
 
-  /** As `create`, for a change of existing data. @param none throws the Failure without data */
-  change<T>(work: (transaction: Database) => Promise<T>, none: () => never): Promise<T> {
+  /** As `create`, for a change of existing data. @param none throws the Failure without data; default: `not_found` */
+  change<T>(work: (transaction: Database) => Promise<T>, none = this.#demandData): Promise<T> {
     return this.#reportFailures(async () => {
       const store = (await this.#openExisting()) ?? none()
       return this.#isDryRun ? rollBack(store, work) : store.db.transaction().execute(work)
@@ -64,6 +65,10 @@ export class DataAccess {
       const store = await this.#openExisting()
       return store ? rollBack(store, work) : rehearse(work)
     })
+  }
+
+  readonly #demandData = (): never => {
+    throw new Failure('not_found', `No data in ${this.#location} yet`)
   }
 
   async close(): Promise<void> {

@@ -53,7 +53,7 @@ function actionsOf(name: string): AuditAction[] {
 
 /** A user, or else the keys with an ID or name: revoked keys too, and a rotated key has the name of the old one. */
 async function actorOf(db: Database, name: string): Promise<Pick<AuditFilter, 'actor' | 'keyIds'>> {
-  if (name === 'machine' || name === 'anonymous') return { actor: name }
+  if (/^(machine(:.*)?|anonymous|deleted_.*)$/.test(name)) return { actor: name }
   const user = await findUser(db, name)
   if (user) return { actor: user.id }
   const isMeant = db.selectFrom('api_keys').select('id')

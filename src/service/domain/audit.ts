@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely'
 import { isRecord, parseJson } from '../../contract/notation/exact-json.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
@@ -7,7 +8,7 @@ type JsonObject = Record<string, unknown>
 
 /** Who makes a change, with which key, in which request, and the clock that dates it. */
 export interface AuditContext {
-  /** A user's id, `machine`, or `anonymous`. */
+  /** A user's id, `machine:NAME` (`localAuditContext`), or `anonymous`. */
   actor: string
   keyId: string | null
   requestId: string | null
@@ -26,6 +27,8 @@ export const auditActions = [
   'session.revoke',
   'settings.update',
   'sign_in.failed',
+  'sign_in.succeeded',
+  'sign_out',
   'token.exchanged',
   'trust.create',
   'trust.exchanged',
@@ -33,6 +36,9 @@ export const auditActions = [
   'trust.revoke',
   'user.assign',
   'user.create',
+  'user.delete',
+  'user.disable',
+  'user.enable',
   'user.password',
   'user.reset',
   'user.second_factor',
@@ -52,9 +58,9 @@ export interface AuditedChange {
   after: object | null
 }
 
-/** The context of a change that is made with a command on the machine of the service. */
-export const localAuditContext = (clock: Clock): AuditContext =>
-  auditContextOf({ userId: 'machine', keyId: null }, null, clock)
+/** The context of a change that a system user makes with a command on the machine of the service. */
+export const localAuditContext = (clock: Clock, systemUser?: string): AuditContext =>
+  auditContextOf({ userId: systemUser ? `machine:${systemUser}` : 'machine', keyId: null }, null, clock)
 
 export const auditContextOf = (
   { userId: actor, keyId }: { userId: string; keyId: string | null },
@@ -88,16 +94,7 @@ export async function recordChange(
 }
 
 /** One entry of the log, as shown. */
-export interface AuditEntry {
-  at: string
-  actor: string
-  action: string
-  target: string
-  before: unknown
-  after: unknown
-  key_id: string | null
-  request_id: string | null
-}
+export type AuditEntry = ReturnType<typeof present>
 
 /** Times are ISO 8601 UTC. A field that is omitted does not filter. */
 export interface AuditFilter {
@@ -118,16 +115,62 @@ export interface AuditFilter {
 /** Oldest first. */
 export async function listAuditEntries(db: Database, filter: AuditFilter): Promise<AuditEntry[]> {
   const rows = await select(db, filter).selectAll().orderBy('seq', 'desc').limit(filter.limit).execute()
-  return rows.reverse().map(({ at, actor, action, target, before, after, key_id, request_id }) => ({
-    at,
-    actor,
-    action,
-    target,
-    before: before === null ? null : parseJson(before),
-    after: after === null ? null : parseJson(after),
-    key_id,
-    request_id,
-  }))
+  return rows.reverse().map(present)
+}
+
+/** All entries about a user, their keys, and what they did. Oldest first. */
+export const listEntriesOf = async (db: Database, userId: string): Promise<AuditEntry[]> =>
+  (await selectEntriesOf(db, userId).execute()).map(present)
+
+const present = ({ seq: _, before, after, ...row }: Selectable<AuditRow>) => ({
+  ...row,
+  before: before === null ? null : parseJson(before),
+  after: after === null ? null : parseJson(after),
+})
+
+const selectEntriesOf = (db: Database, userId: string) =>
+  db
+    .selectFrom('audit_log')
+    .selectAll()
+    .where((of) =>
+      of.or([
+        ...(['actor', 'key_id', 'target', 'before', 'after'] as const).map((column) =>
+          of(column, 'like', `%${userId}%`),
+        ),
+        of('target', 'in', of.selectFrom('api_keys').select('id').where('user_id', '=', userId)),
+      ]),
+    )
+    .orderBy('seq')
+
+/** What tells who a user is, in an entry about the user or one of their keys. */
+const personalFields = ['email', 'user_email', 'name', 'metadata', 'address', 'agent']
+
+/**
+ * Replaces a user in all entries by a pseudonym, and erases what tells who the user is. Must run inside the
+ * transaction that deletes the user, before it deletes the keys.
+ */
+export async function replaceSubject(
+  transaction: Database,
+  userId: string,
+  pseudonym: string,
+): Promise<void> {
+  const keys = await transaction.selectFrom('api_keys').select('id').where('user_id', '=', userId).execute()
+  const own = [userId, ...keys.map(({ id }) => id)]
+  for (const { seq, target, actor, ...row } of await selectEntriesOf(transaction, userId).execute()) {
+    const replace = (text: string) => text.replaceAll(userId, pseudonym)
+    const erase = (json: string | null) => {
+      const isAbout = own.includes(target) || json?.includes(`"user_id":"${userId}"`)
+      const eraseField = (name: string, value: unknown) =>
+        isAbout && personalFields.includes(name) ? '[erased]' : value
+      return json && replace(JSON.stringify(parseJson(json), eraseField))
+    }
+    await transaction
+      .updateTable('audit_log')
+      .set({ actor: replace(actor), target: replace(target), key_id: row.key_id && replace(row.key_id) })
+      .set({ before: erase(row.before), after: erase(row.after) })
+      .where('seq', '=', seq)
+      .execute()
+  }
 }
 
 /** The number of entries, whatever the limit is. */
@@ -140,7 +183,8 @@ function select(db: Database, { since, until, actor, keyIds, actions, target }: 
   let query = db.selectFrom('audit_log')
   if (since !== undefined) query = query.where('at', '>=', since)
   if (until !== undefined) query = query.where('at', '<', until)
-  if (actor !== undefined) query = query.where('actor', '=', actor)
+  if (actor === 'machine') query = query.where('actor', 'like', 'machine%')
+  else if (actor !== undefined) query = query.where('actor', '=', actor)
   if (keyIds !== undefined) query = query.where('key_id', 'in', keyIds)
   if (target !== undefined) query = query.where('target', '=', target)
   if (actions !== undefined) query = query.where('action', 'in', actions)

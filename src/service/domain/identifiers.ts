@@ -6,7 +6,9 @@ let last = 0n
  * one process and one ms, they count upwards. An identifier is unique but no secret, so Math.random is enough, and
  * the 5 ms that node:crypto takes to load are saved.
  */
-export function createId(kind: 'usr' | 'ctx' | 'msg' | 'key' | 'tru' | 'req' | 'chatcmpl'): string {
+export function createId(
+  kind: 'usr' | 'ctx' | 'msg' | 'key' | 'tru' | 'req' | 'chatcmpl' | 'deleted',
+): string {
   const now = BigInt(Date.now())
   last = now > last >> 80n ? (now << 80n) + random80() : last + 1n
   return `${kind}_${last.toString(32).padStart(26, '0')}`

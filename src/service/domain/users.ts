@@ -72,6 +72,7 @@ export async function insertUser(
     permissions: '[]',
     created_at: now,
     updated_at: now,
+    disabled_at: null,
   }
   await transaction.insertInto('users').values(row).execute()
   await transaction.insertInto('preferences').values({ user_id: row.id, document: '{}' }).execute()
@@ -134,6 +135,10 @@ export async function storePassword(
     .where('id', '=', id)
     .execute()
 }
+
+/** The users who may use the service. */
+export const selectEnabledUsers = (db: Database) =>
+  db.selectFrom('users').where('users.disabled_at', 'is', null)
 
 /** The user of a credential, with their preferences. */
 export async function readProfile(db: Database, id: string): Promise<Profile> {

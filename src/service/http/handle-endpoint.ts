@@ -110,8 +110,8 @@ function queryOf({ url }: ServiceRequest): object {
   return start === -1 ? {} : parse(url.slice(start + 1), '&', '=', { maxKeys: 0 })
 }
 
-/** How often, in ms, a request that waits for a model is authenticated again. */
-const confirmInterval = 1_000
+/** How often, in ms, a request that waits for a model is authenticated again: access ends within a second. */
+const confirmInterval = 800
 
 /**
  * One abort signal for each request: it is aborted when the client disconnects, its key is revoked, or the

@@ -7,6 +7,8 @@ import type { BrowserRequest } from './browser/browser-request.ts'
 import { endedSession, endGrants } from './browser/sign-in-sessions.ts'
 import { digestOfUserCode } from './device-requests.ts'
 import { convertTimes, inSeconds, isTooOld } from './lifetimes.ts'
+import { paths } from './metadata.ts'
+import { recordSignIn } from './record-sign-ins.ts'
 import { createExpiredRemover, digest, digestOfReference, readPayload, writePayload } from './records.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
@@ -60,9 +62,9 @@ function createAdapter(db: Database, clock: Clock, model: string, removeExpired:
   const polls = new TokenBuckets(clock, pollCapacity)
   return {
     async upsert(id, payload, expiresIn) {
-      const { address, agent } = currentRequest.getStore() ?? {}
+      const visit = currentRequest.getStore()
       const now = inSeconds(clock)
-      const seen = { at: now, address, agent }
+      const seen = { at: now, address: visit?.address, agent: visit?.agent }
       const row = {
         payload: writePayload(id, { ...convertTimes(payload, clock, 'in'), seen }),
         uid_hash: digestOfOptional(payload.uid ?? payload['sessionUid']),
@@ -77,6 +79,18 @@ function createAdapter(db: Database, clock: Clock, model: string, removeExpired:
         .values({ ...row, ...created, consumed_at: null })
         .onConflict((conflict) => conflict.columns(['model', 'id_hash']).doUpdateSet(row))
         .execute()
+      const { user_id: userId, grant_hash: hash } = row
+      // A token that comes from a refresh token does not begin a session. If this fails, no program gets the token.
+      if (
+        visit &&
+        model === 'AccessToken' &&
+        userId &&
+        hash &&
+        !String(payload['gty']).endsWith('refresh_token')
+      ) {
+        const session = { userId, kind: 'program', hash, scope: payload.scope } as const
+        await recordSignIn(db, clock, visit, 'sign_in.succeeded', session)
+      }
       removeExpired()
     },
     async find(id) {
@@ -108,7 +122,14 @@ function createAdapter(db: Database, clock: Clock, model: string, removeExpired:
     async destroy(id) {
       await db.deleteFrom('oauth_records').where('model', '=', model).where('id_hash', '=', key(id)).execute()
     },
-    revokeByGrantId: (grantId) => endGrants(db, [digestOfReference(grantId)]),
+    async revokeByGrantId(grantId) {
+      const hash = digestOfReference(grantId)
+      const ended = await endGrants(db, [hash])
+      const userId = ended.find((record) => record.model === 'Grant')?.user_id
+      const visit = currentRequest.getStore()
+      if (!userId || visit?.url.pathname !== paths.revoke) return
+      await recordSignIn(db, clock, visit, 'sign_out', { userId, kind: 'program', hash })
+    },
   }
 }
 

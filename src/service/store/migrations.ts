@@ -26,6 +26,7 @@ export interface Migration {
 /** Only append to this list once a version with it was released. */
 export const migrations: readonly Migration[] = [
   { number: 1, name: 'initial', statements: (words) => createAll(words) },
+  { number: 2, name: 'disabled users', statements: () => 'alter table users add column disabled_at text' },
 ]
 
 export const createMigrationsTable = ({ integer, strict }: SqlWords): string =>

@@ -33,6 +33,8 @@ export interface UserRow {
   permissions: string
   created_at: string
   updated_at: string
+  /** Null for a user who may use the service. */
+  disabled_at: string | null
 }
 
 /** A table with one row, whose `id` is always 1. */
@@ -105,7 +107,7 @@ export interface TrustRow {
 export interface AuditRow {
   seq: Generated<number>
   at: string
-  /** A user's id, or `machine` for a command on the machine of the service. */
+  /** A user's id, `anonymous`, or `machine:NAME` for a command of a system user on the machine of the service. */
   actor: string
   key_id: string | null
   action: string

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
+import { creatingGrace, type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
 import { createJobPool } from '../../support/job-pool.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { commands, wordsOf } from '../../support/manifest.ts'
@@ -16,7 +16,7 @@ import { json, type ScriptedServer, startScriptedServer } from '../../support/sc
 const usersFile = 'users.csv'
 
 /** Calls that need input, and the flags that give it. KEY and SESSION are replaced by IDs that exist. */
-const questions: { args: string[]; flags: string[] }[] = [
+const questions: { args: string[]; flags: string[]; others?: string[][] }[] = [
   {
     args: ['users', 'create', '--email', 'ada@example.com'],
     flags: ['--password-stdin', '--password-file', '--generate-password', '--no-password'],
@@ -26,9 +26,13 @@ const questions: { args: string[]; flags: string[] }[] = [
     flags: ['--password-stdin', '--password-file'],
   },
   {
-    args: ['service', 'users', 'reset', 'usr_admin'],
-    flags: ['--password-stdin', '--password-file'],
+    args: ['service', 'users', 'reset', 'usr_admin', '--keep-password'],
+    flags: ['--yes'],
+    others: [['--password-stdin', '--password-file']],
   },
+  { args: ['service', 'users', 'disable', 'USER'], flags: ['--yes'] },
+  { args: ['service', 'users', 'delete', 'USER'], flags: ['--yes'] },
+  { args: ['service', 'users', 'offboard', 'USER', '--export', 'user.json'], flags: ['--yes'] },
   { args: ['service', 'keys', 'revoke', 'KEY'], flags: ['--yes'] },
   { args: ['service', 'sessions', 'revoke', 'SESSION'], flags: ['--yes'] },
   { args: ['settings', 'apply', 'settings.yaml'], flags: ['--yes'] },
@@ -59,6 +63,7 @@ describe('a non-interactive run', function () {
     }
     const made = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'x', '--jq', '.id'])
     ids.set('KEY', made.stdout.trim())
+    ids.set('USER', (await runChatctl(sandbox, creatingGrace)).stdout.trim())
     ids.set('SESSION', await plantBrowserSession(join(sandbox.home, '.local/share/chatctl')))
     server = await startScriptedServer(script)
     env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
@@ -74,12 +79,12 @@ describe('a non-interactive run', function () {
     })
 
   it('needs a flag of each list that chatctl commands prints', async () => {
-    for (const { args, flags } of questions) {
+    for (const { args, flags, others = [] } of questions) {
       const name = commands
         .map(({ id }) => wordsOf(id).join(' '))
         .find((one) => args.join(' ').startsWith(`${one} `))
       const { stdout } = await run(['commands', name ?? args.join(' '), '--jq', '.[0].non_interactive'])
-      expect(JSON.parse(stdout)).to.deep.equal([flags])
+      expect(JSON.parse(stdout)).to.deep.equal([flags, ...others])
     }
   })
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { localAuditContext, recordChange } from '../../../src/service/domain/audit.ts'
@@ -128,7 +128,7 @@ const effects: Record<string, () => Promise<void>> = {
     const dir = dataDirectory('reset')
     const secret = ['--password-file', file('admin-password.txt', 'long enough\n')]
     await runHere(['service', 'admin', 'create', 'ada@example.com', '--data', dir, ...secret])
-    const reset = ['service', 'users', 'reset', 'Ada@example.com', '--data', dir, '--jq', '.role']
+    const reset = ['service', 'users', 'reset', 'Ada@example.com', '--data', dir, '--jq', '.role', '--yes']
     expect((await runHere([...reset, ...secret])).stdout).to.equal('admin\n')
     const piped = await runChatctl(flags.sandbox, [...reset, '--password-stdin'], { stdin: 'another one\n' })
     expect(piped.stdout).to.equal('admin\n')
@@ -146,8 +146,65 @@ const effects: Record<string, () => Promise<void>> = {
     expect(JSON.parse((await runHere(audit)).stdout)).to.deep.equal([true, true, null])
     expect(await runHere([...reset, ...secret, '--keep-password'])).to.include({ exitCode: 2, stdout: '' })
     expect((await runHere([...reset, '--password-file', file('short', 'x')])).exitCode).to.equal(2)
+    expect((await runHere([...reset.slice(0, -1), ...secret])).exitCode).to.equal(3)
     const none = ['service', 'users', 'reset', 'none@example.com', '--data', dir]
     expect((await runHere([...none, ...secret])).exitCode).to.equal(6)
+  },
+  'service:users:offboard export, force, keep-audit, yes, data': async () => {
+    const dir = dataDirectory('offboard')
+    const secret = ['--password-file', file('admin-password.txt', 'long enough\n')]
+    const users = (...words: string[]) => runHere([...words, '--data', dir], { SUDO_USER: 'eve o\n' })
+    const ids: string[] = []
+    for (const email of ['ada@example.com', 'bob@example.com', 'eve@example.com', 'zoe@example.com']) {
+      const create = ['service', 'admin', 'create', email, '--data', dir, ...secret, '--jq', '.id']
+      ids.push((await runHere(create)).stdout.trim())
+    }
+    const [ada = '', bob = ''] = ids
+    const path = join(flags.sandbox.home, 'ada.json')
+    const ends = ['service', 'users', 'offboard', 'Ada@example.com', '--export', path]
+    expect((await users(...ends)).stderr).to.include('ada@example.com (0 API keys, 0 trusts')
+    expect(await users(...ends.with(3, ada).with(5, '-'), '--yes')).to.include({ exitCode: 2, stdout: '' })
+    file('ada.json', 'of another user')
+    expect((await users(...ends, '--yes')).stderr).to.include('--force')
+    const report = await users(...ends, '--yes', '--force', '--json')
+    const steps: Record<string, unknown>[] = JSON.parse(report.stdout)
+    expect(steps.map(({ step }) => step)).to.deep.equal(['disable', 'verify', 'export', 'delete', 'verify'])
+    expect(steps[1]).to.include({ credentials: 1 })
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
+    expect(JSON.parse(readFileSync(path, 'utf8')).user).to.include({ id: ada, email: 'ada@example.com' })
+    expect((await users('service', 'users', 'show', ada)).exitCode).to.equal(6)
+    const audit = async (...words: string[]) =>
+      (await runHere(['service', 'audit', '--data', dir, '--json', ...words])).stdout
+    expect(await audit('--target', String(steps[3]?.['audit_subject']))).not.to.include('ada')
+    expect(await audit('--actor', 'machine:eve_o_')).to.include('user.delete')
+    expect(await audit('--actor', 'machine'))
+      .to.include('"machine:eve_o_"')
+      .and.include('admin.create')
+    const kept = [
+      'service',
+      'users',
+      'delete',
+      'bob@example.com',
+      '--keep-audit',
+      '--yes',
+      '--jq',
+      '.audit_subject',
+    ]
+    expect((await users(...kept)).stdout).to.equal(`${bob}\n`)
+    const last = [
+      'service',
+      'users',
+      'offboard',
+      'eve@example.com',
+      '--export',
+      `${path}.eve`,
+      '--keep-audit',
+      '--yes',
+    ]
+    expect((await users(...last, '--jq', '.[3].audit_subject')).stdout).to.equal(`${ids[2]}\n`)
+    expect((await users('service', 'users', 'disable', 'zoe@example.com', '--yes')).stderr)
+      .to.include('the last admin who can sign in')
+      .and.include('service admin create')
   },
   'service:audit since, until, actor, action, target, limit, data': async () => {
     const dir = dataDirectory('audit')

@@ -154,7 +154,7 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
             expect(rest).to.deep.equal({
               data: dataDir,
               database: locationOf(place),
-              schema_version: 1,
+              schema_version: 2,
               users: 1,
               conversations: 1,
               messages: 2,

@@ -18,6 +18,7 @@ export async function plantUser(db: Database, fields: Partial<UserRow> = {}): Pr
     role: 'member',
     permissions: '[]',
     created_at: at,
+    disabled_at: null,
     updated_at: at,
     ...fields,
   }

@@ -51,9 +51,17 @@ const prepared: Record<string, Partial<Call>> = {
   'service:sessions:revoke': { args: ['service', 'sessions', 'revoke', 'SESSION', '--yes'] },
   'service:trust:revoke': { args: ['service', 'trust', 'revoke', 'TRUST', '--yes'] },
   'service:users:reset': {
-    args: ['service', 'users', 'reset', 'usr_admin', '--password-stdin'],
+    args: ['service', 'users', 'reset', 'usr_admin', '--password-stdin', '--yes'],
     stdin: 'a long enough password\n',
   },
+  'service:users:delete': { args: ['service', 'users', 'delete', 'USER', '--yes'] },
+  'service:users:disable': { args: ['service', 'users', 'disable', 'USER', '--yes'] },
+  'service:users:enable': { args: ['service', 'users', 'enable', 'USER'] },
+  'service:users:export': { args: ['service', 'users', 'export', 'USER'] },
+  'service:users:offboard': {
+    args: ['service', 'users', 'offboard', 'USER', '--export', 'user.json', '--yes'],
+  },
+  'service:users:show': { args: ['service', 'users', 'show', 'USER'] },
   // The editor changes nothing.
   'settings:edit': { args: ['settings', 'edit', '--yes'] },
   'settings:revert': { args: ['settings', 'revert', 'CHANGE'] },

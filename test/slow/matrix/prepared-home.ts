@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { makeCertificate } from '../../support/certificate.ts'
+import { creatingGrace } from '../../support/command-lines.ts'
 import { plantBrowserSession } from '../../support/plant-browser-session.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -59,6 +60,7 @@ export class PreparedHome {
     const data = join(home, '.local', 'share', 'chatctl')
     const ids = new Map([['URL', url]])
     ids.set('KEY', await run('service', 'keys', 'create', '--name', 'x', '--jq', '.id'))
+    ids.set('USER', await run(...creatingGrace))
     const of = [
       '--issuer',
       'https://ci.example',

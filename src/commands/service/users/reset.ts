@@ -4,7 +4,7 @@ import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
-import { changeFlags } from '../service-flags.ts'
+import { confirmedFlags } from '../service-flags.ts'
 
 export default class ServiceUsersReset extends BaseCommand {
   static override summary = 'Reset the password and second factor of a user'
@@ -17,7 +17,7 @@ export default class ServiceUsersReset extends BaseCommand {
     { description: 'Prompt for a new password', command: 'chatctl service users reset ada@example.com' },
     {
       description: 'Read the password from a file',
-      command: 'chatctl service users reset ada@example.com --password-file password.txt',
+      command: 'chatctl service users reset ada@example.com --password-file password.txt --yes',
     },
     {
       description: 'Reset only the second factor, such as that of a lost phone',
@@ -33,15 +33,17 @@ export default class ServiceUsersReset extends BaseCommand {
       summary: 'Keep the password, and reset only the second factor',
       exclusive: Object.keys(newPasswordFlags),
     }),
-    ...changeFlags,
+    ...confirmedFlags,
   }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceUsersReset)
     const administration = await context.administration.openToChange(flags)
     // Before the password prompt, so that an unknown user fails first.
-    const { id, email } = await administration.findAccount(args.user)
+    const { id, email } = await administration.describeUser(args.user)
     if (context.dryRun) return this.showLocalChange({ reset: { id, email } })
+    if (!flags.yes)
+      await context.prompter.confirm(`Reset ${email} and end all sign-in sessions of this user?`)
     const password = flags['keep-password'] ? undefined : await readNewPassword(flags, context)
     await context.output.show(userListView, await administration.resetAccount(id, password))
   }

@@ -18,7 +18,8 @@ const maxCachedKeys = 1_000
 /** In ms. `last_used_at` is written at most once a minute, because a write for each request would cost too much. */
 const usageInterval = 60_000
 
-const selectKey = prepareQuery((db, { hash, now }: { hash: string; now: number }) =>
+/** By the digest of a key. It may have expired. */
+export const selectKey = prepareQuery((db, { hash, now }: { hash: string; now: number }) =>
   db
     .selectFrom('api_keys')
     .innerJoin('users', 'users.id', 'api_keys.user_id')
@@ -36,6 +37,7 @@ const selectKey = prepareQuery((db, { hash, now }: { hash: string; now: number }
     .select(['api_keys.permissions as key_permissions', 'users.permissions as user_permissions'])
     .where('api_keys.hash', '=', hash)
     .where('api_keys.revoked_at', 'is', null)
+    .where('users.disabled_at', 'is', null)
     .where('source.revoked_at', 'is', null)
     .where((eb) =>
       eb('api_keys.source', 'is not distinct from', eb.fn.coalesce('source.id', 'grant.id_hash')),

@@ -2,6 +2,7 @@ import { isoNow } from '../../../system/clock.ts'
 import type { Database, Store, TrustRow } from '../../store/tables.ts'
 import { type AuditContext, recordChange } from '../audit.ts'
 import { createId } from '../identifiers.ts'
+import { selectEnabledUsers } from '../users.ts'
 import { hashKey, insertKey, tokenPrefixes } from './keys.ts'
 import type { Principal } from './permissions.ts'
 
@@ -83,7 +84,7 @@ export async function deleteTrust(
  * Stores a new access token.
  * @param permissions those of the trust, or fewer
  * @param subject the `sub` of the identity token, for the audit log
- * @returns undefined if the trust was revoked in the meantime
+ * @returns undefined if the trust was revoked in the meantime, or its user is disabled
  */
 export function issueToken(
   db: Database,
@@ -99,6 +100,7 @@ export function issueToken(
       .updateTable('trusts')
       .set({ last_used_at: now })
       .where('id', '=', trust.id)
+      .where('user_id', 'in', selectEnabledUsers(transaction).select('users.id'))
       .executeTakeFirst()
     if (numUpdatedRows === 0n) return undefined
     const { id, name, user_id, tier, limit } = trust

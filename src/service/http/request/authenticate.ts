@@ -107,7 +107,8 @@ async function findTokenPrincipal(db: Database, token: string, clock: Clock): Pr
   }
 }
 
-const selectToken = prepareQuery((db, { hash, now }: { hash: string; now: number }) =>
+/** By the digest of a token. */
+export const selectToken = prepareQuery((db, { hash, now }: { hash: string; now: number }) =>
   db
     .selectFrom('oauth_records as token')
     .innerJoin('oauth_records as grant', (join) =>
@@ -119,6 +120,7 @@ const selectToken = prepareQuery((db, { hash, now }: { hash: string; now: number
     .where('token.model', '=', 'AccessToken')
     .where('token.id_hash', '=', hash)
     .where('token.expires_at', '>', now)
+    .where('users.disabled_at', 'is', null)
     .where('grant.expires_at', '>', now)
     .where((eb) => eb.not(eb.exists(endedSession(eb, 'token.uid_hash')))),
 )

@@ -1,12 +1,13 @@
 import { passwordLength } from '../../../contract/resources/password-length.ts'
 import { hashPassword, verifyPassword } from '../../domain/access/passwords.ts'
 import { type AuditContext, recordChange } from '../../domain/audit.ts'
-import { storePassword } from '../../domain/users.ts'
+import { selectEnabledUsers, storePassword } from '../../domain/users.ts'
 import type { UserRow } from '../../store/tables.ts'
 import { beginAttempt, sessionSubjects } from '../attempt-throttle.ts'
 import { paths } from '../metadata.ts'
 import { accountPage, signedOutPage } from '../pages/account-page.ts'
 import { type Notice, waitNotice } from '../pages/oauth-page.ts'
+import { recordSignIn } from '../record-sign-ins.ts'
 import { digestOfReference } from '../records.ts'
 import {
   beginSecondFactor,
@@ -59,12 +60,23 @@ export async function submitAccount(server: OAuthServer, visit: BrowserRequest):
   const form = await readForm(server, visit, signedIn.session.uid)
   const action = form.get('do') ?? ''
   if (action === 'sign-out') {
-    await closeSession(server.provider, visit, signedIn.session)
+    await signOut(server, visit, signedIn.session)
     return sendPage(visit.response, signedOutPage())
   }
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!act) throw new PageError(400, 'This form is not valid here', 'Go back and reload the page.')
   await show(server, visit, signedIn, await act(server, visit, signedIn, form))
+}
+
+/** Ends the sign-in session of the browser, and records it. */
+export async function signOut(
+  { db, provider, clock }: OAuthServer,
+  visit: BrowserRequest,
+  session: BrowserSession,
+) {
+  await closeSession(provider, visit, session)
+  const [userId, hash] = [session.accountId ?? '', digestOfReference(session.uid)]
+  await recordSignIn(db, clock, visit, 'sign_out', { userId, kind: 'browser', hash })
 }
 
 type Act = (
@@ -75,15 +87,18 @@ type Act = (
 ) => Promise<Notice>
 
 const actions: Record<string, Act> = {
-  async end({ db, clock }, _visit, { user }, form) {
+  async end(server, visit, { user }, form) {
+    const { db, clock } = server
     const chosen = (await listSessions(db, clock, user.id)).filter(({ id }) => id === form.get('id'))
-    await db.transaction().execute((transaction) => endSessions(transaction, clock, chosen))
+    const by = requestContextOf(server, visit, user)
+    await db.transaction().execute((transaction) => endSessions(transaction, by, chosen))
     return chosen.length > 0
       ? { done: 'The sign-in session was ended.' }
       : { alert: 'The sign-in session has already ended.' }
   },
-  async 'end-others'({ db, clock }, _visit, { user, sessionId }) {
-    await db.transaction().execute((transaction) => endOtherSessions(transaction, clock, user.id, sessionId))
+  async 'end-others'(server, visit, { user, sessionId }) {
+    const by = requestContextOf(server, visit, user)
+    await server.db.transaction().execute((transaction) => endOtherSessions(transaction, by, sessionId))
     return { done: 'All other sign-in sessions were ended.' }
   },
   async password(server, visit, signedIn, form) {
@@ -99,7 +114,7 @@ const actions: Record<string, Act> = {
     const by = requestContextOf(server, visit, user)
     await server.db.transaction().execute(async (transaction) => {
       await storePassword(transaction, user.id, hash, by)
-      await endOtherSessions(transaction, server.clock, user.id, sessionId)
+      await endOtherSessions(transaction, by, sessionId)
       await recordChange(transaction, by, {
         action: 'user.password',
         target: user.id,
@@ -188,8 +203,7 @@ export async function findSignedIn(
 ): Promise<SignedIn | undefined> {
   const session = await findSession(provider, visit)
   if (!session) return undefined
-  const user = await db
-    .selectFrom('users')
+  const user = await selectEnabledUsers(db)
     .selectAll()
     .where('id', '=', session.accountId ?? '')
     .executeTakeFirst()

@@ -16,22 +16,17 @@ export async function findSession(
   return session.accountId === undefined ? undefined : session
 }
 
-/**
- * Signs a browser in with a new cookie, against session fixation. If another user was signed in there,
- * their session ends.
- */
+/** Signs a browser in with a new cookie, against session fixation. @param session default: a new one */
 export async function openSession(
   provider: Provider,
   visit: BrowserRequest,
   accountId: string,
   methods: string[],
-): Promise<void> {
-  const before = await findSession(provider, visit)
-  const isOther = before !== undefined && before.accountId !== accountId
-  if (isOther) await before.destroy()
-  const session = before === undefined || isOther ? new provider.Session() : before
+  session: BrowserSession = new provider.Session(),
+): Promise<BrowserSession> {
   session.loginAccount({ accountId, amr: methods })
   await renewSession(provider, visit, session)
+  return session
 }
 
 /** Restarts the idle time of a session. */

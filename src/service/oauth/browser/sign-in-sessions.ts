@@ -1,5 +1,6 @@
 import type { ExpressionBuilder } from 'kysely'
 import { type Clock, isoNow } from '../../../system/clock.ts'
+import { type AuditContext, recordChange } from '../../domain/audit.ts'
 import type { Database, Tables } from '../../store/tables.ts'
 import { inSeconds } from '../lifetimes.ts'
 
@@ -93,29 +94,28 @@ function present(row: Row, hash: string, last: readonly Row[]): StoredSession {
 const toIsoTime = (seconds: number): string => new Date(seconds * 1000).toISOString()
 
 /**
- * Ends sessions: of a browser with all sign-ins made in it, of a program with its tokens. Must run inside a
- * transaction.
+ * Ends sessions, and records it: of a browser with all sign-ins made in it, of a program with its tokens. Must run
+ * inside a transaction.
  */
 export async function endSessions(
   transaction: Database,
-  clock: Clock,
+  by: AuditContext,
   sessions: readonly StoredSession[],
 ): Promise<void> {
-  const hashes = (kind: StoredSession['kind']) =>
-    sessions.filter((session) => session.kind === kind).map(({ hash }) => hash)
-  await endBrowserSessions(transaction, clock, hashes('browser'))
+  const hashes = (wanted: StoredSession['kind']) =>
+    sessions.filter(({ kind }) => kind === wanted).map(({ hash }) => hash)
+  await endBrowserSessions(transaction, by.clock, hashes('browser'))
   await endGrants(transaction, hashes('program'))
+  for (const { id, kind, scope, created_at, user_id: target } of sessions) {
+    const before = { id, kind, scope, created_at }
+    await recordChange(transaction, by, { action: 'session.revoke', target, before, after: null })
+  }
 }
 
-/** Ends all sessions of a user except `kept`. Must run inside a transaction. */
-export async function endOtherSessions(
-  transaction: Database,
-  clock: Clock,
-  userId: string,
-  kept: string,
-): Promise<void> {
-  const others = (await listSessions(transaction, clock, userId)).filter(({ id }) => id !== kept)
-  await endSessions(transaction, clock, others)
+/** Ends all sessions of the user who acts, except `kept`. Must run inside a transaction. */
+export async function endOtherSessions(transaction: Database, by: AuditContext, kept: string): Promise<void> {
+  const others = (await listSessions(transaction, by.clock, by.actor)).filter(({ id }) => id !== kept)
+  await endSessions(transaction, by, others)
 }
 
 /** In seconds. After the end of a session, a request in progress can still write it for less than this time. */
@@ -133,10 +133,10 @@ export function endedSession<T extends string>(eb: ExpressionBuilder<Tables, nev
     .whereRef('ended.id_hash', '=', uid as never)
 }
 
-/** Ends grants with all their codes and tokens. A token that is written later finds no grant. */
-export async function endGrants(db: Database, hashes: readonly string[]): Promise<void> {
-  if (hashes.length === 0) return
-  await db
+/** Ends grants with all their codes and tokens. A token that is written later finds no grant. @returns the records */
+export async function endGrants(db: Database, hashes: readonly string[]) {
+  if (hashes.length === 0) return []
+  return db
     .deleteFrom('oauth_records')
     .where((eb) =>
       eb.or([
@@ -144,6 +144,7 @@ export async function endGrants(db: Database, hashes: readonly string[]): Promis
         eb.and([eb('model', '=', 'Grant'), eb('id_hash', 'in', hashes)]),
       ]),
     )
+    .returning(['model', 'user_id'])
     .execute()
 }
 

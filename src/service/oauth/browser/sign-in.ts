@@ -2,16 +2,19 @@ import type { InteractionResults } from 'oidc-provider'
 import { ApiError } from '../../api-error.ts'
 import { verifyPassword } from '../../domain/access/passwords.ts'
 import { recordChange } from '../../domain/audit.ts'
+import { selectEnabledUsers } from '../../domain/users.ts'
 import type { Database, UserRow } from '../../store/tables.ts'
 import { beginAttempt, codeSubjects, passwordSubjects, type SignInAttempt } from '../attempt-throttle.ts'
 import { providerNow } from '../lifetimes.ts'
 import { paths } from '../metadata.ts'
 import { type Notice, waitNotice } from '../pages/oauth-page.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from '../pages/sign-in-page.ts'
+import { recordSignIn } from '../record-sign-ins.ts'
+import { digestOfReference } from '../records.ts'
 import { scopeNames, scopes } from '../scopes.ts'
 import { consumeCode, hasSecondFactor } from '../second-factor.ts'
-import { requestContextOf } from './account.ts'
-import { findKnownBrowser, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
+import { requestContextOf, signOut } from './account.ts'
+import { findKnownBrowser, findSession, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
 import {
   type BrowserRequest,
   formToken,
@@ -77,9 +80,11 @@ async function submitPassword(
   const attempt = await beginAttempt(db, subjects, clock.now())
   if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), email)
   const user = await attempt.judge(checkPassword(db, email, password))
-  if (!user) {
-    await showStep(server, visit, interaction, { alert: 'Wrong email or password.' }, email)
-    return recordFailure(server, visit, email, 'password')
+  if (!user || user.disabled_at !== null) {
+    // Only a user with the right password learns it.
+    const alert = user ? 'This user is disabled.' : 'Wrong email or password.'
+    await showStep(server, visit, interaction, { alert }, email)
+    return recordFailure(server, visit, email, user ? 'disabled' : 'password')
   }
   await attempt.succeed()
   if (!(await hasSecondFactor(db, user.id))) return complete(server, visit, interaction, user, ['pwd'])
@@ -107,7 +112,7 @@ async function recordFailure(
   server: OAuthServer,
   visit: BrowserRequest,
   email: string,
-  wrong: 'password' | 'code',
+  wrong: 'password' | 'code' | 'disabled',
 ): Promise<void> {
   const user = await findUser(server.db, email)
   if (!user) return
@@ -152,7 +157,13 @@ async function complete(
     interaction.result = { login }
     await interaction.save(interaction.exp - providerNow())
   }
-  await openSession(server.provider, visit, user.id, methods)
+  const { db, provider, clock } = server
+  const before = await findSession(provider, visit)
+  const isOther = before !== undefined && before.accountId !== user.id
+  if (isOther) await signOut(server, visit, before)
+  const session = await openSession(provider, visit, user.id, methods, isOther ? undefined : before)
+  const begun = { userId: user.id, kind: 'browser', hash: digestOfReference(session.uid) } as const
+  await recordSignIn(db, clock, visit, 'sign_in.succeeded', begun)
   if (redirectUriOf(interaction) === undefined) {
     await interaction.destroy()
     return redirect(visit.response, interaction.returnTo)
@@ -231,7 +242,7 @@ async function pendingUser(
 ): Promise<UserRow | undefined> {
   const pending = result?.['pending'] as { user: string; at: number } | undefined
   if (!pending || clock.now() - pending.at > codeTimeout) return undefined
-  return db.selectFrom('users').selectAll().where('id', '=', pending.user).executeTakeFirst()
+  return selectEnabledUsers(db).selectAll().where('id', '=', pending.user).executeTakeFirst()
 }
 
 /** The redirect URI of the program that began the sign-in. */
@@ -258,8 +269,7 @@ async function showStep(
     const page = (await pendingUser(server, interaction)) ? codePage(form) : signInPage(form, email)
     return sendPage(visit.response, page)
   }
-  const user = await server.db
-    .selectFrom('users')
+  const user = await selectEnabledUsers(server.db)
     .select('email')
     .where('id', '=', session?.accountId ?? '')
     .executeTakeFirst()

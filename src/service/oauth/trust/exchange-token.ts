@@ -96,7 +96,12 @@ export class TokenExchange {
     const actor = { userId: trust.user_id, keyId: `trust:${trust.name}` }
     const by = auditContextOf(actor, request.requestId, this.#clock)
     const issued = await issueToken(this.#db, trust, permissions, subject, by)
-    if (!issued) throw refusal(isExchange)
+    if (!issued) {
+      const { issuer, audience } = trust
+      const why = 'the trust was revoked, or its user is disabled'
+      await this.#recordRefusal(new RefusedIdentity(why, { issuer, subject, audience }), request)
+      throw refusal(isExchange)
+    }
     return { access_token: issued.token, expires_in: issued.expiresIn, scope }
   }
 

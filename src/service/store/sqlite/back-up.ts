@@ -35,7 +35,7 @@ export async function backUp(directory: string, target: string, replaces: boolea
   if (existsSync(file) && realpathSync(file) === realpathSync(data))
     throw new Failure('usage', `${file} is the data of the service`, { hint: 'Choose another file name.' })
   if (existsSync(file) && !replaces)
-    throw new Failure('conflict', `${file} already exists`, { advice: [{ code: 'replace_backup' }] })
+    throw new Failure('conflict', `${file} already exists`, { advice: [{ code: 'replace_file' }] })
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {

@@ -293,7 +293,7 @@ onEachEngine('the second factor', (withService, engine) => {
       await signIn(browser, await browser.open(`${url}/account`), 'canary@example.com')
       await browser.submit(await openAccount(url, browser), { code: '123456', decision: 'allow' })
       const administration = await openAdministration(service.place)
-      const failures = () => administration.listChanges({ action: 'sign_in', limit: 10 })
+      const failures = () => administration.listChanges({ action: 'sign_in.failed', limit: 10 })
       await until(async () => (await failures()).length >= 2)
       const entry = { action: 'sign_in.failed', actor: 'anonymous', target: id, before: null }
       const of = (wrong: string) => ({ ...entry, after: { wrong, address: '127.0.0.1' } })

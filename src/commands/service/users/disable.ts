@@ -1,0 +1,28 @@
+import { BaseCommand } from '../../../cli/base-command.ts'
+import { serviceData } from '../../../cli/documented-requests.ts'
+import { requiredArgument } from '../../../cli/flags/flag-types.ts'
+import { describeUser, userDetailsView } from '../../../view/service.ts'
+import { confirmedFlags } from '../service-flags.ts'
+
+export default class ServiceUsersDisable extends BaseCommand {
+  static override summary = 'End the access of a user'
+  static override description =
+    'Within a second, every service process refuses the API keys, access tokens, and trusts of the user, and ends running replies. Sign-in sessions and access tokens end permanently. API keys and trusts are valid again once the user is enabled. The built-in admin, and the last admin who can sign in, cannot be disabled.'
+  static override requests = serviceData
+  static override view = userDetailsView
+  static override examples = [
+    { description: 'Disable a user', command: 'chatctl service users disable grace@example.com' },
+    { description: 'Try it', command: 'chatctl service users disable grace@example.com --dry-run' },
+  ]
+  static override args = { user: requiredArgument('Email address or ID of the user') }
+  static override flags = confirmedFlags
+
+  async run(): Promise<void> {
+    const { args, flags, context } = await this.start(ServiceUsersDisable)
+    const administration = await context.administration.openToChange(flags)
+    const user = await administration.describeUser(args.user, true)
+    if (context.dryRun) return this.showLocalChange({ disable: user })
+    if (!flags.yes) await context.prompter.confirm(`Disable ${describeUser(user)}?`)
+    await context.output.show(userDetailsView, await administration.disableUser(user.id))
+  }
+}
