@@ -13,6 +13,9 @@ for value in "$ACTION_APPLY" "$ACTION_STRICT" "$ACTION_COMMENT"; do
     *) fail "The inputs apply, strict, and comment are true or false, not \"$value\"." ;;
   esac
 done
+# Text of a file or of the service must not become a command of the log.
+stop=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+printf '::stop-commands::%s\n' "$stop" && trap 'printf "::%s::\n" "$stop"' EXIT
 # Programs that chatctl runs do not see the token.
 token=$ACTION_TOKEN
 unset ACTION_TOKEN
@@ -36,15 +39,12 @@ case $ACTION_FILES$ACTION_USERS_FILES in
   *[![:space:]]*) ;;
   *) exit 0 ;;
 esac
-if [ -n "$ACTION_BASE_URL" ]; then
-  CHATCTL_BASE_URL=$ACTION_BASE_URL
-  export CHATCTL_BASE_URL
-fi
+if [ -n "$ACTION_BASE_URL" ]; then export CHATCTL_BASE_URL="$ACTION_BASE_URL"; fi
 # Without one, chatctl would compare the files with its embedded service.
 [ -n "${CHATCTL_BASE_URL:-}" ] || fail "Set the input base-url, or the environment variable CHATCTL_BASE_URL."
 
 work=$(mktemp -d "$RUNNER_TEMP/chatctl.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work"; printf "::%s::\n" "$stop"' EXIT
 code=0 changed=false differing=
 
 # Applies the plan of $1, with other flags, and nothing but what the summary shows.
@@ -136,8 +136,8 @@ compare users "$ACTION_USERS_FILES"
 shorten left=1000000 note='This job summary is shortened.' "$work/summary" >>"$GITHUB_STEP_SUMMARY"
 if [ "$ACTION_COMMENT" = true ] && [ -n "$ACTION_PULL_REQUEST" ]; then
   write_comment "/repos/$GITHUB_REPOSITORY" ||
-    printf '::warning title=chatctl::%s %s\n' 'The comment on the pull request was not written. The log has the reason.' \
-      'The job needs the permission "pull-requests: write", which a pull request from a fork does not have.'
+    printf '::%s::\n::warning title=chatctl::%s %s\n::stop-commands::%s\n' "$stop" 'The comment on the pull request was not written. The log has the reason.' \
+      'The job needs the permission "pull-requests: write", which a pull request from a fork does not have.' "$stop"
 fi
 [ "$code" = 0 ] || exit "$code"
 printf 'changed=%s\n' "$changed" >>"$GITHUB_OUTPUT"

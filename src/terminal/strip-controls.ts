@@ -6,6 +6,11 @@ export function stripControls(text: string): string {
   return text.replace(controls, '')
 }
 
+/** A text that contains no command of a CI log, such as `::set-output` of GitHub and `##vso[` of Azure. */
+export function withoutLogCommands(text: string): string {
+  return text.replace(/^([^\S\n]*):(?=:)/gm, '$1: ').replace(/##(?=\w*\[)/g, '# #')
+}
+
 /** The beginning of a text, on one line, without control characters. */
 export function oneLine(text: string, length = 60): string {
   // Avoid processing all of a long text.

@@ -277,6 +277,10 @@ describe('the GitHub Action', () => {
       expect(exitCode).to.equal(0)
       expect(stderr).to.contain('Resource not accessible by integration (403')
       expect(stdout).to.match(/^::warning .*pull-requests: write/m)
+      // Nothing else of the output is a command.
+      const stopped =
+        /^::stop-commands::(\w{32})\n[\s\S]*^::\1::\n::warning .*\n::stop-commands::\1\n[\s\S]*^::\1::\n$/m
+      expect(stdout).to.match(stopped)
       expect(written('output')).to.contain('changed=true')
     })
   })

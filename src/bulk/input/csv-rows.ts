@@ -1,5 +1,6 @@
 import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 import { type CsvRecord, csvRecords } from './csv-records.ts'
 import {
   type CsvColumns,
@@ -64,7 +65,7 @@ function readRow<R>(
 function readCsvHeader<R>(record: CsvRecord, name: string, shape: RowShape<R>): CsvColumns<R> {
   const refuse = (words: string, offset: number, help: { hint?: string; advice?: Advice } = {}): Failure => {
     const { line, column } = placeAfter({ line: record.line, column: 1 }, record.raw.slice(0, offset))
-    const message = `${name}:${line}:${column}: ${words}`
+    const message = joinLines([`${name}:${line}:${column}: ${words}`])
     return new Failure('refused', message, { hint: help.hint, advice: help.advice && [help.advice] })
   }
   if (record.fault) throw refuse(record.fault.message, record.fault.offset)
@@ -93,7 +94,7 @@ export function describeRespelled<R>(name: string, { header, names }: CsvColumns
     return given.startsWith(field) ? [] : [`"${given}" as "${field}${/:=$/.exec(given)?.[0] ?? ''}"`]
   })
   if (words.length === 0) return undefined
-  return `${name}: some columns are in another case. chatctl reads ${words.join(', ')}`
+  return joinLines([`${name}: some columns are in another case. chatctl reads ${words.join(', ')}`])
 }
 
 /** The offset of a cell in a valid record. */

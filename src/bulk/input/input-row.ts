@@ -1,6 +1,7 @@
 import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { FilePosition, Located } from '../../contract/notation/located.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 import { countOf } from '../../view/format/quantities.ts'
 
 /** A fault of a row, with its place. */
@@ -143,6 +144,6 @@ export class FaultList {
       .slice(0, limit)
       .map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`)
     if (this.count > limit) lines.push(`and ${this.count - limit} more`)
-    return lines.join('\n')
+    return joinLines(lines)
   }
 }

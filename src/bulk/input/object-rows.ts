@@ -1,6 +1,7 @@
 import { Failure } from '../../contract/failure.ts'
 import { locateJson } from '../../contract/notation/locate-json.ts'
 import { type FilePosition, type Located, placesIn } from '../../contract/notation/located.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 import {
   type FieldPath,
   type InputRow,
@@ -113,7 +114,9 @@ export function* jsonListRows<R>(text: string, name: string, shape: RowShape<R>)
   const placeOf = placesIn(text)
   const refuse = (at: number, words: string, code?: 'json_lines'): Failure => {
     const { line, column } = placeOf(at)
-    return new Failure('refused', `${name}:${line}:${column}: ${words}`, { advice: code && [{ code }] })
+    return new Failure('refused', joinLines([`${name}:${line}:${column}: ${words}`]), {
+      advice: code && [{ code }],
+    })
   }
   const read = readStrictJson(text)
   if ('fault' in read) {

@@ -2,6 +2,7 @@ import { stringify } from 'yaml'
 import { Failure } from '../../contract/failure.ts'
 import { locateYaml, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
 import { type Located, placesIn } from '../../contract/notation/located.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 import { yamlWriting } from '../../contract/notation/yaml-scalars.ts'
 import type { InputRow, RowShape } from './input-row.ts'
 import { objectRow, plainValue } from './object-rows.ts'
@@ -62,7 +63,7 @@ function* documentRows<R>(text: string, name: string, shape: RowShape<R>): Gener
   const placeOf = placesIn(text)
   const refuse = (at: number, words: string, hint?: string): Failure => {
     const { line, column } = placeOf(at)
-    return new Failure('refused', `${name}:${line}:${column}: ${words}`, { hint })
+    return new Failure('refused', joinLines([`${name}:${line}:${column}: ${words}`]), { hint })
   }
   let root: Located
   try {

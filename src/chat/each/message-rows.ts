@@ -5,6 +5,7 @@ import { readRows } from '../../bulk/input/read-rows.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { afterColon, Failure } from '../../contract/failure.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 import type { Completion } from '../../contract/resources/completion.ts'
 import type { SendResponse } from '../../contract/resources/conversation.ts'
 import { Conversation, type Parameters } from '../conversation.ts'
@@ -114,7 +115,7 @@ export async function checkRows(input: Input, template: MessageTemplate) {
   }
   const lacking = template.columns.filter((name) => !known.has(name))
   if (lacking.length === 0 || known.size === 0) return { rows, faults }
-  throw new Failure('refused', `${input.name} has no column ${lacking.join(', ')}`, {
+  throw new Failure('refused', joinLines([`${input.name} has no column ${lacking.join(', ')}`]), {
     hint: `Columns: ${[...known].join(', ')}.`,
   })
 }

@@ -1,6 +1,7 @@
 import { readConfiguration } from '../../config/configuration-file.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
 import { Failure, type FailureOptions } from '../../contract/failure.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 import { Directories } from '../../system/files/directories.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { describeDetails } from '../../view/failure-details.ts'
@@ -100,7 +101,8 @@ async function sayRendered(rendered: Omit<Rendered, 'exitCode'>, style: ErrorSty
     return color ? wrapped.replace(label.trim(), (found) => color(found)) : wrapped
   }
   const lines = [
-    line('Error: ', message, colors.red),
+    // The message of a service is one line.
+    line('Error: ', rendered.status === undefined ? message : joinLines([message]), colors.red),
     ...(details === undefined ? [] : [line('', details)]),
     ...(request?.id ? [line('Request ID: ', request.id)] : []),
     ...(hint === undefined ? [] : [line('Hint:  ', hint, colors.cyan)]),

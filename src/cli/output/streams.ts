@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { stripControls } from '../../terminal/strip-controls.ts'
+import { stripControls, withoutLogCommands } from '../../terminal/strip-controls.ts'
 import type { Host } from '../host.ts'
 import { asTyped } from '../static-plugin.ts'
 
@@ -91,7 +91,8 @@ export class Streams {
   sayStyled(message: string): void {
     if (this.#isUnread) return
     const { stderr } = this.host
-    const text = asTyped(message, this.host)
+    // Messages quote files and services, and CI systems run commands that they find in a log.
+    const text = withoutLogCommands(asTyped(message, this.host))
     if (this.#lineTaker) this.#lineTaker(text)
     else if (this.#statusLine === '') stderr.write(`${text}\n`)
     else stderr.write(`${eraseLine}${text}\n${this.#statusLine}`)

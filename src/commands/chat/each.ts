@@ -6,6 +6,7 @@ import { commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { fillTemplate, parseTemplate, type Template, variablesOf } from '../../config/prompts/prompt-file.ts'
 import { Failure } from '../../contract/failure.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 import { batchView } from '../../view/chat.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import { followRun, surroundingsOfFile, throwWhatIsLeft } from '../users/bulk-display.ts'
@@ -109,7 +110,7 @@ async function showReport(
   })
   const more = problems.length - lines.length
   if (more > 0) lines.push(`and ${groupDigits(more)} more in ${options.results}`)
-  if (lines.length > 0) await output.warn(lines.join('\n'))
+  if (lines.length > 0) await output.warn(joinLines(lines))
   await output.show(batchView, {
     ...{ rows, ...counts, already_done: alreadyDone, remaining, requests },
     ...(resultsFailure ? {} : { results: options.results }),

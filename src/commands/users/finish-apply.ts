@@ -2,6 +2,7 @@ import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { describeFirst } from '../../cli/context/first-requests.ts'
 import { Failure } from '../../contract/failure.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 import type { AppliedUsers } from '../../users/apply/apply-run.ts'
 import type { UserOutcome } from '../../users/apply/user-outcome.ts'
 import type { UserDifference } from '../../users/compare-user.ts'
@@ -139,7 +140,7 @@ async function warnOfProblems({ output }: Context, users: readonly FinishedUser[
     return [`${place}${email}: ${problem?.message}`, ...(problem?.hints ?? []).map((hint) => `  ${hint}`)]
   })
   if (all.length > maxListed) lines.push(`and ${all.length - maxListed} more; --json lists all of them`)
-  await output.warn(lines.join('\n'))
+  await output.warn(joinLines(lines))
 }
 
 const kinds: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@ import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { locateYaml, type TextFault, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
 import { type LocatedEntry, placesIn } from '../../contract/notation/located.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 
 /** The variable for the text that a person adds to a prompt. Only the body may contain it. */
 export const inputVariable = 'input'
@@ -145,7 +146,7 @@ function faultyFile(name: string, text: string, faults: readonly TextFault[]): F
     .toSorted((one, other) => one.at - other.at)
     .map(({ at, words }) => ({ file: name, ...placeOf(at), message: words }))
   const lines = located.map(({ line, column, message }) => `${name}:${line}:${column}: ${message}`)
-  const message = lines.length === 1 ? lines.join('') : `${lines.length} errors:\n${lines.join('\n')}`
+  const message = lines.length === 1 ? joinLines(lines) : `${lines.length} errors:\n${joinLines(lines)}`
   return new Failure('refused', message, { details: { faults: located } })
 }
 

@@ -14,6 +14,11 @@ export function quoteForeign(text: string): string {
   return JSON.stringify(text).replace(/[^ -~]/g, toEscape)
 }
 
+/** Lines of a message. A line break in one of them, such as that of a key in a file, is escaped. */
+export function joinLines(lines: readonly string[]): string {
+  return lines.map((line) => line.replace(/\r?\n|\r/g, '\\n')).join('\n')
+}
+
 /** A string with expanded references, and the faults of the others. */
 export interface Expansion {
   text: string

@@ -11,7 +11,7 @@ import {
   type LocatedScalar,
   placesIn,
 } from '../../contract/notation/located.ts'
-import { expandReferences } from '../../contract/notation/text.ts'
+import { expandReferences, joinLines } from '../../contract/notation/text.ts'
 import { parseValue } from '../../contract/notation/text-value.ts'
 import type { ApiConfiguration, SettingsPatch } from '../../contract/resources/settings.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
@@ -106,8 +106,8 @@ function faultyFiles(faults: readonly FileFault[], help: Help): Failure {
     )
   if (faults.length > maxInMessage) lines.push(`and ${faults.length - maxInMessage} more`)
   const words =
-    faults.length === 1 ? lines[0] : `${faults.length} errors; nothing was sent:\n${lines.join('\n')}`
-  return new Failure('refused', words ?? '', { details: { faults }, ...help })
+    faults.length === 1 ? joinLines(lines) : `${faults.length} errors; nothing was sent:\n${joinLines(lines)}`
+  return new Failure('refused', words, { details: { faults }, ...help })
 }
 
 /** A fault of a value, with its offset in the text. */

@@ -5,6 +5,7 @@ import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { locateJson } from '../../contract/notation/locate-json.ts'
 import { placesIn } from '../../contract/notation/located.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { DocumentFile } from '../../system/files/document-file.ts'
 import { demandProcessLock } from '../../system/files/process-lock.ts'
@@ -163,7 +164,7 @@ function readHeader(value: unknown, file: StateFile, text: string): z.infer<type
 
 /** @param hint default: where the previous generation is */
 export function invalid(file: StateFile, line: number, what: string, hint = backupHint(file)): Failure {
-  return new Failure('refused', `${file.name}:${line}: ${what}`, { hint })
+  return new Failure('refused', joinLines([`${file.name}:${line}: ${what}`]), { hint })
 }
 
 function backupHint({ path, name }: StateFile): string | undefined {

@@ -208,7 +208,7 @@ describe('a CSV file', () => {
 
   const headers: [string, string, RegExp | undefined][] = [
     ['emial,name\nx', 'rows:1:1: unknown column "emial"', /"email"/],
-    ['\n\nemail,"na\nme"\n', 'rows:3:7: unknown column "na\nme"', /^Did you mean "name"/],
+    ['\n\nemail,"na\nme"\n', 'rows:3:7: unknown column "na\\nme"', /^Did you mean "name"/],
     ['email,name,email\n', 'rows:1:12: duplicate column "email"', undefined],
     ['email,name, Email\n', 'rows:1:12: duplicate column "Email"', undefined],
     ['email,metadata.a,metadata.a:=\n', 'rows:1:18: duplicate column "metadata.a:="', undefined],
