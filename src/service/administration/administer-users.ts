@@ -36,11 +36,7 @@ export function administerUsers(data: DataAccess) {
   }
 
   return {
-    /**
-     * A user by ID or email.
-     * @param isToEnd whether the user is to be disabled or deleted
-     * @throws Failure `not_found`, `refused` for a user who must not be disabled or deleted
-     */
+    /** A user by ID or email. @param isToEnd refuses one who must not be removed @throws Failure `not_found`, `refused` */
     describeUser: (user: string, isToEnd = false) =>
       read(user, async (db, id) => {
         if (isToEnd) await requireRemovable(db, id)

@@ -30,16 +30,10 @@ export function offboardUsers(data: DataAccess, findServices: () => Promise<{ ur
 
   /** Creates a key that can only read the profile: the service itself stores only digests. */
   async function createProbe(user_id: string): Promise<string> {
-    const limits = { tier: 'enterprise', limit: null } as const
     const expires_at = new Date(clock.now() + 60_000).toISOString()
-    const wanted = {
-      ...limits,
-      name: 'check of offboarding',
-      user_id,
-      expires_at,
-      permissions: ['read:profile'],
-    }
-    return (await data.change((db) => storeKey(db, wanted, by))).key
+    const wanted = { user_id, name: 'check of offboarding', permissions: ['read:profile'], limit: null }
+    const kind = { tier: 'enterprise', expires_at } as const
+    return (await data.change((db) => storeKey(db, { ...wanted, ...kind }, by))).key
   }
 
   /** The digests of everything with which a request could name the user. */
@@ -54,9 +48,9 @@ export function offboardUsers(data: DataAccess, findServices: () => Promise<{ ur
   const countAccepted = (id: string, digests: readonly string[]) =>
     data.read(async (db) => {
       const now = inSeconds(clock)
-      const queries = digests.map(async (hash) => [
-        ...(await selectKey(db, { hash, now })),
-        ...(await selectToken(db, { hash, now })),
+      const queries = digests.flatMap<object>((hash) => [
+        selectKey(db, { hash, now }),
+        selectToken(db, { hash, now }),
       ])
       return [...(await Promise.all(queries)), await listSessions(db, clock, id)].flat().length
     })

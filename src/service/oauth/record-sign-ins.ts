@@ -2,7 +2,7 @@ import type { Clock } from '../../system/clock.ts'
 import { auditContextOf, recordChange } from '../domain/audit.ts'
 import type { Database } from '../store/tables.ts'
 import type { BrowserRequest } from './browser/browser-request.ts'
-import { type SignInSession, signInSessionIdOf } from './browser/sign-in-sessions.ts'
+import { signInSessionIdOf } from './browser/sign-in-sessions.ts'
 
 /**
  * Records that a sign-in session of a user begins or ends.
@@ -13,12 +13,7 @@ export function recordSignIn(
   clock: Clock,
   { address, response }: BrowserRequest,
   action: 'sign_in.succeeded' | 'sign_out',
-  {
-    userId,
-    kind,
-    hash,
-    ...more
-  }: { userId: string; kind: SignInSession['kind']; hash: string; scope?: string | undefined },
+  { userId, kind, hash, ...more }: { userId: string; kind: string; hash: string; scope?: string | undefined },
 ): Promise<void> {
   const requestId = String(response.getHeader('x-request-id') ?? '') || null
   const after = { kind, session: signInSessionIdOf(hash), ...more, address }
