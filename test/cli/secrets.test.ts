@@ -260,7 +260,7 @@ describe('secret handling', function () {
       '--json',
       '--debug',
     ]
-    const reset = ['service', 'users', 'reset', ...create.slice(3)]
+    const reset = ['service', 'users', 'reset', ...create.slice(3), '--yes']
     const runs = [
       await runChatctl(sandbox, create, { stdin: `${password}\n` }),
       await runChatctl(sandbox, reset, { stdin: `${password}\n` }),
