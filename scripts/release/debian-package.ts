@@ -51,9 +51,8 @@ const sysusers = 'u chatctl - "chatctl service" /var/lib/chatctl /usr/sbin/nolog
 const reloadSystemd = 'if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi'
 
 /**
- * Where systemd is, they create the system user of the service and make its unit known (Debian Policy 6.5). The unit
- * is not enabled: the service needs a public URL or a certificate first. An upgrade does not restart the service,
- * and the user and the data stay after a removal.
+ * Where systemd is, they create the system user of the service and make its unit known (Debian Policy 6.5), which needs
+ * options before it is enabled. An upgrade says "restart". The user and the data stay after a removal.
  */
 const maintainerScripts = {
   postinst: `#!/bin/sh
@@ -62,6 +61,7 @@ if [ "$1" = configure ] && command -v systemd-sysusers >/dev/null; then
   systemd-sysusers chatctl.conf
 fi
 ${reloadSystemd}
+[ -z "$2" ] || echo 'chatctl: the service still runs the previous version. Restart it with: systemctl restart chatctl'
 `,
   prerm: `#!/bin/sh
 set -e

@@ -102,6 +102,8 @@ interface ServiceAdvice {
   back_up_postgres: NoData
   back_up_again: NoData
   replace_file: NoData
+  migrate: NoData
+  migrate_in_use: NoData
   database_or_directory: NoData
   reset_password: { email: string }
   make_admin: { userId: string }

@@ -37,6 +37,8 @@ export class EmbeddedService {
   readonly dataDir: string
   /** This call created the data. */
   readonly created: boolean
+  /** The copy of older data that this call has migrated. */
+  readonly backup: string | undefined
   /** An API key that exists only in this process and acts as the built-in admin. */
   readonly key: string
   readonly #service: OpenedService
@@ -47,6 +49,7 @@ export class EmbeddedService {
   constructor(service: OpenedService, key: string) {
     this.dataDir = service.dataDir
     this.created = service.store.created
+    this.backup = service.store.backup
     this.key = key
     this.#service = service
   }

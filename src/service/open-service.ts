@@ -22,6 +22,8 @@ export interface OpenOptions {
   env?: NodeJS.ProcessEnv | undefined
   /** `postgres://…`. Default: SQLite in the data directory. */
   database?: string | undefined
+  /** Also migrates older data that other processes use. Default: that is refused. */
+  migratesAlways?: boolean | undefined
   /** Default: the built-in test program. */
   modelServer?: ModelServerOptions | undefined
   /** The end of each reply of that model: how to use a real model. */
@@ -48,9 +50,10 @@ type PipelineParts = Omit<PipelineOptions, 'store' | 'replySource' | 'stopping' 
 /** Opens the database and the model server connection. @throws Failure `storage`, `usage`, `config`, or `refused` */
 export async function openService(options: OpenOptions, parts: PipelineParts): Promise<OpenedService> {
   const { clock = systemClock, database, env } = options
+  const migration = options.migratesAlways ? 'always' : 'unused'
   const dataDir = resolve(options.dataDir)
   const replySource = observe(await createReplySource(options, clock), parts.metrics, clock)
-  const store = await openStore({ dataDir, database, env })
+  const store = await openStore({ dataDir, database, env, migration })
   const stopping = new AbortController()
   const close = async () => {
     await replySource.close()

@@ -135,6 +135,10 @@ async function serve(
     const withdraw = announce && announceRun(dataDir, details, announce, clock)
     if (issuerOf(exposure, url) === undefined) logger?.warn(signInIsOff)
     const { publicUrl } = exposure
+    // From now on, its lock keeps others from migrating the data.
+    store.generation()
+    if (store.migrated && !store.created)
+      logger?.info({ ...store.migrated, backup: store.backup }, 'migrated')
     const adminUrl = admin?.url
     logger?.info({ url, public_url: publicUrl, admin: adminUrl, data: dataDir, database: place }, 'listening')
 

@@ -93,6 +93,13 @@ export const backupView: View = {
   columns: plain('file', 'bytes:integer', 'schema_version:integer'),
 }
 
+export const migratedView: View = {
+  layout: 'records',
+  columns: plain(
+    'database from:integer to:integer bytes_before:integer bytes_after:integer milliseconds:integer backup',
+  ),
+}
+
 export const restoredView: View = {
   layout: 'records',
   columns: plain('data', 'restored_from', 'kept', 'schema_version:integer'),

@@ -240,8 +240,8 @@ onEachEngine('a service whose data a newer chatctl has migrated', (withService, 
       const wanted = [...migrations, { number: migrations.length + 1, name: 'next', statements }]
       const newer =
         engine === 'sqlite'
-          ? openSqlite(place.dataDir, wanted)
-          : await openPostgres(place.database ?? '', { wanted })
+          ? openSqlite(place.dataDir, wanted, 'always')
+          : await openPostgres(place.database ?? '', { wanted, migration: 'always' })
       const user = { email: 'late@example.com', password: 'a password' }
       let refused = await call('POST', '/v1/users', user)
       // On PostgreSQL, within a second.

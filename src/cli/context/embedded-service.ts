@@ -62,6 +62,8 @@ export class EmbeddedService {
     })
     onClose(() => service.close())
     if (service.created) output.notice(`Using the embedded service. Its data is in ${service.dataDir}`)
+    if (service.backup !== undefined)
+      output.notice(`Migrated the data to this version. The data before that is in ${service.backup}`)
     const { key, request: handle } = service
     return { key, handle, modelServer: choice.server?.url ?? null, modelServerFrom: choice }
   }

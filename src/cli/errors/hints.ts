@@ -108,6 +108,9 @@ export const hints: Hints = {
     `Create ${exists ? 'the database' : 'it'} with: createdb --encoding UTF8 --template template0`,
   back_up_postgres: 'Use pg_dump --format=custom --file=chatctl.dump DATABASE, and pg_restore',
   replace_file: 'Choose another file name, or add --force to replace the file',
+  migrate: 'Back up the data, and migrate it with: chatctl service migrate',
+  migrate_in_use:
+    'Stop them first. To migrate also while they run, use service run --migrate or service migrate --force: they then respond with 503 until they are restarted',
   back_up_again: 'Create a new backup with: chatctl service backup --to FILE',
   database_or_directory:
     'Without a database, the service stores its data in SQLite, in the directory of --data',

@@ -7,7 +7,7 @@ import { confirmedFlags } from './service-flags.ts'
 export default class ServiceRestore extends BaseCommand {
   static override summary = 'Restore the embedded service from a backup'
   static override description =
-    'The service must be stopped. The current data is kept in a file next to it. A backup from an older version is migrated.'
+    'The service must be stopped. The current data is kept in a file next to it. A backup from an older version is migrated by the next service run or service migrate.'
   static override requests = serviceData
   static override view = restoredView
   static override examples = [

@@ -83,6 +83,9 @@ export default class ServiceRun extends BaseCommand {
       helpValue: 'DURATION',
       summary: 'How long replies in progress may take to finish when the service stops (default: 30s)',
     }),
+    migrate: Flags.boolean({
+      summary: 'Migrate older data also while other processes use it; they then respond with 503',
+    }),
     'device-admin': Flags.boolean({
       summary: 'Allow the scope admin for programs that sign in with auth login --device',
     }),
@@ -131,6 +134,7 @@ export default class ServiceRun extends BaseCommand {
       allowsDeviceAdmin: flags['device-admin'],
       servesOpenAi: flags.openai,
       openAiFields: flags['openai-field'],
+      migratesAlways: flags.migrate,
       drain,
       admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },
       log:

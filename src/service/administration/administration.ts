@@ -5,7 +5,8 @@ import { fetchText } from '../../system/network/fetch-text.ts'
 import { tokenPrefixes } from '../domain/access/keys.ts'
 import { localAuditContext } from '../domain/audit.ts'
 import { findOtherServices, findRunningServices, type RunRecord } from '../run-record.ts'
-import { type DataLocation, describeDatabase } from '../store/open-store.ts'
+import { migrations } from '../store/migrations.ts'
+import { type DataLocation, describeDatabase, openExistingStore } from '../store/open-store.ts'
 import { type Backup, backUp, checkBackup, type Restored, restore } from '../store/sqlite/back-up.ts'
 import type { Database } from '../store/tables.ts'
 import { administerAccounts, administerSessions } from './administer-accounts.ts'
@@ -67,6 +68,22 @@ export async function openAdministration(at: DataLocation, clock = systemClock, 
     ...readAuditLog(data),
     ...administerBackups(at, directory, location, clock),
     ...describeServices(data, directory, location, clock),
+    /**
+     * Migrates older data. A dry run rolls it back.
+     * @param always also while other processes use it
+     * @throws Failure `not_found` without data; `conflict` for data in use
+     */
+    async migrate(always: boolean) {
+      const migration = isDryRun ? 'rehearsal' : always ? 'always' : 'unused'
+      const began = clock.monotonic()
+      const store = await openExistingStore({ ...where, migration })
+      if (!store) throw new Failure('not_found', `No data in ${location} yet`)
+      const milliseconds = Math.ceil(clock.monotonic() - began)
+      await store.close()
+      const { migrated, backup = null } = store
+      const none = { from: migrations.length, to: migrations.length, bytes_before: null, bytes_after: null }
+      return { database: location, ...none, ...migrated, milliseconds, backup }
+    },
     /** The database: a file, or `postgres://host:port/name`. */
     place: location,
     /** The location of the database if it does not exist yet, otherwise undefined. */

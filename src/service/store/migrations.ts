@@ -23,6 +23,21 @@ export interface Migration {
   statements(words: SqlWords): string
 }
 
+/**
+ * Whether older data is migrated: only if no other process uses it, also then, or only as a rehearsal that stores
+ * nothing, if no other process uses it.
+ */
+export type MigrationRule = 'unused' | 'always' | 'rehearsal'
+
+/** What a migration did. `from` is 0 for new data. */
+export interface Migrated {
+  from: number
+  to: number
+  /** The size of the database. */
+  bytes_before: number
+  bytes_after: number
+}
+
 /** Only append to this list once a version with it was released. */
 export const migrations: readonly Migration[] = [
   { number: 1, name: 'initial', statements: (words) => createAll(words) },
@@ -45,6 +60,27 @@ export function refuseNewerSchema(newest: number, wanted: readonly Migration[], 
     { hint: 'Install the newest version of chatctl' },
   )
 }
+
+/** @throws Failure `storage` for data of an older program, unless there is a rule to migrate it */
+export function refuseOlderSchema(
+  newest: number,
+  wanted: readonly Migration[],
+  location: string,
+  rule: MigrationRule | undefined,
+): void {
+  if (newest === 0 || newest === wanted.length || rule !== undefined) return
+  throw new Failure(
+    'storage',
+    `${location} was created by an older chatctl (schema ${newest}; this version requires ${wanted.length}); nothing was changed`,
+    { advice: [{ code: 'migrate' }] },
+  )
+}
+
+/** The Failure for data that other processes use, which could not use it after a migration. */
+export const dataInUse = (location: string): Failure =>
+  new Failure('conflict', `Other processes use ${location}, which this version would migrate`, {
+    advice: [{ code: 'migrate_in_use' }],
+  })
 
 /** @throws ApiError `storage_migrated` if another process has migrated the data since this one opened it */
 export function requireKnownSchema(newest: number): void {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
+import type { MigrationRule } from './migrations.ts'
 import { databaseFile, openSqlite } from './sqlite/open-sqlite.ts'
 import type { Store } from './tables.ts'
 
@@ -11,25 +12,27 @@ export interface DataLocation {
   database?: string | undefined
   /** Fills in what the URL of PostgreSQL omits: `PGHOST`, `PGPASSWORD`, and others. Not for the password file. */
   env?: NodeJS.ProcessEnv | undefined
+  /** Default: data of an older program is refused. */
+  migration?: MigrationRule | undefined
   /** How long, in ms, one statement of PostgreSQL may take. Default: 3,000. */
   statementTimeout?: number | undefined
 }
 
-/** Opens the database; creates or migrates it if necessary. @throws Failure with the location, without a password */
-export async function openStore({ dataDir, database, env, statementTimeout }: DataLocation): Promise<Store> {
-  if (database === undefined) return openSqlite(dataDir)
+/** Opens the database; creates it if necessary. @throws Failure with the location, without a password */
+export async function openStore({ dataDir, database, ...options }: DataLocation): Promise<Store> {
+  if (database === undefined) return openSqlite(dataDir, undefined, options.migration)
   requirePostgres(database)
   const { openPostgres } = await import('./postgres/open-postgres.ts')
-  return openPostgres(database, { env, statementTimeout })
+  return openPostgres(database, options)
 }
 
 /** Opens an existing database. Undefined if there is none; creates nothing. @throws as `openStore` */
 export async function openExistingStore(location: DataLocation): Promise<Store | undefined> {
-  const { dataDir, database, env, statementTimeout } = location
+  const { dataDir, database, ...options } = location
   if (database === undefined) return mayExist(databaseFile(dataDir)) ? openStore(location) : undefined
   requirePostgres(database)
   const { openExistingPostgres } = await import('./postgres/open-postgres.ts')
-  return openExistingPostgres(database, { env, statementTimeout })
+  return openExistingPostgres(database, options)
 }
 
 /** `Store.location` of a database, without opening it. @throws as `openStore` */

@@ -1,5 +1,6 @@
 import type { Generated, Kysely } from 'kysely'
 import type { Counters, Warn } from './counters.ts'
+import type { Migrated } from './migrations.ts'
 
 /** The rows of the database. Times are ISO 8601 UTC, objects are JSON text. */
 export interface Tables {
@@ -166,6 +167,10 @@ export interface Store {
   readonly location: string
   /** Whether this call created the data; false for another process that opens it at the same time. */
   readonly created: boolean
+  /** What opening it has migrated. */
+  readonly migrated: Migrated | undefined
+  /** The copy of older data, if SQLite was migrated. */
+  readonly backup?: string | undefined
   /**
    * Data that was read before may be out of date once this number differs. Cheap enough for each request.
    * Covers settings, keys, users, and API configuration.

@@ -131,7 +131,7 @@ describe('the PostgreSQL store of the embedded service', () => {
           updated_at: 'x',
         })
         .execute()
-      const store = await openPostgres(url, { wanted: [...migrations, next] })
+      const store = await openPostgres(url, { wanted: [...migrations, next], migration: 'unused' })
       expect(store.created).to.equal(false)
       const names = await store.db.selectFrom('users').select('name').orderBy('name').execute()
       expect(names.map(({ name }) => name)).to.deep.equal(['Administrator', 'Kept'])

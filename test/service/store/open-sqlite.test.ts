@@ -57,7 +57,7 @@ describe('the store of the embedded service', () => {
       const old = openSqlite(directory)
       await old.db.updateTable('users').set({ name: 'Kept' }).execute()
       await old.close()
-      const store = openSqlite(directory, [...migrations, next])
+      const store = openSqlite(directory, [...migrations, next], 'unused')
       expect(store.created).to.equal(false)
       expect((await store.db.selectFrom('users').select('name').execute())[0]?.name).to.equal('Kept')
       expect(store.connection.prepare('select count(*) as n from extra').get()).to.deep.include({ n: 0 })

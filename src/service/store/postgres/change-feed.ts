@@ -48,6 +48,7 @@ export class ChangeFeed {
       try {
         // If a client is ended while it connects, its `connect` never settles.
         await Promise.race([client.connect(), ended])
+        await client.query(`select pg_advisory_lock_shared(${useLock})`)
         await client.query(`listen ${channel}`)
         // Data may have changed while no client listened.
         this.bump()
@@ -61,6 +62,9 @@ export class ChangeFeed {
     }
   }
 }
+
+/** "used" in ASCII: the advisory lock that each service process shares, and that PostgreSQL releases when it ends. */
+export const useLock = 0x75_73_65_64
 
 /** The channel of the notifications. */
 const channel = 'chatctl'

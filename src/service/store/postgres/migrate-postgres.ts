@@ -2,12 +2,16 @@ import type { ClientBase } from 'pg'
 import { Failure } from '../../../contract/failure.ts'
 import {
   createMigrationsTable,
+  dataInUse,
   foreignDatabase,
+  type Migrated,
   type Migration,
+  type MigrationRule,
   refuseNewerSchema,
+  refuseOlderSchema,
   type SqlWords,
 } from '../migrations.ts'
-import { createTriggers } from './change-feed.ts'
+import { createTriggers, useLock } from './change-feed.ts'
 
 /** "chat" in ASCII: the advisory lock of processes that migrate a database. */
 const migrationLock = 0x63_68_61_74
@@ -22,32 +26,40 @@ const words: SqlWords = {
 }
 
 /**
- * Migrates the first schema of the search path, each migration in a separate transaction. Several
- * processes may call it concurrently on one database.
- * @returns whether this call created the schema
- * @throws Failure `storage` for tables of another program or of a newer chatctl; nothing is written then
+ * Migrates the first schema of the search path in one transaction. Several processes may call it concurrently on one
+ * database.
+ * @returns undefined if this call did nothing
+ * @throws Failure `storage` for tables of another program, or of another chatctl; `conflict` if they are in use;
+ *   nothing is written then
  */
 export async function migratePostgres(
   client: ClientBase,
   location: string,
   wanted: readonly Migration[],
-): Promise<boolean> {
-  let created = false
-  if ((await schemaVersion(client, location, wanted)) < wanted.length) {
-    for (const { number, name, statements } of wanted) {
-      await underLock(client, async () => {
-        // Another process may have come first while this one waited for the lock.
-        const done = await schemaVersion(client, location, wanted)
-        if (done >= number) return
-        if (done === 0) await client.query(createMigrationsTable(words))
-        await client.query(`${statements(words)};${createTriggers}`)
-        const entry = `insert into migrations (number, name, applied_at) values ($1, $2, ${words.now})`
-        await client.query(entry, [number, name])
-        created ||= done === 0
-      })
+  rule?: MigrationRule,
+): Promise<Migrated | undefined> {
+  const known = await schemaVersion(client, location, wanted)
+  refuseOlderSchema(known, wanted, location, rule)
+  if (known === wanted.length) return undefined
+  const size = async (): Promise<number> =>
+    (await client.query('select pg_database_size(current_database()) as bytes')).rows[0].bytes
+  return underLock(client, rule === 'rehearsal' ? 'rollback' : 'commit', async () => {
+    // Another process may have come first while this one waited for the lock.
+    const from = await schemaVersion(client, location, wanted)
+    if (from === wanted.length) return undefined
+    if (from > 0 && rule !== 'always') {
+      const { rows } = await client.query(`select pg_try_advisory_xact_lock(${useLock}) as is_free`)
+      if (!rows[0].is_free) throw dataInUse(location)
     }
-  }
-  return created
+    const bytes_before = await size()
+    if (from === 0) await client.query(createMigrationsTable(words))
+    for (const { number, name, statements } of wanted.slice(from)) {
+      await client.query(`${statements(words)};${createTriggers}`)
+      const entry = `insert into migrations (number, name, applied_at) values ($1, $2, ${words.now})`
+      await client.query(entry, [number, name])
+    }
+    return { from, to: wanted.length, bytes_before, bytes_after: await size() }
+  })
 }
 
 /**
@@ -98,14 +110,19 @@ select current_schema() as schema, current_setting('server_encoding') as encodin
     where ours.relname = 'migrations' and a.attname in ('number', 'name', 'applied_at')
   ) as columns`
 
-async function underLock(client: ClientBase, work: () => Promise<void>): Promise<void> {
+async function underLock<T>(
+  client: ClientBase,
+  end: 'commit' | 'rollback',
+  work: () => Promise<T>,
+): Promise<T> {
   await client.query('begin')
   try {
     // To migrate large tables takes long, and so does waiting for another process.
     await client.query('set local statement_timeout = 0')
     await client.query(`select pg_advisory_xact_lock(${migrationLock})`)
-    await work()
-    await client.query('commit')
+    const result = await work()
+    await client.query(end)
+    return result
   } catch (error) {
     await client.query('rollback').catch(() => {})
     throw error

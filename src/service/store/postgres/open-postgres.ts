@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg'
 import { Failure } from '../../../contract/failure.ts'
-import { type Migration, migrations } from '../migrations.ts'
+import { type Migrated, type Migration, type MigrationRule, migrations } from '../migrations.ts'
 import { StorageUnavailable, sqlStateOf, storageFailure } from '../storage-failure.ts'
 import type { Store, Tables } from '../tables.ts'
 import { ChangeFeed } from './change-feed.ts'
@@ -16,6 +16,7 @@ export interface PostgresOptions {
   /** How long, in ms, one statement may take. Default: 3,000. Does not apply to migrations. */
   statementTimeout?: number | undefined
   wanted?: readonly Migration[]
+  migration?: MigrationRule | undefined
 }
 
 const maxConnections = 10
@@ -25,17 +26,14 @@ const maxConnections = 10
  * @throws Failure `config` for an invalid URL, `unreachable`, `tls`, or `storage`
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
-  const store = await open(url, options, migratePostgres)
+  const store = await open(url, options)
   if (store === undefined) throw new Error('the tables were created but do not exist')
   return store
 }
 
 /** Opens a database that has the tables. Undefined for an empty database, which stays empty. */
 export function openExistingPostgres(url: string, options: PostgresOptions = {}): Promise<Store | undefined> {
-  return open(url, options, async (client, location, wanted) => {
-    if ((await schemaVersion(client, location, wanted)) === 0) return undefined
-    return migratePostgres(client, location, wanted)
-  })
+  return open(url, options, true)
 }
 
 /** `Store.location` of a URL. @throws Failure `config` */
@@ -43,15 +41,11 @@ export function describePostgres(url: string, env: NodeJS.ProcessEnv = {}): stri
   return readDatabaseUrl(url, 0, env).location
 }
 
-/** @param prepare runs on the first connection; returns whether it created the tables; undefined if there are none */
+/** @param mustExist whether the result is undefined for an empty database */
 async function open(
   url: string,
-  { env = {}, statementTimeout = 3_000, wanted = migrations }: PostgresOptions,
-  prepare: (
-    client: ClientBase,
-    location: string,
-    wanted: readonly Migration[],
-  ) => Promise<boolean | undefined>,
+  { env = {}, statementTimeout = 3_000, wanted = migrations, migration }: PostgresOptions,
+  mustExist = false,
 ): Promise<Store | undefined> {
   let parsed = readDatabaseUrl(url, statementTimeout, env)
   const { location } = parsed
@@ -84,12 +78,14 @@ async function open(
     client.release(true)
     return connect()
   }
-  let created: boolean | undefined
+  let isEmpty = false
+  let migrated: Migrated | undefined
   try {
     const client = await connect()
     try {
       await refuseTransactionPooling(client, new PostgresClient(parsed.config), location)
-      created = await prepare(client, location, wanted)
+      isEmpty = mustExist && (await schemaVersion(client, location, wanted)) === 0
+      if (!isEmpty) migrated = await migratePostgres(client, location, wanted, migration)
     } finally {
       client.release()
     }
@@ -97,7 +93,7 @@ async function open(
     await pool.end()
     throw storageFailure(error, '', location)
   }
-  if (created === undefined) {
+  if (isEmpty) {
     await pool.end()
     return undefined
   }
@@ -108,7 +104,8 @@ async function open(
     engine: 'postgres',
     db,
     location,
-    created,
+    created: migrated?.from === 0,
+    migrated,
     generation: () => feed.generation(),
     noteChange: () => feed.bump(),
     openCounters: () => new PostgresCounters(db),

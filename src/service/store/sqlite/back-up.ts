@@ -6,10 +6,10 @@ import { type Clock, isoNow } from '../../../system/clock.ts'
 import { describeSystemError } from '../../../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../../../system/files/private-directory.ts'
 import { moveFile, moveIntoPlace } from '../../../system/files/replace-file.ts'
-import { isBusy, loadSqlite, sqliteUrl } from '../../../system/sqlite.ts'
+import { loadSqlite, sqliteUrl } from '../../../system/sqlite.ts'
 import { storageFailure } from '../storage-failure.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
-import { databaseFile, makePrivateFile, openSqlite } from './open-sqlite.ts'
+import { databaseFile, isInUse, makePrivateFile } from './open-sqlite.ts'
 
 export interface Backup {
   file: string
@@ -82,7 +82,7 @@ export async function restore(directory: string, backup: string, clock: Clock): 
   const partial = `${data}.partial`
   let source: DatabaseSync | undefined
   try {
-    checkBackup(file)
+    const version = checkBackup(file)
     makePrivateDirectory(dirname(data))
     source = openBackup(file)
     await copyInto(partial, source)
@@ -90,10 +90,6 @@ export async function restore(directory: string, backup: string, clock: Clock): 
     const kept = existsSync(data) ? join(dirname(data), `before-restore-${timestamp(clock)}.db`) : null
     if (kept) moveDatabase(data, kept)
     moveIntoPlace(partial, data)
-    // Migrates a backup of an older program now and not at the next start.
-    const store = openSqlite(directory)
-    const version = schemaVersion(store.connection, data)
-    await store.close()
     return { data, restored_from: file, kept, schema_version: version }
   } catch (error) {
     removePartial(partial)
@@ -111,27 +107,14 @@ export async function restore(directory: string, backup: string, clock: Clock): 
  */
 function demandUnused(file: string): void {
   if (!existsSync(file)) return
-  const database = openData(file)
   try {
-    database.exec('pragma locking_mode = exclusive; begin exclusive; rollback')
-  } catch (error) {
-    // Damaged data is replaced too.
-    if (!isBusy(error)) return
-    throw new Failure('conflict', `Another process has ${file} open`, {
-      hint: 'Stop the service on this data, also in other containers, and end other processes of chatctl.',
-    })
-  } finally {
-    database.close()
-  }
-}
-
-function openData(file: string): DatabaseSync {
-  const { DatabaseSync } = loadSqlite()
-  try {
-    return new DatabaseSync(file)
+    if (!isInUse(file)) return
   } catch (error) {
     throw storageFailure(error, dirname(file), file)
   }
+  throw new Failure('conflict', `Another process has ${file} open`, {
+    hint: 'Stop the service on this data, also in other containers, and end other processes of chatctl.',
+  })
 }
 
 /** Ignores errors, so that the first one is reported. Without the directory, there is no such file either. */

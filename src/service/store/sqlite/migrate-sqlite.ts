@@ -2,7 +2,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import {
   createMigrationsTable,
   foreignDatabase,
+  type Migrated,
   type Migration,
+  type MigrationRule,
   migrations,
   refuseNewerSchema,
   type SqlWords,
@@ -20,39 +22,41 @@ const words: SqlWords = {
 }
 
 /**
- * Migrates the database to the newest schema, each migration in a separate transaction. Several processes
- * may call it concurrently on one file.
- * @returns whether this call created the schema
+ * Migrates the database to the newest schema in one transaction. Several processes may call it concurrently on one
+ * file.
+ * @returns undefined if this call did nothing
  * @throws Failure `storage` for a file of another program or of a newer chatctl; nothing is written then
  */
 export function migrateSqlite(
   database: DatabaseSync,
   file: string,
   wanted: readonly Migration[] = migrations,
-): boolean {
-  if (schemaVersion(database, file, wanted) === wanted.length) return false
-  let created = false
-  for (const { number, name, statements } of wanted) {
-    database.exec('begin immediate')
-    try {
-      // Another process may have come first while this one waited for the lock.
-      const done = schemaVersion(database, file, wanted)
-      if (done === 0)
-        database.exec(`pragma application_id = ${applicationId}; ${createMigrationsTable(words)}`)
-      if (done < number) {
-        database.exec(statements(words))
-        database
-          .prepare(`insert into migrations (number, name, applied_at) values (?, ?, ${words.now})`)
-          .run(number, name)
-        created ||= done === 0
-      }
-      database.exec('commit')
-    } catch (error) {
-      if (database.isTransaction) database.exec('rollback')
-      throw error
+  rule?: MigrationRule,
+): Migrated | undefined {
+  if (schemaVersion(database, file, wanted) === wanted.length) return undefined
+  const measure = database.prepare(
+    'select page_count * page_size as n from pragma_page_count, pragma_page_size',
+  )
+  const size = () => Number(measure.get()?.['n'])
+  database.exec('begin immediate')
+  try {
+    // Another process may have come first while this one waited for the lock.
+    const from = schemaVersion(database, file, wanted)
+    const bytes_before = size()
+    if (from === 0) database.exec(`pragma application_id = ${applicationId}; ${createMigrationsTable(words)}`)
+    for (const { number, name, statements } of wanted.slice(from)) {
+      database.exec(statements(words))
+      database
+        .prepare(`insert into migrations (number, name, applied_at) values (?, ?, ${words.now})`)
+        .run(number, name)
     }
+    const bytes_after = size()
+    database.exec(rule === 'rehearsal' ? 'rollback' : 'commit')
+    return from === wanted.length ? undefined : { from, to: wanted.length, bytes_before, bytes_after }
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback')
+    throw error
   }
-  return created
 }
 
 /**

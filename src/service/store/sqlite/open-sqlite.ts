@@ -1,14 +1,21 @@
-import { accessSync, closeSync, constants, fchownSync, openSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, fchownSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { systemClock } from '../../../system/clock.ts'
 import { makePrivateDirectory } from '../../../system/files/private-directory.ts'
 import { isBusy, loadSqlite } from '../../../system/sqlite.ts'
-import { type Migration, migrations } from '../migrations.ts'
+import {
+  dataInUse,
+  type Migrated,
+  type Migration,
+  type MigrationRule,
+  migrations,
+  refuseOlderSchema,
+} from '../migrations.ts'
 import { storageFailure } from '../storage-failure.ts'
 import type { Database, Store, Tables } from '../tables.ts'
-import { migrateSqlite } from './migrate-sqlite.ts'
+import { migrateSqlite, schemaVersion } from './migrate-sqlite.ts'
 import { SqliteCounters } from './sqlite-counters.ts'
 import { closeBoth, createSqliteDialect, type SqliteConnections } from './sqlite-dialect.ts'
 
@@ -23,10 +30,15 @@ const busyTimeout = 10_000
 export const databaseFile = (directory: string): string => join(resolve(directory), 'chatctl.db')
 
 /**
- * Opens the database in a data directory. Creates both if they are missing, with modes 0700 and 0600.
- * @throws Failure `storage`, which names the directory or the file
+ * Opens the database in a data directory. Creates both if they are missing, with modes 0700 and 0600. Before a
+ * migration, a copy of older data is written beside it.
+ * @throws Failure `storage`, which names the directory or the file; `conflict` for older data that is in use
  */
-export function openSqlite(directory: string, wanted: readonly Migration[] = migrations): SqliteStore {
+export function openSqlite(
+  directory: string,
+  wanted: readonly Migration[] = migrations,
+  rule?: MigrationRule,
+): SqliteStore {
   const file = databaseFile(directory)
   let writer: DatabaseSync | undefined
   let reader: DatabaseSync | undefined
@@ -35,13 +47,26 @@ export function openSqlite(directory: string, wanted: readonly Migration[] = mig
     // SQLite would create the file with the mode of the umask; -wal and -shm get the mode of the file.
     requireWritableFile(file)
     const { DatabaseSync } = loadSqlite()
-    writer = new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
-    const created = prepare(writer, file, wanted)
+    const open = () => new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
+    writer = open()
+    const version = schemaVersion(writer, file, wanted)
+    refuseOlderSchema(version, wanted, file, rule)
+    let backup: string | undefined
+    if (version > 0 && version < wanted.length) {
+      // Its own lock would count as use.
+      writer.close()
+      const isUsed = rule !== 'always' && isInUse(file)
+      writer = open()
+      // The user may have migrated it.
+      if (isUsed && schemaVersion(writer, file, wanted) === version) throw dataInUse(file)
+      if (rule !== 'rehearsal') backup = copyBeside(writer, file, version)
+    }
+    const migrated = prepare(writer, file, wanted, rule)
     reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
-    return createStore({ reader, writer }, file, created)
+    return createStore({ reader, writer }, file, migrated, backup)
   } catch (error) {
-    reader?.close()
-    writer?.close()
+    if (reader?.isOpen) reader.close()
+    if (writer?.isOpen) writer.close()
     throw storageFailure(error, resolve(directory), file)
   }
 }
@@ -72,7 +97,36 @@ function requireWritableFile(file: string): void {
   }
 }
 
-function createStore(connections: SqliteConnections, file: string, created: boolean): SqliteStore {
+/** Whether any process has the file open. SQLite holds a lock as long as it does, also in another container. */
+export function isInUse(file: string): boolean {
+  const { DatabaseSync } = loadSqlite()
+  const database = new DatabaseSync(file)
+  try {
+    database.exec('pragma locking_mode = exclusive; begin exclusive; rollback')
+    return false
+  } catch (error) {
+    // A damaged file is not in use.
+    return isBusy(error)
+  } finally {
+    database.close()
+  }
+}
+
+/** Replaces the copy of an earlier attempt. @returns the path */
+function copyBeside(database: DatabaseSync, file: string, version: number): string {
+  const copy = join(dirname(file), `before-migration-from-${version}.db`)
+  rmSync(copy, { force: true })
+  makePrivateFile(copy)
+  database.prepare('vacuum into ?').run(copy)
+  return copy
+}
+
+function createStore(
+  connections: SqliteConnections,
+  file: string,
+  migrated: Migrated | undefined,
+  backup: string | undefined,
+): SqliteStore {
   const { reader, writer } = connections
   // Counts the commits of all other connections to the file, including `writer`.
   const version = reader.prepare('pragma data_version')
@@ -86,7 +140,9 @@ function createStore(connections: SqliteConnections, file: string, created: bool
     db,
     connection: writer,
     location: file,
-    created,
+    created: migrated?.from === 0,
+    migrated,
+    backup,
     // The pragma locks the file and costs as much as a query, so it runs once per turn of the event loop, and
     // once more after a commit of this process: the next request must find what the last one changed.
     generation() {
@@ -106,16 +162,21 @@ function createStore(connections: SqliteConnections, file: string, created: bool
   }
 }
 
-function prepare(connection: DatabaseSync, file: string, wanted: readonly Migration[]): boolean {
+function prepare(
+  connection: DatabaseSync,
+  file: string,
+  wanted: readonly Migration[],
+  rule: MigrationRule | undefined,
+): Migrated | undefined {
   // Before the journal mode is set, because a file that is refused must not change.
-  const created = migrateSqlite(connection, file, wanted)
+  const migrated = migrateSqlite(connection, file, wanted, rule)
   useWriteAheadLog(connection)
   connection.exec('pragma synchronous = full')
   // From now on, group-commit.ts waits for locks without blocking the thread.
   connection.exec('pragma busy_timeout = 0')
   // SQLite locks the file with the first read, and only then a restore knows that the data is in use.
   connection.exec('select number from migrations')
-  return created
+  return migrated
 }
 
 /** SQLite does not wait if several connections change the journal mode at the same time. */

@@ -1,0 +1,33 @@
+import * as Flags from '@oclif/core/flags'
+import { BaseCommand } from '../../cli/base-command.ts'
+import { serviceData } from '../../cli/documented-requests.ts'
+import { migratedView } from '../../view/service.ts'
+import { changeFlags } from './service-flags.ts'
+
+export default class ServiceMigrate extends BaseCommand {
+  static override summary = 'Migrate the data of the embedded service to this version'
+  static override description =
+    'Needed after an upgrade, unless service run does it. Refuses data that other processes use, without --force. Before SQLite is migrated, a copy is written beside it, which takes as much space as the data. With --dry-run, the migration is rolled back, and only its time and the size of the database are printed.'
+  static override requests = serviceData
+  static override view = migratedView
+  static override examples = [
+    { description: 'Migrate the data', command: 'chatctl service migrate' },
+    { description: 'Show how long it takes, and the space', command: 'chatctl service migrate --dry-run' },
+  ]
+  static override flags = {
+    force: Flags.boolean({
+      summary: 'Migrate also while other processes use the data; they then respond with 503',
+    }),
+    ...changeFlags,
+  }
+
+  async run(): Promise<void> {
+    const { flags, context } = await this.start(ServiceMigrate)
+    const administration = await context.administration.openToChange(flags)
+    const migrated = await administration.migrate(flags.force)
+    if (migrated.from === migrated.to)
+      context.output.notice('The data has the schema of this version already.')
+    if (context.dryRun) return this.showLocalChange({ migrate: migrated })
+    await context.output.show(migratedView, migrated)
+  }
+}
