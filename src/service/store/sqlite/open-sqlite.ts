@@ -57,9 +57,10 @@ export function openSqlite(
       writer.close()
       const isUsed = rule !== 'always' && isInUse(file)
       writer = open()
-      // The user may have migrated it.
-      if (isUsed && schemaVersion(writer, file, wanted) === version) throw dataInUse(file)
-      if (rule !== 'rehearsal') backup = copyBeside(writer, file, version)
+      // The process that uses it may have migrated it.
+      const isOlder = schemaVersion(writer, file, wanted) < wanted.length
+      if (isOlder && isUsed) throw dataInUse(file)
+      if (isOlder && rule !== 'rehearsal') backup = copyBeside(writer, file, version)
     }
     const migrated = prepare(writer, file, wanted, rule)
     reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
