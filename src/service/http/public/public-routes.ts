@@ -70,13 +70,18 @@ export const findPublicRoute = (path: string): PublicRoute | undefined => public
 /** How long, in ms, a result is reused: requests without a key must not cause work, and a check writes. */
 const maxAge = 1_000
 
+/** How long, in ms, a check waits for a write under load if the last result is recent. Load balancers wait 250 ms. */
+const patience = 100
+const recentAge = 5_000
+
 /** Whether the service can handle requests. */
 export class Readiness {
   readonly #db: Database
   readonly #clock: Clock
   readonly #onFailure: (error: ApiError) => void
   #stopping = false
-  #checked: { until: number; outcome: Promise<ApiError | undefined> } | undefined
+  #last: { at: number; outcome: ApiError | undefined } | undefined
+  #running: Promise<ApiError | undefined> | undefined
 
   /** @param onFailure receives the failure of each check, with its cause */
   constructor(db: Database, clock: Clock, onFailure: (error: ApiError) => void = () => {}) {
@@ -99,22 +104,23 @@ export class Readiness {
     if (this.#stopping) {
       return Promise.resolve(new ApiError('service_stopping', 'The service is stopping'))
     }
-    if (!this.#checked || this.#clock.monotonic() > this.#checked.until) this.#checked = this.#start()
-    return this.#checked.outcome
+    const now = this.#clock.monotonic()
+    const last = this.#last
+    const isRecent = (age: number) => last !== undefined && now - last.at <= age
+    if (last && !this.#running && isRecent(maxAge)) return Promise.resolve(last.outcome)
+    this.#running ??= this.#run()
+    if (!last || !isRecent(recentAge)) return this.#running
+    return Promise.race([this.#running, this.#clock.sleep(patience).then(() => last.outcome)])
   }
 
-  #start() {
-    const outcome = checkDatabase(this.#db).then(
+  async #run(): Promise<ApiError | undefined> {
+    const outcome = await checkDatabase(this.#db).then(
       () => undefined,
       (error) => this.#fail(toApiError(error)),
     )
-    // A check that takes long is not started again.
-    const checked = { until: Number.POSITIVE_INFINITY, outcome }
-    const settle = () => {
-      checked.until = this.#clock.monotonic() + maxAge
-    }
-    void outcome.then(settle)
-    return checked
+    this.#last = { at: this.#clock.monotonic(), outcome }
+    this.#running = undefined
+    return outcome
   }
 
   #fail(error: ApiError): ApiError {
