@@ -218,6 +218,7 @@ const otherCalls: readonly LocalCall[] = [
   { name: 'service:backup', args: ['service', 'backup', '--to', 'copy.db'] },
   { name: 'service:restore', args: ['service', 'restore', 'copy.db', '--yes'] },
   { name: 'service:users:delete', args: ['service', 'users', 'delete', 'usr_1', '--yes'] },
+  { name: 'service:migrate', args: ['service', 'migrate'] },
   { name: 'service:users:disable', args: ['service', 'users', 'disable', 'usr_1', '--yes'] },
   { name: 'service:users:enable', args: ['service', 'users', 'enable', 'usr_1'] },
   { name: 'service:users:export', args: ['service', 'users', 'export', 'usr_1'] },

@@ -24,7 +24,7 @@ const proxyNotice = 3_000
 export default class ServiceRun extends BaseCommand {
   static override summary = 'Run the embedded service in the foreground'
   static override description =
-    'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. With a JSON log, the line on stdout is JSON too, unless --output or --fields is given. After Ctrl-C or SIGTERM, replies in progress have 30 seconds to finish (--drain). Outside of a terminal, SIGHUP makes it read its certificate, TLS key, model server key, and CHATCTL_DATABASE_FILE again. To create an API key, run: chatctl service keys create NAME'
+    'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. With a JSON log, the line on stdout is JSON too, unless --output or --fields is given. After Ctrl-C or SIGTERM, replies in progress have 30 seconds to finish (--drain). Outside of a terminal, SIGHUP makes it read its certificate, TLS key, model server key, and the file of the database URL again. To create an API key, run: chatctl service keys create NAME'
   static override requests = { ...localWork, effect: 'changes this machine' as const }
   static override view = serviceUrlView
   static override examples = [

@@ -105,6 +105,10 @@ describe('the hint of a failure', () => {
       { code: 'adopt_email', ...adviceData.adopt_email },
       'If you know the id, run: chatctl users adopt "a b=ID" --state "a b"',
     ],
+    [
+      { code: 'adopt_existing', ...adviceData.adopt_existing },
+      'Record the existing user with: chatctl users adopt "a b=a b"',
+    ],
     [{ code: 'json_lines' }, 'For one object per line, use: --format jsonl'],
   ]
   for (const [advice, hint] of cases) {

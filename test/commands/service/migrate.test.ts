@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { migrations } from '../../../src/service/store/migrations.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -8,6 +9,9 @@ import { runChatctl } from '../../support/run-chatctl.ts'
 import { serveInProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { withSecondMigration } from '../../support/second-migration.ts'
+
+const older = migrations.length
+const newer = older + 1
 
 describe('data of an older version', () => {
   const sandbox = perTest(createSandbox)
@@ -54,7 +58,7 @@ describe('data of an older version', () => {
         expectFailure(
           refused,
           1,
-          `${file()} was created by an older chatctl (schema 1; this version requires 2)`,
+          `${file()} was created by an older chatctl (schema ${older}; this version requires ${newer})`,
         )
         expect(refused.stderr, line).to.contain('chatctl service migrate')
       }
@@ -68,17 +72,17 @@ describe('data of an older version', () => {
     withSecondMigration(async () => {
       const planned = JSON.parse((await run('service migrate --dry-run --json')).stdout)
       const { migrate } = planned.change ?? planned
-      expect(migrate).to.include({ database: file(), from: 1, to: 2, backup: null })
+      expect(migrate).to.include({ database: file(), from: older, to: newer, backup: null })
       expect(migrate.milliseconds).to.be.at.least(0)
       expect(migrate.bytes_after - migrate.bytes_before).to.equal(4096)
       expectFailure(await run('service status'), 1, 'older chatctl')
       const migrated = JSON.parse((await run('service migrate --json')).stdout)
-      const backup = join(directory(), 'before-migration-from-1.db')
-      expect(migrated).to.include({ from: 1, to: 2, backup })
-      expect(await schema()).to.equal(2)
+      const backup = join(directory(), `before-migration-from-${older}.db`)
+      expect(migrated).to.include({ from: older, to: newer, backup })
+      expect(await schema()).to.equal(newer)
       expect((await run('service keys list --jq .[].name')).stdout).to.equal('old\n')
       const again = await run('service migrate --json')
-      expect(JSON.parse(again.stdout)).to.include({ from: 2, to: 2, backup: null })
+      expect(JSON.parse(again.stdout)).to.include({ from: newer, to: newer, backup: null })
       expect(again.stderr).to.contain('already')
       // The copy can be restored, and is older data again.
       expect(await run(`service restore ${backup} --yes`)).to.include({ exitCode: 0 })
@@ -89,8 +93,8 @@ describe('data of an older version', () => {
     withSecondMigration(async () => {
       const { exitCode, stderr } = await run('settings get app_name -p local')
       expect(exitCode, stderr).to.equal(0)
-      expect(stderr).to.contain(join(directory(), 'before-migration-from-1.db'))
-      expect(await schema()).to.equal(2)
+      expect(stderr).to.contain(join(directory(), `before-migration-from-${older}.db`))
+      expect(await schema()).to.equal(newer)
     }))
 
   it('is not migrated while another process uses it, unless it is told to', async () => {
@@ -105,7 +109,7 @@ describe('data of an older version', () => {
       const service = await serveInProcess(sandbox, ['--migrate'])
       expect((await fetch(`${service.url}/readyz`)).status).to.equal(200)
       await service.stop()
-      expect(await schema()).to.equal(2)
+      expect(await schema()).to.equal(newer)
     })
     await old.close()
   })
@@ -114,13 +118,13 @@ describe('data of an older version', () => {
     withSecondMigration(async () => {
       const service = await serveInProcess(sandbox)
       await service.stop()
-      expect(await schema()).to.equal(2)
-      expect(existsSync(join(directory(), 'before-migration-from-1.db'))).to.equal(true)
+      expect(await schema()).to.equal(newer)
+      expect(existsSync(join(directory(), `before-migration-from-${older}.db`))).to.equal(true)
       const held = openSqlite(directory())
       await withSecondMigration(async () => {
         expectFailure(await run('service migrate'), 7, 'Other processes use')
         expect(await run('service migrate --force')).to.include({ exitCode: 0 })
-        expect(await schema()).to.equal(3)
+        expect(await schema()).to.equal(newer + 1)
       })
       await held.close()
     }))

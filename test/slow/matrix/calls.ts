@@ -55,6 +55,7 @@ const prepared: Record<string, Partial<Call>> = {
     stdin: 'a long enough password\n',
   },
   'service:users:delete': { args: ['service', 'users', 'delete', 'USER', '--yes'] },
+  'service:migrate': { args: ['service', 'migrate'] },
   'service:users:disable': { args: ['service', 'users', 'disable', 'USER', '--yes'] },
   'service:users:enable': { args: ['service', 'users', 'enable', 'USER'] },
   'service:users:export': { args: ['service', 'users', 'export', 'USER'] },
