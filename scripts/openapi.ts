@@ -2,7 +2,7 @@ import { credentialExpiryHeader } from '../src/contract/credential-header.ts'
 import { type Endpoint, type EndpointName, endpoints } from '../src/contract/endpoints.ts'
 import { type JsonSchema, jsonSchemaDialect, jsonSchemaOf } from '../src/contract/json-schema.ts'
 import { errorBody } from '../src/contract/resources/error-body.ts'
-import { settingsSerialHeader } from '../src/contract/resources/settings.ts'
+import { settingsSerialHeader } from '../src/contract/settings-serial.ts'
 import { requiredPermissions } from '../src/service/domain/access/permissions.ts'
 
 /** The headers of responses that the embedded service adds, by name. docs/reference/service.md describes them. */

@@ -203,7 +203,7 @@ cd rome
       await server.serve(sse([...frames], { done }))
       const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
       const live = await runChatctl(sandbox, ['chat', 'send', 'Hi', '--stream', '--json'], { env })
-      const [{ id }] = JSON.parse(await printed('chat', 'sessions', '--all', '--limit', '1', '--json'))
+      const [{ id }] = JSON.parse(await printed('chat', 'sessions', '--all', '--json'))
       expect(await printed('chat', 'show', id, '-o', 'jsonl')).to.equal(
         `{"v":1,"type":"user","text":"Hi"}\n${live.stdout}`,
       )

@@ -1,9 +1,6 @@
 import * as z from 'zod/mini'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
-/** An extension of the interface by the embedded service (docs/reference/service.md, "Settings"). */
-export const settingsSerialHeader = 'x-settings-serial'
-
 const color = () => z.string().check(z.regex(/^#[0-9a-fA-F]{6}$/, 'must have the form #RRGGBB'))
 
 const described = <T extends z.ZodMiniType>(type: T, words: string): T => type.check(z.describe(words))

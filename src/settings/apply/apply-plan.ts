@@ -4,12 +4,9 @@ import type { ApiResponse } from '../../client/response/response.ts'
 import type { Settings } from '../../client/settings.ts'
 import { afterColon, Failure, reasonOf, unknownOutcome } from '../../contract/failure.ts'
 import { quoteForeign } from '../../contract/notation/text.ts'
-import {
-  type ApiConfiguration,
-  type ApplicationSettings,
-  settingsSerialHeader,
-} from '../../contract/resources/settings.ts'
+import type { ApiConfiguration, ApplicationSettings } from '../../contract/resources/settings.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
+import { settingsSerialHeader } from '../../contract/settings-serial.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { waitForProcessLock } from '../../system/files/process-lock.ts'

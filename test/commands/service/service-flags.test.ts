@@ -445,6 +445,21 @@ const effects: Record<string, () => Promise<void>> = {
         expect((await fetch(`${url}/openai/v1/models`)).status).to.equal(status)
       })
   },
+  'service:run openai-field': async () => {
+    const dir = dataDirectory('fields')
+    const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir, '--jq', '.key'])
+    await serve(['--port', '0', '--data', dir, '--openai-field', 'temperature'], async (url) => {
+      const send = (field: object) =>
+        fetch(`${url}/openai/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${made.stdout.trim()}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], ...field }),
+        })
+      expect((await send({ temperature: 1 })).status).to.equal(200)
+      const refused = await send({ n: 2 })
+      expect([refused.status, await refused.text()].join()).to.match(/^400.*\bn\b/)
+    })
+  },
   'service:run admin-port': async () => {
     const adminOf = async (...flag: string[]) => {
       let admin: unknown
