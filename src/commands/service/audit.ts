@@ -1,15 +1,13 @@
-import { BaseCommand } from '../../cli/base-command.ts'
-import { serviceData } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { allRows, rowLimitFlag, rowsToShow } from '../../cli/flags/shared-flags.ts'
 import { auditView, describeChange } from '../../view/service.ts'
-import { dataFlags, pastFlag } from './service-flags.ts'
+import { dataFlags, ServiceCommand } from './service-command.ts'
+import { pastFlag } from './service-flags.ts'
 
-export default class ServiceAudit extends BaseCommand {
+export default class ServiceAudit extends ServiceCommand {
   static override summary = 'Show the audit log of the embedded service'
   static override description =
     'Lists changes to users, permissions, keys, trusts, and settings, and the sign-ins and sign-outs of users, oldest first. The actor of a change made with chatctl on the machine of the service is "machine:" and the system user. That of a rejected identity token and of a failed sign-in is "anonymous".'
-  static override requests = serviceData
   static override view = auditView
   static override examples = [
     { description: 'Show the last week', command: 'chatctl service audit --since 7d' },
@@ -40,11 +38,10 @@ export default class ServiceAudit extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceAudit)
+    const { flags, context, administration } = await this.startOnData(ServiceAudit)
     const { since, until, actor, action, target } = flags
     const limit = rowsToShow(flags.limit, context.output, since === undefined ? 50 : allRows)
     const query = { since, until, actor, action, target, limit }
-    const administration = await context.administration.openToRead(flags)
     const changes = await administration.listChanges(query)
     const entries = changes.map((entry) => ({ ...entry, change: describeChange(entry.before, entry.after) }))
     await context.output.show(auditView, entries)

@@ -1,12 +1,11 @@
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../../cli/base-command.ts'
 import { serviceData } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { Failure } from '../../contract/failure.ts'
 import { backupView } from '../../view/service.ts'
-import { changeFlags } from './service-flags.ts'
+import { changeFlags, ServiceCommand } from './service-command.ts'
 
-export default class ServiceBackup extends BaseCommand {
+export default class ServiceBackup extends ServiceCommand {
   static override summary = 'Back up the data of the embedded service'
   static override description =
     'The backup is consistent even while the service runs, and is checked before it gets its name. Without --force, an existing file is never replaced. For PostgreSQL, use pg_dump.'

@@ -1,14 +1,11 @@
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../../cli/base-command.ts'
-import { serviceData } from '../../cli/documented-requests.ts'
 import { migratedView } from '../../view/service.ts'
-import { changeFlags } from './service-flags.ts'
+import { changeFlags, ServiceCommand } from './service-command.ts'
 
-export default class ServiceMigrate extends BaseCommand {
+export default class ServiceMigrate extends ServiceCommand {
   static override summary = 'Migrate the data of the embedded service to this version'
   static override description =
     'Needed after an upgrade, unless service run does it. Refuses data that other processes use, without --force. Before SQLite is migrated, a copy is written beside it, which takes as much space as the data. With --dry-run, the migration is rolled back, and only its time and the size of the database are printed.'
-  static override requests = serviceData
   static override view = migratedView
   static override examples = [
     { description: 'Migrate the data', command: 'chatctl service migrate' },
@@ -22,8 +19,7 @@ export default class ServiceMigrate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceMigrate)
-    const administration = await context.administration.openToChange(flags)
+    const { flags, context, administration } = await this.startOnData(ServiceMigrate)
     const migrated = await administration.migrate(flags.force)
     if (migrated.from === migrated.to)
       context.output.notice('The data has the schema of this version already.')

@@ -1,14 +1,11 @@
-import { BaseCommand } from '../../cli/base-command.ts'
-import { serviceData } from '../../cli/documented-requests.ts'
 import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { restoredView } from '../../view/service.ts'
-import { confirmedFlags } from './service-flags.ts'
+import { confirmedFlags, ServiceCommand } from './service-command.ts'
 
-export default class ServiceRestore extends BaseCommand {
+export default class ServiceRestore extends ServiceCommand {
   static override summary = 'Restore the embedded service from a backup'
   static override description =
     'The service must be stopped. The current data is kept in a file next to it. A backup from an older version is migrated by the next service run or service migrate.'
-  static override requests = serviceData
   static override view = restoredView
   static override examples = [
     { description: 'Restore after confirmation', command: 'chatctl service restore chatctl-backup.db' },
@@ -27,9 +24,8 @@ export default class ServiceRestore extends BaseCommand {
   static override flags = confirmedFlags
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceRestore)
+    const { args, flags, context, administration } = await this.startOnData(ServiceRestore)
     const file = context.resolvePath(args.file)
-    const administration = await context.administration.openToChange(flags)
     const plan = await administration.planRestore(file)
     if (context.dryRun) return this.showLocalChange(plan)
     if (!flags.yes) await context.prompter.confirm(`Replace ${plan.replace} with ${plan.restore}?`)

@@ -11,7 +11,7 @@ import { formatDuration } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 import { describeModelServer } from '../../contract/model-server-address.ts'
 import { serviceUrlView } from '../../view/service.ts'
-import { dataFlags } from './service-flags.ts'
+import { dataFlags } from './service-command.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 

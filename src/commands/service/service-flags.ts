@@ -1,26 +1,9 @@
 import type { Command } from '@oclif/core/command'
 import * as Flags from '@oclif/core/flags'
 import type { BaseCommand } from '../../cli/base-command.ts'
-import { integerFlag, textFlag, textListFlag } from '../../cli/flags/flag-types.ts'
-import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
+import { integerFlag, textListFlag } from '../../cli/flags/flag-types.ts'
 import { parseFutureTime, parsePastTime } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
-
-/** The data of the embedded service, for every `service` command. */
-export const dataFlags = {
-  data: textFlag({ helpValue: 'DIRECTORY', summary: 'Data directory (see chatctl service status)' }),
-  database: textFlag({
-    helpValue: 'URL',
-    env: 'CHATCTL_DATABASE',
-    summary: 'PostgreSQL URL: postgres://user@host:5432/name',
-  }),
-}
-
-/** The flags of every `service` command that changes the data. */
-export const changeFlags = { ...dataFlags, 'dry-run': dryRunFlag }
-
-/** The flags of those that have a confirmation prompt. */
-export const confirmedFlags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
 
 /** Of the commands that delete a user. */
 export const keepAuditFlag = Flags.boolean({

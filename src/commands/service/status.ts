@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { serviceStatusView, serviceUrlView } from '../../view/service.ts'
-import { dataFlags } from './service-flags.ts'
+import { dataFlags } from './service-command.ts'
 
 export default class ServiceStatus extends BaseCommand {
   static override summary = 'Show the data and URL of the embedded service'

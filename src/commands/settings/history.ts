@@ -7,7 +7,7 @@ import { localWork } from '../../cli/documented-requests.ts'
 import { rowLimitFlag, rowsToShow } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { auditedKeysView, sentKeysView } from '../../view/activity.ts'
-import { dataFlags } from '../service/service-flags.ts'
+import { dataFlags } from '../service/service-command.ts'
 import { planServiceOf } from './settings-change.ts'
 
 export default class SettingsHistory extends BaseCommand {

@@ -1,15 +1,13 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
-import { changeFlags, planned } from '../service-flags.ts'
+import { changeFlags, ServiceCommand } from '../service-command.ts'
+import { planned } from '../service-flags.ts'
 
-export default class ServiceAdminCreate extends BaseCommand {
+export default class ServiceAdminCreate extends ServiceCommand {
   static override summary = 'Create an admin of the embedded service'
   static override description =
     'Run it on the machine of the service; the service may be running or stopped. Without a flag for the password, chatctl prompts for it twice.'
-  static override requests = serviceData
   static override view = userListView
   static override nonInteractive = [Object.keys(newPasswordFlags)]
   static override examples = [
@@ -36,10 +34,9 @@ export default class ServiceAdminCreate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceAdminCreate)
+    const { args, flags, context, administration } = await this.startOnData(ServiceAdminCreate)
     const { name = '' } = flags
     const { email } = args
-    const administration = await context.administration.openToChange(flags)
     // Before the password prompt, so that a conflict fails first.
     const admin = await administration.checkAdmin({ email, name })
     if (context.dryRun) return this.showLocalChange({ create: planned(admin) })

@@ -1,16 +1,14 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { argumentOrFlag } from '../../../cli/flags/argument-or-flag.ts'
 import { argument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { newKeyView } from '../../../view/service.ts'
-import { changeFlags, keyFlags, keyPermissions, planned, tierFlag } from '../service-flags.ts'
+import { changeFlags, ServiceCommand } from '../service-command.ts'
+import { keyFlags, keyPermissions, planned, tierFlag } from '../service-flags.ts'
 
-export default class ServiceKeysCreate extends BaseCommand {
+export default class ServiceKeysCreate extends ServiceCommand {
   static override summary = 'Create an API key for the embedded service'
   static override description =
     'The key is printed once; the service stores only a hash. A key never has more permissions than its user.'
-  static override requests = serviceData
   static override view = newKeyView
   static override examples = [
     {

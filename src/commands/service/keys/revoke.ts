@@ -1,14 +1,11 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { keyView } from '../../../view/service.ts'
-import { confirmedFlags } from '../service-flags.ts'
+import { confirmedFlags, ServiceCommand } from '../service-command.ts'
 
-export default class ServiceKeysRevoke extends BaseCommand {
+export default class ServiceKeysRevoke extends ServiceCommand {
   static override summary = 'Revoke an API key permanently'
   static override description =
     'Service processes reject the next request with the key, and end replies that are running.'
-  static override requests = serviceData
   static override view = keyView
   static override examples = [
     { description: 'Show what would be revoked', command: 'chatctl service keys revoke ci --dry-run' },
@@ -20,8 +17,7 @@ export default class ServiceKeysRevoke extends BaseCommand {
   static override flags = confirmedFlags
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceKeysRevoke)
-    const administration = await context.administration.openToChange(flags)
+    const { args, flags, context, administration } = await this.startOnData(ServiceKeysRevoke)
     const { id, name } = await administration.findKey(args.key)
     if (context.dryRun) return this.showLocalChange({ revoke: id })
     if (!flags.yes) await context.prompter.confirm(`Revoke the key ${id} (${name}) permanently?`)

@@ -1,16 +1,14 @@
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { parsePeriod } from '../../../config/units.ts'
 import { rotatedKeyView } from '../../../view/service.ts'
-import { changeFlags, keyFlags, planned } from '../service-flags.ts'
+import { changeFlags, ServiceCommand } from '../service-command.ts'
+import { keyFlags, planned } from '../service-flags.ts'
 
-export default class ServiceKeysRotate extends BaseCommand {
+export default class ServiceKeysRotate extends ServiceCommand {
   static override summary = 'Replace an API key with a new one'
   static override description =
     'The new key is printed once. It has the name, user, tier, limit, and permissions of the old key. The old key stays valid for the overlap, and gets the name "NAME (rotated)". Service processes apply the change to the next request.'
-  static override requests = serviceData
   static override view = rotatedKeyView
   static override examples = [
     {
@@ -48,9 +46,8 @@ export default class ServiceKeysRotate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceKeysRotate)
+    const { args, flags, context, administration } = await this.startOnData(ServiceKeysRotate)
     const rotation = { overlap: flags.overlap ?? defaultOverlap, expiresAt: flags.expires?.at }
-    const administration = await context.administration.openToChange(flags)
     const rotated = await administration.rotateKey(args.key, rotation)
     if (context.dryRun) {
       const { replaces, ...created } = rotated

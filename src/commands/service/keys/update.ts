@@ -1,15 +1,13 @@
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
 import { keyView } from '../../../view/service.ts'
-import { changeFlags, keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
+import { changeFlags, ServiceCommand } from '../service-command.ts'
+import { keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
 
-export default class ServiceKeysUpdate extends BaseCommand {
+export default class ServiceKeysUpdate extends ServiceCommand {
   static override summary = 'Change an API key of the embedded service'
   static override description =
     'Values that you omit are not changed; --permission replaces the permissions. Service processes apply the change to the next request.'
-  static override requests = serviceData
   static override view = keyView
   static override examples = [
     { description: 'Change the tier', command: 'chatctl service keys update ci --tier pro' },

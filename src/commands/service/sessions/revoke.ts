@@ -1,12 +1,9 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { signInSessionsView } from '../../../view/service.ts'
-import { confirmedFlags } from '../service-flags.ts'
+import { confirmedFlags, ServiceCommand } from '../service-command.ts'
 
-export default class ServiceSessionsRevoke extends BaseCommand {
+export default class ServiceSessionsRevoke extends ServiceCommand {
   static override summary = 'End a sign-in session and revoke its tokens'
-  static override requests = serviceData
   static override view = signInSessionsView
   static override examples = [
     {
@@ -24,8 +21,7 @@ export default class ServiceSessionsRevoke extends BaseCommand {
   static override flags = confirmedFlags
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceSessionsRevoke)
-    const administration = await context.administration.openToChange(flags)
+    const { args, flags, context, administration } = await this.startOnData(ServiceSessionsRevoke)
     const { id } = await administration.findSession(args.id)
     if (context.dryRun) return this.showLocalChange({ revoke: id })
     if (!flags.yes) await context.prompter.confirm(`End the sign-in session ${id}?`)

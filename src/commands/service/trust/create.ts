@@ -1,14 +1,12 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { durationFlag, requiredArgument, textFlag, textListFlag } from '../../../cli/flags/flag-types.ts'
 import { trustView } from '../../../view/service.ts'
-import { changeFlags, keyFlags, planned, tierFlag } from '../service-flags.ts'
+import { changeFlags, ServiceCommand } from '../service-command.ts'
+import { keyFlags, planned, tierFlag } from '../service-flags.ts'
 
-export default class ServiceTrustCreate extends BaseCommand {
+export default class ServiceTrustCreate extends ServiceCommand {
   static override summary = 'Trust the identity tokens of CI jobs'
   static override description =
     'A CI job with a matching identity token gets a short-lived access token. In the subject, * matches any characters except a colon, and ** any characters.'
-  static override requests = serviceData
   static override view = trustView
   static override examples = [
     {
@@ -56,7 +54,7 @@ export default class ServiceTrustCreate extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceTrustCreate)
+    const { args, flags, context, administration } = await this.startOnData(ServiceTrustCreate)
     const { issuer, audience, subject, permission, expires, tier, limit, user } = flags
     const request = {
       name: args.name,
@@ -69,7 +67,6 @@ export default class ServiceTrustCreate extends BaseCommand {
       limit,
       user,
     }
-    const administration = await context.administration.openToChange(flags)
     const created = await administration.createTrust(request)
     if (context.dryRun) return this.showLocalChange({ create: planned(created) })
     await context.output.show(trustView, created)

@@ -1,11 +1,8 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { trustView } from '../../../view/service.ts'
-import { dataFlags } from '../service-flags.ts'
+import { ServiceCommand } from '../service-command.ts'
 
-export default class ServiceTrustList extends BaseCommand {
+export default class ServiceTrustList extends ServiceCommand {
   static override summary = 'List the trusts of the embedded service'
-  static override requests = serviceData
   static override view = { ...trustView, json: 'list' as const }
   static override examples = [
     { description: 'List the trusts', command: 'chatctl service trust list' },
@@ -14,11 +11,9 @@ export default class ServiceTrustList extends BaseCommand {
       command: 'chatctl service trust list --fields name,subject,last_used_at',
     },
   ]
-  static override flags = { ...dataFlags }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceTrustList)
-    const administration = await context.administration.openToRead(flags)
+    const { context, administration } = await this.startOnData(ServiceTrustList)
     await context.output.show(trustView, await administration.listTrusts())
   }
 }

@@ -1,12 +1,9 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { trustView } from '../../../view/service.ts'
-import { confirmedFlags } from '../service-flags.ts'
+import { confirmedFlags, ServiceCommand } from '../service-command.ts'
 
-export default class ServiceTrustRevoke extends BaseCommand {
+export default class ServiceTrustRevoke extends ServiceCommand {
   static override summary = 'Revoke a trust and all its access tokens'
-  static override requests = serviceData
   static override view = trustView
   static override examples = [
     {
@@ -24,8 +21,7 @@ export default class ServiceTrustRevoke extends BaseCommand {
   static override flags = confirmedFlags
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceTrustRevoke)
-    const administration = await context.administration.openToChange(flags)
+    const { args, flags, context, administration } = await this.startOnData(ServiceTrustRevoke)
     const { name } = await administration.findTrust(args.name)
     if (context.dryRun) return this.showLocalChange({ revoke: name })
     if (!flags.yes) await context.prompter.confirm(`Revoke the trust ${name} and its access tokens?`)

@@ -1,25 +1,20 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
-import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { describeUser, userDetailsView } from '../../../view/service.ts'
-import { confirmedFlags } from '../service-flags.ts'
+import { confirmedFlags, ServiceCommand, userArgument } from '../service-command.ts'
 
-export default class ServiceUsersDisable extends BaseCommand {
+export default class ServiceUsersDisable extends ServiceCommand {
   static override summary = 'End the access of a user'
   static override description =
     'Within a second, every service process refuses the API keys, access tokens, and trusts of the user, and ends running replies. Sign-in sessions and access tokens end permanently. API keys and trusts are valid again once the user is enabled. The built-in admin, and the last admin who can sign in, cannot be disabled.'
-  static override requests = serviceData
   static override view = userDetailsView
   static override examples = [
     { description: 'Disable a user', command: 'chatctl service users disable grace@example.com' },
     { description: 'Try it', command: 'chatctl service users disable grace@example.com --dry-run' },
   ]
-  static override args = { user: requiredArgument('Email address or ID of the user') }
+  static override args = userArgument
   static override flags = confirmedFlags
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceUsersDisable)
-    const administration = await context.administration.openToChange(flags)
+    const { args, flags, context, administration } = await this.startOnData(ServiceUsersDisable)
     const user = await administration.describeUser(args.user, true)
     if (context.dryRun) return this.showLocalChange({ disable: user })
     if (!flags.yes) await context.prompter.confirm(`Disable ${describeUser(user)}?`)

@@ -1,14 +1,10 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
-import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { userExportView } from '../../../view/service.ts'
-import { dataFlags } from '../service-flags.ts'
+import { ServiceCommand, userArgument } from '../service-command.ts'
 
-export default class ServiceUsersExport extends BaseCommand {
+export default class ServiceUsersExport extends ServiceCommand {
   static override summary = 'Export everything that is known of a user as JSON'
   static override description =
     'The export has the user, their preferences, conversations, API keys, trusts, sign-in sessions, and entries of the audit log. It contains no password, key, or other secret.'
-  static override requests = serviceData
   static override view = userExportView
   static override examples = [
     {
@@ -17,12 +13,10 @@ export default class ServiceUsersExport extends BaseCommand {
     },
     { description: 'Print the keys', command: 'chatctl service users export usr_admin --jq .keys' },
   ]
-  static override args = { user: requiredArgument('Email address or ID of the user') }
-  static override flags = { ...dataFlags }
+  static override args = userArgument
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceUsersExport)
-    const administration = await context.administration.openToRead(flags)
+    const { args, context, administration } = await this.startOnData(ServiceUsersExport)
     await context.output.show(userExportView, await administration.exportUser(args.user))
   }
 }

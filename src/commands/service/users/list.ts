@@ -1,14 +1,12 @@
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
 import { textFlag } from '../../../cli/flags/flag-types.ts'
 import { rowLimitFlag, rowsToShow } from '../../../cli/flags/shared-flags.ts'
 import { userListView } from '../../../view/service.ts'
-import { dataFlags, pastFlag } from '../service-flags.ts'
+import { dataFlags, ServiceCommand } from '../service-command.ts'
+import { pastFlag } from '../service-flags.ts'
 
-export default class ServiceUsersList extends BaseCommand {
+export default class ServiceUsersList extends ServiceCommand {
   static override summary = 'List the users of the embedded service'
   static override description = 'Run it on the machine of the service: the HTTP interface cannot list users.'
-  static override requests = serviceData
   static override view = { ...userListView, json: 'list' as const }
   static override examples = [
     { description: 'List the users', command: 'chatctl service users list' },
@@ -27,8 +25,7 @@ export default class ServiceUsersList extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { flags, context } = await this.start(ServiceUsersList)
-    const administration = await context.administration.openToRead(flags)
+    const { flags, context, administration } = await this.startOnData(ServiceUsersList)
     const all = await administration.listAccounts(flags)
     const limit = rowsToShow(flags.limit, context.output, 50)
     await context.output.show(userListView, all.slice(-limit))

@@ -1,18 +1,16 @@
 import { existsSync } from 'node:fs'
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
-import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
+import { textFlag } from '../../../cli/flags/flag-types.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { DocumentFile, replaceDocument } from '../../../system/files/document-file.ts'
 import { describeUser, offboardView } from '../../../view/service.ts'
-import { confirmedFlags, keepAuditFlag } from '../service-flags.ts'
+import { confirmedFlags, ServiceCommand, userArgument } from '../service-command.ts'
+import { keepAuditFlag } from '../service-flags.ts'
 
-export default class ServiceUsersOffboard extends BaseCommand {
+export default class ServiceUsersOffboard extends ServiceCommand {
   static override summary = 'Disable, export, and delete a user'
   static override description =
     'Disables the user, proves that their credentials are refused, exports everything that is known of them, and deletes them. The proof uses the stored digests of the old credentials, and a new API key at each service process on this machine. If a step fails, the next ones are not done, and the command can be repeated.'
-  static override requests = serviceData
   static override view = offboardView
   static override examples = [
     {
@@ -24,7 +22,7 @@ export default class ServiceUsersOffboard extends BaseCommand {
       command: 'chatctl service users offboard grace@example.com --export ada.json --dry-run',
     },
   ]
-  static override args = { user: requiredArgument('Email address or ID of the user') }
+  static override args = userArgument
   static override flags = {
     export: textFlag({ helpValue: 'FILE', required: true, summary: 'File to write' }),
     force: Flags.boolean({ summary: 'Replace an existing file' }),

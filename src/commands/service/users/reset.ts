@@ -1,16 +1,12 @@
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../../../cli/base-command.ts'
-import { serviceData } from '../../../cli/documented-requests.ts'
-import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { newPasswordFlags, readNewPassword } from '../../../cli/input/read-password.ts'
 import { userListView } from '../../../view/service.ts'
-import { confirmedFlags } from '../service-flags.ts'
+import { confirmedFlags, ServiceCommand, userArgument } from '../service-command.ts'
 
-export default class ServiceUsersReset extends BaseCommand {
+export default class ServiceUsersReset extends ServiceCommand {
   static override summary = 'Reset the password and second factor of a user'
   static override description =
     'Run it on the machine of the service; the service may be running or stopped. All sign-in sessions of the user end and failed sign-in attempts are cleared; API keys stay valid. Without a flag about the password, chatctl prompts for a new one twice.'
-  static override requests = serviceData
   static override view = userListView
   static override nonInteractive = [Object.keys(newPasswordFlags)]
   static override examples = [
@@ -24,9 +20,7 @@ export default class ServiceUsersReset extends BaseCommand {
       command: 'chatctl service users reset ada@example.com --keep-password',
     },
   ]
-  static override args = {
-    user: requiredArgument('Email address or ID of the user'),
-  }
+  static override args = userArgument
   static override flags = {
     ...newPasswordFlags,
     'keep-password': Flags.boolean({
@@ -37,8 +31,7 @@ export default class ServiceUsersReset extends BaseCommand {
   }
 
   async run(): Promise<void> {
-    const { args, flags, context } = await this.start(ServiceUsersReset)
-    const administration = await context.administration.openToChange(flags)
+    const { args, flags, context, administration } = await this.startOnData(ServiceUsersReset)
     // Before the password prompt, so that an unknown user fails first.
     const { id, email } = await administration.describeUser(args.user)
     if (context.dryRun) return this.showLocalChange({ reset: { id, email } })
