@@ -140,6 +140,9 @@ export async function storePassword(
 export const selectEnabledUsers = (db: Database) =>
   db.selectFrom('users').where('users.disabled_at', 'is', null)
 
+export const findEnabledUser = (db: Database, id = ''): Promise<UserRow | undefined> =>
+  selectEnabledUsers(db).selectAll().where('id', '=', id).executeTakeFirst()
+
 /** The user of a credential, with their preferences. */
 export async function readProfile(db: Database, id: string): Promise<Profile> {
   const { email, name, created_at, document } = requireRow(await selectUser(db, { id }), id)

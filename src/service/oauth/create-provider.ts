@@ -6,7 +6,7 @@ import Provider, {
   type KoaContextWithOIDC,
 } from 'oidc-provider'
 import type { Clock } from '../../system/clock.ts'
-import { selectEnabledUsers } from '../domain/users.ts'
+import { findEnabledUser } from '../domain/users.ts'
 import type { Database } from '../store/tables.ts'
 import { createAdapters } from './adapter.ts'
 import { BrowserInteractions } from './browser/browser-interactions.ts'
@@ -65,7 +65,7 @@ export function createProvider(parts: ProviderParts): Provider {
       userinfo: { enabled: false },
     },
     findAccount: async (_, accountId) => {
-      const user = await selectEnabledUsers(db).select('id').where('id', '=', accountId).executeTakeFirst()
+      const user = await findEnabledUser(db, accountId)
       return user && { accountId, claims: () => ({ sub: accountId }) }
     },
     interactions: { policy: createPolicy(), url: (_, { uid }) => `${paths.signIn}/${uid}` },

@@ -2,7 +2,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider'
 import type { Clock } from '../../system/clock.ts'
 import { currentRequest } from './adapter.ts'
 import { beginAttempt, userCodeSubjects } from './attempt-throttle.ts'
-import { findSignedIn, requestContextOf, type SignedIn } from './browser/account.ts'
+import { findSignedIn, type SignedIn } from './browser/account.ts'
 import {
   type BrowserRequest,
   formToken,
@@ -36,7 +36,7 @@ export async function showDevice(server: OAuthServer, visit: BrowserRequest): Pr
   const isOther = searchParams.get('prompt') === 'login'
   const signedIn = isOther ? undefined : await findSignedIn(server, visit)
   if (!signedIn) return beginSignIn(server, visit, addressOf(userCode))
-  showEntry(server, visit, signedIn, userCode ?? '', {})
+  showEntry(signedIn, userCode ?? '', {})
 }
 
 /** Carries out a form of this page: a code, or a decision about the program that shows it. */
@@ -45,32 +45,31 @@ export async function submitDevice(server: OAuthServer, visit: BrowserRequest): 
   if (!signedIn) return beginSignIn(server, visit, paths.device)
   const form = await readForm(server, visit, signedIn.session.uid)
   const typed = form.get('user_code') ?? ''
-  const found = await findRequest(server, visit, signedIn, typed)
-  if (!('userCode' in found)) return showEntry(server, visit, signedIn, typed.slice(0, 20), found)
+  const found = await findRequest(signedIn, typed)
+  if (!('userCode' in found)) return showEntry(signedIn, typed.slice(0, 20), found)
   const decision = form.get('decision')
   if (decision !== 'allow' && decision !== 'deny') {
     const rights = scopeNames(found.scope).flatMap((name) => scopes[name]?.description ?? [])
-    return sendPage(visit.response, deviceConsentPage(found, { ...aboutSignedIn(server, signedIn), rights }))
+    return sendPage(visit.response, deviceConsentPage(found, { ...aboutSignedIn(signedIn), rights }))
   }
-  const by = requestContextOf(server, visit, signedIn.user)
+  const { by } = signedIn
   const isFirst =
     decision === 'allow'
       ? await approveDeviceRequest(server, found, signedIn.session, by)
       : await denyDeviceRequest(server.db, found, by)
-  if (!isFirst) return showEntry(server, visit, signedIn, '', unknownCode)
+  if (!isFirst) return showEntry(signedIn, '', unknownCode)
   sendPage(visit.response, decidedPage(decision))
 }
 
 /** Counts a wrong code as a failed attempt, in every form, so that codes cannot be guessed. */
 async function findRequest(
-  { db, clock, allowsDeviceAdmin }: OAuthServer,
-  { address }: BrowserRequest,
-  { user }: SignedIn,
+  { server, visit, user }: SignedIn,
   typed: string,
 ): Promise<DeviceRequest | Notice> {
+  const { db, clock, allowsDeviceAdmin } = server
   const userCode = readUserCode(typed)
   if (userCode === undefined) return { alert: 'A code has eight letters, such as WDJB-MJHT.' }
-  const attempt = await beginAttempt(db, userCodeSubjects(user.email, address), clock.now())
+  const attempt = await beginAttempt(db, userCodeSubjects(user.email, visit.address), clock.now())
   if ('wait' in attempt) return waitNotice(attempt.wait)
   const request = await attempt.judge(findDeviceRequest(db, clock, userCode))
   if (!request) return unknownCode
@@ -82,20 +81,14 @@ async function findRequest(
   return request
 }
 
-function showEntry(
-  server: OAuthServer,
-  { response }: BrowserRequest,
-  signedIn: SignedIn,
-  userCode: string,
-  notice: Notice,
-): void {
+function showEntry(signedIn: SignedIn, userCode: string, notice: Notice): void {
   const other = `${addressOf(readUserCode(userCode))}${readUserCode(userCode) ? '&' : '?'}prompt=login`
-  sendPage(response, userCodePage({ ...aboutSignedIn(server, signedIn), other, ...notice }, userCode))
+  sendPage(signedIn.visit.response, userCodePage({ ...aboutSignedIn(signedIn), other, ...notice }, userCode))
 }
 
-const aboutSignedIn = ({ formKey }: OAuthServer, { user, session }: SignedIn) => ({
+const aboutSignedIn = ({ server, user, session }: SignedIn) => ({
   email: user.email,
-  token: formToken(formKey, session.uid),
+  token: formToken(server.formKey, session.uid),
 })
 
 /** @param userCode contains no character that must be escaped */

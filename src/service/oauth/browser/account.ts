@@ -1,13 +1,13 @@
 import { passwordLength } from '../../../contract/resources/password-length.ts'
 import { hashPassword, verifyPassword } from '../../domain/access/passwords.ts'
 import { type AuditContext, recordChange } from '../../domain/audit.ts'
-import { selectEnabledUsers, storePassword } from '../../domain/users.ts'
+import { findEnabledUser, storePassword } from '../../domain/users.ts'
 import type { UserRow } from '../../store/tables.ts'
 import { beginAttempt, sessionSubjects } from '../attempt-throttle.ts'
 import { paths } from '../metadata.ts'
 import { accountPage, signedOutPage } from '../pages/account-page.ts'
 import { type Notice, waitNotice } from '../pages/oauth-page.ts'
-import { recordSignIn } from '../record-sign-ins.ts'
+import { contextOfVisit, recordSignIn } from '../record-sign-ins.ts'
 import { digestOfReference } from '../records.ts'
 import {
   beginSecondFactor,
@@ -37,9 +37,13 @@ import {
 } from './browser-request.ts'
 import { endOtherSessions, endSessions, listSessions, signInSessionIdOf } from './sign-in-sessions.ts'
 
-/** The user who is signed in to a browser. */
+/** A request of a user who is signed in to a browser. */
 export interface SignedIn {
+  server: OAuthServer
+  visit: BrowserRequest
   user: UserRow
+  /** Of the changes that the user makes. */
+  by: AuditContext
   session: BrowserSession
   /** The public id of the session. */
   sessionId: string
@@ -50,7 +54,7 @@ export async function showAccount(server: OAuthServer, visit: BrowserRequest): P
   const signedIn = await findSignedIn(server, visit)
   if (!signedIn) return redirect(visit.response, paths.signIn)
   await extendSession(server.provider, visit, signedIn.session)
-  await show(server, visit, signedIn, {})
+  await show(signedIn, {})
 }
 
 /** Carries out a form of the account page. */
@@ -65,7 +69,7 @@ export async function submitAccount(server: OAuthServer, visit: BrowserRequest):
   }
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!act) throw new PageError(400, 'This form is not valid here', 'Go back and reload the page.')
-  await show(server, visit, signedIn, await act(server, visit, signedIn, form))
+  await show(signedIn, await act(signedIn, form))
 }
 
 /** Ends the sign-in session of the browser, and records it. */
@@ -79,39 +83,28 @@ export async function signOut(
   await recordSignIn(db, clock, visit, 'sign_out', { userId, kind: 'browser', hash })
 }
 
-type Act = (
-  server: OAuthServer,
-  visit: BrowserRequest,
-  signedIn: SignedIn,
-  form: URLSearchParams,
-) => Promise<Notice>
-
-const actions: Record<string, Act> = {
-  async end(server, visit, { user }, form) {
-    const { db, clock } = server
+const actions: Record<string, (signedIn: SignedIn, form: URLSearchParams) => Promise<Notice>> = {
+  async end({ server: { db, clock }, user, by }, form) {
     const chosen = (await listSessions(db, clock, user.id)).filter(({ id }) => id === form.get('id'))
-    const by = requestContextOf(server, visit, user)
     await db.transaction().execute((transaction) => endSessions(transaction, by, chosen))
     return chosen.length > 0
       ? { done: 'The sign-in session was ended.' }
       : { alert: 'The sign-in session has already ended.' }
   },
-  async 'end-others'(server, visit, { user, sessionId }) {
-    const by = requestContextOf(server, visit, user)
+  async 'end-others'({ server, sessionId, by }) {
     await server.db.transaction().execute((transaction) => endOtherSessions(transaction, by, sessionId))
     return { done: 'All other sign-in sessions were ended.' }
   },
-  async password(server, visit, signedIn, form) {
+  async password(signedIn, form) {
     const wanted = form.get('new') ?? ''
     const { min, max } = passwordLength
     if ([...wanted].length < min || [...wanted].length > max) {
       return { alert: `The new password must have ${min} to ${max.toLocaleString('en')} characters.` }
     }
-    const refused = await requirePassword(server, signedIn, form)
+    const refused = await requirePassword(signedIn, form)
     if (refused) return refused
     const hash = await hashPassword(wanted)
-    const { user, session, sessionId } = signedIn
-    const by = requestContextOf(server, visit, user)
+    const { server, visit, user, session, sessionId, by } = signedIn
     await server.db.transaction().execute(async (transaction) => {
       await storePassword(transaction, user.id, hash, by)
       await endOtherSessions(transaction, by, sessionId)
@@ -125,68 +118,55 @@ const actions: Record<string, Act> = {
     await renewSession(server.provider, visit, session)
     return { done: 'The password was changed, and all other sign-in sessions were ended.' }
   },
-  async 'factor-begin'(server, _visit, signedIn, form) {
+  async 'factor-begin'(signedIn, form) {
     // Otherwise, anyone with an open browser could lock its owner out permanently.
-    const refused = await requirePassword(server, signedIn, form)
+    const refused = await requirePassword(signedIn, form)
     if (refused) return refused
-    await beginSecondFactor(server.db, server.cipher, signedIn.user.id)
+    const { server, user } = signedIn
+    await beginSecondFactor(server.db, server.cipher, user.id)
     return {}
   },
-  async 'factor-cancel'({ db }, _visit, { user }) {
-    await cancelSecondFactor(db, user.id)
+  async 'factor-cancel'({ server, user }) {
+    await cancelSecondFactor(server.db, user.id)
     return {}
   },
-  async 'factor-confirm'(server, visit, { user, session }, form) {
+  async 'factor-confirm'(signedIn, form) {
+    const { server, user, session, by } = signedIn
     const { db, cipher, clock } = server
     if (await hasSecondFactor(db, user.id)) return {}
     const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), clock.now())
     if ('wait' in attempt) return waitNotice(attempt.wait)
-    const by = requestContextOf(server, visit, user)
     if (!(await attempt.judge(consumeCode(db, cipher, user.id, form.get('code') ?? '', by)))) {
       return { alert: 'Wrong code. Wait for the next one.' }
     }
     await attempt.succeed()
     await confirmSecondFactor(db, user.id, by)
-    return { done: `The second factor is now on. ${await describeRecovery(server, user)}` }
+    return { done: `The second factor is now on. ${await describeRecovery(signedIn)}` }
   },
-  async 'factor-recovery'(server, _visit, signedIn, form) {
-    const refused = await requirePassword(server, signedIn, form)
-    return refused ?? { done: await describeRecovery(server, signedIn.user) }
+  async 'factor-recovery'(signedIn, form) {
+    const refused = await requirePassword(signedIn, form)
+    return refused ?? { done: await describeRecovery(signedIn) }
   },
-  async 'factor-off'(server, visit, signedIn, form) {
-    const refused = await requirePassword(server, signedIn, form)
+  async 'factor-off'(signedIn, form) {
+    const refused = await requirePassword(signedIn, form)
     if (refused) return refused
-    const { user } = signedIn
-    await removeSecondFactor(server.db, user.id, requestContextOf(server, visit, user))
+    const { server, user, by } = signedIn
+    await removeSecondFactor(server.db, user.id, by)
     return { done: 'The second factor is now off.' }
   },
 }
 
-async function describeRecovery({ db, cipher }: OAuthServer, { id }: UserRow): Promise<string> {
-  const code = await readRecoveryCode(db, cipher, id)
+async function describeRecovery({ server, user }: SignedIn): Promise<string> {
+  const code = await readRecoveryCode(server.db, server.cipher, user.id)
   return code === undefined
     ? 'The second factor is off.'
     : `Your recovery code is ${code}. Keep it in a safe place. If you lose your authenticator app, enter the recovery code instead: it works once, and turns the second factor off.`
 }
 
-/** The audit context of a change that a user makes to their own account. */
-export const requestContextOf = (
-  { clock }: OAuthServer,
-  { response }: BrowserRequest,
-  { id }: UserRow,
-): AuditContext => ({
-  actor: id,
-  keyId: null,
-  requestId: String(response.getHeader('x-request-id')),
-  clock,
-})
-
 /** @returns an error notice; undefined if the form contains the user's password */
-async function requirePassword(
-  { db, clock }: OAuthServer,
-  { user, session }: SignedIn,
-  form: URLSearchParams,
-): Promise<Notice | undefined> {
+async function requirePassword(signedIn: SignedIn, form: URLSearchParams): Promise<Notice | undefined> {
+  const { server, user, session } = signedIn
+  const { db, clock } = server
   const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'password'), clock.now())
   if ('wait' in attempt) return waitNotice(attempt.wait)
   const check = verifyPassword(user.password_hash, form.get('password') ?? '')
@@ -198,26 +178,19 @@ async function requirePassword(
 }
 
 export async function findSignedIn(
-  { db, provider }: OAuthServer,
-  visit: BrowserRequest,
-): Promise<SignedIn | undefined> {
-  const session = await findSession(provider, visit)
-  if (!session) return undefined
-  const user = await selectEnabledUsers(db)
-    .selectAll()
-    .where('id', '=', session.accountId ?? '')
-    .executeTakeFirst()
-  return user && { user, session, sessionId: signInSessionIdOf(digestOfReference(session.uid)) }
-}
-
-async function show(
   server: OAuthServer,
   visit: BrowserRequest,
-  signedIn: SignedIn,
-  notice: Notice,
-): Promise<void> {
+): Promise<SignedIn | undefined> {
+  const session = await findSession(server.provider, visit)
+  if (!session) return undefined
+  const user = await findEnabledUser(server.db, session.accountId)
+  if (!user) return undefined
+  const by = contextOfVisit(visit, user.id, server.clock)
+  return { server, visit, user, by, session, sessionId: signInSessionIdOf(digestOfReference(session.uid)) }
+}
+
+async function show({ server, visit, user, session, sessionId }: SignedIn, notice: Notice): Promise<void> {
   const { db, cipher, formKey, clock } = server
-  const { user, session, sessionId } = signedIn
   const page = accountPage({
     email: user.email,
     token: formToken(formKey, session.uid),

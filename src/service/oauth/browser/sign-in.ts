@@ -2,18 +2,18 @@ import type { InteractionResults } from 'oidc-provider'
 import { ApiError } from '../../api-error.ts'
 import { verifyPassword } from '../../domain/access/passwords.ts'
 import { recordChange } from '../../domain/audit.ts'
-import { selectEnabledUsers } from '../../domain/users.ts'
+import { findEnabledUser } from '../../domain/users.ts'
 import type { Database, UserRow } from '../../store/tables.ts'
 import { beginAttempt, codeSubjects, passwordSubjects, type SignInAttempt } from '../attempt-throttle.ts'
 import { providerNow } from '../lifetimes.ts'
 import { paths } from '../metadata.ts'
 import { type Notice, waitNotice } from '../pages/oauth-page.ts'
 import { codePage, consentPage, type SignInForm, signInPage } from '../pages/sign-in-page.ts'
-import { recordSignIn } from '../record-sign-ins.ts'
+import { contextOfVisit, recordSignIn } from '../record-sign-ins.ts'
 import { digestOfReference } from '../records.ts'
 import { scopeNames, scopes } from '../scopes.ts'
 import { consumeCode, hasSecondFactor } from '../second-factor.ts'
-import { requestContextOf, signOut } from './account.ts'
+import { signOut } from './account.ts'
 import { findKnownBrowser, findSession, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
 import {
   type BrowserRequest,
@@ -26,6 +26,13 @@ import {
 } from './browser-request.ts'
 
 type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetails']>>
+
+/** A request of a sign-in in progress. */
+interface SignIn {
+  server: OAuthServer
+  visit: BrowserRequest
+  interaction: Interaction
+}
 
 /** Maximum time between password and code, in ms. */
 const codeTimeout = 5 * 60_000
@@ -51,43 +58,38 @@ export async function beginSignIn(
 /** Shows the current page of a sign-in: password, code, or consent. */
 export async function showSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const interaction = await findInteraction(server, visit)
-  await showStep(server, visit, interaction, {}, '')
+  await showStep({ server, visit, interaction }, {}, '')
 }
 
 /** Carries out a form of a sign-in page. */
 export async function submitSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
   const interaction = await findInteraction(server, visit)
+  const signIn: SignIn = { server, visit, interaction }
   const form = await readForm(server, visit, interaction.uid)
   const program = redirectUriOf(interaction)
-  if (form.get('decision') === 'deny' && program !== undefined)
-    return deny(server, visit, interaction, program)
-  if (interaction.prompt.name === 'consent') return agree(server, visit, interaction)
-  const pending = await pendingUser(server, interaction)
-  if (pending) return submitCode(server, visit, interaction, pending, form.get('code') ?? '')
-  await submitPassword(server, visit, interaction, form.get('email') ?? '', form.get('password') ?? '')
+  if (form.get('decision') === 'deny' && program !== undefined) return deny(signIn, program)
+  if (interaction.prompt.name === 'consent') return agree(signIn)
+  const pending = await pendingUser(signIn)
+  if (pending) return submitCode(signIn, pending, form.get('code') ?? '')
+  await submitPassword(signIn, form.get('email') ?? '', form.get('password') ?? '')
 }
 
-async function submitPassword(
-  server: OAuthServer,
-  visit: BrowserRequest,
-  interaction: Interaction,
-  email: string,
-  password: string,
-): Promise<void> {
+async function submitPassword(signIn: SignIn, email: string, password: string): Promise<void> {
+  const { server, visit } = signIn
   const { db, provider, clock } = server
   server.removeExpired()
-  const subjects = passwordSubjects(attemptOf(server, visit, email))
+  const subjects = passwordSubjects(attemptOf(signIn, email))
   const attempt = await beginAttempt(db, subjects, clock.now())
-  if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), email)
+  if ('wait' in attempt) return showStep(signIn, waitNotice(attempt.wait), email)
   const user = await attempt.judge(checkPassword(db, email, password))
   if (!user || user.disabled_at !== null) {
     // Only a user with the right password learns it.
     const alert = user ? 'This user is disabled.' : 'Wrong email or password.'
-    await showStep(server, visit, interaction, { alert }, email)
-    return recordFailure(server, visit, email, user ? 'disabled' : 'password')
+    await showStep(signIn, { alert }, email)
+    return recordFailure(signIn, email, user ? 'disabled' : 'password')
   }
   await attempt.succeed()
-  if (!(await hasSecondFactor(db, user.id))) return complete(server, visit, interaction, user, ['pwd'])
+  if (!(await hasSecondFactor(db, user.id))) return complete(signIn, user, ['pwd'])
   const pending = { pending: { user: user.id, at: clock.now() } }
   const { request, response } = visit
   await provider.interactionResult(request, response, pending, { mergeWithLastSubmission: false })
@@ -109,46 +111,34 @@ const findUser = (db: Database, email: string): Promise<UserRow | undefined> =>
 
 /** Call it after the response, whose time must not tell whether there is such a user. */
 async function recordFailure(
-  server: OAuthServer,
-  visit: BrowserRequest,
+  { server, visit }: SignIn,
   email: string,
   wrong: 'password' | 'code' | 'disabled',
 ): Promise<void> {
   const user = await findUser(server.db, email)
   if (!user) return
-  const by = { ...requestContextOf(server, visit, user), actor: 'anonymous' }
+  const by = contextOfVisit(visit, 'anonymous', server.clock)
   const after = { wrong, address: visit.address }
   await recordChange(server.db, by, { action: 'sign_in.failed', target: user.id, before: null, after })
 }
 
-async function submitCode(
-  server: OAuthServer,
-  visit: BrowserRequest,
-  interaction: Interaction,
-  user: UserRow,
-  code: string,
-): Promise<void> {
-  const { db, cipher, clock } = server
-  const subjects = codeSubjects(attemptOf(server, visit, user.email))
+async function submitCode(signIn: SignIn, user: UserRow, code: string): Promise<void> {
+  const { db, cipher, clock } = signIn.server
+  const subjects = codeSubjects(attemptOf(signIn, user.email))
   const attempt = await beginAttempt(db, subjects, clock.now())
-  if ('wait' in attempt) return showStep(server, visit, interaction, waitNotice(attempt.wait), '')
-  const by = requestContextOf(server, visit, user)
+  if ('wait' in attempt) return showStep(signIn, waitNotice(attempt.wait), '')
+  const by = contextOfVisit(signIn.visit, user.id, clock)
   if (await attempt.judge(consumeCode(db, cipher, user.id, code, by))) {
     await attempt.succeed()
-    return complete(server, visit, interaction, user, ['pwd', 'otp'])
+    return complete(signIn, user, ['pwd', 'otp'])
   }
   const alert = 'Wrong or already used code. Wait for the next one.'
-  await showStep(server, visit, interaction, { alert }, '')
-  await recordFailure(server, visit, user.email, 'code')
+  await showStep(signIn, { alert }, '')
+  await recordFailure(signIn, user.email, 'code')
 }
 
-async function complete(
-  server: OAuthServer,
-  visit: BrowserRequest,
-  interaction: Interaction,
-  user: UserRow,
-  methods: string[],
-): Promise<void> {
+async function complete(signIn: SignIn, user: UserRow, methods: string[]): Promise<void> {
+  const { server, visit, interaction } = signIn
   rememberBrowser(server.provider, visit, user.email)
   const login = { accountId: user.id, amr: methods }
   if (interaction.session && interaction.session.accountId !== user.id) {
@@ -168,33 +158,25 @@ async function complete(
     await interaction.destroy()
     return redirect(visit.response, interaction.returnTo)
   }
-  await finish(server, visit, { login })
+  await finish(signIn, { login })
 }
 
 /** Each consent is a separate grant, so that signing out on one machine does not end the others. */
-async function agree(
-  server: OAuthServer,
-  visit: BrowserRequest,
-  { params, session, lastSubmission }: Interaction,
-) {
-  const grant = new server.provider.Grant({
+async function agree(signIn: SignIn): Promise<void> {
+  const { params, session, lastSubmission } = signIn.interaction
+  const grant = new signIn.server.provider.Grant({
     accountId: session?.accountId,
     clientId: String(params['client_id']),
   })
   grant.addOIDCScope(String(params['scope']))
-  await finish(server, visit, { ...lastSubmission, consent: { grantId: await grant.save() } })
+  await finish(signIn, { ...lastSubmission, consent: { grantId: await grant.save() } })
 }
 
 /**
  * Tells the program that the user said no (RFC 6749 section 4.1.2.1). Not as a result of the
  * interaction: that would be stored, and anyone can say no.
  */
-async function deny(
-  { issuer }: OAuthServer,
-  { response }: BrowserRequest,
-  interaction: Interaction,
-  program: string,
-) {
+async function deny({ server, visit, interaction }: SignIn, program: string): Promise<void> {
   const { state } = interaction.params
   await interaction.destroy()
   const address = new URL(program)
@@ -202,26 +184,21 @@ async function deny(
     error: 'access_denied',
     error_description: 'The user denied the request',
     state,
-    iss: issuer,
+    iss: server.issuer,
   }
   for (const [name, value] of Object.entries(answer))
     if (typeof value === 'string') address.searchParams.set(name, value)
-  redirect(response, address.href)
+  redirect(visit.response, address.href)
 }
 
-const attemptOf = (server: OAuthServer, visit: BrowserRequest, email: string): SignInAttempt => ({
+const attemptOf = ({ server, visit }: SignIn, email: string): SignInAttempt => ({
   email,
   address: visit.address,
   browser: findKnownBrowser(server.provider, visit, email),
 })
 
-function finish(
-  { provider }: OAuthServer,
-  { request, response }: BrowserRequest,
-  result: InteractionResults,
-) {
-  return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
-}
+const finish = ({ server, visit: { request, response } }: SignIn, result: InteractionResults) =>
+  server.provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
 
 async function findInteraction(
   { provider }: OAuthServer,
@@ -236,13 +213,10 @@ async function findInteraction(
 }
 
 /** The user whose password was correct, before the code. */
-async function pendingUser(
-  { db, clock }: OAuthServer,
-  { result }: Interaction,
-): Promise<UserRow | undefined> {
-  const pending = result?.['pending'] as { user: string; at: number } | undefined
-  if (!pending || clock.now() - pending.at > codeTimeout) return undefined
-  return selectEnabledUsers(db).selectAll().where('id', '=', pending.user).executeTakeFirst()
+async function pendingUser({ server, interaction }: SignIn): Promise<UserRow | undefined> {
+  const pending = interaction.result?.['pending'] as { user: string; at: number } | undefined
+  if (!pending || server.clock.now() - pending.at > codeTimeout) return undefined
+  return findEnabledUser(server.db, pending.user)
 }
 
 /** The redirect URI of the program that began the sign-in. */
@@ -251,13 +225,8 @@ function redirectUriOf({ params }: Interaction): string | undefined {
   return typeof uri === 'string' ? uri : undefined
 }
 
-async function showStep(
-  server: OAuthServer,
-  visit: BrowserRequest,
-  interaction: Interaction,
-  notice: Notice,
-  email: string,
-): Promise<void> {
+async function showStep(signIn: SignIn, notice: Notice, email: string): Promise<void> {
+  const { server, visit, interaction } = signIn
   const { uid, prompt, params, session } = interaction
   const form: SignInForm = {
     action: `${paths.signIn}/${uid}`,
@@ -266,13 +235,10 @@ async function showStep(
     ...notice,
   }
   if (prompt.name !== 'consent') {
-    const page = (await pendingUser(server, interaction)) ? codePage(form) : signInPage(form, email)
+    const page = (await pendingUser(signIn)) ? codePage(form) : signInPage(form, email)
     return sendPage(visit.response, page)
   }
-  const user = await selectEnabledUsers(server.db)
-    .select('email')
-    .where('id', '=', session?.accountId ?? '')
-    .executeTakeFirst()
+  const user = await findEnabledUser(server.db, session?.accountId)
   if (!user) throw new ApiError('unauthorized', 'Not signed in')
   const query = new URLSearchParams({ ...(params as Record<string, string>), prompt: 'login' })
   const rights = scopeNames(String(params['scope'])).flatMap((name) => scopes[name]?.description ?? [])
