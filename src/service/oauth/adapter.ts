@@ -89,7 +89,7 @@ function createAdapter(db: Database, clock: Clock, model: string, removeExpired:
         !String(payload['gty']).endsWith('refresh_token')
       ) {
         const session = { userId, kind: 'program', hash, scope: payload.scope } as const
-        await recordSignIn(db, clock, visit, 'sign_in.succeeded', session)
+        await recordSignIn({ db, clock }, visit, 'sign_in.succeeded', session)
       }
       removeExpired()
     },
@@ -128,7 +128,7 @@ function createAdapter(db: Database, clock: Clock, model: string, removeExpired:
       const userId = ended.find((record) => record.model === 'Grant')?.user_id
       const visit = currentRequest.getStore()
       if (!userId || visit?.url.pathname !== paths.revoke) return
-      await recordSignIn(db, clock, visit, 'sign_out', { userId, kind: 'program', hash })
+      await recordSignIn({ db, clock }, visit, 'sign_out', { userId, kind: 'program', hash })
     },
   }
 }

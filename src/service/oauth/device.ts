@@ -3,13 +3,7 @@ import type { Clock } from '../../system/clock.ts'
 import { currentRequest } from './adapter.ts'
 import { beginAttempt, userCodeSubjects } from './attempt-throttle.ts'
 import { findSignedIn, type SignedIn } from './browser/account.ts'
-import {
-  type BrowserRequest,
-  formToken,
-  type OAuthServer,
-  readForm,
-  sendPage,
-} from './browser/browser-request.ts'
+import { formToken, type PageRequest, readForm, sendPage } from './browser/browser-request.ts'
 import { beginSignIn } from './browser/sign-in.ts'
 import {
   approveDeviceRequest,
@@ -30,20 +24,21 @@ const unknownCode: Notice = { alert: 'This code is unknown, has expired, or was 
  * Asks for the user code that a program shows (RFC 8628 section 3.3). Only a signed-in user can try
  * codes. A code in the address must still be confirmed, because another site may have linked to it.
  */
-export async function showDevice(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const { searchParams } = visit.url
+export async function showDevice(page: PageRequest): Promise<void> {
+  const { searchParams } = page.visit.url
   const userCode = readUserCode(searchParams.get('user_code') ?? '')
   const isOther = searchParams.get('prompt') === 'login'
-  const signedIn = isOther ? undefined : await findSignedIn(server, visit)
-  if (!signedIn) return beginSignIn(server, visit, addressOf(userCode))
+  const signedIn = isOther ? undefined : await findSignedIn(page)
+  if (!signedIn) return beginSignIn(page, addressOf(userCode))
   showEntry(signedIn, userCode ?? '', {})
 }
 
 /** Carries out a form of this page: a code, or a decision about the program that shows it. */
-export async function submitDevice(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const signedIn = await findSignedIn(server, visit)
-  if (!signedIn) return beginSignIn(server, visit, paths.device)
-  const form = await readForm(server, visit, signedIn.session.uid)
+export async function submitDevice(page: PageRequest): Promise<void> {
+  const signedIn = await findSignedIn(page)
+  if (!signedIn) return beginSignIn(page, paths.device)
+  const { server, visit } = page
+  const form = await readForm(page, signedIn.session.uid)
   const typed = form.get('user_code') ?? ''
   const found = await findRequest(signedIn, typed)
   if (!('userCode' in found)) return showEntry(signedIn, typed.slice(0, 20), found)

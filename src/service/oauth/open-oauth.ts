@@ -13,6 +13,7 @@ import {
   type BrowserRequest,
   type OAuthServer,
   PageError,
+  type PageRequest,
   redirect,
   sendPage,
 } from './browser/browser-request.ts'
@@ -92,7 +93,7 @@ export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
     return currentRequest.run(visit, async () => {
       try {
         if (isMisnamed) return redirect(response, visit.url.href)
-        if (!isForProvider(visit)) return await handlePage(server, visit)
+        if (!isForProvider(visit)) return await handlePage({ server, visit })
         if (visit.url.pathname === paths.authorize) {
           server.startLimit.demandFor(address)
           prepareRequest(request, visit)
@@ -178,7 +179,8 @@ function pageOf(error: unknown, onError: (error: unknown) => void): HtmlPage {
 const isForProvider = ({ url }: BrowserRequest) =>
   /^\/oauth\/(authorize(\/|$)|token$|revoke$|device_authorization$)/.test(url.pathname)
 
-async function handlePage(server: OAuthServer, visit: BrowserRequest): Promise<void> {
+async function handlePage(page: PageRequest): Promise<void> {
+  const { server, visit } = page
   const { request, response, url } = visit
   const isForm = request.method === 'POST'
   if (url.pathname === paths.metadata) {
@@ -187,11 +189,10 @@ async function handlePage(server: OAuthServer, visit: BrowserRequest): Promise<v
     return
   }
   await server.checkSchema()
-  if (url.pathname === paths.signIn) return beginSignIn(server, visit, paths.account)
-  if (url.pathname === paths.device) return isForm ? submitDevice(server, visit) : showDevice(server, visit)
-  if (url.pathname === paths.account)
-    return isForm ? submitAccount(server, visit) : showAccount(server, visit)
-  return isForm ? submitSignIn(server, visit) : showSignIn(server, visit)
+  if (url.pathname === paths.signIn) return beginSignIn(page, paths.account)
+  if (url.pathname === paths.device) return isForm ? submitDevice(page) : showDevice(page)
+  if (url.pathname === paths.account) return isForm ? submitAccount(page) : showAccount(page)
+  return isForm ? submitSignIn(page) : showSignIn(page)
 }
 
 const wordsOf = (error: string, description: string | undefined) =>

@@ -15,8 +15,7 @@ export function contextOfVisit({ response }: BrowserRequest, userId: string, clo
  * @param hash the digest that identifies the session
  */
 export function recordSignIn(
-  db: Database,
-  clock: Clock,
+  { db, clock }: { db: Database; clock: Clock },
   visit: BrowserRequest,
   action: 'sign_in.succeeded' | 'sign_out',
   { userId, kind, hash, ...more }: { userId: string; kind: string; hash: string; scope?: string | undefined },

@@ -3,8 +3,11 @@ import { Secret, TOTP } from 'otpauth'
 import { renderSVG } from 'uqr'
 import { isoNow } from '../../system/clock.ts'
 import { type AuditContext, recordChange } from '../domain/audit.ts'
-import type { Database } from '../store/tables.ts'
-import type { SecondFactorCipher } from './second-factor-cipher.ts'
+import type { Database, UserRow } from '../store/tables.ts'
+import type { OAuthServer } from './browser/browser-request.ts'
+
+/** Where the secrets are, and what protects them. */
+type Secrets = Pick<OAuthServer, 'db' | 'cipher'>
 
 /** RFC 6238 with the defaults of all authenticator apps: SHA-1, six digits, 30 s. */
 const period = 30
@@ -27,22 +30,14 @@ export async function hasSecondFactor(db: Database, userId: string): Promise<boo
 }
 
 /** In groups of five digits; undefined if the second factor is off. */
-export async function readRecoveryCode(
-  db: Database,
-  cipher: SecondFactorCipher,
-  userId: string,
-): Promise<string | undefined> {
+export async function readRecoveryCode({ db, cipher }: Secrets, userId: string): Promise<string | undefined> {
   const row = await readFactor(db, userId)
   if (!row?.confirmed_at) return undefined
   return recoveryCodeOf(cipher.decrypt(row.secret, userId)).match(/.{5}/g)?.join(' ')
 }
 
 /** Stores a new secret, which is not used before a first code confirms it. An existing secret stays. */
-export async function beginSecondFactor(
-  db: Database,
-  cipher: SecondFactorCipher,
-  userId: string,
-): Promise<void> {
+export async function beginSecondFactor({ db, cipher }: Secrets, userId: string): Promise<void> {
   const secret = cipher.encrypt(new Secret({ size: 20 }).base32, userId)
   await db
     .insertInto('second_factors')
@@ -53,14 +48,12 @@ export async function beginSecondFactor(
 
 /** A secret before its first code, as text and as a QR code; undefined if there is none. */
 export async function readUnconfirmed(
-  db: Database,
-  cipher: SecondFactorCipher,
-  userId: string,
-  email: string,
+  { db, cipher }: Secrets,
+  { id, email }: UserRow,
 ): Promise<{ secret: string; svg: string } | undefined> {
-  const row = await readFactor(db, userId)
+  const row = await readFactor(db, id)
   if (!row || row.confirmed_at !== null) return undefined
-  const secret = cipher.decrypt(row.secret, userId)
+  const secret = cipher.decrypt(row.secret, id)
   return { secret, svg: renderSVG(codeOf(secret, email).toString(), { border: 2 }) }
 }
 
@@ -69,8 +62,7 @@ export async function readUnconfirmed(
  * once, and never after a newer one (RFC 6238 section 5.2). The recovery code turns the second factor off.
  */
 export async function consumeCode(
-  db: Database,
-  cipher: SecondFactorCipher,
+  { db, cipher }: Secrets,
   userId: string,
   code: string,
   by: AuditContext,

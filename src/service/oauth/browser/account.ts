@@ -26,21 +26,11 @@ import {
   findSession,
   renewSession,
 } from './browser-cookies.ts'
-import {
-  type BrowserRequest,
-  formToken,
-  type OAuthServer,
-  PageError,
-  readForm,
-  redirect,
-  sendPage,
-} from './browser-request.ts'
+import { formToken, PageError, type PageRequest, readForm, redirect, sendPage } from './browser-request.ts'
 import { endOtherSessions, endSessions, listSessions, signInSessionIdOf } from './sign-in-sessions.ts'
 
 /** A request of a user who is signed in to a browser. */
-export interface SignedIn {
-  server: OAuthServer
-  visit: BrowserRequest
+export interface SignedIn extends PageRequest {
   user: UserRow
   /** Of the changes that the user makes. */
   by: AuditContext
@@ -50,22 +40,23 @@ export interface SignedIn {
 }
 
 /** Shows the account of the user who is signed in, or redirects to the sign-in page. */
-export async function showAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const signedIn = await findSignedIn(server, visit)
-  if (!signedIn) return redirect(visit.response, paths.signIn)
-  await extendSession(server.provider, visit, signedIn.session)
+export async function showAccount(page: PageRequest): Promise<void> {
+  const signedIn = await findSignedIn(page)
+  if (!signedIn) return redirect(page.visit.response, paths.signIn)
+  await extendSession(page, signedIn.session)
   await show(signedIn, {})
 }
 
 /** Carries out a form of the account page. */
-export async function submitAccount(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const signedIn = await findSignedIn(server, visit)
-  if (!signedIn) return redirect(visit.response, paths.signIn)
-  const form = await readForm(server, visit, signedIn.session.uid)
+export async function submitAccount(page: PageRequest): Promise<void> {
+  const { response } = page.visit
+  const signedIn = await findSignedIn(page)
+  if (!signedIn) return redirect(response, paths.signIn)
+  const form = await readForm(page, signedIn.session.uid)
   const action = form.get('do') ?? ''
   if (action === 'sign-out') {
-    await signOut(server, visit, signedIn.session)
-    return sendPage(visit.response, signedOutPage())
+    await signOut(page, signedIn.session)
+    return sendPage(response, signedOutPage())
   }
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!act) throw new PageError(400, 'This form is not valid here', 'Go back and reload the page.')
@@ -73,14 +64,10 @@ export async function submitAccount(server: OAuthServer, visit: BrowserRequest):
 }
 
 /** Ends the sign-in session of the browser, and records it. */
-export async function signOut(
-  { db, provider, clock }: OAuthServer,
-  visit: BrowserRequest,
-  session: BrowserSession,
-) {
-  await closeSession(provider, visit, session)
+export async function signOut(page: PageRequest, session: BrowserSession): Promise<void> {
+  await closeSession(page, session)
   const [userId, hash] = [session.accountId ?? '', digestOfReference(session.uid)]
-  await recordSignIn(db, clock, visit, 'sign_out', { userId, kind: 'browser', hash })
+  await recordSignIn(page.server, page.visit, 'sign_out', { userId, kind: 'browser', hash })
 }
 
 const actions: Record<string, (signedIn: SignedIn, form: URLSearchParams) => Promise<Notice>> = {
@@ -104,7 +91,7 @@ const actions: Record<string, (signedIn: SignedIn, form: URLSearchParams) => Pro
     const refused = await requirePassword(signedIn, form)
     if (refused) return refused
     const hash = await hashPassword(wanted)
-    const { server, visit, user, session, sessionId, by } = signedIn
+    const { server, user, session, sessionId, by } = signedIn
     await server.db.transaction().execute(async (transaction) => {
       await storePassword(transaction, user.id, hash, by)
       await endOtherSessions(transaction, by, sessionId)
@@ -115,7 +102,7 @@ const actions: Record<string, (signedIn: SignedIn, form: URLSearchParams) => Pro
         after: { password_changed: true },
       })
     })
-    await renewSession(server.provider, visit, session)
+    await renewSession(signedIn, session)
     return { done: 'The password was changed, and all other sign-in sessions were ended.' }
   },
   async 'factor-begin'(signedIn, form) {
@@ -123,7 +110,7 @@ const actions: Record<string, (signedIn: SignedIn, form: URLSearchParams) => Pro
     const refused = await requirePassword(signedIn, form)
     if (refused) return refused
     const { server, user } = signedIn
-    await beginSecondFactor(server.db, server.cipher, user.id)
+    await beginSecondFactor(server, user.id)
     return {}
   },
   async 'factor-cancel'({ server, user }) {
@@ -132,11 +119,11 @@ const actions: Record<string, (signedIn: SignedIn, form: URLSearchParams) => Pro
   },
   async 'factor-confirm'(signedIn, form) {
     const { server, user, session, by } = signedIn
-    const { db, cipher, clock } = server
+    const { db, clock } = server
     if (await hasSecondFactor(db, user.id)) return {}
     const attempt = await beginAttempt(db, sessionSubjects(user.email, session.uid, 'code'), clock.now())
     if ('wait' in attempt) return waitNotice(attempt.wait)
-    if (!(await attempt.judge(consumeCode(db, cipher, user.id, form.get('code') ?? '', by)))) {
+    if (!(await attempt.judge(consumeCode(server, user.id, form.get('code') ?? '', by)))) {
       return { alert: 'Wrong code. Wait for the next one.' }
     }
     await attempt.succeed()
@@ -157,7 +144,7 @@ const actions: Record<string, (signedIn: SignedIn, form: URLSearchParams) => Pro
 }
 
 async function describeRecovery({ server, user }: SignedIn): Promise<string> {
-  const code = await readRecoveryCode(server.db, server.cipher, user.id)
+  const code = await readRecoveryCode(server, user.id)
   return code === undefined
     ? 'The second factor is off.'
     : `Your recovery code is ${code}. Keep it in a safe place. If you lose your authenticator app, enter the recovery code instead: it works once, and turns the second factor off.`
@@ -177,27 +164,25 @@ async function requirePassword(signedIn: SignedIn, form: URLSearchParams): Promi
   return undefined
 }
 
-export async function findSignedIn(
-  server: OAuthServer,
-  visit: BrowserRequest,
-): Promise<SignedIn | undefined> {
-  const session = await findSession(server.provider, visit)
+export async function findSignedIn(page: PageRequest): Promise<SignedIn | undefined> {
+  const { server, visit } = page
+  const session = await findSession(page)
   if (!session) return undefined
   const user = await findEnabledUser(server.db, session.accountId)
   if (!user) return undefined
   const by = contextOfVisit(visit, user.id, server.clock)
-  return { server, visit, user, by, session, sessionId: signInSessionIdOf(digestOfReference(session.uid)) }
+  return { ...page, user, by, session, sessionId: signInSessionIdOf(digestOfReference(session.uid)) }
 }
 
 async function show({ server, visit, user, session, sessionId }: SignedIn, notice: Notice): Promise<void> {
-  const { db, cipher, formKey, clock } = server
+  const { db, formKey, clock } = server
   const page = accountPage({
     email: user.email,
     token: formToken(formKey, session.uid),
     ownId: sessionId,
     sessions: await listSessions(db, clock, user.id),
     hasSecondFactor: await hasSecondFactor(db, user.id),
-    unconfirmed: await readUnconfirmed(db, cipher, user.id, user.email),
+    unconfirmed: await readUnconfirmed(server, user),
     ...notice,
   })
   sendPage(visit.response, page)

@@ -3,60 +3,44 @@ import type Provider from 'oidc-provider'
 import { sessionLifetime } from '../lifetimes.ts'
 import { paths } from '../metadata.ts'
 import { digest } from '../records.ts'
-import type { BrowserRequest } from './browser-request.ts'
+import type { PageRequest } from './browser-request.ts'
 
 export type BrowserSession = InstanceType<Provider['Session']>
 
 /** The sign-in session of the browser, or undefined if no user is signed in. */
-export async function findSession(
-  provider: Provider,
-  visit: BrowserRequest,
-): Promise<BrowserSession | undefined> {
-  const session = await provider.Session.get(provider.createContext(visit.request, visit.response))
+export async function findSession(page: PageRequest): Promise<BrowserSession | undefined> {
+  const session = await page.server.provider.Session.get(contextOf(page))
   return session.accountId === undefined ? undefined : session
 }
 
 /** Signs a browser in with a new cookie, against session fixation. @param session default: a new one */
 export async function openSession(
-  provider: Provider,
-  visit: BrowserRequest,
+  page: PageRequest,
   accountId: string,
   methods: string[],
-  session: BrowserSession = new provider.Session(),
+  session: BrowserSession = new page.server.provider.Session(),
 ): Promise<BrowserSession> {
   session.loginAccount({ accountId, amr: methods })
-  await renewSession(provider, visit, session)
+  await renewSession(page, session)
   return session
 }
 
 /** Restarts the idle time of a session. */
-export async function extendSession(
-  provider: Provider,
-  visit: BrowserRequest,
-  session: BrowserSession,
-): Promise<void> {
+export async function extendSession(page: PageRequest, session: BrowserSession): Promise<void> {
   const life = sessionLifetime(session.loginTs)
   await session.save(life)
-  setCookie(provider, visit, { name: provider.cookieName('session'), value: session.jti, path: '/', life })
+  setCookie(page, 'session', { value: session.jti, path: '/', life })
 }
 
 /** Gives a session a new cookie, so that a copy of the old one does not work any more. */
-export async function renewSession(
-  provider: Provider,
-  visit: BrowserRequest,
-  session: BrowserSession,
-): Promise<void> {
+export async function renewSession(page: PageRequest, session: BrowserSession): Promise<void> {
   session.resetIdentifier()
-  await extendSession(provider, visit, session)
+  await extendSession(page, session)
 }
 
-export async function closeSession(
-  provider: Provider,
-  visit: BrowserRequest,
-  session: BrowserSession,
-): Promise<void> {
+export async function closeSession(page: PageRequest, session: BrowserSession): Promise<void> {
   await session.destroy()
-  setCookie(provider, visit, { name: provider.cookieName('session'), value: null, path: '/' })
+  setCookie(page, 'session', { value: null, path: '/' })
 }
 
 /** How long, in seconds, a browser is remembered after a sign-in. */
@@ -69,27 +53,27 @@ const accountMark = (email: string) => digest(`browser of ${email.trim().toLower
  * The name of a browser in which this user has signed in before, from its signed cookie. It grants no
  * access: it only separates the user's attempts from those of other people (attempt-throttle.ts).
  */
-export function findKnownBrowser(
-  provider: Provider,
-  visit: BrowserRequest,
-  email: string,
-): string | undefined {
-  const { cookies } = provider.createContext(visit.request, visit.response)
-  const [mark, name] = cookies.get(knownBrowserName(provider), { signed: true })?.split('.') ?? []
+export function findKnownBrowser(page: PageRequest, email: string): string | undefined {
+  const { cookies } = contextOf(page)
+  const [mark, name] = cookies.get(cookieName(page, 'known'), { signed: true })?.split('.') ?? []
   return mark === accountMark(email) ? name : undefined
 }
 
 /** Remembers the browser of a user who has signed in. */
-export function rememberBrowser(provider: Provider, visit: BrowserRequest, email: string): void {
+export function rememberBrowser(page: PageRequest, email: string): void {
   const value = `${accountMark(email)}.${randomBytes(16).toString('hex')}`
-  const name = knownBrowserName(provider)
-  setCookie(provider, visit, { name, value, path: paths.signIn, life: knownBrowserLife })
+  setCookie(page, 'known', { value, path: paths.signIn, life: knownBrowserLife })
 }
 
-const knownBrowserName = (provider: Provider) => `${provider.cookieName('interaction')}-known`
+type CookieKind = 'session' | 'interaction' | 'known'
+
+const cookieName = ({ server: { provider } }: PageRequest, kind: CookieKind): string =>
+  kind === 'known' ? `${provider.cookieName('interaction')}-known` : provider.cookieName(kind)
+
+const contextOf = ({ server, visit }: PageRequest) =>
+  server.provider.createContext(visit.request, visit.response)
 
 interface Cookie {
-  name: string
   /** Null removes the cookie. */
   value: string | null
   path: string
@@ -98,13 +82,9 @@ interface Cookie {
 }
 
 /** A signed cookie that no script can read and no other site can send. */
-export function setCookie(
-  provider: Provider,
-  { request, response }: BrowserRequest,
-  { name, value, path, life }: Cookie,
-): void {
-  const { cookies, secure } = provider.createContext(request, response)
-  cookies.set(name, value, {
+export function setCookie(page: PageRequest, kind: CookieKind, { value, path, life }: Cookie): void {
+  const { cookies, secure } = contextOf(page)
+  cookies.set(cookieName(page, kind), value, {
     httpOnly: true,
     sameSite: 'lax',
     secure,

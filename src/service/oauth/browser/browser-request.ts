@@ -40,6 +40,12 @@ export interface BrowserRequest {
   agent: string
 }
 
+/** A request for a page of the OAuth server. */
+export interface PageRequest {
+  server: OAuthServer
+  visit: BrowserRequest
+}
+
 /** An error that is shown as a page. */
 export class PageError extends Error {
   readonly status: number
@@ -59,7 +65,7 @@ const maxFormBytes = 16_384
  * @param secret the value behind the browser's cookie that the token of the form was made with
  * @throws Unwelcome for what another site may have had the browser send
  */
-export async function readForm({ formKey, issuer }: OAuthServer, visit: BrowserRequest, secret: string) {
+export async function readForm({ server: { formKey, issuer }, visit }: PageRequest, secret: string) {
   const { headers } = visit.request
   if (headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/x-www-form-urlencoded') {
     throw new PageError(415, 'Not a form', 'The request does not come from a page of this service.')

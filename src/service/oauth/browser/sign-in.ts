@@ -16,10 +16,10 @@ import { consumeCode, hasSecondFactor } from '../second-factor.ts'
 import { signOut } from './account.ts'
 import { findKnownBrowser, findSession, openSession, rememberBrowser, setCookie } from './browser-cookies.ts'
 import {
-  type BrowserRequest,
   formToken,
   type OAuthServer,
   PageError,
+  type PageRequest,
   readForm,
   redirect,
   sendPage,
@@ -28,9 +28,7 @@ import {
 type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetails']>>
 
 /** A request of a sign-in in progress. */
-interface SignIn {
-  server: OAuthServer
-  visit: BrowserRequest
+interface SignIn extends PageRequest {
   interaction: Interaction
 }
 
@@ -38,11 +36,9 @@ interface SignIn {
 const codeTimeout = 5 * 60_000
 
 /** Begins a sign-in for a page of this service: an interaction without a redirect URI. */
-export async function beginSignIn(
-  { provider, issuer, startLimit }: OAuthServer,
-  visit: BrowserRequest,
-  returnPath: string,
-): Promise<void> {
+export async function beginSignIn(page: PageRequest, returnPath: string): Promise<void> {
+  const { server, visit } = page
+  const { provider, issuer, startLimit } = server
   startLimit.demandFor(visit.address)
   const life = 3600
   const uid = crypto.randomUUID()
@@ -51,21 +47,20 @@ export async function beginSignIn(
   const Begun = provider.Interaction as unknown as new (uid: string, payload: object) => Interaction
   const interaction = new Begun(uid, { returnTo: issuer + returnPath, prompt, params: {} })
   await interaction.save(life)
-  setCookie(provider, visit, { name: provider.cookieName('interaction'), value: uid, path, life })
+  setCookie(page, 'interaction', { value: uid, path, life })
   redirect(visit.response, path)
 }
 
 /** Shows the current page of a sign-in: password, code, or consent. */
-export async function showSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const interaction = await findInteraction(server, visit)
-  await showStep({ server, visit, interaction }, {}, '')
+export async function showSignIn(page: PageRequest): Promise<void> {
+  await showStep(await findSignIn(page), {}, '')
 }
 
 /** Carries out a form of a sign-in page. */
-export async function submitSignIn(server: OAuthServer, visit: BrowserRequest): Promise<void> {
-  const interaction = await findInteraction(server, visit)
-  const signIn: SignIn = { server, visit, interaction }
-  const form = await readForm(server, visit, interaction.uid)
+export async function submitSignIn(page: PageRequest): Promise<void> {
+  const signIn = await findSignIn(page)
+  const { interaction } = signIn
+  const form = await readForm(page, interaction.uid)
   const program = redirectUriOf(interaction)
   if (form.get('decision') === 'deny' && program !== undefined) return deny(signIn, program)
   if (interaction.prompt.name === 'consent') return agree(signIn)
@@ -123,12 +118,13 @@ async function recordFailure(
 }
 
 async function submitCode(signIn: SignIn, user: UserRow, code: string): Promise<void> {
-  const { db, cipher, clock } = signIn.server
+  const { server, visit } = signIn
+  const { db, clock } = server
   const subjects = codeSubjects(attemptOf(signIn, user.email))
   const attempt = await beginAttempt(db, subjects, clock.now())
   if ('wait' in attempt) return showStep(signIn, waitNotice(attempt.wait), '')
-  const by = contextOfVisit(signIn.visit, user.id, clock)
-  if (await attempt.judge(consumeCode(db, cipher, user.id, code, by))) {
+  const by = contextOfVisit(visit, user.id, clock)
+  if (await attempt.judge(consumeCode(server, user.id, code, by))) {
     await attempt.succeed()
     return complete(signIn, user, ['pwd', 'otp'])
   }
@@ -139,7 +135,7 @@ async function submitCode(signIn: SignIn, user: UserRow, code: string): Promise<
 
 async function complete(signIn: SignIn, user: UserRow, methods: string[]): Promise<void> {
   const { server, visit, interaction } = signIn
-  rememberBrowser(server.provider, visit, user.email)
+  rememberBrowser(signIn, user.email)
   const login = { accountId: user.id, amr: methods }
   if (interaction.session && interaction.session.accountId !== user.id) {
     // Another user was signed in to this browser; their session ends now.
@@ -147,13 +143,12 @@ async function complete(signIn: SignIn, user: UserRow, methods: string[]): Promi
     interaction.result = { login }
     await interaction.save(interaction.exp - providerNow())
   }
-  const { db, provider, clock } = server
-  const before = await findSession(provider, visit)
+  const before = await findSession(signIn)
   const isOther = before !== undefined && before.accountId !== user.id
-  if (isOther) await signOut(server, visit, before)
-  const session = await openSession(provider, visit, user.id, methods, isOther ? undefined : before)
+  if (isOther) await signOut(signIn, before)
+  const session = await openSession(signIn, user.id, methods, isOther ? undefined : before)
   const begun = { userId: user.id, kind: 'browser', hash: digestOfReference(session.uid) } as const
-  await recordSignIn(db, clock, visit, 'sign_in.succeeded', begun)
+  await recordSignIn(server, visit, 'sign_in.succeeded', begun)
   if (redirectUriOf(interaction) === undefined) {
     await interaction.destroy()
     return redirect(visit.response, interaction.returnTo)
@@ -191,24 +186,23 @@ async function deny({ server, visit, interaction }: SignIn, program: string): Pr
   redirect(visit.response, address.href)
 }
 
-const attemptOf = ({ server, visit }: SignIn, email: string): SignInAttempt => ({
+const attemptOf = (signIn: SignIn, email: string): SignInAttempt => ({
   email,
-  address: visit.address,
-  browser: findKnownBrowser(server.provider, visit, email),
+  address: signIn.visit.address,
+  browser: findKnownBrowser(signIn, email),
 })
 
 const finish = ({ server, visit: { request, response } }: SignIn, result: InteractionResults) =>
   server.provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
 
-async function findInteraction(
-  { provider }: OAuthServer,
-  { request, response, url }: BrowserRequest,
-): Promise<Interaction> {
-  const interaction = await provider.interactionDetails(request, response).catch((error: Error) => {
+async function findSignIn({ server, visit }: PageRequest): Promise<SignIn> {
+  const { request, response, url } = visit
+  const interaction = await server.provider.interactionDetails(request, response).catch((error: Error) => {
     if (error.name === 'SessionNotFound') return undefined
     throw error
   })
-  if (interaction && url.pathname === `${paths.signIn}/${interaction.uid}`) return interaction
+  if (interaction && url.pathname === `${paths.signIn}/${interaction.uid}`)
+    return { server, visit, interaction }
   throw new PageError(400, 'This sign-in has ended', 'Start again in the program that you came from.')
 }
 
