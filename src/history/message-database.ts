@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { digestOf } from '../client/history/message-keys.ts'
 import { Failure } from '../contract/failure.ts'
 import { describeSystemError } from '../system/describe-system-error.ts'
-import { isBusy, isDamaged, isDiskFull, loadSqlite } from '../system/sqlite.ts'
+import { isBusy, isDamaged, isDiskFull, openDatabase } from '../system/sqlite.ts'
 import { indexedText, type SearchQuery } from './search-query.ts'
 
 /** A message, as it is stored and found. */
@@ -70,8 +70,7 @@ export class MessageDatabase {
     this.path = path
     this.database = this.guard(() => {
       if (path !== '') closeSync(openSync(path, 'a', 0o600))
-      const { DatabaseSync } = loadSqlite()
-      const database = new DatabaseSync(path, { timeout: busyTimeout })
+      const database = openDatabase(path, { timeout: busyTimeout })
       try {
         // Otherwise, a deleted text stays in the file. A crash of the machine loses the last transactions; a crash of
         // the process loses none.

@@ -1,3 +1,4 @@
+import type { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 
 /**
@@ -16,6 +17,12 @@ export function loadSqlite(): typeof import('node:sqlite') {
   } finally {
     process.emitWarning = emitWarning
   }
+}
+
+/** Opens a database; creates the file if it is missing. */
+export function openDatabase(...given: ConstructorParameters<typeof DatabaseSync>): DatabaseSync {
+  const sqlite = loadSqlite()
+  return new sqlite.DatabaseSync(...given)
 }
 
 /** The URL of a file for SQLite, which refuses one with a host, as that of a file on a Windows share. */

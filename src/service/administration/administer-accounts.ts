@@ -15,19 +15,8 @@ import {
   type SignInSession,
 } from '../oauth/browser/sign-in-sessions.ts'
 import { isUniqueViolation } from '../store/storage-failure.ts'
-import type { Database } from '../store/tables.ts'
+import type { Database, UserRow } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
-
-/** A user, as the commands for accounts show it. */
-interface Account {
-  id: string
-  email: string
-  name: string
-  role: string
-  created_at: string
-  /** Null for a user who may use the service. */
-  disabled_at: string | null
-}
 
 /** Which users are listed. */
 interface AccountFilter {
@@ -39,6 +28,9 @@ interface AccountFilter {
 }
 
 const accountFields = ['id', 'email', 'name', 'role', 'created_at', 'disabled_at'] as const
+
+/** A user, as the commands for accounts show it. */
+type Account = Pick<UserRow, (typeof accountFields)[number]>
 
 /** Manages accounts on the machine of the service. */
 export function administerAccounts(data: DataAccess) {
@@ -159,7 +151,7 @@ function checkUser({ email, name, password }: { email: string; password: string;
   }
 }
 
-function emailTaken(email: string, found?: UserSummary): Failure {
+function emailTaken(email: string, found?: UserRow): Failure {
   return new Failure('conflict', `A user with the email ${email} already exists`, {
     advice: [
       found === undefined || found.role === 'admin'
@@ -169,16 +161,8 @@ function emailTaken(email: string, found?: UserSummary): Failure {
   })
 }
 
-interface UserSummary {
-  id: string
-  email: string
-  role: string
-  permissions: string[]
-  disabled_at: string | null
-}
-
 /** @throws Failure `not_found`; otherwise as `findUser` */
-export async function requireUser(db: Database, name: string): Promise<UserSummary> {
+export async function requireUser(db: Database, name: string): Promise<UserRow> {
   const found = await findUser(db, name)
   if (found) return found
   throw new Failure('not_found', `User "${name}" not found`, { advice: [{ code: 'list_users' }] })
@@ -200,16 +184,14 @@ export async function requireHolder(
     throw new Failure('refused', `The user ${email} is disabled`, {
       advice: [{ code: 'enable_user', email }],
     })
-  checkGrantable(wanted, userPermissions(id, role, permissions), email, what)
+  checkGrantable(wanted, userPermissions(id, role, JSON.parse(permissions)), email, what)
   return id
 }
 
 /** A user by id or email, regardless of case; undefined if there is none. */
-export async function findUser(db: Database, name: string): Promise<UserSummary | undefined> {
-  const row = await db
+export const findUser = (db: Database, name: string): Promise<UserRow | undefined> =>
+  db
     .selectFrom('users')
-    .select(['id', 'email', 'role', 'permissions', 'disabled_at'])
+    .selectAll()
     .where((where) => where.or([where('id', '=', name), where('email_key', '=', name.toLowerCase())]))
     .executeTakeFirst()
-  return row && { ...row, permissions: JSON.parse(row.permissions) }
-}

@@ -29,23 +29,19 @@ export class DataAccess {
 
   /** @param none the result if there is no data yet, when nothing is created; default: throws Failure `not_found` */
   read<T>(work: (db: Database) => Promise<T>, none: () => T = this.#demandData): Promise<T> {
-    return this.#reportFailures(async () => {
-      const store = await this.#openExisting()
-      return store ? work(store.db) : none()
-    })
+    return this.#open(async (store) => (store ? work(store.db) : none()))
   }
 
   /**
    * Makes one change, in one transaction. A dry run rolls it back and returns what it would return. Creates the
    * database if there is none yet and the change succeeds.
    */
-  create<T>(work: (transaction: Database) => Promise<T>): Promise<T> {
-    return this.#reportFailures(async () => {
-      const store = await this.#openExisting()
-      if (store) return this.#isDryRun ? rollBack(store, work) : store.db.transaction().execute(work)
+  create<T>(work: (transaction: Database) => Promise<T>, isDryRun = this.#isDryRun): Promise<T> {
+    return this.#open(async (store) => {
+      if (store) return isDryRun ? rollBack(store, work) : store.db.transaction().execute(work)
       // A change that is refused creates no database.
       const rehearsed = await rehearse(work)
-      if (this.#isDryRun) return rehearsed
+      if (isDryRun) return rehearsed
       this.#opened = await openStore(this.#where)
       return this.#opened.db.transaction().execute(work)
     })
@@ -53,18 +49,15 @@ export class DataAccess {
 
   /** As `create`, for a change of existing data. @param none throws the Failure without data; default: `not_found` */
   change<T>(work: (transaction: Database) => Promise<T>, none = this.#demandData): Promise<T> {
-    return this.#reportFailures(async () => {
-      const store = (await this.#openExisting()) ?? none()
+    return this.#open(async (existing) => {
+      const store = existing ?? none()
       return this.#isDryRun ? rollBack(store, work) : store.db.transaction().execute(work)
     })
   }
 
   /** What `create` would return or throw; stores nothing. */
   rehearse<T>(work: (transaction: Database) => Promise<T>): Promise<T> {
-    return this.#reportFailures(async () => {
-      const store = await this.#openExisting()
-      return store ? rollBack(store, work) : rehearse(work)
-    })
+    return this.create(work, true)
   }
 
   readonly #demandData = (): never => {
@@ -76,14 +69,11 @@ export class DataAccess {
     this.#opened = undefined
   }
 
-  async #openExisting(): Promise<Store | undefined> {
-    this.#opened ??= await openExistingStore(this.#where)
-    return this.#opened
-  }
-
-  async #reportFailures<T>(work: () => Promise<T>): Promise<T> {
+  /** Opens the data at the first use, if there is any. */
+  async #open<T>(work: (existing: Store | undefined) => Promise<T>): Promise<T> {
     try {
-      return await work()
+      this.#opened ??= await openExistingStore(this.#where)
+      return await work(this.#opened)
     } catch (error) {
       throw storageFailure(error, this.#where.dataDir, this.#location)
     }

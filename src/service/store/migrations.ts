@@ -44,7 +44,19 @@ export const migrations: readonly Migration[] = [
   { number: 2, name: 'disabled users', statements: () => 'alter table users add column disabled_at text' },
 ]
 
-export const createMigrationsTable = ({ integer, strict }: SqlWords): string =>
+/** The SQL that migrates data from a schema, and enters each migration in their table. @param from 0 for new data */
+export const migrationSql = (from: number, wanted: readonly Migration[], words: SqlWords): string =>
+  [
+    ...(from === 0 ? [createMigrationsTable(words)] : []),
+    ...wanted
+      .slice(from)
+      .flatMap(({ number, name, statements }) => [
+        statements(words),
+        `insert into migrations (number, name, applied_at) values (${number}, '${name}', ${words.now})`,
+      ]),
+  ].join(';\n')
+
+const createMigrationsTable = ({ integer, strict }: SqlWords): string =>
   `create table migrations (number ${integer} primary key, name text not null, applied_at text not null)${strict}`
 
 /**

@@ -2,7 +2,7 @@ import { closeSync, futimesSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure, type Help } from '../../contract/failure.ts'
 import { systemClock } from '../clock.ts'
-import { isBusy, loadSqlite, primaryCode, sqliteCodes, sqliteUrl } from '../sqlite.ts'
+import { isBusy, openDatabase, primaryCode, sqliteCodes, sqliteUrl } from '../sqlite.ts'
 import { makePrivateDirectory } from './private-directory.ts'
 import { removeQuietly } from './replace-file.ts'
 
@@ -17,7 +17,6 @@ import { removeQuietly } from './replace-file.ts'
  * @throws Error of the system or of SQLite if the lock file cannot be used
  */
 export function tryProcessLock(path: string): (() => void) | undefined {
-  const { DatabaseSync } = loadSqlite()
   for (;;) {
     createOwn(path)
     const before = identityOf(path)
@@ -25,7 +24,7 @@ export function tryProcessLock(path: string): (() => void) | undefined {
     if (before === undefined) continue
     let opened: import('node:sqlite').DatabaseSync | undefined
     try {
-      opened = new DatabaseSync(existingFile(path))
+      opened = openDatabase(existingFile(path))
       // In memory, because a killed process would leave the journal file.
       opened.exec('PRAGMA journal_mode = memory; BEGIN EXCLUSIVE')
     } catch (error) {

@@ -1,12 +1,12 @@
 import type { ClientBase } from 'pg'
 import { Failure } from '../../../contract/failure.ts'
 import {
-  createMigrationsTable,
   dataInUse,
   foreignDatabase,
   type Migrated,
   type Migration,
   type MigrationRule,
+  migrationSql,
   refuseNewerSchema,
   refuseOlderSchema,
   type SqlWords,
@@ -52,12 +52,7 @@ export async function migratePostgres(
       if (!rows[0].is_free) throw dataInUse(location)
     }
     const bytes_before = await size()
-    if (from === 0) await client.query(createMigrationsTable(words))
-    for (const { number, name, statements } of wanted.slice(from)) {
-      await client.query(`${statements(words)};${createTriggers}`)
-      const entry = `insert into migrations (number, name, applied_at) values ($1, $2, ${words.now})`
-      await client.query(entry, [number, name])
-    }
+    await client.query(`${migrationSql(from, wanted, words)};${createTriggers}`)
     return { from, to: wanted.length, bytes_before, bytes_after: await size() }
   })
 }

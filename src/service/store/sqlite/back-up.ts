@@ -6,7 +6,7 @@ import { type Clock, isoNow } from '../../../system/clock.ts'
 import { describeSystemError } from '../../../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../../../system/files/private-directory.ts'
 import { moveFile, moveIntoPlace } from '../../../system/files/replace-file.ts'
-import { loadSqlite, sqliteUrl } from '../../../system/sqlite.ts'
+import { openDatabase, sqliteUrl } from '../../../system/sqlite.ts'
 import { storageFailure } from '../storage-failure.ts'
 import { schemaVersion } from './migrate-sqlite.ts'
 import { databaseFile, isInUse, makePrivateFile } from './open-sqlite.ts'
@@ -39,8 +39,7 @@ export async function backUp(directory: string, target: string, replaces: boolea
   const partial = `${file}.partial`
   let source: DatabaseSync | undefined
   try {
-    const { DatabaseSync } = loadSqlite()
-    source = new DatabaseSync(data, { timeout: busyTimeout })
+    source = openDatabase(data, { timeout: busyTimeout })
     await copyInto(partial, source)
     const version = checkBackup(partial)
     moveIntoPlace(partial, file)
@@ -57,8 +56,7 @@ export async function backUp(directory: string, target: string, replaces: boolea
 
 /** A backup is one file, and reading it creates no other files. */
 function disableWriteAheadLog(file: string): void {
-  const { DatabaseSync } = loadSqlite()
-  const database = new DatabaseSync(file)
+  const database = openDatabase(file)
   database.exec('pragma journal_mode = delete')
   database.close()
 }
@@ -141,8 +139,7 @@ function openBackup(file: string): DatabaseSync {
   }
   const url = sqliteUrl(file)
   url.search = 'immutable=1'
-  const { DatabaseSync } = loadSqlite()
-  return new DatabaseSync(url, { readOnly: true })
+  return openDatabase(url, { readOnly: true })
 }
 
 /** @throws `absent` for a file that does not exist; Failure `storage` for one that cannot be read */

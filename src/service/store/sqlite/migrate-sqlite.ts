@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
-  createMigrationsTable,
   foreignDatabase,
   type Migrated,
   type Migration,
   type MigrationRule,
+  migrationSql,
   migrations,
   refuseNewerSchema,
   type SqlWords,
@@ -43,13 +43,8 @@ export function migrateSqlite(
     // Another process may have come first while this one waited for the lock.
     const from = schemaVersion(database, file, wanted)
     const bytes_before = size()
-    if (from === 0) database.exec(`pragma application_id = ${applicationId}; ${createMigrationsTable(words)}`)
-    for (const { number, name, statements } of wanted.slice(from)) {
-      database.exec(statements(words))
-      database
-        .prepare(`insert into migrations (number, name, applied_at) values (?, ?, ${words.now})`)
-        .run(number, name)
-    }
+    if (from === 0) database.exec(`pragma application_id = ${applicationId}`)
+    database.exec(migrationSql(from, wanted, words))
     const bytes_after = size()
     database.exec(rule === 'rehearsal' ? 'rollback' : 'commit')
     return from === wanted.length ? undefined : { from, to: wanted.length, bytes_before, bytes_after }

@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { systemClock } from '../../../system/clock.ts'
 import { makePrivateDirectory } from '../../../system/files/private-directory.ts'
-import { isBusy, loadSqlite } from '../../../system/sqlite.ts'
+import { isBusy, openDatabase } from '../../../system/sqlite.ts'
 import {
   dataInUse,
   type Migrated,
@@ -46,8 +46,7 @@ export function openSqlite(
     makePrivateDirectory(resolve(directory))
     // SQLite would create the file with the mode of the umask; -wal and -shm get the mode of the file.
     requireWritableFile(file)
-    const { DatabaseSync } = loadSqlite()
-    const open = () => new DatabaseSync(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
+    const open = () => openDatabase(file, { timeout: busyTimeout, enableForeignKeyConstraints: true })
     writer = open()
     const version = schemaVersion(writer, file, wanted)
     refuseOlderSchema(version, wanted, file, rule)
@@ -62,8 +61,10 @@ export function openSqlite(
       if (isOlder && isUsed) throw dataInUse(file)
       if (isOlder && rule !== 'rehearsal') backup = copyBeside(writer, file, version)
     }
-    const migrated = prepare(writer, file, wanted, rule)
-    reader = new DatabaseSync(file, { timeout: busyTimeout, readOnly: true })
+    // Before the journal mode is set, because a file that is refused must not change.
+    const migrated = migrateSqlite(writer, file, wanted, rule)
+    prepare(writer)
+    reader = openDatabase(file, { timeout: busyTimeout, readOnly: true })
     return createStore({ reader, writer }, file, migrated, backup)
   } catch (error) {
     if (reader?.isOpen) reader.close()
@@ -74,8 +75,7 @@ export function openSqlite(
 
 /** A new database that is deleted when it is closed. */
 export function openInMemory(): Database {
-  const { DatabaseSync } = loadSqlite()
-  const connection = new DatabaseSync(':memory:', { enableForeignKeyConstraints: true })
+  const connection = openDatabase(':memory:', { enableForeignKeyConstraints: true })
   migrateSqlite(connection, ':memory:')
   const dialect = createSqliteDialect({ reader: connection, writer: connection }, () => {})
   return new Kysely<Tables>({ dialect })
@@ -100,8 +100,7 @@ function requireWritableFile(file: string): void {
 
 /** Whether any process has the file open. SQLite holds a lock as long as it does, also in another container. */
 export function isInUse(file: string): boolean {
-  const { DatabaseSync } = loadSqlite()
-  const database = new DatabaseSync(file)
+  const database = openDatabase(file)
   try {
     database.exec('pragma locking_mode = exclusive; begin exclusive; rollback')
     return false
@@ -163,21 +162,13 @@ function createStore(
   }
 }
 
-function prepare(
-  connection: DatabaseSync,
-  file: string,
-  wanted: readonly Migration[],
-  rule: MigrationRule | undefined,
-): Migrated | undefined {
-  // Before the journal mode is set, because a file that is refused must not change.
-  const migrated = migrateSqlite(connection, file, wanted, rule)
+function prepare(connection: DatabaseSync): void {
   useWriteAheadLog(connection)
   connection.exec('pragma synchronous = full')
   // From now on, group-commit.ts waits for locks without blocking the thread.
   connection.exec('pragma busy_timeout = 0')
   // SQLite locks the file with the first read, and only then a restore knows that the data is in use.
   connection.exec('select number from migrations')
-  return migrated
 }
 
 /** SQLite does not wait if several connections change the journal mode at the same time. */

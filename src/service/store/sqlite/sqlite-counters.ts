@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../../../system/clock.ts'
-import { isBusy, loadSqlite } from '../../../system/sqlite.ts'
+import { isBusy, openDatabase } from '../../../system/sqlite.ts'
 import {
   type Counters,
   type CountRequest,
@@ -103,8 +103,7 @@ class CountDatabase {
   readonly #countOne: (request: CountRequest) => CountResult
 
   constructor(path: string) {
-    const { DatabaseSync } = loadSqlite()
-    this.#database = new DatabaseSync(path, { timeout: 0 })
+    this.#database = openDatabase(path, { timeout: 0 })
     try {
       // With `normal`, a crash of the machine loses the last counts; a crash of the process loses none.
       this.#database.exec(`pragma journal_mode = wal; pragma synchronous = normal; ${schema}`)
