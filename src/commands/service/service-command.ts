@@ -15,6 +15,8 @@ export const dataFlags = {
   }),
 }
 
+export const keyArgument = { key: requiredArgument('Name or ID of the key') }
+
 export const userArgument = { user: requiredArgument('Email address or ID of the user') }
 
 /** The flags of every `service` command that changes the data. */

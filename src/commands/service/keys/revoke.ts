@@ -1,6 +1,5 @@
-import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { keyView } from '../../../view/service.ts'
-import { confirmedFlags, ServiceCommand } from '../service-command.ts'
+import { confirmedFlags, keyArgument, ServiceCommand } from '../service-command.ts'
 
 export default class ServiceKeysRevoke extends ServiceCommand {
   static override summary = 'Revoke an API key permanently'
@@ -11,9 +10,7 @@ export default class ServiceKeysRevoke extends ServiceCommand {
     { description: 'Show what would be revoked', command: 'chatctl service keys revoke ci --dry-run' },
     { description: 'Revoke a key without confirmation', command: 'chatctl service keys revoke KEY_ID --yes' },
   ]
-  static override args = {
-    key: requiredArgument('Name or ID of the key'),
-  }
+  static override args = keyArgument
   static override flags = confirmedFlags
 
   async run(): Promise<void> {

@@ -1,8 +1,7 @@
 import * as Flags from '@oclif/core/flags'
-import { requiredArgument } from '../../../cli/flags/flag-types.ts'
 import { parsePeriod } from '../../../config/units.ts'
 import { rotatedKeyView } from '../../../view/service.ts'
-import { changeFlags, ServiceCommand } from '../service-command.ts'
+import { changeFlags, keyArgument, ServiceCommand } from '../service-command.ts'
 import { keyFlags, planned } from '../service-flags.ts'
 
 export default class ServiceKeysRotate extends ServiceCommand {
@@ -24,9 +23,7 @@ export default class ServiceKeysRotate extends ServiceCommand {
       command: 'chatctl service keys rotate ci --overlap 0 --jq .key',
     },
   ]
-  static override args = {
-    key: requiredArgument('Name or ID of the key'),
-  }
+  static override args = keyArgument
   static override flags = {
     overlap: Flags.custom<number>({
       helpValue: 'DURATION',

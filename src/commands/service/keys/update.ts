@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
-import { requiredArgument, textFlag } from '../../../cli/flags/flag-types.ts'
+import { textFlag } from '../../../cli/flags/flag-types.ts'
 import { keyView } from '../../../view/service.ts'
-import { changeFlags, ServiceCommand } from '../service-command.ts'
+import { changeFlags, keyArgument, ServiceCommand } from '../service-command.ts'
 import { keyFlags, keyPermissions, planned, tiers } from '../service-flags.ts'
 
 export default class ServiceKeysUpdate extends ServiceCommand {
@@ -20,9 +20,7 @@ export default class ServiceKeysUpdate extends ServiceCommand {
       command: 'chatctl service keys update KEY_ID --permission all --expires never',
     },
   ]
-  static override args = {
-    key: requiredArgument('Name or ID of the key'),
-  }
+  static override args = keyArgument
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Name of the key' }),
     tier: Flags.option({
