@@ -56,18 +56,15 @@ export function administerAccounts(data: DataAccess) {
     },
     /** The users that match, in the order of their creation. */
     listAccounts: ({ role, search = '', since = '' }: AccountFilter): Promise<Account[]> =>
-      data.read(
-        async (db) => {
-          const all = db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id')
-          const found = await all
-            .$if(role !== undefined, (query) => query.where('role', '=', String(role)))
-            .where('created_at', '>=', since)
-            .execute()
-          const isWanted = (text: string) => text.toLowerCase().includes(search.toLowerCase())
-          return found.filter(({ email, name }) => isWanted(email) || isWanted(name))
-        },
-        () => [],
-      ),
+      data.read(async (db) => {
+        const all = db.selectFrom('users').select(accountFields).orderBy('created_at').orderBy('id')
+        const found = await all
+          .$if(role !== undefined, (query) => query.where('role', '=', String(role)))
+          .where('created_at', '>=', since)
+          .execute()
+        const isWanted = (text: string) => text.toLowerCase().includes(search.toLowerCase())
+        return found.filter(({ email, name }) => isWanted(email) || isWanted(name))
+      }, []),
     /**
      * Sets a new password if one is given, removes the second factor, and ends all sign-ins. Also clears the failed
      * attempts, so that the user can sign in immediately.
@@ -108,28 +105,27 @@ async function insertAdmin(
 /** Manages sign-in sessions on the machine of the service. */
 export function administerSessions(data: DataAccess) {
   const { clock, by } = data
-  const none = (id: string) => (): never => {
-    throw new Failure('not_found', `No sign-in session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
+  const unknown = (id: string) =>
+    new Failure('not_found', `No sign-in session ${id}`, { advice: [{ code: 'list_sign_ins' }] })
+  const require = async (db: Database, id: string) => {
+    const found = (await listSessions(db, clock)).find((known) => known.id === id)
+    if (found) return found
+    throw unknown(id)
   }
-  const require = async (db: Database, id: string) =>
-    (await listSessions(db, clock)).find((known) => known.id === id) ?? none(id)()
   return {
     /** The current sessions, oldest first. */
     listSessions: (): Promise<SignInSession[]> =>
-      data.read(
-        async (db) => (await listSessions(db, clock)).map(withoutHash),
-        () => [],
-      ),
+      data.read(async (db) => (await listSessions(db, clock)).map(withoutHash), []),
     /** @throws Failure `not_found` */
     findSession: (id: string): Promise<SignInSession> =>
-      data.read(async (db) => withoutHash(await require(db, id)), none(id)),
+      data.read(async (db) => withoutHash(await require(db, id)), unknown(id)),
     /** Service processes refuse the session from the next request on. @throws Failure `not_found` */
     revokeSession: (id: string): Promise<SignInSession> =>
       data.change(async (db) => {
         const session = await require(db, id)
         await endSessions(db, by, [session])
         return withoutHash(session)
-      }, none(id)),
+      }, unknown(id)),
   }
 }
 

@@ -26,10 +26,6 @@ import type { DataAccess } from './data-access.ts'
 /** Manages API keys on the machine of the service. Service processes apply each change from the next request on. */
 export function administerKeys(data: DataAccess) {
   const { clock, by } = data
-  /** Without data, every key is unknown. */
-  const unknown = (name: string) => (): never => {
-    throw unknownKey(name)
-  }
   return {
     /**
      * Creates the database if there is none yet.
@@ -42,7 +38,7 @@ export function administerKeys(data: DataAccess) {
       data.change(async (db) => {
         const key = await requireLockedKey(db, name, clock)
         return changeKey(db, key, await resolveChange(db, key, wanted, clock), by)
-      }, unknown(name)),
+      }, unknownKey(name)),
     /**
      * Replaces a key with a new one that has the same name, user, tier, limit, and permissions.
      * @throws as `findKey`; Failure `conflict` for a key that is not valid
@@ -54,18 +50,18 @@ export function administerKeys(data: DataAccess) {
         const { created, replaced } = await replaceKey(db, old, wanted, ending, by)
         const { id, name: oldName, expires_at, revoked_at } = replaced
         return { ...presentCreated(created), replaces: { id, name: oldName, expires_at, revoked_at } }
-      }, unknown(name)),
+      }, unknownKey(name)),
     /** Oldest first, revoked ones included. */
-    listKeys: (): Promise<KeyRecord[]> => data.read(listKeys, () => []),
+    listKeys: (): Promise<KeyRecord[]> => data.read(listKeys, []),
     /**
      * @param name ID of a key, or name of a valid key
      * @throws Failure `not_found`, `usage` for a name of several valid keys
      */
     findKey: (name: string): Promise<KeyRecord> =>
-      data.read((db) => requireKey(db, name, clock), unknown(name)),
+      data.read((db) => requireKey(db, name, clock), unknownKey(name)),
     /** @throws as `findKey` */
     revokeKey: (name: string): Promise<KeyRecord> =>
-      data.change(async (db) => revokeKey(db, (await requireKey(db, name, clock)).id, by), unknown(name)),
+      data.change(async (db) => revokeKey(db, (await requireKey(db, name, clock)).id, by), unknownKey(name)),
   }
 }
 

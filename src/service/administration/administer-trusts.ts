@@ -41,9 +41,11 @@ interface TrustRequest {
 /** Manages trusts in issuers of identity tokens on the machine of the service. */
 export function administerTrusts(data: DataAccess) {
   const { by } = data
-  /** Without data, every trust is unknown. */
-  const unknown = (name: string) => (): never => {
-    throw new Failure('not_found', `No trust ${JSON.stringify(name)}`, { advice: [{ code: 'list_trusts' }] })
+  const unknown = (name: string) =>
+    new Failure('not_found', `No trust ${JSON.stringify(name)}`, { advice: [{ code: 'list_trusts' }] })
+  const demand = (trust: TrustRecord | undefined, name: string): TrustRecord => {
+    if (trust) return trust
+    throw unknown(name)
   }
   return {
     /**
@@ -62,13 +64,13 @@ export function administerTrusts(data: DataAccess) {
         }
       }),
     /** Oldest first. */
-    listTrusts: (): Promise<TrustRecord[]> => data.read(listTrusts, () => []),
+    listTrusts: (): Promise<TrustRecord[]> => data.read(listTrusts, []),
     /** @throws Failure `not_found` */
     findTrust: (name: string): Promise<TrustRecord> =>
-      data.read(async (db) => (await findTrust(db, name)) ?? unknown(name)(), unknown(name)),
+      data.read(async (db) => demand(await findTrust(db, name), name), unknown(name)),
     /** Ends the access tokens of the trust too, from the next request on. @throws Failure `not_found` */
     revokeTrust: (name: string): Promise<TrustRecord> =>
-      data.change(async (db) => (await deleteTrust(db, name, by)) ?? unknown(name)(), unknown(name)),
+      data.change(async (db) => demand(await deleteTrust(db, name, by), name), unknown(name)),
   }
 }
 

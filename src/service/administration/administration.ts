@@ -87,11 +87,7 @@ export async function openAdministration(at: DataLocation, clock = systemClock, 
     /** The database: a file, or `postgres://host:port/name`. */
     place: location,
     /** The location of the database if it does not exist yet, otherwise undefined. */
-    findMissingDatabase: () =>
-      data.read<string | undefined>(
-        async () => undefined,
-        () => location,
-      ),
+    findMissingDatabase: () => data.read<string | undefined>(async () => undefined, location),
     close: () => data.close(),
   }
 }
@@ -100,7 +96,7 @@ export async function openAdministration(at: DataLocation, clock = systemClock, 
 function describeServices(data: DataAccess, directory: string, location: string, clock: Clock) {
   return {
     async status(): Promise<ServiceStatus> {
-      const counts = await data.read(count, () => noCounts)
+      const counts = await data.read(count, noCounts)
       const [first, ...others] = await findRunningServices(directory, location)
       const running = first ? await describeRun(first, clock) : null
       const also_running = others.map(({ url }) => url)

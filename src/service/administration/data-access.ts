@@ -27,9 +27,13 @@ export class DataAccess {
     this.#isDryRun = isDryRun
   }
 
-  /** @param none the result if there is no data yet, when nothing is created; default: throws Failure `not_found` */
-  read<T>(work: (db: Database) => Promise<T>, none: () => T = this.#demandData): Promise<T> {
-    return this.#open(async (store) => (store ? work(store.db) : none()))
+  /** @param none the result, or the Failure, without data, when nothing is created; default: Failure `not_found` */
+  read<T>(work: (db: Database) => Promise<T>, none: T | Failure = this.#noData()): Promise<T> {
+    return this.#open(async (store) => {
+      if (store) return work(store.db)
+      if (none instanceof Failure) throw none
+      return none
+    })
   }
 
   /**
@@ -47,10 +51,10 @@ export class DataAccess {
     })
   }
 
-  /** As `create`, for a change of existing data. @param none throws the Failure without data; default: `not_found` */
-  change<T>(work: (transaction: Database) => Promise<T>, none = this.#demandData): Promise<T> {
-    return this.#open(async (existing) => {
-      const store = existing ?? none()
+  /** As `create`, for a change of existing data. @param none the Failure without data; default: `not_found` */
+  change<T>(work: (transaction: Database) => Promise<T>, none = this.#noData()): Promise<T> {
+    return this.#open(async (store) => {
+      if (!store) throw none
       return this.#isDryRun ? rollBack(store, work) : store.db.transaction().execute(work)
     })
   }
@@ -60,8 +64,8 @@ export class DataAccess {
     return this.create(work, true)
   }
 
-  readonly #demandData = (): never => {
-    throw new Failure('not_found', `No data in ${this.#location} yet`)
+  #noData(): Failure {
+    return new Failure('not_found', `No data in ${this.#location} yet`)
   }
 
   async close(): Promise<void> {

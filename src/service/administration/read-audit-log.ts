@@ -20,14 +20,11 @@ export function readAuditLog(data: DataAccess) {
   const read = <T>(query: AuditQuery, none: T, work: (db: Database, filter: AuditFilter) => Promise<T>) => {
     const { action, actor, ...filter } = query
     const actions = action === undefined ? query.actions : actionsOf(action)
-    return data.read(
-      async (db) => {
-        const by = actor === undefined ? {} : await actorOf(db, actor)
-        const target = filter.target === undefined ? undefined : await targetOf(db, filter.target)
-        return work(db, { ...filter, ...by, target, actions })
-      },
-      () => none,
-    )
+    return data.read(async (db) => {
+      const by = actor === undefined ? {} : await actorOf(db, actor)
+      const target = filter.target === undefined ? undefined : await targetOf(db, filter.target)
+      return work(db, { ...filter, ...by, target, actions })
+    }, none)
   }
   return {
     /**
