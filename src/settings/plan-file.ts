@@ -43,7 +43,9 @@ export function composePlanFile(plan: Plan, tool: string, clock: Clock, validFor
 
 /** Reads a plan to show it. @throws Failure as `readPlan` */
 export function readPlanFile(source: SettingsSource, toolVersion: string, key?: SealKey): PlanFile {
-  const saved = readPlan<PlanFile>(source, settingsPlan, toolVersion, key)
+  const saved = readPlan<PlanFile>(source, settingsPlan, toolVersion, key, ({ plan: { api } }) =>
+    api ? [api.sentAt ?? api.comparedAt, api.comparedAt] : [],
+  )
   const { service, serial } = saved
   return { ...saved, plan: { ...saved.plan, service, ...(serial !== undefined && { serial }) } }
 }

@@ -1,3 +1,5 @@
+import { escapeUnits } from '../contract/notation/text.ts'
+
 /**
  * Removes the characters with which a text could steer a terminal: C0 except tab and newline, DEL, C1,
  * and the Unicode bidirectional controls, which change the reading order.
@@ -27,11 +29,7 @@ export function visibleJson(value: unknown): string {
 
 /** A text on one line, with control characters and line breaks as JSON escapes. */
 export function showControls(text: string): string {
-  const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return text
-    .replace(/[\t\n]/g, toEscape)
-    .replace(controls, toEscape)
-    .replace(lineBreaks, toEscape)
+  return escapeUnits(escapeUnits(text, controls), lineBreaks)
 }
 
 /**
@@ -78,5 +76,5 @@ const unfinished =
 const unfinishedSequence = /^(?:(?:\u001b\[|\u009b)[ -?]*|\u001b[ -/]*)$/
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: they are what was looked for
 
-/** Other line breaks (YAML 1.1 section 4.2), and characters that YAML forbids (YAML 1.2.2 section 5.1). */
-const lineBreaks = /[\u2028\u2029\ufffe\uffff]/g
+/** Tab, line breaks (YAML 1.1 section 4.2), and characters that YAML forbids (YAML 1.2.2 section 5.1). */
+const lineBreaks = /[\t\n\u2028\u2029\ufffe\uffff]/g

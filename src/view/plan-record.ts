@@ -1,6 +1,5 @@
 import { nameOfService } from '../contract/base-url.ts'
 import type { PlanHeader } from '../system/files/saved-plan.ts'
-import { showControls } from '../terminal/strip-controls.ts'
 import { pathView } from './config.ts'
 import { describeAge } from './format/quantities.ts'
 import { plain, type View } from './format/view.ts'
@@ -14,13 +13,13 @@ export const approvedPlanView: View = {
   json: plain('path service created_at made_by valid_until differences:object requests:objects'),
 }
 
-/** @param show formats a text of the plan file, which anyone may have written */
+/** @param show formats the service */
 export function describeRecord(
   { created_at: createdAt, tool, service, valid_until: end, now }: PlanRecord,
-  show = showControls,
+  show = (name: string) => name,
 ): string {
   const ms = now - Date.parse(createdAt)
   const age = ms >= 0 ? ` (${describeAge(ms)})` : ''
-  const validity = end === undefined ? '' : ` It is valid until ${show(String(end))}.`
-  return `Plan for ${show(nameOfService(service))}, made ${show(createdAt)}${age} by chatctl ${show(tool)}.${validity} The service was not contacted, so its current values may differ.`
+  const validity = end === undefined ? '' : ` It is valid until ${end}.`
+  return `Plan for ${show(nameOfService(service))}, made ${createdAt}${age} by chatctl ${tool}.${validity} The service was not contacted, so its current values may differ.`
 }

@@ -108,9 +108,9 @@ function describeIgnored({ part, keys }: IgnoredKeys): string {
 }
 
 /** What the changes of the API configuration are compared with. */
-function sentFrom({ sentAt, isSaved, record }: Comparison, show = showControls): string {
+function sentFrom({ sentAt, isSaved, record }: Comparison): string {
   const from = isSaved || record ? 'the machine that made the plan' : 'here'
-  return `compared with what was last sent from ${from} (${sentAt === null ? 'not known' : show(sentAt)})`
+  return `compared with what was last sent from ${from} (${sentAt ?? 'not known'})`
 }
 
 /** One table, so that it can be found and replaced in a comment. */
@@ -119,7 +119,7 @@ function differenceMarkdown(changes: PrintedChange[], comparison: Comparison): s
   const summary = summaryOf(changes, comparison)
   const undocumented = changes.flatMap((change) => (change.undocumented ? [codeSpan(change.path)] : []))
   const notes = [
-    ...(changes.some(isApi) ? [`API configuration: ${sentFrom(comparison, codeSpan)}.`] : []),
+    ...(changes.some(isApi) ? [`API configuration: ${sentFrom(comparison)}.`] : []),
     ...(undocumented.length > 0 ? [`Undocumented: ${undocumented.join(', ')}.`] : []),
     ...(record ? [describeRecord(record, codeSpan)] : []),
   ].map((note) => `${note}\n`)

@@ -52,17 +52,13 @@ describe('the differences of settings', () => {
   it('are one Markdown table with a row for each change, whatever the values, the plan, and the service are', () => {
     const text = fc.oneof(fc.string(), fc.constantFrom('|', '`', '\\|', '\n\n| a |\n|---|\n', '<!--', '# x'))
     const change = fc.record({ path: text, from: fc.oneof(text, fc.jsonValue()), to: fc.jsonValue() })
-    const record = fc.record({
-      created_at: text,
-      service: text,
-      tool: text,
-      valid_until: text,
-      now: fc.constant(0),
-    })
+    const about = { created_at: '2026-01-02T03:04:05Z', tool: '1.2.3', now: 0 }
+    const record = text.map((service) => ({ ...about, service }))
     fc.assert(
-      fc.property(fc.array(change, { minLength: 1 }), record, text, (some, record, sentAt) => {
+      fc.property(fc.array(change, { minLength: 1 }), record, (some, record) => {
         const sent = some.map((one, index) => (index > 0 ? one : { ...one, compared_with: 'last_sent' }))
-        const shown = differenceView({ managed: 9, sentAt, record }).markdown?.({ changes: sent }) ?? ''
+        const shown =
+          differenceView({ managed: 9, sentAt: about.created_at, record }).markdown?.({ changes: sent }) ?? ''
         const tokens = lexer(shown).filter(({ type }) => type !== 'space')
         expect(tokens.map(({ type }) => type)).to.deep.equal(['heading', 'table', 'paragraph', 'paragraph'])
         const { rows } = tokens[1] as Tokens.Table

@@ -40,13 +40,13 @@ export class PlanApproval {
     const { value } = this.#base.options.approvers
     if (value === undefined) return
     if (more !== undefined) this.demand(subject, more)
-    const refusal = await this.refusalOf(plan, value)
+    const refusal = await this.checkSignature(plan, value)
     if (refusal) throw refusal
     this.#isApproved = true
   }
 
   /** Says who has approved a plan. @returns why its signature is refused by a file of approvers, if there is one */
-  async refusalOf(plan: { name: string; text: string }, file: string | undefined) {
+  async checkSignature(plan: { name: string; text: string }, file: string | undefined) {
     const { resolvePath, host, signal, output } = this.#base
     const { env, cwd, clock, untilEnded } = host
     if (file === undefined) return undefined

@@ -48,7 +48,7 @@ const environmentPage: Content = {
     { title: 'SYSTEM', kind: 'list', rows: otherVariables },
   ],
   closing: [
-    'For a flag that takes no value: 1, true, on, or yes turns it on; 0, false, off, or no turns it off. Any other value is an error. An empty variable counts as not set, except CHATCTL_APPROVERS and CHATCTL_SEAL_KEY, which are an error then.',
+    'For a flag that takes no value: 1, true, on, or yes turns it on; 0, false, off, or no turns it off. Any other value is an error. An empty variable counts as not set, with one exception: a command that reads CHATCTL_APPROVERS or CHATCTL_SEAL_KEY refuses an empty one (exit code 2).',
     'Order of precedence: chatctl help flags',
   ],
 }

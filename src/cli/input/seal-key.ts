@@ -20,11 +20,11 @@ export const planFlags = {
   ...sealKeyFlag,
   'valid-for': Flags.custom<number>({
     dependsOn: ['save'],
-    helpValue: 'TIME',
-    summary: 'Refuse the plan after this time: 7d, 12h',
+    helpValue: 'DURATION',
+    summary: 'Refuse the plan when it is older than this: 7d, 12h',
     parse: async (input) => {
       const ms = parsePeriod(input)
-      if (!ms) throw new Error(`"${input}" is not a time such as 7d or 12h`)
+      if (!ms) throw new Error(`"${input}" is not a duration such as 7d or 12h`)
       return ms
     },
   })(),

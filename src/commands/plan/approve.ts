@@ -58,8 +58,12 @@ export default class PlanApprove extends BaseCommand {
     const chosen = isChosen ? planServiceOf(context) : service
     const about = { service: chosen, toolVersion: tool, now: clock.now() }
     const misfit = misfitOf(plan.name, header, about, kind)
+    if (misfit && chosen !== service) {
+      const hint = 'Omit --profile and --base-url, or choose the service of the plan.'
+      throw new Failure('conflict', misfit.message, { hint })
+    }
     if (misfit) throw misfit
-    const known = isChosen ? profile.value : profileOfService(context.configuration, service)
+    const known = profile.source === 'flag' ? profile.value : profileOfService(context.configuration, service)
     const { approvers = readGuardVariable('CHATCTL_APPROVERS', env) } =
       context.configuration.profiles?.[known ?? ''] ?? {}
     const requests = describeFirst(planned, service === localProfile ? undefined : service)
@@ -86,7 +90,7 @@ export default class PlanApprove extends BaseCommand {
       ...{ differences, requests },
     })
     if (isReplaced) output.notice(`Replaced the earlier ${name}.`)
-    const refusal = await context.approval.refusalOf(plan, approvers)
+    const refusal = await context.approval.checkSignature(plan, approvers)
     if (refusal) await output.warn(`${topic} apply refuses this signature: ${refusal.message}`)
     const named = known === undefined ? ['--base-url', quoteForeign(service)] : ['--profile', known]
     const apply = commandFor(context, topic, 'apply', args.plan, ...(isChosen ? [] : named))

@@ -74,7 +74,9 @@ export default class SettingsApply extends BaseCommand {
     const plan = isAsSaved ? saved.plan : planFor(current, readSent(context.directories, service))
     const driftHint = flags.refresh
       ? 'Run the same command again.'
-      : `Compare with the current settings, and apply the differences, with: ${commandWith(this, {})} --refresh`
+      : context.options.approvers.value !== undefined
+        ? `Make a new plan, and let it be approved: ${commandFor(context, 'settings', 'diff', 'FILE', '--save', 'PLAN')}`
+        : `Compare with the current settings, and apply the differences, with: ${commandWith(this, {})} --refresh`
     const serial = response.headers[settingsSerialHeader]
     if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service), driftHint, serial)
 

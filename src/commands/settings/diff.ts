@@ -136,7 +136,7 @@ async function showPlan(
   const service = planServiceOf(context)
   const refusal =
     refusalOf(saved, source.name, { directories, service, toolVersion, now, only }) ??
-    (await context.approval.refusalOf(source, context.options.approvers.value))
+    (await context.approval.checkSignature(source, context.options.approvers.value))
   if (refusal) await output.warn(`settings apply refuses this plan here: ${refusal.message}`)
   const { created_at: createdAt, tool } = saved
   const record = { ...saved, now }

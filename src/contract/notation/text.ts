@@ -10,8 +10,12 @@ export function withoutTrailing(text: string, characters: string): string {
 /** A text that others may have written, for a message: as JSON, unless it has only visible ASCII characters. */
 export function quoteForeign(text: string): string {
   if (/^[!-~]+$/.test(text)) return text
-  const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(text).replace(/[^ -~]/g, toEscape)
+  return escapeUnits(JSON.stringify(text), /[^ -~]/g)
+}
+
+/** The text with the UTF-16 code units of a pattern as JSON escapes. */
+export function escapeUnits(text: string, pattern: RegExp): string {
+  return text.replace(pattern, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Lines of a message. A line break in one of them, such as that of a key in a file, is escaped. */

@@ -126,7 +126,7 @@ export function assertCurrent(
   ]
   if (drift.length === 0) {
     if (plan.serial === undefined || plan.serial === serial) return
-    const serials = `(serial ${quoteForeign(plan.serial)}, now ${serial})`
+    const serials = `(serial ${plan.serial}, now ${quoteForeign(serial ?? 'none')})`
     throw new Failure('conflict', `The settings have changed since the plan was saved ${serials}`, { hint })
   }
   const words = drift.map(

@@ -5,7 +5,6 @@ import type { Advice } from '../../contract/advice.ts'
 import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
-import { quoteForeign } from '../../contract/notation/text.ts'
 import { type Clock, isoAfter, isoNow } from '../clock.ts'
 import { describeSystemError } from '../describe-system-error.ts'
 import type { Directories } from './directories.ts'
@@ -49,6 +48,8 @@ const end = /,"checksum":"([0-9a-f]{64})"\}\s*$/
 
 /** The id becomes a file name. */
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const timePattern = /^\d{4}(-\d\d){2}T\d\d(:\d\d){2}(\.\d+)?Z$/
 
 /** The text of a plan file: JSON that ends with a checksum of the text before it. */
 export function composePlan({ format }: PlanKind, content: object, indent?: number): string {
@@ -101,10 +102,12 @@ function isPlanAt(path: string, kind: PlanKind): boolean {
 }
 
 /**
- * Reads a plan. If the checksum matches, chatctl has written it, so its content is not checked.
+ * Reads a plan. A file whose checksum matches is complete, but anyone may have written it. Of the texts that are
+ * shown before the differences, none can look like a sentence of chatctl.
  *
  * @param name of the file
  * @param key of a sealed plan
+ * @param timesIn the times in the rest of the plan
  * @throws Failure `refused` if it is not a plan, or was changed or truncated, or as `unsealPlan`; `conflict` if its
  *   format is another version
  */
@@ -113,6 +116,7 @@ export function readPlan<T extends PlanHeader>(
   kind: PlanKind,
   toolVersion: string,
   key?: SealKey,
+  timesIn: (content: T) => unknown[] = () => [],
 ): T {
   const advice = [kind.newPlan]
   const { name } = file
@@ -130,16 +134,21 @@ export function readPlan<T extends PlanHeader>(
     throw new Failure('refused', words, { advice })
   }
   const { format: _, v, checksum: __, ...content } = parseJson(text) as Record<string, unknown> & PlanHeader
-  if (v !== 1) throw otherVersion(name, content.tool, toolVersion, kind)
-  const { id, created_at, tool, service } = content
-  if (!idPattern.test(id) || [created_at, tool, service].some((text) => typeof text !== 'string')) {
-    throw new Failure('refused', `${name} is not a plan made by chatctl`, { advice })
-  }
+  const { id, created_at, tool, service, valid_until = created_at, serial = 0 } = content
+  const fits = (pattern: RegExp, ...values: unknown[]) =>
+    values.every((value) => typeof value !== 'object' && pattern.test(String(value)))
+  const isValid =
+    fits(idPattern, id) &&
+    fits(timePattern, created_at, valid_until, ...timesIn(content as unknown as T)) &&
+    fits(/^[\w.+-]{1,40}$/, tool) &&
+    fits(/^[!-~]+$/, service, serial)
+  if (!isValid) throw new Failure('refused', `${name} is not a plan made by chatctl`, { advice })
+  if (v !== 1) throw otherVersion(name, tool, toolVersion, kind)
   return content as unknown as T
 }
 
 function otherVersion(name: string, tool: string, current: string, { newPlan }: PlanKind): Failure {
-  const words = `The plan ${name} was made by chatctl ${quoteForeign(tool)}, but this is chatctl ${current}`
+  const words = `The plan ${name} was made by chatctl ${tool}, but this is chatctl ${current}`
   return new Failure('conflict', words, { advice: [newPlan] })
 }
 
@@ -155,7 +164,7 @@ export function misfitOf(
     return new Failure('conflict', words, { advice: [kind.newPlan] })
   }
   if (end !== undefined && !(about.now <= Date.parse(end))) {
-    const words = `The plan ${name} was valid until ${quoteForeign(String(end))}`
+    const words = `The plan ${name} was valid until ${end}`
     return new Failure('conflict', words, { advice: [kind.newPlan] })
   }
   return tool === about.toolVersion ? undefined : otherVersion(name, tool, about.toolVersion, kind)

@@ -46,21 +46,21 @@ describe('plan approve', () => {
           const { exitCode, stderr } = await approve('--yes', ...flags)
           expect(exitCode, stderr).to.equal(7)
           expect(stderr).to.match(new RegExp(`^Error: The plan a.plan is for ${run.server.url}/, not for `))
+          expect(stderr).to.include('choose the service of the plan')
         }
         expect(isSigned()).to.equal(false)
         expect((await approve('--yes', '--base-url', run.server.url)).exitCode).to.equal(0)
       })
 
       it('shows no text of a crafted plan as a separate line, and no control character', async () => {
+        // Of the header, nothing may be a sentence.
+        const isKept = /^(id|action|basis|created_at|tool|service|serial|\w+At)$/
         const craft = (part: unknown): unknown => {
           if (typeof part === 'string') return `${part}\n\u202eFORGED\r\u2028`
           if (Array.isArray(part)) return part.map(craft)
           if (typeof part !== 'object' || part === null) return part
           return Object.fromEntries(
-            Object.entries(part).map(([key, inner]) => [
-              key,
-              /^(id|action|basis)$/.test(key) ? inner : craft(inner),
-            ]),
+            Object.entries(part).map(([key, inner]) => [key, isKept.test(key) ? inner : craft(inner)]),
           )
         }
         const { format, v: _, checksum: __, ...content } = JSON.parse(run.read('a.plan'))
@@ -87,14 +87,46 @@ describe('plan approve', () => {
     })
   }
 
-  it('is refused for a plan whose service, time, or version is not a text', async () => {
+  it('warns of a key that is not in the approvers of the profile, also with --base-url', async () => {
+    run.file('ssh-keygen', '#!/bin/sh\n[ "$2" = sign ] && echo signature\n', 0o700)
     run.file('settings.yaml', 'app_name: Quince\n')
+    await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'a.plan')
+    for (const option of [
+      ['base_url', run.server.url],
+      ['approvers', run.file('approvers', 'eve ssh-ed25519 AAAA\n')],
+    ])
+      await run.chatctl('config', 'set', ...option, '--profile', 'team')
+    for (const flags of [[], ['--base-url', run.server.url], ['--profile', 'team']])
+      expect((await approve('--yes', ...flags)).stderr).to.include('settings apply refuses this signature')
+  })
+
+  it('is followed by the advice to make a new plan if the settings have changed', async () => {
+    run.file('settings.yaml', 'app_name: Quince\n')
+    await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'a.plan')
+    await approve('--yes')
+    run.file('settings.yaml', 'app_name: Pear\n')
+    await run.chatctl('settings', 'apply', 'settings.yaml', '--yes')
+    run.env['CHATCTL_APPROVERS'] = run.file('approvers', 'ada ssh-ed25519 AAAA\n')
+    const { stderr } = await run.chatctl('settings', 'apply', 'a.plan', '--yes')
+    expect(stderr).to.include('The settings have changed').and.include('settings diff FILE --save PLAN')
+    expect(stderr).not.to.include('--refresh')
+  })
+
+  it('is refused for a plan whose header has another text than chatctl writes', async () => {
+    const forged = '2026-01-02T03:04:05Z by chatctl 1.0.0. Plan for https://other.example/'
+    run.file('settings.yaml', 'settings: { app_name: Quince }\napi: { version: v2 }\n')
     await run.chatctl('settings', 'diff', 'settings.yaml', '--save', 'a.plan')
     const { format, v: _, checksum: __, ...content } = JSON.parse(run.read('a.plan'))
     const kind = { format, newPlan: { code: 'save_new_plan' } } as const
-    for (const name of ['service', 'created_at', 'tool']) {
-      run.file('a.plan', composePlan(kind, { ...content, [name]: ['x'] }))
+    const api = { ...content.plan.api, sentAt: forged }
+    const names = ['service', 'created_at', 'tool', 'valid_until', 'serial']
+    const parts = names.flatMap((name) => [forged, ['x']].map((value) => ({ [name]: value })))
+    for (const part of [...parts, { plan: { ...content.plan, api } }]) {
+      run.file('a.plan', composePlan(kind, { ...content, ...part }))
       expectFailure(await approve('--yes'), 2, 'a.plan is not a plan made by chatctl')
+      expectFailure(await run.chatctl('settings', 'diff', 'a.plan'), 2, 'not a plan made by chatctl')
     }
+    run.file('a.plan', composePlan(kind, content))
+    expect((await approve('--yes')).exitCode).to.equal(0)
   })
 })

@@ -17,7 +17,11 @@ describe('a plan with --valid-for', () => {
         run.chatctl(command, 'diff', file, '--valid-for', time, ...more)
       expectFailure(await save('7d'), 2, '--save')
       for (const time of ['7', '0d', 'soon', '1e9d'])
-        expectFailure(await save(time, '--save', 'a.plan'), 2, `"${time}" is not a time such as 7d or 12h`)
+        expectFailure(
+          await save(time, '--save', 'a.plan'),
+          2,
+          `"${time}" is not a duration such as 7d or 12h`,
+        )
       expect((await save('7d', '--save', 'a.plan')).exitCode).to.equal(0)
       const { created_at: begin, valid_until: end } = JSON.parse(run.read('a.plan'))
       expect(Date.parse(end) - Date.parse(begin)).to.equal(7 * day)
