@@ -258,8 +258,8 @@ function readAltControl(character: string): Key | undefined {
 const printable = /[^\u0000-\u001f\u007f-\u009f]+/y
 const controlStringEnd = /[\u0003\u0007\u0018\u001a\u001b\u009c]/g
 const kittyKey = /^\u001b\[([\d;:]*)u$/
-/** Several characters, or a line end after a sequence that does not begin a paste. */
-const moreThanKey = /^(?:[^\u001b]{2}|\u001b(?!\[200~)[^\r\n]+[\r\n])/u
+/** Several characters, the end mark, or a line end after a sequence that does not begin a paste. */
+const moreThanKey = /^(?:[^\u001b]{2}|\u001b\[201~|\u001b(?!\[200~)[^\r\n]+[\r\n])/u
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: they are what was looked for
 /** Lone surrogates. */
 const halves = /\p{Surrogate}/gu

@@ -16,8 +16,9 @@ export function typedPart(text: string): string {
   return text.replace(/\S+/g, (word) => (word.includes(mark) ? '\n' : word))
 }
 
-/** Marks the words of an edited text that were marked before. */
+/** Marks the words of an edited text that were marked before, and the new ones if others were: they may be in parts. */
 export function markAgain(edited: string, before: string): string {
   const words = new Map((before.match(/\S+/g) ?? []).map((word) => [plainText(word), word]))
-  return edited.replace(/\S+/g, (word) => words.get(word) ?? word)
+  const isMarked = before.includes(mark)
+  return edited.replace(/\S+/g, (word) => words.get(word) ?? (isMarked ? markPasted(word) : word))
 }

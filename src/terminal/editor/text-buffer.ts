@@ -199,7 +199,8 @@ export class TextBuffer {
 
   /** Whether the cursor is at the end of a line, after a backslash. */
   get lineEndsInBackslash(): boolean {
-    return this.#units[this.#cursor - 1] === '\\' && this.#cursor === lineEnd(this.#units, this.#cursor)
+    const unit = textOf(this.#units[this.#cursor - 1] ?? '')
+    return plainText(unit) === '\\' && this.#cursor === lineEnd(this.#units, this.#cursor)
   }
 
   #lineBeforeStart(): number {

@@ -19,7 +19,7 @@ describe('pasted text in a session', () => {
     writeFileSync(join(world.home, '.ssh', 'id_demo'), 'the key\n')
     writeFileSync(join(world.home, 'my notes.txt'), 'x')
     writeFileSync(join(world.home, a.name), a.content)
-    run = await world.run(undefined, { editorCommand: `printf ' and more' >>` })
+    run = await world.run(undefined, { editorCommand: `printf '. And more' >>` })
   })
 
   /** Types or pastes each part, and returns the screen and the sent messages. */
@@ -41,14 +41,14 @@ describe('pasted text in a session', () => {
     ['a path in which Tab completes nothing', [paste('@a.t'), '\t', 's'], '@a.ts'],
     ['a path that was killed and yanked', [paste('@a.ts'), '\u0015Look \u0019'], 'Look @a.ts'],
     ['a path with a character deleted', [paste('@a.tsx'), '\u007f'], '@a.ts'],
-    ['a path that the editor kept', [paste('(@a.ts)'), '\u0007'], '(@a.ts) and more'],
+    ['paths that the editor kept', [paste('@a.ts (@a.ts)'), '\u0007'], '@a.ts (@a.ts). And more'],
     ['a recalled path', [paste('@a.ts'), '\u0003', '\u001b[A'], '@a.ts'],
     ['a path that Ctrl-R finds', [paste('@a.ts ok'), '\u0003', '\u0012', 's o', '\u001b[F'], '@a.ts ok'],
   ] as const) {
     it(`sends ${title} as text, and says how to attach the file`, async () => {
       for (const part of parts) {
         run.terminal.type(part)
-        if (part === '\u0007') await run.terminal.waitFor(/and more$/m)
+        if (part === '\u0007') await run.terminal.waitFor(/And more$/m)
       }
       const { shown, sent } = await send()
       expect(sent).to.deep.equal([text])

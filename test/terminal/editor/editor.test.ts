@@ -123,6 +123,8 @@ describe('the editor', () => {
       expect(take()).to.deep.equal([{ type: 'submit', text: 'one\ntwo' }])
       type('a\\b', keys.left, keys.enter)
       expect(take()).to.deep.equal([{ type: 'submit', text: 'a\\b' }])
+      type(paste('one\\'), keys.enter, 'two')
+      expect(screen()).to.deep.equal(['> one', '  two|'])
     })
   })
 

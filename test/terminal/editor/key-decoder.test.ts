@@ -291,6 +291,14 @@ describe('the key decoder', () => {
       expect(keys.slice(1)).to.deep.equal([press('left'), text('😀'), text('ab'), press('enter')])
     })
 
+    it('types again after an end mark that arrives late', () => {
+      const { keys, decoder, wait } = listen()
+      decoder.push('\u001b[200~one')
+      wait(500)
+      for (const late of ['\u001b[201~', 'ab\r']) decoder.push(late)
+      expect(keys).to.deep.equal([paste('one'), text('ab'), press('enter')])
+    })
+
     // A search from the start of the paste for each piece would take hours.
     it('takes linear time for a megabyte, in pieces of any size', () => {
       const line = 'a line that is pasted, \u001b[31m\r\n'
