@@ -45,12 +45,26 @@ function readContexts(directories: Directories): Record<string, unknown> {
 export async function rememberLastContext(
   directories: Directories,
   owner: ContextOwner,
-  last: LastContext | undefined,
+  last: LastContext,
+): Promise<void> {
+  await changeContexts(directories, (contexts) => ({ ...contexts, [keyOf(owner)]: last }))
+}
+
+/** Forgets conversations, with every profile and base URL. @throws as `rememberLastContext` */
+export async function forgetLastContexts(directories: Directories, ids: readonly unknown[]): Promise<void> {
+  await changeContexts(directories, (contexts) =>
+    Object.fromEntries(Object.entries(contexts).filter(([, last]) => !ids.includes(Object(last).id))),
+  )
+}
+
+async function changeContexts(
+  directories: Directories,
+  change: (contexts: Record<string, unknown>) => object,
 ): Promise<void> {
   const path = pathIn(directories)
   makePrivateDirectory(directories.state)
   await withFileLock(path, () => {
-    const contexts = { ...readContexts(directories), [keyOf(owner)]: last }
+    const contexts = change(readContexts(directories))
     replaceFile(path, `${JSON.stringify(contexts, undefined, '\t')}\n`, { flush: false })
   })
 }

@@ -1,6 +1,6 @@
 import { rmSync, statSync, utimesSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { readLastContext, rememberLastContext } from '../../config/last-context.ts'
+import { forgetLastContexts } from '../../config/last-context.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { syncDirectory } from '../../system/files/replace-file.ts'
 import { summarize } from './list-transcripts.ts'
@@ -27,11 +27,9 @@ export function lockTranscripts(paths: readonly string[]) {
   return {
     /** First, it deletes the pointer with which --continue would find the conversation. */
     delete: async (path: string, directories: Directories): Promise<void> => {
-      const { profile, baseUrl, messages } = (summarize(path) && readMessages(path)) ?? { messages: [] }
-      const owner = { profile: profile ?? undefined, baseUrl: baseUrl ?? undefined }
-      const last = readLastContext(directories, owner)
-      if (messages.some(({ contextId }) => contextId !== undefined && contextId === last?.id))
-        await rememberLastContext(directories, owner, undefined)
+      const { messages } = (summarize(path) && readMessages(path)) ?? { messages: [] }
+      const ids = messages.flatMap(({ contextId = [] }) => contextId)
+      if (ids.length > 0) await forgetLastContexts(directories, ids)
       withStorageErrors(path, 'written', () => rmSync(path))
       syncDirectory(dirname(path))
     },

@@ -95,6 +95,15 @@ describe('--continue', () => {
       })
     }
 
+    it('does not continue it with another profile of the service either', async () => {
+      await runChatctl(sandbox, ['config', 'set', 'base_url', server.url, '--profile', 'team'], given())
+      await send('Hi')
+      await send('--profile', 'team', '--context', 'ctx_1', 'And?', '--no-save')
+      await deleteNewest()
+      const continued = await send('--profile', 'team', '--continue', 'Again')
+      expectFailure(continued, 2, 'no conversation to continue')
+    })
+
     it('continues the session before it', async () => {
       await send('First')
       clock.pass(1000)
