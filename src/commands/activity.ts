@@ -4,6 +4,7 @@ import { BaseCommand } from '../cli/base-command.ts'
 import { nextStepFor, warnOfUnreadable } from '../cli/context/activity-notes.ts'
 import { localWork } from '../cli/documented-requests.ts'
 import { rowLimitFlag, rowsToShow } from '../cli/flags/shared-flags.ts'
+import { withoutTrailing } from '../contract/notation/text.ts'
 import { activityView, describeSent } from '../view/activity.ts'
 import { pastFlag } from './service/service-flags.ts'
 
@@ -40,7 +41,7 @@ export default class Activity extends BaseCommand {
       (flags.since === undefined || entry.at >= flags.since) &&
       (!flags.unknown || entry.outcome === 'unknown') &&
       (profile.source !== 'flag' || entry.profile === profile.value) &&
-      (service === undefined || entry.service === service)
+      (service === undefined || isSentTo(entry, service))
     const limit = rowsToShow(flags.limit, context.output, 50)
     const found: Shown[] = []
     let unreadable = 0
@@ -61,4 +62,10 @@ export default class Activity extends BaseCommand {
     if (hasMore) context.output.notice(`There are older changes. Show them with: --limit ${2 * limit}`)
     await warnOfUnreadable(unreadable, context)
   }
+}
+
+/** A base URL may have the beginning of the path, which the record has in the path. */
+function isSentTo({ service, path }: ActivityEntry, baseUrl: string): boolean {
+  const url = withoutTrailing(service, '/') + path
+  return baseUrl.startsWith(service) && url.startsWith(`${withoutTrailing(baseUrl, '/')}/`)
 }

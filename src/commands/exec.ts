@@ -10,7 +10,7 @@ import { exchangeFlags, obtainToken } from './auth/exchanged-token.ts'
 export default class Exec extends BaseCommand {
   static override summary = 'Run a program with a token that has fewer permissions'
   static override description =
-    'The token has at most the permissions of the credential in use, and is revoked when the program ends. The program gets it and the address of the service in the variables of chatctl (chatctl help environment), and in OPENAI_API_KEY and OPENAI_BASE_URL. The options of the profile apply to chatctl in it. It does not get the credential, but it runs as you: it can read your files and your keychain. The exit code is that of the program, or 128 and the number of the signal that ended it. The embedded service (chatctl service run) allows at most 12h, and 1h after a sign-in; another service needs token exchange (RFC 8693).'
+    'The token has at most the permissions of the credential in use, and is revoked when the program ends. The program gets it and the address of the service in the variables of chatctl (chatctl help environment), and in OPENAI_API_KEY and OPENAI_BASE_URL. If the program runs chatctl, the options of the profile apply, such as approvers and save. It does not get the credential, but it runs as you: it can read your files and your keychain. The exit code is that of the program, or 128 and the number of the signal that ended it. The embedded service (chatctl service run) allows at most 12h, and 1h after a sign-in; another service needs token exchange (RFC 8693).'
   static override requests = {
     ...calls(),
     note: 'none to the service; a token is requested and revoked at its authorization server. The program may send any request that its token allows.',

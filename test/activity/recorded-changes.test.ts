@@ -318,6 +318,15 @@ describe('a change', () => {
     expect(entry).to.include({ service: `${url}/gateway`, path: '/v1/users', email: 'ada@example.com' })
     const ofService = ['users', 'list', '--jq', '.[].email', '--base-url', `${url}/gateway`]
     expect((await runChatctl(sandbox, ofService, { env: envFor(url) })).stdout).to.equal('ada@example.com\n')
+    for (const [path, count] of [
+      ['/gateway/v1', 1],
+      ['/gateway', 1],
+      ['', 0],
+      ['/gateway/v2', 0],
+    ] as const) {
+      const shown = await runChatctl(sandbox, ['activity', '--json', '--base-url', url + path])
+      expect(JSON.parse(shown.stdout), path).to.have.lengthOf(count)
+    }
   })
 
   it('is not recorded if a non-interactive run selects no service', async () => {

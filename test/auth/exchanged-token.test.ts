@@ -104,7 +104,7 @@ describe('a token with fewer permissions', function () {
     expect(given).not.to.have.any.keys(...removed, 'CHATCTL_DATABASE', 'OPENAI_API_BASE')
     expect(given.words).to.deep.equal(words)
     expect(given.CHATCTL_API_KEY).to.match(/^ct_/)
-    // The options of the profile apply to chatctl in the program.
+    // If the program runs chatctl, the options of the profile apply.
     expectFailure(
       await run(['settings', 'set', 'app_name=x'], given),
       3,

@@ -5,16 +5,15 @@ import { findOpenPart } from '../../src/system/files/private-directory.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
 
-const user = 54_321
+/** Only root can change owners. */
+const self = process.getuid?.() ?? 0
+const asRoot = self === 0 ? it : it.skip
+const user = self === 0 ? 54_321 : self
 const eve = 1234
 
-/** Only root can change owners. */
 describe('a file of root that another user reads', () => {
   const directory = perTest(makeEmptyDirectory)
   let key: string
-  before(function () {
-    if (process.getuid?.() !== 0) this.skip()
-  })
   beforeEach(() => {
     key = make('secrets/key')
   })
@@ -28,7 +27,7 @@ describe('a file of root that another user reads', () => {
   const chown = (path: string, uid: number, gid = uid) => chownSync(path, uid, gid)
   const find = (path: string, owner?: number) => findOpenPart(path, owner, user)?.path
 
-  it('is accepted', () => {
+  asRoot('is accepted', () => {
     chmodSync(key, 0o644)
     expect(find(key)).to.equal(undefined)
     chown(key, user)
@@ -38,7 +37,7 @@ describe('a file of root that another user reads', () => {
     expect(find(key)).to.equal(undefined)
   })
 
-  it('is accepted where Kubernetes mounts it: behind links below a sticky directory', () => {
+  asRoot('is accepted where Kubernetes mounts it: behind links below a sticky directory', () => {
     make('secrets/..2026/key')
     symlinkSync('..2026', at('secrets/..data'))
     symlinkSync('..data/key', at('secrets/link'))
@@ -48,37 +47,32 @@ describe('a file of root that another user reads', () => {
     expect(find(at('secrets/link'))).to.equal(at('secrets/..data/key'))
   })
 
-  const faults: [title: string, part: string, make: () => void][] = [
-    ['it belongs to another user', 'secrets/key', () => chown(key, eve)],
-    ['its group can write to it', 'secrets/key', () => chmodSync(key, 0o620)],
-    ['its directory belongs to another user', 'secrets', () => chown(at('secrets'), eve)],
-    ['others can write to its directory', 'secrets', () => chmodSync(at('secrets'), 0o777)],
-    ['others can write to a directory above', '.', () => chmodSync(directory.path, 0o777)],
-    [
-      'another group can write to its directory',
-      'secrets',
-      () => {
-        chown(at('secrets'), 0, eve)
-        chmodSync(at('secrets'), 0o770)
-      },
-    ],
+  const faults: [title: string, part: string, mode: number, uid?: number, gid?: number][] = [
+    ['it belongs to another user', 'secrets/key', 0o600, eve],
+    ['its group can write to it', 'secrets/key', 0o620],
+    ['its directory belongs to another user', 'secrets', 0o700, eve],
+    ['others can write to its directory', 'secrets', 0o777],
+    ['others can write to a directory above', '.', 0o777],
+    ['another group can write to its directory', 'secrets', 0o770, 0, eve],
   ]
-  for (const [title, part, prepare] of faults) {
-    it(`is refused if ${title}, also behind a link`, () => {
-      prepare()
+  for (const [title, part, mode, uid, gid] of faults) {
+    const test = uid === undefined ? it : asRoot
+    test(`is refused if ${title}, also behind a link`, () => {
+      if (uid !== undefined) chown(at(part), uid, gid)
+      chmodSync(at(part), mode)
       symlinkSync(key, at('link'))
       const fault = part === '.' ? directory.path : at(part)
       for (const path of [key, at('link')]) expect(find(path)).to.equal(fault)
     })
   }
 
-  it('may belong to one other user that is named', () => {
+  asRoot('may belong to one other user that is named', () => {
     for (const path of [key, at('secrets'), directory.path]) chown(path, eve)
     expect(find(key)).to.equal(directory.path)
     expect(find(key, eve)).to.equal(undefined)
   })
 
-  it('is accepted through a descriptor, because this process has opened it', () => {
+  asRoot('is accepted through a descriptor, because this process has opened it', () => {
     const descriptor = openSync(key, 'r')
     chown(key, eve)
     expect(find(`/dev/fd/${descriptor}`)).to.equal(process.platform === 'linux' ? undefined : key)

@@ -57,8 +57,7 @@ export function isOursAlone(directory: string): boolean {
  * @throws if the path does not exist
  */
 export function findOpenPart(path: string, owner?: number, uid = process.getuid?.()): OpenPart | undefined {
-  // In a container without the IDs of the system, root has the ID that owns everything.
-  return uid === undefined ? undefined : findOpen(resolve(path), [uid, 0, lstatSync('/').uid, owner])
+  return uid === undefined ? undefined : findOpen(resolve(path), [uid, 0, owner])
 }
 
 const modeOf = ({ mode }: Stats) => (mode & 0o777).toString(8).padStart(4, '0')
@@ -68,7 +67,9 @@ function findOpen(path: string, owners: readonly (number | undefined)[]): OpenPa
   const found = above === path ? undefined : findOpen(above, owners)
   if (found) return found
   const stats = lstatSync(path)
-  const isForeign = !owners.includes(stats.uid)
+  // In a user namespace, root can have the ID of all other users: then a file of that ID is not trusted.
+  const isOfSystem = stats.uid === lstatSync('/').uid && (stats.isDirectory() || stats.isSymbolicLink())
+  const isForeign = !isOfSystem && !owners.includes(stats.uid)
   const part = { path, isForeign, mode: modeOf(stats) }
   if (isForeign) return part
   if (stats.isSymbolicLink()) {
