@@ -105,13 +105,8 @@ export function makePlan(
 ): Plan {
   const settings = managedKeys(settingsKeys, file.settings, current)
   const api = managedKeys(apiConfigurationKeys, file.api, sent?.configuration ?? {})
-  return {
-    service,
-    settings,
-    ...(api.length === 0
-      ? {}
-      : { api: { sentAt: sent?.sentAt ?? null, comparedAt: isoNow(clock), managed: api } }),
-  }
+  const compared = { sentAt: sent?.sentAt ?? null, comparedAt: isoNow(clock), managed: api }
+  return { service, settings, ...(api.length > 0 && { api: compared }) }
 }
 
 /** In the order of the contract, not of the file. Undocumented keys follow. */
@@ -152,10 +147,9 @@ export interface PlanRequests {
 /** The request bodies that `applyPlan` sends. */
 export function requestsOf({ settings, api }: Plan): PlanRequests {
   const changes = settings.filter(isChange)
-  const configuration = api?.managed.some(isChange) ? wantedOf(api.managed) : undefined
   return {
-    ...(changes.length === 0 ? {} : { patch: wantedOf(changes) as SettingsPatch }),
-    ...(configuration === undefined ? {} : { configuration: configuration as ApiConfiguration }),
+    ...(changes.length > 0 && { patch: wantedOf(changes) as SettingsPatch }),
+    ...(api?.managed.some(isChange) && { configuration: wantedOf(api.managed) as ApiConfiguration }),
   }
 }
 

@@ -11,7 +11,7 @@ import { Failure } from '../../contract/failure.ts'
 import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import { settingsSerialHeader } from '../../contract/settings-serial.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
-import type { Part, SentConfiguration } from '../../settings/plan.ts'
+import type { SentConfiguration } from '../../settings/plan.ts'
 import { appliedView } from '../../view/settings.ts'
 import {
   confirmPlan,
@@ -62,6 +62,7 @@ export default class SettingsApply extends BaseCommand {
 
     const { coverageOf, makePlan, resultOf } = await import('../../settings/plan.ts')
     const { readSent } = await import('../../settings/apply/sent-configuration.ts')
+    const { markApplied } = await import('../../system/files/saved-plan.ts')
     const { assertCurrent, confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
 
     const client = await context.connect()
@@ -98,7 +99,16 @@ export default class SettingsApply extends BaseCommand {
           return planFor(now, sent)
         },
       }),
-      onChanged: saved && (() => this.#markApplied(saved.id, flags.only, context)),
+      // Must not fail, because the changes are not verified yet.
+      onChanged:
+        saved &&
+        (async () => {
+          try {
+            markApplied(context.directories, saved.id, flags.only)
+          } catch (error) {
+            await context.output.warn((error as Error).message)
+          }
+        }),
       hold: context.dryRun ? held.hold : undefined,
     })
     if (held.all.length > 0) return this.showHeldRequests(held.all)
@@ -106,16 +116,6 @@ export default class SettingsApply extends BaseCommand {
     const applied = result.changes.length > 0
     if (!applied) context.output.notice('No changes: the service already has these settings.')
     await context.output.show(appliedView, { ...result, applied })
-  }
-
-  /** Must not fail, because the changes are not verified yet. */
-  async #markApplied(id: string, only: Part | undefined, { directories, output }: Context): Promise<void> {
-    const { markApplied } = await import('../../system/files/saved-plan.ts')
-    try {
-      markApplied(directories, id, only)
-    } catch (error) {
-      await output.warn((error as Error).message)
-    }
   }
 
   /** The desired settings, and the plan if the file is a plan. */

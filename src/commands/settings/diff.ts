@@ -127,8 +127,7 @@ async function showPlan(
 ): Promise<number> {
   const { only } = flags
   const { readPlanFile, refusalOf } = await import('../../settings/plan-file.ts')
-  const { partOfPlan } = await import('../../settings/plan.ts')
-  const { coverageOf, resultOf } = await import('../../settings/plan.ts')
+  const { coverageOf, partOfPlan, resultOf } = await import('../../settings/plan.ts')
   const { output, directories, host } = context
   const now = host.clock.now()
   const saved = readPlanFile(source, toolVersion, findSealKey(flags, context))
@@ -138,17 +137,12 @@ async function showPlan(
     refusalOf(saved, source.name, { directories, service, toolVersion, now, only }) ??
     (await context.approval.checkSignature(source, context.options.approvers.value))
   if (refusal) await output.warn(`settings apply refuses this plan here: ${refusal.message}`)
-  const { created_at: createdAt, tool } = saved
+  const { created_at, tool: made_by, valid_until } = saved
   const record = { ...saved, now }
   const view = differenceView({ ...coverageOf(plan), record, ignored })
   const result = resultOf(plan)
-  const described = {
-    created_at: createdAt,
-    service: plan.service,
-    made_by: tool,
-    refused: refusal !== undefined,
-    valid_until: saved.valid_until,
-  }
+  const refused = refusal !== undefined
+  const described = { created_at, service: plan.service, made_by, refused, valid_until }
   const format = context.options.output.value
   const isDescribed = output.showsText(view) || documents.some((known) => known === format)
   if (!isDescribed) output.notice(describeRecord(record))

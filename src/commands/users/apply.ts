@@ -161,10 +161,8 @@ export default class UsersApply extends BaseCommand {
     const { readUsersPlan, usersPlan } = await import('../../users/users-plan-file.ts')
     const { misfitOf } = await import('../../system/files/saved-plan.ts')
     const plan = readUsersPlan(input, this.config.version, findSealKey(flags, context))
-    const about = {
-      ...{ service: planServiceOf(context), toolVersion: this.config.version },
-      now: context.host.clock.now(),
-    }
+    const [service, now] = [planServiceOf(context), context.host.clock.now()]
+    const about = { service, toolVersion: this.config.version, now }
     const misfit = misfitOf(input.name, plan.header, about, usersPlan)
     if (misfit) throw misfit
     return plan

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { closeSync, existsSync, lstatSync, openSync, readSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Advice } from '../../contract/advice.ts'
 import { nameOfService } from '../../contract/base-url.ts'
@@ -78,7 +78,8 @@ export function isPlan(text: string, { format }: PlanKind): boolean {
  */
 export async function savePlan(path: string, text: string, kind: PlanKind, key?: SealKey): Promise<void> {
   try {
-    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined && !isPlanAt(realpathSync(path), kind)) {
+    const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+    if (exists && !(statSync(path).isFile() && isPlan(readFileSync(path, 'latin1'), kind))) {
       throw new Failure('refused', `${path} exists and is not a plan, so it is not overwritten`, {
         advice: [{ code: 'other_plan_file' }],
       })
@@ -87,17 +88,6 @@ export async function savePlan(path: string, text: string, kind: PlanKind, key?:
   } catch (cause) {
     if (cause instanceof Failure) throw cause
     throw new Failure('storage', `Cannot write the plan ${path}: ${describeSystemError(cause)}`, { cause })
-  }
-}
-
-function isPlanAt(path: string, kind: PlanKind): boolean {
-  if (!lstatSync(path).isFile()) return false
-  const descriptor = openSync(path, 'r')
-  try {
-    const bytes = Buffer.alloc(200)
-    return isPlan(bytes.toString('latin1', 0, readSync(descriptor, bytes)), kind)
-  } finally {
-    closeSync(descriptor)
   }
 }
 

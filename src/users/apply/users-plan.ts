@@ -67,12 +67,7 @@ export class UsersPlanBuilder {
   finish(unmanaged: Iterable<Pick<StateEntry, 'email' | 'id'>>): UsersPlan {
     const left = Array.from(unmanaged, ({ email, id }) => ({ email, id }))
     this.counts.unmanaged = left.length
-    return {
-      users: this.#users,
-      planned: this.#planned,
-      unmanaged: left,
-      counts: this.counts,
-    }
+    return { users: this.#users, planned: this.#planned, unmanaged: left, counts: this.counts }
   }
 }
 
