@@ -48,19 +48,10 @@ export default class SettingsEdit extends BaseCommand {
     const { coverageOf, resultOf } = await import('../../settings/plan.ts')
 
     const original = String(settingsFileView.text?.(settingsDocument(current)))
+    const allowed = allowsUnknownKeys ? ['--allow-unknown-keys'] : []
+    const useWith = (path: string) => commandFor(context, 'settings', 'apply', path, ...allowed)
     const giveUp = (text: string, error: unknown) =>
-      keepEdit(text, error, context, {
-        name: 'settings',
-        extension: 'yaml',
-        useWith: (path) =>
-          commandFor(
-            context,
-            'settings',
-            'apply',
-            path,
-            ...(allowsUnknownKeys ? ['--allow-unknown-keys'] : []),
-          ),
-      })
+      keepEdit(text, error, context, { name: 'settings', extension: 'yaml', useWith })
     const read = (text: string) => readSettingsFiles([{ name: fileName, text }], { allowsUnknownKeys })
     const edited = await editDocument(original, { fileName, command, read, giveUp }, context)
     if (!edited) return unchanged(context)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { ApiResponse } from '../../client/response/response.ts'
 import { contradictionsIn } from '../../contract/contradictions.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -86,21 +86,18 @@ async function writeRecord(
   service: string,
   { sentAt, configuration }: SentConfiguration,
 ): Promise<string | undefined> {
+  const path = pathOf(directories, service)
   try {
-    makePrivateDirectory(recordDirectory(directories))
+    makePrivateDirectory(dirname(path))
     const text = `${JSON.stringify({ sent_at: sentAt, service, configuration }, null, 2)}\n`
-    await replaceDocument(pathOf(directories, service), text)
+    await replaceDocument(path, text)
     return undefined
   } catch (error) {
     return describeSystemError(error)
   }
 }
 
-function recordDirectory(directories: Directories): string {
-  return join(directories.state, 'api-configuration')
-}
-
-function pathOf(directories: Directories, service: string): string {
+function pathOf({ state }: Directories, service: string): string {
   const name = createHash('sha256').update(service).digest('hex').slice(0, 24)
-  return join(recordDirectory(directories), `${name}.json`)
+  return join(state, 'api-configuration', `${name}.json`)
 }

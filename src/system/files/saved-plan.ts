@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Advice } from '../../contract/advice.ts'
 import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
@@ -167,12 +167,13 @@ export function misfitOf(
  * @throws Failure `storage`
  */
 export function markApplied(directories: Directories, id: string, part?: string): void {
+  const path = markOf(directories, id, part)
   try {
-    makePrivateDirectory(directoryOf(directories))
-    writeFileSync(markOf(directories, id, part), '', { mode: 0o600 })
+    makePrivateDirectory(dirname(path))
+    writeFileSync(path, '', { mode: 0o600 })
   } catch (cause) {
     throw new Failure('storage', `Cannot record that the plan was applied: ${describeSystemError(cause)}`, {
-      hint: `Make ${directoryOf(directories)} writable. Do not apply the plan file again.`,
+      hint: `Make ${dirname(path)} writable. Do not apply the plan file again.`,
       cause,
     })
   }
@@ -183,10 +184,6 @@ export function isApplied(directories: Directories, id: string, part?: string): 
   return existsSync(markOf(directories, id, part))
 }
 
-function markOf(directories: Directories, id: string, part: string | undefined): string {
-  return join(directoryOf(directories), part === undefined ? id : `${id}.${part}`)
-}
-
-function directoryOf({ state }: Directories): string {
-  return join(state, 'applied-plans')
+function markOf({ state }: Directories, id: string, part: string | undefined): string {
+  return join(state, 'applied-plans', part === undefined ? id : `${id}.${part}`)
 }
