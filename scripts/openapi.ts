@@ -1,6 +1,6 @@
 import { credentialExpiryHeader } from '../src/contract/credential-header.ts'
 import { type Endpoint, type EndpointName, endpoints } from '../src/contract/endpoints.ts'
-import { type JsonSchema, jsonSchemaDialect, jsonSchemaOf } from '../src/contract/json-schema.ts'
+import { type JsonSchema, jsonSchemaDialect, jsonSchemaOf, markText } from '../src/contract/json-schema.ts'
 import { errorBody } from '../src/contract/resources/error-body.ts'
 import { settingsSerialHeader } from '../src/contract/settings-serial.ts'
 import { requiredPermissions } from '../src/service/domain/access/permissions.ts'
@@ -40,7 +40,7 @@ const events = {
 
 /** docs/openapi.json: the contract as an OpenAPI description. */
 export function composeOpenApi(): string {
-  const schemas: Record<string, JsonSchema> = { Error: jsonSchemaOf(errorBody) }
+  const schemas: Record<string, JsonSchema> = { Error: markText(jsonSchemaOf(errorBody)) }
   const paths: Record<string, Record<string, object>> = {}
   for (const name of Object.keys(endpoints) as EndpointName[]) {
     const endpoint: Endpoint = endpoints[name]
@@ -48,7 +48,7 @@ export function composeOpenApi(): string {
       const type = part === 'Request' ? endpoint.request : endpoint.response
       if (!type) return undefined
       const schema = `${name.slice(0, 1).toUpperCase()}${name.slice(1)}${part}`
-      schemas[schema] = jsonSchemaOf(type)
+      schemas[schema] = part === 'Request' ? jsonSchemaOf(type) : markText(jsonSchemaOf(type))
       return { $ref: `#/components/schemas/${schema}` }
     }
     paths[endpoint.path] ??= {}

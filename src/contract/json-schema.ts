@@ -25,3 +25,25 @@ function simplify(schema: JsonSchema): void {
   delete schema['anyOf']
   Object.assign(schema, { type: [type, 'null'], ...rest })
 }
+
+/** Text that only chatctl and its user write. Other people or a model may have written all other text. */
+export const ownText =
+  ' action admin_url also_running arguments as_of at backup base_url check command credential data ' +
+  'database disabled_at effect examples exit_codes expires_at exported_at flags former_name ' +
+  'generated_password kept key kind last_used_at method mode non_interactive origin other_schemas ' +
+  'outcome prefix profile profile_from public_url replaces.expires_at replaces.revoked_at requests_note ' +
+  'revoked_at running.admin_url running.started_at running.url running.version schema session_id source ' +
+  'status step storage stored summary tier turns.at turns.status type updated_at '
+
+/** The schema with a mark on text, and on objects that may contain text, unless it is in the list above. */
+export function markText(schema: JsonSchema, path = ''): JsonSchema {
+  const { anyOf, items, properties, type } = schema
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: anyOf.map((one) => markText(one, path)) }
+  if (items) return { ...schema, items: markText(items as JsonSchema, path) }
+  if (properties) {
+    const mark = ([name, one]: [string, JsonSchema]) => [name, markText(one, path ? `${path}.${name}` : name)]
+    return { ...schema, properties: Object.fromEntries(Object.entries(properties).map(mark)) }
+  }
+  const isText = [type ?? 'object'].flat().some((one) => one === 'string' || one === 'object')
+  return isText && !ownText.includes(` ${path} `) ? { ...schema, 'x-untrusted': true } : schema
+}

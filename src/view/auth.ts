@@ -2,7 +2,7 @@ import { plain, type Span, type View, valueAt } from './format/view.ts'
 
 /** The credential in use, and its user. */
 const credentialColumns = plain(
-  'kind storage expires_at:time scope verified:boolean user.id user.email user.name:untrusted',
+  'kind storage expires_at:time scope verified:boolean user.id user.email user.name',
 )
 
 export const authStatusView: View = {

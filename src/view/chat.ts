@@ -58,8 +58,8 @@ export const batchView: View = {
 export const streamEventView: View = {
   layout: 'records',
   columns: plain(
-    'v:integer type context_id id:whole model text:untrusted usage:open complete:boolean verified:boolean',
-    'finish_reason response:untrusted reason',
+    'v:integer type context_id id:whole model text usage:open complete:boolean verified:boolean',
+    'finish_reason response reason',
   ),
 }
 
@@ -83,8 +83,8 @@ export const transcriptView: View = {
   layout: 'pairs',
   columns: plain(
     'v:integer id at updated_at profile base_url name mode context_id model system temperature:number',
-    'max_tokens:integer turns[].turn:integer turns[].at turns[].user:untrusted turns[].reasoning:untrusted',
-    'turns[].answer:untrusted turns[].status turns[].context_id turns[].id turns[].model turns[].usage:object',
+    'max_tokens:integer turns[].turn:integer turns[].at turns[].user turns[].reasoning',
+    'turns[].answer turns[].status turns[].context_id turns[].id turns[].model turns[].usage:object',
     'turns[].finish_reason turns[].reason turns[].first_ms:number turns[].total_ms:number',
   ),
 }
@@ -94,8 +94,8 @@ export const chatSessionsView: View = {
   layout: 'records',
   json: 'list',
   columns: plain(
-    'id:whole updated_at:time turns:secondary:integer stored model:secondary context_id:secondary name:untrusted',
-    'first_message:secondary:untrusted profile:secondary mode:hidden base_url:hidden at:hidden',
+    'id:whole updated_at:time turns:secondary:integer stored model:secondary context_id:secondary name',
+    'first_message:secondary profile:secondary mode:hidden base_url:hidden at:hidden',
   ),
 }
 

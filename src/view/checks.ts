@@ -15,7 +15,7 @@ export interface Finding {
 export const checksView: View = {
   layout: 'records',
   json: 'list',
-  columns: plain('check', 'status', 'message:untrusted', 'hint'),
+  columns: plain('check', 'status', 'message', 'hint'),
 }
 
 export interface ChecksStyle {

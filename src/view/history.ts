@@ -18,7 +18,7 @@ export const historyView: View = {
 export const foundMessagesView: View = {
   layout: 'records',
   json: 'list',
-  columns: plain('time:time role context_id session_id:whole message_id source snippet:untrusted'),
+  columns: plain('time:time role context_id session_id:whole message_id source snippet'),
 }
 
 /** Finds the ranges of a snippet that match. */

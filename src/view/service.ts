@@ -52,14 +52,14 @@ export const trustView: View = {
 export const userListView: View = {
   layout: 'records',
   emptyText: 'No users.',
-  columns: plain('id:whole', 'email', 'name:untrusted', 'role', 'created_at:time', 'disabled_at:time'),
+  columns: plain('id:whole', 'email', 'name', 'role', 'created_at:time', 'disabled_at:time'),
 }
 
 /** One user. Used by `service users show`, `service users disable`, `service users enable`, and `service users delete`. */
 export const userDetailsView: View = {
   layout: 'pairs',
   columns: plain(
-    'id email name:untrusted role permissions:strings metadata:open created_at:time updated_at:time',
+    'id email name role permissions:strings metadata:open created_at:time updated_at:time',
     'disabled_at:time has_password:boolean second_factor:boolean last_used_at:time keys:integer',
     'trusts:integer sign_in_sessions:integer conversations:integer messages:integer audit_subject',
   ),
@@ -110,7 +110,7 @@ export const signInSessionsView: View = {
   layout: 'records',
   emptyText: 'No sign-in sessions.',
   columns: plain(
-    'id:whole kind email scope created_at:time last_used_at:time expires_at:time address agent:untrusted',
+    'id:whole kind email scope created_at:time last_used_at:time expires_at:time address agent',
     'user_id:hidden',
   ),
 }
@@ -128,7 +128,7 @@ export const auditView: View = {
   json: 'list',
   emptyText: 'No matching entries.',
   columns: plain(
-    'at:time actor action target:whole change:untrusted key_id:secondary request_id:secondary',
+    'at:time actor action target:whole change key_id:secondary request_id:secondary',
     'before:open:hidden after:open:hidden',
   ),
 }

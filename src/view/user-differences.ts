@@ -55,7 +55,7 @@ export interface PrintedDifferences {
 export const differenceFields = plain(
   'service state users[].email users[].id users[].action users[].changes[].path users[].changes[].compared_with',
   'users[].changes[].from:any users[].changes[].to:any users[].changes[].drifted:boolean users[].error.code',
-  'users[].error.message:untrusted unmanaged[].email unmanaged[].id counts.create:integer counts.change:integer',
+  'users[].error.message unmanaged[].email unmanaged[].id counts.create:integer counts.change:integer',
   'counts.adopt:integer counts.unchanged:integer counts.drifted:integer counts.missing:integer',
   'counts.unknown:integer counts.failed:integer counts.unread:integer counts.unmanaged:integer applied:boolean',
 )

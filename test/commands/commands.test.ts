@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { type Endpoint, endpoints } from '../../src/contract/endpoints.ts'
+import { jsonSchemaOf, ownText } from '../../src/contract/json-schema.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
@@ -16,6 +18,8 @@ interface Described {
   summary: string
   flags: DescribedFlag[]
   exit_codes: { code: number }[]
+  schema?: object
+  other_schemas: { schema: object }[]
   [field: string]: unknown
 }
 
@@ -120,13 +124,26 @@ describe('chatctl commands', () => {
     expect(history?.exit_codes.map(({ code }) => code)).to.include(69)
   })
 
-  it('marks text that others wrote in the schema', async () => {
-    const schemas = async (...words: string[]) =>
-      (await describeAll(...words)).map(({ schema }) => JSON.stringify(schema))
-    const mark = (name: string) => new RegExp(`"${name}":\\{"type":\\["string","null"\\],"x-untrusted":true`)
-    const found = await schemas('chat complete', 'chat send', 'chat show', 'history list', 'users get')
-    for (const [index, name] of ['content', 'response', 'answer', 'content', 'name'].entries())
-      expect(found[index]).to.match(mark(name))
+  it('marks all text in the schemas, except the listed text of chatctl', async () => {
+    const texts = (await describeAll(...names)).flatMap(({ name, schema, other_schemas }) =>
+      [schema, ...other_schemas.map((other) => other.schema)].flatMap((one) => textsOf(one, name)),
+    )
+    const listed = ownText.trim().split(' ')
+    for (const { path, isMarked, where } of texts)
+      expect(isMarked, `${where}: ${path}`).to.equal(!listed.includes(path))
+    const paths = texts.map(({ path }) => path)
+    expect(paths).to.include.members(listed)
+    expect(paths).to.include.members(
+      [
+        'actor target before after key_id request_id app_name metadata name email id error values settings.theme',
+        'changes.path changes.from changes.to users.changes.from users.changes.to users.error.message plan.made_by',
+        'choices.message.content response turns.answer messages.content data.id snippet first_message message',
+      ].flatMap((line) => line.split(' ')),
+    )
+    for (const { response } of Object.values(endpoints) as Endpoint[]) {
+      const foreign = textsOf(response && jsonSchemaOf(response)).map(({ path }) => path)
+      expect(foreign.filter((path) => listed.includes(path))).to.deep.equal([])
+    }
   })
 
   it('refuses an unknown name with exit code 2, and suggests the nearest', async () => {
@@ -154,6 +171,33 @@ describe('chatctl commands', () => {
     }
   })
 })
+
+interface SchemaNode {
+  type?: string | string[]
+  anyOf?: object[]
+  items?: object
+  properties?: Record<string, object>
+  'x-untrusted'?: true
+}
+
+interface DescribedText {
+  path: string
+  where: string
+  isMarked: boolean
+}
+
+/** The parts of a JSON Schema that may be text: all but numbers and Boolean values. */
+function textsOf(schema: object | undefined, where = '', path = ''): DescribedText[] {
+  const { type, anyOf, items, properties, 'x-untrusted': mark }: SchemaNode = schema ?? { type: 'null' }
+  if (anyOf) return anyOf.flatMap((one) => textsOf(one, where, path))
+  if (items) return textsOf(items, where, path)
+  const inner = Object.entries(properties ?? {})
+  if (inner.length > 0)
+    return inner.flatMap(([name, one]) => textsOf(one, where, path === '' ? name : `${path}.${name}`))
+  const others = ['integer', 'number', 'boolean', 'null']
+  const isText = type === undefined || [type].flat().some((one) => !others.includes(one))
+  return isText ? [{ path, where, isMarked: mark === true }] : []
+}
 
 async function takesIntegers(flag: FlagDefinition): Promise<boolean> {
   if (flag.type === 'boolean') return false

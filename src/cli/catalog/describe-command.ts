@@ -1,4 +1,5 @@
 import { endpoints } from '../../contract/endpoints.ts'
+import { markText } from '../../contract/json-schema.ts'
 import { dryRunChangeView, dryRunRequestView } from '../../view/dry-run.ts'
 import type { View } from '../../view/format/view.ts'
 import { effectOf, type Requests } from '../documented-requests.ts'
@@ -41,7 +42,7 @@ export function describeCommand(
   const { description, args, flags, examples, requests, view, otherViews = {} } = command
   const { '--json': shown = view, ...others } = otherViews
   const yes = 'yes' in flags ? [['yes']] : []
-  const schema = shown && outputSchema(shown)
+  const schema = shown && markText(outputSchema(shown))
   return {
     ...summarize(command),
     description,
@@ -63,7 +64,7 @@ export function describeCommand(
       }),
       ...others,
     }).map(([given, view]) => {
-      const other = outputSchema(view)
+      const other = markText(outputSchema(view))
       // Without a request to hold back, the result is the usual one.
       return { with: given, schema: view === dryRunRequestView ? { anyOf: [other, schema ?? {}] } : other }
     }),

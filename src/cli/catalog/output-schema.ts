@@ -5,7 +5,7 @@ import type { Column, View } from '../../view/format/view.ts'
 /** The JSON Schema of what `--json` prints with a view. Any value may be absent or null. */
 export function outputSchema({ json = 'columns', columns }: View): JsonSchema {
   const row = objectOf(columns)
-  if (json === 'any') return untrusted
+  if (json === 'any') return {}
   if (json === 'columns') return row
   if (json === 'list') return listOf(row)
   if (typeof json === 'string') return responseSchema(json, columns)
@@ -26,8 +26,6 @@ function objectOf(fields: readonly Column[]): JsonSchema {
   return { type: 'object', properties: propertiesOf(fields) }
 }
 
-const untrusted = { 'x-untrusted': true }
-
 function listOf(items: JsonSchema): JsonSchema {
   return { type: 'array', items }
 }
@@ -47,19 +45,10 @@ function propertiesOf(fields: readonly Column[]): Record<string, JsonSchema> {
   )
 }
 
-function typeOf({ open, type = open ? 'object' : undefined }: Partial<Column> = {}): JsonSchema {
-  switch (type) {
-    case 'any':
-      return {}
-    case 'untrusted':
-      return { type: 'string', ...untrusted }
-    case 'strings':
-      return listOf({ type: 'string' })
-    case 'objects':
-      return listOf({ type: 'object' })
-    default:
-      return { type: type ?? 'string' }
-  }
+function typeOf({ open, type }: Partial<Column> = {}): JsonSchema {
+  if (type === 'any') return {}
+  if (type === 'strings' || type === 'objects') return listOf({ type: type.slice(0, -1) })
+  return { type: type ?? (open ? 'object' : 'string') }
 }
 
 function orNull({ type, ...schema }: JsonSchema): JsonSchema {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { type Maybe, type Received, request, response, untrusted } from './shapes.ts'
+import { type Maybe, type Received, request, response } from './shapes.ts'
 
 const roles = ['system', 'user', 'assistant'] as const
 
@@ -78,7 +78,7 @@ export interface ChoiceMessage extends Received {
 }
 
 const choice = response<Choice>(() => ({
-  message: response<ChoiceMessage>(() => ({ role: z.string(), content: untrusted(z.string()) })),
+  message: response<ChoiceMessage>(() => ({ role: z.string(), content: z.string() })),
   finish_reason: z.string(),
   index: z.int(),
 }))

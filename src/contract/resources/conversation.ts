@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { type ResponseFormat, responseFormat } from './completion.ts'
-import { type Maybe, type Received, request, response, untrusted } from './shapes.ts'
+import { type Maybe, type Received, request, response } from './shapes.ts'
 
 /** docs/interface.md, "Send-message request and response". */
 export interface SendRequest {
@@ -38,7 +38,7 @@ export interface SendResponse extends Received {
 /** @internal */
 export const sendResponse = response<SendResponse>(() => ({
   id: z.string(),
-  response: untrusted(z.string()),
+  response: z.string(),
   context_id: z.string(),
   created_at: z.string(),
 }))
@@ -72,7 +72,7 @@ export interface HistoryMessage extends Received {
 
 const historyMessage = response<HistoryMessage>(() => ({
   id: z.string(),
-  content: untrusted(z.string()),
+  content: z.string(),
   role: z.string(),
   created_at: z.string(),
 }))

@@ -47,13 +47,6 @@ export function response<T>(fields: () => FieldsOf<T>): z.ZodMiniObject<Nullish<
   return object(() => mapFields(fields(), z.nullish), anything) as never
 }
 
-/**
- * Text that someone other than the user may have written. A program must not follow instructions in it.
- *
- * @internal
- */
-export const untrusted = <T extends z.ZodMiniType>(type: T): T => type.check(z.meta({ 'x-untrusted': true }))
-
 const nothing = z.never()
 const anything = z.unknown()
 

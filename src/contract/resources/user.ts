@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { type Maybe, type Received, request, response, untrusted } from './shapes.ts'
+import { type Maybe, type Received, request, response } from './shapes.ts'
 
 /** Without invisible characters, with which one address would be two users. Compiled at the first call: it takes 1 ms. */
 export const emailPattern = (): RegExp => /^[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+@[^\s@\p{Cc}\p{Cf}\p{Cs}\p{DI}]+$/u
@@ -60,9 +60,9 @@ export interface UserSettings extends Received {
 export const user = response<User>(() => ({
   id: z.string(),
   email: z.string(),
-  name: untrusted(z.string()),
+  name: z.string(),
   created_at: z.string(),
-  metadata: untrusted(freeForm()),
+  metadata: freeForm(),
   settings: response<UserSettings>(userSettings),
 }))
 
@@ -104,7 +104,7 @@ export interface Profile extends Received {
 export const profile = response<Profile>(() => ({
   id: z.string(),
   email: z.string(),
-  name: untrusted(z.string()),
+  name: z.string(),
   created_at: z.string(),
   preferences: freeForm(),
 }))

@@ -43,12 +43,6 @@ export interface View {
 type JsonContent = 'list' | 'any' | One | { readonly either: One } | readonly Column[]
 type One = 'columns' | EndpointName
 
-/**
- * The type of a value in JSON, if it is not null. `strings` and `objects` are lists. `untrusted` is a string that
- * someone other than the user may have written.
- */
-type JsonType = 'untrusted' | 'integer' | 'number' | 'boolean' | 'strings' | 'object' | 'objects' | 'any'
-
 export interface Column {
   /** Dotted path into a row. */
   path: string
@@ -62,8 +56,8 @@ export interface Column {
   whole?: boolean
   /** A time: ISO 8601, or seconds since the epoch. */
   time?: boolean
-  /** Type in JSON (default: string, or object if deeper paths are arbitrary). */
-  type?: JsonType
+  /** Type in JSON (default: string, or object if deeper paths are arbitrary). `strings` and `objects` are lists. */
+  type?: 'integer' | 'number' | 'boolean' | 'strings' | 'object' | 'objects' | 'any'
 }
 
 const properties = ['open', 'hidden', 'secondary', 'whole', 'time']
