@@ -61,7 +61,8 @@ export async function attempt(
     const head = { status, statusText, headers }
     if (status < 200 || status > 299) {
       const max = options.wholeErrors ? (options.maxBodyMiB ?? defaultMaxMiB) * 1024 * 1024 : maxErrorBytes
-      return { ...head, ...(await readStart(response, max)) }
+      const { bytes, cut } = await readStart(response, max)
+      return { ...head, bytes, cut }
     }
     if (!options.stream) return { ...head, bytes: await readAll(response, httpRequest, options), cut: false }
     const first = await response.read()

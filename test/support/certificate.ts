@@ -1,4 +1,5 @@
 import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
 
 /** A certificate and its private key in PEM. */
 export interface Certificate {
@@ -16,10 +17,7 @@ export function makeCertificate(host: string): Certificate {
   const commonName = oid([0x55, 0x04, 0x03])
   const name = sequence(der(0x31, sequence(commonName, der(0x0c, Buffer.from(host)))))
   // GeneralName [7] is an IP address, [2] a DNS name.
-  const isAddress = /^\d+\.\d+\.\d+\.\d+$/.test(host)
-  const generalName = isAddress
-    ? der(0x87, Buffer.from(host.split('.').map(Number)))
-    : der(0x82, Buffer.from(host))
+  const generalName = isIP(host) ? der(0x87, bytesOf(host)) : der(0x82, Buffer.from(host))
   const alternativeName = extension([0x55, 0x1d, 0x11], sequence(generalName))
   const basicConstraints = extension([0x55, 0x1d, 0x13], sequence(der(0x01, Buffer.from([0xff]))))
   const toBeSigned = sequence(
@@ -39,6 +37,13 @@ export function makeCertificate(host: string): Certificate {
     cert: `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
+}
+
+function bytesOf(address: string): Buffer {
+  if (!address.includes(':')) return Buffer.from(address.split('.').map(Number))
+  const [left = [], right = []] = address.split('::').map((half) => half.split(':').filter(Boolean))
+  const groups = [...left, ...Array(8 - left.length - right.length).fill('0'), ...right]
+  return Buffer.from(groups.map((group) => group.padStart(4, '0')).join(''), 'hex')
 }
 
 /** One element of DER (ITU-T X.690 section 8.1). */

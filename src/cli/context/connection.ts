@@ -3,7 +3,7 @@ import type { Source } from '../../config/resolve-options.ts'
 import type { Failure } from '../../contract/failure.ts'
 import { describeModelServer } from '../../contract/model-server-address.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
-import { notTls, tlsOnly, trustHintOf } from '../../system/network/network-fault.ts'
+import { otherSchemeOf, trustHintOf } from '../../system/network/network-fault.ts'
 import type { RequestHandler } from '../../system/network/transport.ts'
 import { assignment, commandLine } from '../command-line.ts'
 
@@ -63,13 +63,12 @@ export function hintOfModelServer(
   { code, details }: Failure,
   { modelServer, modelServerFrom }: Pick<LocalService, 'modelServer' | 'modelServerFrom'>,
 ): string | undefined {
+  const { model_server_cause: cause = '', model_server_proxy: proxy } = Object(details)
+  if (proxy && modelServer)
+    return `Check ${proxy}, or bypass the proxy with: ${assignment('NO_PROXY', new URL(modelServer).hostname)}`
   if (code === 'model_server_unreachable') {
-    const { model_server_cause: cause = '', model_server_proxy: proxy } = Object(details)
-    if (proxy && modelServer)
-      return `Check ${proxy}, or bypass the proxy with: ${assignment('NO_PROXY', new URL(modelServer).hostname)}`
-    if (cause === tlsOnly) return 'The address of the model server must begin with https://.'
-    if (notTls.has(cause))
-      return 'The address of the model server must begin with http://, or have another port.'
+    const scheme = otherSchemeOf(cause)
+    if (scheme) return `The address of the model server must begin with ${scheme}://, or have another port.`
     const without =
       modelServerFrom.source === 'environment'
         ? 'unset CHATCTL_MODEL_SERVER'

@@ -2,7 +2,7 @@ import type { Advice } from '../../contract/advice.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { type FailedRequest, Failure } from '../../contract/failure.ts'
 import { describeDuration } from '../../system/clock.ts'
-import { describeFault, notTls, readFault, tlsOnly, trustHintOf } from '../../system/network/network-fault.ts'
+import { describeFault, otherSchemeOf, readFault, trustHintOf } from '../../system/network/network-fault.ts'
 import { Expired, type Interrupted } from '../../system/network/transport.ts'
 
 /** Codes of a wrong address, or of a service that does not run. */
@@ -29,10 +29,10 @@ export function networkFailure({ cause, stage }: Interrupted, request: FailedReq
   }
   const fault = readFault(cause)
   const { kind, code, proxy } = fault
+  const scheme = otherSchemeOf(code)
   const advice: Advice[] = []
   if (proxy) advice.push({ code: 'bypass_proxy', variable: proxy.variable, host: hostname })
-  else if (code === tlsOnly) advice.push({ code: 'other_scheme', url: `https://${host}` })
-  else if (notTls.has(code)) advice.push({ code: 'other_scheme', url: `http://${host}` })
+  else if (scheme) advice.push({ code: 'other_scheme', url: `${scheme}://${host}` })
   else if (stage === 'connect' && addressCodes.has(code)) advice.push({ code: 'check_address', origin })
   const options = { cause, request, hint: trustHintOf(code), ...unknown, advice }
   const words = describeFault(fault, stage, origin, true)

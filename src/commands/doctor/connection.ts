@@ -24,7 +24,7 @@ export async function examineNetwork({ context, bound }: Doctor): Promise<Examin
   const { open, proxy } = createConnector(base, { env: context.env, connectTimeout: bound })
   const { clock } = context.host
   const startedAt = clock.monotonic()
-  const socket = await open(base).catch((cause) => {
+  const socket = await open().catch((cause) => {
     throw networkFailure(new Interrupted('connect', cause), { method: 'GET', url: base.href })
   })
   const took = Math.round(clock.monotonic() - startedAt)

@@ -17,8 +17,8 @@ export interface ConnectOptions {
   trustsAny?: boolean
 }
 
-/** The server: a URL, or that of undici. */
-type Target = Pick<Build.Options, 'protocol' | 'hostname' | 'port' | 'servername'>
+/** A server or proxy. Its host is as in a URL: undici takes an IPv6 address without brackets for a name. */
+type Target = Pick<Build.Options, 'protocol' | 'hostname' | 'port'>
 
 /** RFC 6761 section 6.3: `localhost` is this machine, and may get a credential unencrypted, whatever the system resolves. */
 const lookup: LookupFunction = (host, options, callback) => {
@@ -35,17 +35,21 @@ const lookup: LookupFunction = (host, options, callback) => {
  * How every connection for HTTP is opened: directly, or through the proxy of its origin.
  * NODE_TLS_REJECT_UNAUTHORIZED has no effect.
  *
+ * @param signal closes every connection
  * @throws Failure as `proxyFor`
  */
 export function createConnector(
   origin: URL,
   { env = {}, connectTimeout, trustsAny = false }: ConnectOptions,
+  signal?: AbortSignal,
 ) {
   const proxy = proxyFor(origin, env)
-  const build = buildConnector({ allowH2: false, timeout: 0, rejectUnauthorized: !trustsAny, lookup })
+  const build = buildConnector({ allowH2: false, timeout: 0, rejectUnauthorized: !trustsAny, lookup, signal })
 
-  async function open({ protocol, hostname, port, servername }: Target): Promise<Socket> {
+  async function open(protocol = origin.protocol): Promise<Socket> {
     let current: Socket | undefined
+    const port = origin.port || defaultPorts[origin.protocol] || ''
+    const target = { protocol, hostname: origin.hostname, port }
     const step = ({ hostname: host, ...more }: Target & { httpSocket?: Socket }) =>
       new Promise<Socket>((resolve, reject) => {
         const onEnd: Build.Callback = (error, socket) => (socket ? resolve(socket) : reject(error))
@@ -56,7 +60,6 @@ export function createConnector(
       current?.destroy(Object.assign(new Error('timeout'), { code: 'UND_ERR_CONNECT_TIMEOUT' }))
     // Other work may have blocked this thread, so events that are already pending come first.
     const stop = startTimer(connectTimeout, () => setImmediate(expire))
-    const target = { protocol, hostname, port: port || defaultPorts[protocol] || '', servername }
     try {
       if (!proxy) return await step(target)
       const { scheme, named } = proxy
@@ -82,34 +85,42 @@ export function createConnector(
  * @throws Failure as `createConnector`; `refused` if Node.js accepts any certificate
  */
 export function openPool(origin: URL, options: ConnectOptions) {
-  const { protocol, hostname, port } = origin
+  const { protocol } = origin
   if (protocol === 'https:' && options.env?.['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     const words = 'because NODE_TLS_REJECT_UNAUTHORIZED=0 makes Node.js accept any certificate'
     const hint = 'Unset it. To trust another certificate authority, set NODE_EXTRA_CA_CERTS to its PEM file.'
     throw new Failure('refused', `Nothing is sent to ${origin.origin}, ${words}`, { hint })
   }
-  const { open, proxy } = createConnector(origin, options)
+  const closing = new AbortController()
+  const { open, proxy } = createConnector(origin, options, closing.signal)
   const pool = new Pool(origin.origin, {
     // HTTP/2 does not help a short-lived client, and needs another module and the handling of GOAWAY. In HTTP/1.1, a
     // stream that is left early closes its connection, which every server notices.
     allowH2: false,
-    connect: (target, callback) => {
-      open(target).then(
+    connect: (_, callback) => {
+      open().then(
         (socket) => callback(null, socket),
         (error) => callback(error, null),
       )
     },
   })
+  const close = (reason?: Error) => {
+    const closed = pool.destroy(reason ?? null)
+    // The pool does not know the connections that are being opened.
+    closing.abort(reason)
+    return closed
+  }
   /** Whether the server, at an `http://` address, speaks TLS. */
   const speaksTls = async () => {
     if (protocol === 'https:' || proxy) return false
     const { open: probe } = createConnector(origin, { connectTimeout: 1_000, trustsAny: true })
-    const socket = await probe({ protocol: 'https:', hostname, port: port || '80' }).catch(() => undefined)
+    const socket = await probe('https:').catch(() => undefined)
     return socket?.destroy() !== undefined
   }
-  if (!proxy || !forwards(protocol, proxy)) return { pool, prefix: '', headers: {}, speaksTls }
+  const forwarder = proxy && forwards(protocol, proxy) ? proxy : undefined
   // RFC 9112 section 3.2.2.
-  return { pool, prefix: origin.origin, headers: authorizationOf(proxy), speaksTls }
+  const prefix = forwarder ? origin.origin : ''
+  return { pool, close, speaksTls, prefix, headers: authorizationOf(forwarder), forwarder: forwarder?.named }
 }
 
 /** A proxy for requests to plain HTTP passes on requests. Any other passes on bytes, through a tunnel. */
@@ -117,7 +128,10 @@ const forwards = (protocol: string, { scheme }: ProxyServer): boolean =>
   protocol === 'http:' && !scheme.startsWith('socks')
 
 /** RFC 9110 section 11.7.1. */
-const authorizationOf = ({ username, password }: ProxyServer): Record<string, string> =>
+const authorizationOf = ({
+  username = '',
+  password = '',
+}: Partial<ProxyServer> = {}): Record<string, string> =>
   username === ''
     ? {}
     : { 'proxy-authorization': `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
@@ -139,7 +153,7 @@ function passProxy(
       client.on('connected', () => resolve(socket))
       client.handshake()
     } else {
-      const path = `${hostname.includes(':') ? `[${bare(hostname)}]` : hostname}:${port}`
+      const path = `${hostname}:${port}`
       const headers = { host: path, ...authorizationOf(proxy) }
       const { request } = process.getBuiltinModule('node:http')
       request({ method: 'CONNECT', path, headers, createConnection: () => socket })

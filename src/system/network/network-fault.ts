@@ -1,8 +1,8 @@
 import type { ProxyServer } from './proxy.ts'
 
 /**
- * The progress of a request. `connect`: no byte has been sent, so any method can be sent again.
- * `request`: it may have arrived. `body`: the response has begun.
+ * The progress of a request. `connect`: no server has taken the request, so any method can be
+ * sent again. `request`: it may have arrived. `body`: the response has begun.
  */
 export type Stage = 'connect' | 'request' | 'body'
 
@@ -63,11 +63,11 @@ const tlsCode =
 /** The authority that has signed the certificate is not known. */
 const untrusted = /^(UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
 
-/** OpenSSL's codes for a first record that is not TLS (RFC 8446 section 5.1). */
-export const notTls: ReadonlySet<string> = new Set([
-  'ERR_SSL_WRONG_VERSION_NUMBER',
-  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
-])
+/** The scheme that the server speaks instead. OpenSSL has two codes for a first record that is not TLS. */
+export function otherSchemeOf(code: string): 'http' | 'https' | undefined {
+  if (code === tlsOnly) return 'https'
+  return /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/.test(code) ? 'http' : undefined
+}
 
 const trustHint =
   'If your organization has its own certificate authority, set NODE_EXTRA_CA_CERTS to its PEM file, or set NODE_USE_SYSTEM_CA=1 to trust the authorities of the system.'
@@ -108,7 +108,7 @@ export function describeFault(fault: NetworkFault, stage: Stage, target: string,
   const { kind, code, words, details, proxy, isRefusal } = fault
   const reason = isOwn ? details : words
   if (stage === 'body') return `The response from ${target} was truncated: ${reason}`
-  if (stage === 'request' && code !== tlsOnly) return `No response from ${target}: ${reason}`
+  if (stage === 'request') return `No response from ${target}: ${reason}`
   const name = proxy && `the proxy ${isOwn ? `${proxy.address} (${proxy.variable})` : `of ${proxy.variable}`}`
   if (isRefusal) return `Cannot reach ${target}: ${name} refused the connection (${reason})`
   const place = name ? `${name} for ${target}` : target

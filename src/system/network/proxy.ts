@@ -1,3 +1,4 @@
+import { BlockList } from 'node:net'
 import { isLoopback } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 
@@ -44,10 +45,11 @@ export function proxyFor({ protocol, hostname, port }: URL, env: NodeJS.ProcessE
 /** The value may contain a password, so no error quotes it. */
 function readProxy(text: string, variable: string): ProxyServer {
   const hint =
-    'Write it as http://HOST:PORT, or as http://USER:PASSWORD@HOST:PORT with %40 for @ and %23 for #.'
+    'Write it as http://HOST:PORT, or as http://USER:PASSWORD@HOST:PORT with %40 for @, %23 for #, and %2F for /.'
   const invalid = new Failure('config', `${variable} is not a valid proxy URL`, { hint })
   const url = URL.parse(/^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`)
-  if (!url?.hostname) throw invalid
+  // A password with one of these characters would end the host, and show as a part of it.
+  if (!url?.hostname || /[^/]/.test(url.pathname + url.search + url.hash)) throw invalid
   const { protocol, host } = url
   const port = url.port || defaultPorts[protocol]
   if (port === undefined || !(protocol in defaultPorts)) {
@@ -56,6 +58,8 @@ function readProxy(text: string, variable: string): ProxyServer {
   }
   try {
     const [username, password] = [decodeURIComponent(url.username), decodeURIComponent(url.password)]
+    // RFC 1929: undici would send neither.
+    if (protocol.startsWith('socks') && (username === '') !== (password === '')) throw invalid
     const named = { variable, address: `${protocol}//${host}` }
     return { scheme: protocol, hostname: url.hostname, port, username, password, named }
   } catch {
@@ -63,13 +67,30 @@ function readProxy(text: string, variable: string): ProxyServer {
   }
 }
 
-/** `host`, `.host`, and `host:port` cover the host and its subdomains, `*.host` only subdomains, `*` every host. */
+/**
+ * `host`, `.host`, and `host:port` cover the host and its subdomains, `*.host` only subdomains, `*` every host, and
+ * `10.0.0.0/8` the addresses of a network.
+ */
 function covers(entry: string, host: string, port: string | undefined): boolean {
+  const [network = '', bits] = entry.split('/')
+  if (bits) return isWithin(host, network, Number(bits))
   const [, named = entry, only] = /^([^:]+|\[.+\]):(\d+)$/.exec(entry) ?? []
   if (only !== undefined && only !== port) return false
   if (named === '*') return true
   const excepted = bare(named.replace(/^\*?\./, '').replace(/\.$/, ''))
   return (host === excepted && !named.startsWith('*')) || host.endsWith(`.${excepted}`)
+}
+
+function isWithin(host: string, network: string, bits: number): boolean {
+  const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4')
+  const list = new BlockList()
+  try {
+    list.addSubnet(network, bits, familyOf(network))
+    return list.check(host, familyOf(host))
+  } catch {
+    // One of them is not an address.
+    return false
+  }
 }
 
 /** The host of a URL without the brackets of an IPv6 address. */

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { unlessAborted } from '../unless-aborted.ts'
 import type { ConnectOptions } from './connector.ts'
 import { readFault, type Stage, tlsOnly } from './network-fault.ts'
+import type { ProxyServer } from './proxy.ts'
 
 /** A request that the network or a timeout ended. */
 export class Interrupted extends Error {
@@ -67,6 +68,8 @@ const highWaterMark = 64 * 1024
 /** The connections to one origin. */
 export interface Network {
   transport: Transport
+  /** The proxy that passes on the requests, and may itself respond. */
+  forwarder?: ProxyServer['named'] | undefined
   close(reason?: Error): Promise<void>
 }
 
@@ -80,14 +83,15 @@ export interface Network {
  */
 export async function openTransport(origin: URL, options: ConnectOptions, silence = 0): Promise<Network> {
   const { openPool } = await import('./connector.ts')
-  const { pool, prefix, headers, speaksTls } = openPool(origin, options)
+  const { pool, close, prefix, headers, forwarder, speaksTls } = openPool(origin, options)
   const endReports = new EndReports()
   let hasAnswered = false
-  const refusal = () => Object.assign(new Error('the server speaks only TLS'), { code: tlsOnly })
+  const refusal = () =>
+    new Interrupted('connect', Object.assign(new Error('the server speaks only TLS'), { code: tlsOnly }))
   /** A server of TLS closes a connection of plain HTTP, or sends a page with status 400. */
-  const explain = async (error: Error): Promise<unknown> => {
+  const explain = async (error: Error) => {
     const isClosed = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|HTTPParserError)$/.test(readFault(error).code)
-    return !hasAnswered && isClosed && (await speaksTls()) ? refusal() : error
+    return !hasAnswered && isClosed && (await speaksTls()) ? refusal() : new Interrupted('request', error)
   }
   const transport: Transport = (httpRequest, signal, onSent) =>
     new Promise((resolve, reject) => {
@@ -101,7 +105,7 @@ export async function openTransport(origin: URL, options: ConnectOptions, silenc
         const isRefused = !hasAnswered && isPage && (await speaksTls())
         hasAnswered = true
         if (!isRefused) return resolve(response)
-        reject(new Interrupted('request', refusal()))
+        reject(refusal())
         response.cancel()
       }
       pool.dispatch(
@@ -117,7 +121,7 @@ export async function openTransport(origin: URL, options: ConnectOptions, silenc
         new RunningResponse({ signal, endReports, onSent, explain, resolve: onAnswer, reject }),
       )
     })
-  return { transport, close: (reason) => pool.destroy(reason ?? null) }
+  return { transport, forwarder, close }
 }
 
 type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseData']>>[0]
@@ -149,7 +153,8 @@ interface Surroundings {
   signal: AbortSignal
   endReports: EndReports
   onSent(): void
-  explain(error: Error): Promise<unknown>
+  /** What ended a request that may have arrived. */
+  explain(error: Error): Promise<Interrupted>
   resolve(response: OpenResponse): void
   reject(reason: unknown): void
 }
@@ -219,9 +224,8 @@ class RunningResponse implements OpenResponse, Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Controller, error: Error): void {
     const stage = this.#stage
-    const fail = (cause: unknown) => this.#fail(new Interrupted(stage, cause))
-    if (stage === 'request' && !this.#failure) void this.#around.explain(error).then(fail)
-    else fail(error)
+    if (stage !== 'request' || this.#failure) this.#fail(new Interrupted(stage, error))
+    else void this.#around.explain(error).then((interruption) => this.#fail(interruption))
   }
 
   read(): Promise<Uint8Array | undefined> {

@@ -1,10 +1,12 @@
 import tls from 'node:tls'
 import { expect } from 'chai'
 import { Client } from '../../../src/client/client.ts'
+import { proxyFor } from '../../../src/system/network/proxy.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { answer, hangUp, json, startScriptedServer, tunnelTo } from '../../support/scripted-server.ts'
 import { startSocksServer } from '../../support/socks-server.ts'
+import { until } from '../../support/until.ts'
 import { failureOf, hurriedClock } from '../capture.ts'
 
 const canary = 'sk-canary-2b77ac1e'
@@ -94,8 +96,9 @@ describe('a connection with TLS or a proxy', () => {
       const address = new URL(server.url).host
       const baseUrl = `${wrong}://${address}`
       const client = new Client({ baseUrl, internal: { clock } })
-      const failure = await failureOf(client.settings.get())
-      expect(failure).to.include({ kind: 'tls', message: message.replace('URL', baseUrl) })
+      const failure = await failureOf(client.request({ method: 'PATCH', path: '/v1/settings', body: '{}' }))
+      const outcome = { kind: 'tls', isOutcomeUnknown: false }
+      expect(failure).to.include({ ...outcome, message: message.replace('URL', baseUrl) })
       expect(failure.advice).to.deep.equal([{ code: 'other_scheme', url: `${right}://${address}` }])
       await client.close()
     }
@@ -150,6 +153,26 @@ describe('a connection with TLS or a proxy', () => {
     })
   }
 
+  it('through a proxy to an IPv6 address verifies the certificate of the address', async () => {
+    const own = makeCertificate('2001:db8::1')
+    await using other = await startScriptedServer(json(200, { app_name: 'behind' }), { certificate: own })
+    await proxy.serve(tunnelTo(() => portOf(other)))
+    const outcome = await get('https://[2001:db8::1]', { HTTPS_PROXY: proxy.url }, [own.cert])
+    expect(outcome).to.deep.equal(arrived)
+    expect(proxy.requests[0]?.path).to.equal('[2001:db8::1]:443')
+  })
+
+  it('is closed with the client, also before a silent proxy responds', async () => {
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    await proxy.serve((_, __, { socket }) => void socket.once('end', resolve).resume())
+    const client = new Client({ baseUrl: origin, env: { HTTPS_PROXY: proxy.url } })
+    const failure = failureOf(client.settings.get())
+    await until(() => proxy.requests.length > 0)
+    await client.close()
+    expect((await failure).kind).to.equal('unreachable')
+    await ended
+  })
+
   it('uses a proxy with TLS only if its certificate is trusted', async () => {
     const env = { HTTPS_PROXY: securedProxy.url }
     expect(await get(origin, env)).to.deep.include({
@@ -178,6 +201,21 @@ describe('a connection with TLS or a proxy', () => {
       expect(warnings).to.deep.equal([])
     })
   }
+
+  it('bypasses the proxy for the addresses of a network in NO_PROXY', () => {
+    const uses = (at: string, excepted: string) =>
+      proxyFor(new URL(`https://${at}`), { HTTPS_PROXY: 'proxy.test', NO_PROXY: excepted }) !== undefined
+    for (const [at, excepted] of [
+      ['10.1.2.3', '10.0.0.0/8'],
+      ['[2001:db8::1]', 'x,2001:db8::/32'],
+    ] as const) {
+      expect(uses(at, excepted), at).to.equal(false)
+      for (const other of ['11.1.2.3', '[2001:db9::1]', host])
+        expect(uses(other, excepted), other).to.equal(true)
+    }
+    for (const invalid of ['10.0.0.0/', '10.0.0.0/x', '10.0.0.0/33', 'x/8'])
+      expect(uses('10.1.2.3', invalid), invalid).to.equal(true)
+  })
 
   for (const [value, bypasses] of [
     [`other.test,.${host}`, true],
@@ -250,6 +288,12 @@ describe('a connection with TLS or a proxy', () => {
       'HTTPS_PROXY is not a valid proxy URL',
       /^Write it as http:\/\/HOST:PORT/,
     ],
+    // The password is canary/1, 1/canary, 1#canary, or 1?canary.
+    ['HTTPS_PROXY', 'u:canary/1@p.test', 'HTTPS_PROXY is not a valid proxy URL', /%2F for \//],
+    ['HTTPS_PROXY', 'u:1/canary@p.test', 'HTTPS_PROXY is not a valid proxy URL', /%2F for \//],
+    ['HTTPS_PROXY', 'u:1#canary@p.test', 'HTTPS_PROXY is not a valid proxy URL', /%23 for #/],
+    ['HTTPS_PROXY', 'socks5://u:1?canary@p.test', 'HTTPS_PROXY is not a valid proxy URL', /USER/],
+    ['ALL_PROXY', 'socks5h://canary@p.test', 'ALL_PROXY is not a valid proxy URL', /USER:PASSWORD/],
     ['https_proxy', 'http://u:canary%@p.test:1', 'https_proxy is not a valid proxy URL', /%40 for @/],
     [
       'ALL_PROXY',
