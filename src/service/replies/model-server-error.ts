@@ -1,6 +1,6 @@
 import type { Clock } from '../../system/clock.ts'
 import { readStart } from '../../system/network/fetch-text.ts'
-import { describeFault, readFault, tlsOnly } from '../../system/network/network-fault.ts'
+import { describeFault, readFault } from '../../system/network/network-fault.ts'
 import { Interrupted, type OpenResponse } from '../../system/network/transport.ts'
 import { ApiError } from '../api-error.ts'
 
@@ -16,10 +16,9 @@ export function modelServerError(error: unknown, signal: AbortSignal): unknown {
   if (!(error instanceof Interrupted)) return error
   const { stage, cause } = error
   const fault = readFault(cause)
-  const isUnreached = stage === 'connect' || fault.code === tlsOnly
-  const known = isUnreached ? 'model_server_unreachable' : 'model_server_error'
+  const known = stage === 'connect' ? 'model_server_unreachable' : 'model_server_error'
   const code = fault.kind === 'timeout' ? 'model_server_timeout' : known
-  const details = { model_server_cause: fault.code, model_server_proxy: fault.proxy?.variable }
+  const details = { model_server_cause: fault.code || undefined, model_server_proxy: fault.proxy?.variable }
   return new ApiError(code, describeFault(fault, stage, 'the model server', false), { cause, details })
 }
 
@@ -53,42 +52,33 @@ export async function readFailedResponse(response: OpenResponse, clock: Clock): 
  * The error response for a failed response of the model server. Its 401, 403, and 429 are not passed on:
  * they would tell clients that their own key is invalid or their quota is used up.
  * @param secrets see `ModelServer`
+ * @param forwarder the variable of a proxy that passes on the requests
  */
 export function statusError(
   { status, text, retryAfter }: FailedResponse,
   model: string | undefined,
   secrets: readonly string[],
+  forwarder?: string,
 ): ApiError {
-  if (status === 404 && model !== undefined) {
-    return new ApiError('model_not_found', `No model ${model}`)
-  }
+  if (status === 404 && model !== undefined) return new ApiError('model_not_found', `No model ${model}`)
+  // These statuses may also be those of the proxy itself.
+  const proxy = [403, 407, 502, 503, 504].includes(status) ? forwarder : undefined
+  const server = proxy ? `The model server, or the proxy of ${proxy},` : 'The model server'
+  const known = { model_server_status: status, ...(proxy && { model_server_proxy: proxy }) }
   if (status === 401 || status === 403) {
     // Servers quote the key that they refuse, so their message is not passed on.
-    return new ApiError(
-      'model_server_error',
-      `The model server rejects the credentials of this service (${status})`,
-      {
-        details: { model_server_status: status },
-      },
-    )
+    const words = `${server} rejects the credentials of this service (${status})`
+    return new ApiError('model_server_error', words, { details: known })
   }
   if (status === 407) {
-    return new ApiError(
-      'model_server_unreachable',
-      'Cannot reach the model server: its proxy requires credentials (407)',
-    )
+    const words = `Cannot reach the model server: ${proxy ? `the proxy of ${proxy}` : 'its proxy'} requires credentials (407)`
+    return new ApiError('model_server_unreachable', words, { details: known })
   }
   const message = messageInText(text, secrets)
-  const details = {
-    model_server_status: status,
-    ...(message !== undefined && { model_server_message: message }),
-  }
+  const details = { ...known, ...(message !== undefined && { model_server_message: message }) }
   if (isTooLong(status, text)) {
-    return new ApiError(
-      'context_too_long',
-      'The conversation is longer than the context window of the model',
-      { details },
-    )
+    const words = 'The conversation is longer than the context window of the model'
+    return new ApiError('context_too_long', words, { details })
   }
   // Without a model, this was a request for the list of models, which contains nothing from the client.
   if (model !== undefined && (status === 400 || status === 422)) {
@@ -96,12 +86,10 @@ export function statusError(
     return new ApiError('invalid_request', `The model server rejected the request${why}`, { details })
   }
   if (status === 429 || status === 503) {
-    return new ApiError('model_server_overloaded', 'The model server is overloaded; try again later', {
-      details,
-      retryAfter,
-    })
+    const words = `${server} is overloaded; try again later`
+    return new ApiError('model_server_overloaded', words, { details, retryAfter })
   }
-  return new ApiError('model_server_error', `The model server returned ${status}`, { details })
+  return new ApiError('model_server_error', `${server} returned ${status}`, { details })
 }
 
 /**

@@ -119,7 +119,7 @@ export class ModelServer {
 
   #demandSuccess(response: OpenResponse | FailedResponse, body?: CompletionBody) {
     if ('read' in response) return response
-    throw statusError(response, body?.model, this.secrets)
+    throw statusError(response, body?.model, this.secrets, this.#network.forwarder?.variable)
   }
 
   close(): Promise<void> {

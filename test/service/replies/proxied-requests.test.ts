@@ -50,12 +50,29 @@ describe('the service behind a proxy', () => {
           ],
         )
         for (const { headers } of proxy.requests) expect(headers['proxy-authorization']).to.equal(credentials)
-        await proxy.serve(answer(407))
-        const refused = await call('POST', '/v1/chat/completions', { ...ask, model: 'm1' })
-        expect(refused.body.error).to.include({
-          code: 'model_server_unreachable',
-          message: 'Cannot reach the model server: its proxy requires credentials (407)',
-        })
+        const either = 'The model server, or the proxy of HTTP_PROXY,'
+        for (const [status, code, message] of [
+          [403, 'error', `${either} rejects the credentials of this service (403)`],
+          [
+            407,
+            'unreachable',
+            'Cannot reach the model server: the proxy of HTTP_PROXY requires credentials (407)',
+          ],
+          [502, 'error', `${either} returned 502`],
+          [503, 'overloaded', `${either} is overloaded; try again later`],
+          [504, 'error', `${either} returned 504`],
+        ] as const) {
+          await proxy.serve(answer(status))
+          const refused = await call('POST', '/v1/chat/completions', { ...ask, model: 'm1' })
+          expect(refused.body.error).to.deep.equal({
+            code: `model_server_${code}`,
+            message,
+            details: { model_server_status: status, model_server_proxy: 'HTTP_PROXY' },
+          })
+        }
+        await proxy.serve(answer(401))
+        const { error } = (await call('POST', '/v1/chat/completions', { ...ask, model: 'm1' })).body
+        expect(error.details).to.deep.equal({ model_server_status: 401 })
       },
       { modelServer: { url: `http://${host}:8000/v1` }, env: { HTTP_PROXY: named() } },
     ))
