@@ -1,4 +1,5 @@
 import { Failure, type FailureKind } from '../../contract/failure.ts'
+import { readFault } from '../../system/network/network-fault.ts'
 import * as sqlite from '../../system/sqlite.ts'
 
 /** PostgreSQL cannot be reached, the connection was lost, or the server does not respond. */
@@ -73,7 +74,6 @@ export function storageFailure(error: unknown, directory: string, location: stri
 function connectFailure(cause: unknown, location: string): Failure | undefined {
   if (!(cause instanceof Error)) return undefined
   const { message: words } = cause
-  const code = 'code' in cause ? String(cause.code) : ''
   // pg throws this if the server requires a password and there is none.
   const isMissing = /password must be a (non-empty )?string/i.test(words)
   const state = isMissing ? '28P01' : (sqlStateOf(cause) ?? '')
@@ -95,10 +95,11 @@ function connectFailure(cause: unknown, location: string): Failure | undefined {
     const hint = 'Use the primary server. If the provider made the database read-only, its disk may be full'
     return new Failure('storage', `${location} is read-only`, { hint, cause })
   }
-  if (/CERT|SELF_SIGNED|UNABLE_TO_|_TLS_|_SSL_|EPROTO/.test(code) || / SSL /.test(words)) {
+  const { kind, details } = readFault(cause)
+  if (kind === 'tls' || / SSL /.test(words)) {
     const hint =
       'Set the certificate of its certificate authority with sslrootcert in the URL, or see sslmode in docs/reference/service-storage.md'
-    return new Failure('tls', `No encrypted connection to ${location}: ${words}`, { hint, cause })
+    return new Failure('tls', `No encrypted connection to ${location}: ${details}`, { hint, cause })
   }
   return undefined
 }

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { expect } from 'chai'
+import { sql } from 'kysely'
 import { Failure } from '../../../src/contract/failure.ts'
 import { migrations } from '../../../src/service/store/migrations.ts'
 import { openExistingPostgres, openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
@@ -43,6 +44,16 @@ describe('the PostgreSQL store of the embedded service', () => {
       expect(again.created).to.equal(false)
       expect((await again.db.selectFrom('users').select('name').execute())[0]?.name).to.equal('Kept')
       await again.close()
+    }))
+
+  it('keeps its connections when a reload reads its URL again', () =>
+    withDatabase(async (url) => {
+      const store = await openPostgres(url)
+      const process = () => sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(store.db)
+      const { rows } = await process()
+      store.prepareReload?.(url)()
+      expect((await process()).rows).to.deep.equal(rows)
+      await store.close()
     }))
 
   it('can be reached by a Unix socket', () =>

@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect } from 'kysely'
-import { type ClientBase, Pool, type PoolClient, type PoolConfig } from 'pg'
+import { type ClientBase, Pool, type PoolConfig } from 'pg'
 import { Failure } from '../../../contract/failure.ts'
 import { type Migrated, type Migration, type MigrationRule, migrations } from '../migrations.ts'
 import { StorageUnavailable, sqlStateOf, storageFailure } from '../storage-failure.ts'
@@ -59,25 +59,20 @@ async function open(
     } as unknown as new () => ClientBase,
     // Not as parameters of the startup, which PgBouncer refuses.
     onConnect: async (client) => {
-      if (client instanceof PostgresClient) await client.begin(parsed.settings)
+      if (client instanceof PostgresClient) await client.startSession(parsed.settings)
     },
   } as PoolConfig)
   // The pool keeps no connection that is ending.
   pool.on('release', (_, client) => {
-    if (client instanceof PostgresClient && client.isSpent) void client.end()
+    if (client instanceof PostgresClient && client.mustEnd) void client.end()
   })
   // It reports the loss of an idle connection, too.
   pool.on('error', () => {})
-  const connect = async (): Promise<PoolClient> => {
-    const client = await pool.connect().catch((cause: Error) => {
+  const connect = () =>
+    pool.connect().catch((cause: Error) => {
       // Any error while connecting means that the database is unavailable, unless it comes from the server.
       throw sqlStateOf(cause) === undefined ? new StorageUnavailable(cause.message, { cause }) : cause
     })
-    if (client instanceof PostgresClient && client.config === parsed.config) return client
-    // It began before a reload.
-    client.release(true)
-    return connect()
-  }
   let isEmpty = false
   let migrated: Migrated | undefined
   try {

@@ -14,17 +14,14 @@ export interface PostgresConfig extends ClientConfig {
 export class PostgresClient extends Client {
   /** The server process, as the server or a pooler names it. Missing in the types of pg. */
   declare readonly processID: number | null
-  /** Of this connection: a reload may have replaced it. */
-  readonly config: PostgresConfig
   /** The server process that the session began with. */
   serverProcess: number | undefined
   /** Whether the session cannot do what others can, so that it must not serve another request. */
-  isSpent = false
+  mustEnd = false
   readonly #responseTimeout: number | undefined
 
   constructor(config: PostgresConfig) {
     super(config)
-    this.config = config
     this.#responseTimeout = config.responseTimeout
     // Without a listener, the loss of a connection would end the process.
     this.on('error', () => {})
@@ -43,11 +40,11 @@ export class PostgresClient extends Client {
   }
 
   /** Runs the first statement, without a name, which a pooler may have used for another client. */
-  async begin({ text, values }: { text: string; values: string[] }): Promise<void> {
+  async startSession({ text, values }: { text: string; values: string[] }): Promise<void> {
     const { rows } = await super.query({ text, values, query_timeout: this.#responseTimeout } as QueryConfig)
     this.serverProcess = rows[0]?.pid
     // It may stay read-only when the database no longer is.
-    this.isSpent = rows[0]?.read_only === 'on'
+    this.mustEnd = rows[0]?.read_only === 'on'
   }
 
   /** Closes the connection if it fails. pg would leave the server waiting for a password, which blocks DROP DATABASE. */
@@ -65,7 +62,7 @@ export class PostgresClient extends Client {
 
   #report(cause: Error): never {
     const isOfServer = sqlStateOf(cause) !== undefined
-    this.isSpent ||= isOfSession(cause)
+    this.mustEnd ||= isOfSession(cause)
     if (isOfServer || cause instanceof TypeError || cause instanceof RangeError) throw cause
     // After a timeout, the connection would wait for the old result. The pool drops it when it is closed.
     this.connection.stream.destroy()

@@ -1,0 +1,28 @@
+import { expect } from 'chai'
+import { StorageUnavailable, storageFailure } from '../../../src/service/store/storage-failure.ts'
+
+describe('a failure of TLS to PostgreSQL', () => {
+  for (const [code, words, shown] of [
+    [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'self-signed certificate; try running Node.js with --use-system-ca',
+      'the certificate is self-signed',
+    ],
+    [
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'unable to verify the first certificate; try running Node.js with --use-system-ca',
+      'the certificate authority is not trusted',
+    ],
+    [undefined, 'The server does not support SSL connections', 'The server does not support SSL connections'],
+  ] as const) {
+    it(`has the words of chatctl, and a hint that works: ${code ?? words}`, () => {
+      const cause = Object.assign(new Error(words), code && { code })
+      const failure = storageFailure(new StorageUnavailable(words, { cause }), '', 'database "x"')
+      expect(failure).to.include({
+        kind: 'tls',
+        message: `No encrypted connection to database "x": ${shown}`,
+      })
+      expect(failure).to.have.property('hint').that.includes('sslrootcert')
+    })
+  }
+})
