@@ -13,19 +13,20 @@ export class LogWriter {
   constructor(stream: Writable, clock: Clock) {
     this.#stream = stream
     this.#clock = clock
-    stream.on('drain', () => this.#report())
+    stream.on('drain', () => this.write(''))
   }
 
   write(line: string): void {
     if (this.#stream.writableLength + line.length > maxWaiting) this.#dropped += 1
-    else this.#stream.write(line)
+    else if (line !== '' || this.#dropped > 0) this.#stream.write(this.#report() + line)
   }
 
   /** The line is that of a warning of pino. */
-  #report(): void {
-    if (this.#dropped === 0) return
-    const msg = 'lines of this log were dropped, because nothing read it'
-    this.write(`${JSON.stringify({ level: 40, time: this.#clock.now(), dropped: this.#dropped, msg })}\n`)
+  #report(): string {
+    if (this.#dropped === 0) return ''
+    const dropped = this.#dropped
     this.#dropped = 0
+    const msg = 'lines of this log were dropped, because nothing read it'
+    return `${JSON.stringify({ level: 40, time: this.#clock.now(), dropped, msg })}\n`
   }
 }

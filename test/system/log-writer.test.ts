@@ -4,7 +4,7 @@ import { systemClock } from '../../src/system/clock.ts'
 import { LogWriter } from '../../src/system/log-writer.ts'
 
 describe('the writer of a log', () => {
-  it('drops lines while 1 MiB waits for the reader, and then says how many, once', () => {
+  it('drops lines while 1 MiB waits for the reader, and says how many before the next line', async () => {
     const read: string[] = []
     let next: (() => void) | undefined
     const stream = new Writable({
@@ -16,25 +16,30 @@ describe('the writer of a log', () => {
     })
     const log = new LogWriter(stream, { ...systemClock, now: () => 1000 })
     const line = `${'x'.repeat(99_999)}\n`
-    const readAll = async () => {
-      while (next) {
-        const done = next
+    const write = (lines: number) => {
+      for (let written = 0; written < lines; written++) log.write(line)
+    }
+    const readOn = async (chunks = Number.POSITIVE_INFINITY) => {
+      for (let done = next; done && chunks > 0; done = next, chunks--) {
         next = undefined
         done()
         await new Promise(setImmediate)
       }
     }
-    return (async () => {
-      for (let written = 0; written < 25; written++) log.write(line)
-      expect(stream.writableLength).to.equal(1_000_000)
-      await readAll()
-      expect(read.splice(0)).to.deep.equal([
-        ...Array(10).fill(line),
-        '{"level":40,"time":1000,"dropped":15,"msg":"lines of this log were dropped, because nothing read it"}\n',
-      ])
-      for (let written = 0; written < 10; written++) log.write(line)
-      await readAll()
-      expect(read).to.deep.equal(Array(10).fill(line))
-    })()
+    const report = (dropped: number) =>
+      `{"level":40,"time":1000,"dropped":${dropped},"msg":"lines of this log were dropped, because nothing read it"}\n`
+    write(25)
+    expect(stream.writableLength).to.equal(1_000_000)
+    // A reader that is slower than the log never reads all of it.
+    await readOn(2)
+    write(2)
+    await readOn()
+    expect(read.splice(0)).to.deep.equal([...Array(10).fill(line), report(15) + line, line])
+    write(11)
+    await readOn()
+    expect(read.splice(0)).to.deep.equal([...Array(10).fill(line), report(1)])
+    write(10)
+    await readOn()
+    expect(read).to.deep.equal(Array(10).fill(line))
   })
 })

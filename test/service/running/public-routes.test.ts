@@ -1,7 +1,10 @@
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { Readiness } from '../../../src/service/http/public/public-routes.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import { systemClock } from '../../../src/system/clock.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
+import { until } from '../../support/until.ts'
 import { createTestServer } from '../start-server.ts'
 import { caller, withDirectory, withService } from '../temporary-service.ts'
 import { readResponses, sendBytes } from './raw-request.ts'
@@ -58,6 +61,25 @@ describe('a request without a key', () => {
       await store.close()
       const gone = await new Readiness(store.db, systemClock).check()
       expect(gone?.code).to.equal('internal_error')
+    }))
+
+  it('can read it after 2 s if another program locks the database, and that the lock has ended', () =>
+    withDirectory(async (directory) => {
+      const store = openSqlite(directory)
+      const other = new DatabaseSync(store.location)
+      other.exec('begin immediate')
+      const clock = new SteppedClock()
+      const failures: unknown[] = []
+      const readiness = new Readiness(store.db, clock, (error) => failures.push(error.code))
+      for (let round = 0; round < 2; round++) {
+        const locked = await clock.run(readiness.check())
+        expect(locked?.code).to.equal('storage_unavailable')
+        expect(clock.monotonic()).to.equal(2_000)
+      }
+      other.close()
+      await until(async () => (await readiness.check()) === undefined)
+      expect(failures).to.deep.equal(['storage_unavailable'])
+      await store.close()
     }))
 })
 

@@ -79,9 +79,10 @@ function reportDescriptors(logger: FastifyBaseLogger | undefined): () => void {
       closeSync(openSync(devNull, 'r'))
       isReported = false
     } catch (err) {
-      if (!isReported)
+      const isNone = /^E[MN]FILE$/.test((err as NodeJS.ErrnoException).code ?? '')
+      if (isNone && !isReported)
         logger?.error({ err }, 'no file descriptors are left, so connections are closed: raise their limit')
-      isReported = true
+      isReported ||= isNone
     }
   }
 }

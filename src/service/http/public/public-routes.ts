@@ -32,13 +32,7 @@ interface PublicRoute {
 /** The paths that require no key and cost no quota: health checks, and a page for people with a browser. */
 const publicRoutes: ReadonlyMap<string, PublicRoute> = new Map([
   ['/healthz', { label: 'healthz', respond: (_options, _request, headers) => healthResponse(headers) }],
-  [
-    '/readyz',
-    {
-      label: 'readyz',
-      respond: ({ readiness }, _request, headers) => readyResponse(readiness, headers),
-    },
-  ],
+  ['/readyz', { label: 'readyz', respond: ({ readiness }, _, headers) => readyResponse(readiness, headers) }],
   [
     '/',
     {
@@ -73,6 +67,10 @@ const maxAge = 1_000
 /** How long, in ms, a check waits for a write under load if the last result is recent. Load balancers wait 250 ms. */
 const patience = 100
 const recentAge = 5_000
+
+/** How long, in ms, a check may take: a writer of SQLite waits for the lock of another process for 30 s. */
+const maxCheck = 2_000
+const tooSlow = 'A write takes more than 2 s: the database is locked by another program, or does not respond'
 
 /** Whether the service can handle requests. */
 export class Readiness {
@@ -113,14 +111,20 @@ export class Readiness {
     return Promise.race([this.#running, this.#clock.sleep(patience).then(() => last.outcome)])
   }
 
-  async #run(): Promise<ApiError | undefined> {
-    const outcome = await checkDatabase(this.#db).then(
-      () => undefined,
-      (error) => this.#fail(toApiError(error)),
+  #run(): Promise<ApiError | undefined> {
+    const settled = new AbortController()
+    const check = checkDatabase(this.#db).catch((error) => this.#fail(toApiError(error)))
+    const limit = this.#clock.sleep(maxCheck, settled.signal).then(
+      () => this.#fail(new ApiError('storage_unavailable', tooSlow)),
+      () => check,
     )
-    this.#last = { at: this.#clock.monotonic(), outcome }
-    this.#running = undefined
-    return outcome
+    // A check that takes long is not started again.
+    void check.then((outcome) => {
+      settled.abort()
+      this.#last = { at: this.#clock.monotonic(), outcome }
+      this.#running = undefined
+    })
+    return Promise.race([check, limit])
   }
 
   #fail(error: ApiError): ApiError {
@@ -133,7 +137,7 @@ export class Readiness {
 const probe = 'x'.repeat(8192)
 
 /** Reads and writes, because a full disk and a read-only server can still be read. Stores nothing. */
-function checkDatabase(db: Database): Promise<void> {
+function checkDatabase(db: Database): Promise<undefined> {
   return db.transaction().execute(async (transaction) => {
     const row = await transaction
       .selectFrom('migrations')
@@ -143,5 +147,6 @@ function checkDatabase(db: Database): Promise<void> {
     const name = createId('req')
     await transaction.insertInto('service_secrets').values({ name, value: probe, created_at: '' }).execute()
     await transaction.deleteFrom('service_secrets').where('name', '=', name).execute()
+    return undefined
   })
 }
