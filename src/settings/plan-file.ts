@@ -63,7 +63,6 @@ export function refusalOf(saved: PlanFile, name: string, about: PlanContext): Fa
   const applied = only === undefined ? parts : [only]
   if (!isWhole && !applied.some((part) => isApplied(directories, saved.id, part))) return undefined
   const inPart = isWhole || only !== undefined ? '' : ' in part'
-  return new Failure('conflict', `The plan ${name} was already sent${inPart}`, {
-    advice: [settingsPlan.newPlan],
-  })
+  const advice = [settingsPlan.newPlan]
+  return new Failure('conflict', `The plan ${name} was already sent${inPart}`, { advice })
 }

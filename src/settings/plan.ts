@@ -209,13 +209,8 @@ export function compareSent(before: SentConfiguration, configuration: ApiConfigu
   const managed = managedKeys(apiConfigurationKeys, configuration, before.configuration)
   const plan = { service: '', settings: [], api: { sentAt, comparedAt: sentAt, managed } }
   const named = leavesOf(configuration)
-  return {
-    sentAt,
-    changes: resultOf(plan).changes,
-    left: [...leavesOf(before.configuration).keys()]
-      .filter((path) => !named.has(path))
-      .map((path) => `api.${path}`),
-  }
+  const left = [...leavesOf(before.configuration).keys()].filter((path) => !named.has(path))
+  return { sentAt, changes: resultOf(plan).changes, left: left.map((path) => `api.${path}`) }
 }
 
 /** A part of a settings file. */
@@ -258,14 +253,10 @@ export function partOfPlan(
 function ignoredBesides(only: Part, counts: Record<Part, number>, name: string): { ignored?: IgnoredKeys } {
   const part = only === 'settings' ? 'api' : 'settings'
   if (counts[only] === 0) {
-    throw new Failure('refused', `${name} contains no key of ${partNames[only]}`, {
+    const missing = only === 'api' ? 'the API configuration' : 'the settings'
+    throw new Failure('refused', `${name} contains no key of ${missing}`, {
       advice: [{ code: 'other_part', part }],
     })
   }
   return counts[part] === 0 ? {} : { ignored: { part, keys: counts[part] } }
-}
-
-const partNames: Record<Part, string> = {
-  settings: 'the settings',
-  api: 'the API configuration',
 }

@@ -158,13 +158,8 @@ function describeUser({ email, id, action, changes, error }: PrintedUser, width:
 
 function shown({ path, to, drifted, ...change }: PrintedFieldChange): ShownChange {
   const isKnown = change.compared_with === undefined && change.from !== null
-  return {
-    path,
-    before: beforeText(change),
-    isKnown,
-    after: valueText(to),
-    mark: drifted ? ' (drifted)' : '',
-  }
+  const mark = drifted ? ' (drifted)' : ''
+  return { path, before: beforeText(change), isKnown, after: valueText(to), mark }
 }
 
 function beforeText({ from, compared_with }: { from?: unknown; compared_with?: unknown }): string {

@@ -58,11 +58,8 @@ export default class PlanApprove extends BaseCommand {
     const chosen = isChosen ? planServiceOf(context) : service
     const about = { service: chosen, toolVersion: tool, now: clock.now() }
     const misfit = misfitOf(plan.name, header, about, kind)
-    if (misfit && chosen !== service) {
-      const hint = 'Omit --profile and --base-url, or choose the service of the plan.'
-      throw new Failure('conflict', misfit.message, { hint })
-    }
-    if (misfit) throw misfit
+    const hint = 'Omit --profile and --base-url, or choose the service of the plan.'
+    if (misfit) throw chosen === service ? misfit : new Failure('conflict', misfit.message, { hint })
     const known = profile.source === 'flag' ? profile.value : profileOfService(context.configuration, service)
     const { approvers = readGuardVariable('CHATCTL_APPROVERS', env) } =
       context.configuration.profiles?.[known ?? ''] ?? {}

@@ -138,11 +138,12 @@ export default class SettingsApply extends BaseCommand {
     if (sources.length > 1 || flags['expand-env'])
       throw planNotAlone(plan.name, 'or --expand-env', commandLine('settings', 'apply', plan.name))
     await context.approval.verify(plan, 'settings', refresh ? '--refresh' : undefined)
+    const { directories, host } = context
     const about = {
-      directories: context.directories,
+      directories,
       service,
       toolVersion: this.config.version,
-      now: context.host.clock.now(),
+      now: host.clock.now(),
       refresh,
       only,
     }
@@ -156,7 +157,7 @@ export default class SettingsApply extends BaseCommand {
       throw new Failure('refused', words, { advice: [{ code: 'allow_unknown_keys' }] })
     }
     // The part that this machine has applied has moved the serial.
-    const isBegun = parts.some((one) => isApplied(context.directories, saved.id, one))
+    const isBegun = parts.some((one) => isApplied(directories, saved.id, one))
     const kept = isBegun ? { ...part.plan, serial: undefined } : part.plan
     const { ignored } = part
     return { wanted: settingsFileOf(kept), saved: { ...saved, plan: kept }, ignored }

@@ -110,9 +110,8 @@ export default class UsersApply extends BaseCommand {
       const onFirstChange = async () => {
         if (plan) markApplied(directories, plan.header.id)
       }
-      applied = await this.#apply({ context, state }, flags, {
-        ...{ source: plan ? { plan } : files, total, onFirstChange },
-      })
+      const what = { source: plan ? { plan } : files, total, onFirstChange }
+      applied = await this.#apply({ context, state }, flags, what)
     } finally {
       await state.close()
     }

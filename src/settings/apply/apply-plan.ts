@@ -42,7 +42,6 @@ export interface ApplyOptions extends ChangeOptions {
 
 /** What confirming and applying a plan needs. */
 export interface ConfirmAndApplyOptions extends ApplyOptions, LockOptions {
-  warn(words: string): void | Promise<void>
   /** Shows the plan and asks for confirmation. Throws if the user declines. */
   confirm(plan: Plan): Promise<void>
   /** Makes a new plan if the old one is out of date (default: that is a failure). */
@@ -133,14 +132,8 @@ export function assertCurrent(
     ({ path, was, is }) => `${path} was ${shownValue(path, was)} and is now ${shownValue(path, is)}`,
   )
   const since = isSentSince ? ` (the API configuration was sent from this machine at ${sent.sentAt})` : ''
-  throw new Failure(
-    'conflict',
-    `The settings have changed since the differences were shown, or the plan was saved: ${words.join('; ')}${since}`,
-    {
-      details: { keys: drift },
-      hint,
-    },
-  )
+  const what = 'The settings have changed since the differences were shown, or the plan was saved'
+  throw new Failure('conflict', `${what}: ${words.join('; ')}${since}`, { details: { keys: drift }, hint })
 }
 
 function driftOf(managed: readonly ManagedKey[], current: object, prefix: string) {

@@ -149,14 +149,11 @@ export function misfitOf(
   about: { service: string; toolVersion: string; now: number },
   kind: PlanKind,
 ): Failure | undefined {
-  if (service !== about.service) {
-    const words = `The plan ${name} is for ${nameOfService(service)}, not for ${nameOfService(about.service)}`
-    return new Failure('conflict', words, { advice: [kind.newPlan] })
-  }
-  if (end !== undefined && !(about.now <= Date.parse(end))) {
-    const words = `The plan ${name} was valid until ${end}`
-    return new Failure('conflict', words, { advice: [kind.newPlan] })
-  }
+  const advice = [kind.newPlan]
+  const misfit = (words: string) => new Failure('conflict', `The plan ${name} ${words}`, { advice })
+  if (service !== about.service)
+    return misfit(`is for ${nameOfService(service)}, not for ${nameOfService(about.service)}`)
+  if (end !== undefined && !(about.now <= Date.parse(end))) return misfit(`was valid until ${end}`)
   return tool === about.toolVersion ? undefined : otherVersion(name, tool, about.toolVersion, kind)
 }
 
