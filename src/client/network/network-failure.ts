@@ -56,6 +56,4 @@ export function mayChange({ method, url }: FailedRequest): boolean {
   return method !== completes || !new URL(url).pathname.endsWith(path)
 }
 
-export function longerTimeout({ ms }: Expired): Advice {
-  return { code: 'longer_timeout', ms }
-}
+export const longerTimeout = ({ ms }: Expired): Advice => ({ code: 'longer_timeout', ms })

@@ -1,4 +1,4 @@
-import { Failure, type FailureKind } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { readFault } from '../../system/network/network-fault.ts'
 import * as sqlite from '../../system/sqlite.ts'
 
@@ -104,43 +104,29 @@ function connectFailure(cause: unknown, location: string): Failure | undefined {
   return undefined
 }
 
-function faultFailure(
-  error: unknown,
-  cause: unknown,
-  directory: string,
-  location: string,
-): Failure | undefined {
+function faultFailure(error: unknown, cause: unknown, directory: string, location: string) {
   const fault = faultOf(error)
   if (fault === undefined || fault === 'duplicate' || fault === 'refused') return undefined
-  const [kind, message, hint] = {
-    full: [
-      'storage',
-      `No space left on the disk of ${sqlStateOf(error) ? location : directory}`,
-      'Free some space and try again',
-    ],
-    busy: [
-      'storage',
-      `${location} is busy, or locked by another program`,
-      'Try again when that program has ended',
-    ],
-    damaged: [
-      'storage',
-      `${location} is damaged or is not a database; nothing was changed`,
-      'Restore it from a backup, or move the file to start with an empty database',
-    ],
-    unavailable: [
-      'unreachable',
-      `Cannot reach ${location}: ${reasonOf(cause)}`,
-      'Check that PostgreSQL is running there and accepts connections from this machine',
-    ],
-  }[fault] as [FailureKind, string, string]
-  return new Failure(kind, message, { hint, cause })
-}
-
-/** If a host has several addresses, the error of Node has no message, only an error for each address. */
-function reasonOf(cause: unknown): string {
-  if (cause instanceof AggregateError) return cause.errors.map((error: Error) => error.message).join(', ')
-  return cause instanceof Error ? cause.message : String(cause)
+  // If a host has several addresses, Node has an error for each, and no message.
+  const reason = cause instanceof AggregateError ? readFault(cause).details : Object(cause).message
+  const [message, hint] = (
+    {
+      full: [
+        `No space left on the disk of ${sqlStateOf(error) ? location : directory}`,
+        'Free some space and try again',
+      ],
+      busy: [`${location} is busy, or locked by another program`, 'Try again when that program has ended'],
+      damaged: [
+        `${location} is damaged or is not a database; nothing was changed`,
+        'Restore it from a backup, or move the file to start with an empty database',
+      ],
+      unavailable: [
+        `Cannot reach ${location}: ${reason}`,
+        'Check that PostgreSQL is running there and accepts connections from this machine',
+      ],
+    } as const
+  )[fault]
+  return new Failure(fault === 'unavailable' ? 'unreachable' : 'storage', message, { hint, cause })
 }
 
 /** The error itself if it does not come from the directory or the database. */

@@ -1,4 +1,4 @@
-import type { LookupFunction, Socket } from 'node:net'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { buildConnector as Build } from 'undici'
 import buildConnector from 'undici/lib/core/connect.js'
 import { Socks5Client } from 'undici/lib/core/socks5-client.js'
@@ -20,15 +20,13 @@ export interface ConnectOptions {
 /** A server or proxy. Its host is as in a URL: undici takes an IPv6 address without brackets for a name. */
 type Target = Pick<Build.Options, 'protocol' | 'hostname' | 'port'>
 
+const loopback = ['127.0.0.1', '::1'].map((address) => ({ address, family: isIP(address) }))
+
 /** RFC 6761 section 6.3: `localhost` is this machine, and may get a credential unencrypted, whatever the system resolves. */
 const lookup: LookupFunction = (host, options, callback) => {
-  const [first, second] = [
-    { address: '127.0.0.1', family: 4 },
-    { address: '::1', family: 6 },
-  ] as const
   if (host !== 'localhost') process.getBuiltinModule('node:dns').lookup(host, options, callback)
-  else if (options.all) callback(null, [first, second])
-  else callback(null, first.address, first.family)
+  else if (options.all) callback(null, loopback)
+  else callback(null, '127.0.0.1', 4)
 }
 
 /**

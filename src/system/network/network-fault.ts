@@ -83,15 +83,14 @@ export function readFault(error: unknown): NetworkFault {
   const code = codeOf(root)
   const isTls = tlsCode.test(code)
   // OpenSSL has its words in `reason`.
-  const { reason } = Object(root)
+  const { reason, message = String(root) } = Object(root)
   const known = words[code] ?? (untrusted.test(code) ? 'the certificate authority is not trusted' : undefined)
   const isRefusal = code === proxyRefusal || code.startsWith('UND_ERR_SOCKS5')
   return {
     kind: isTls ? 'tls' : /TIMEOUT$|^ETIMEDOUT$/.test(code) ? 'timeout' : 'unreachable',
     code,
-    words: known ?? (isRefusal ? messageOf(root) : code || 'connection failed'),
-    details:
-      code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? `${known} (${reason})` : (known ?? reason ?? messageOf(root)),
+    words: known ?? (isRefusal ? message : code || 'connection failed'),
+    details: code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? `${known} (${reason})` : (known ?? reason ?? message),
     proxy,
     isRefusal,
     isHopeless: code === 'ENOTFOUND' || isTls || isRefusal || code === 'UND_ERR_DESTROYED',
@@ -123,11 +122,7 @@ function rootOf(error: unknown): unknown {
 }
 
 function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return ''
-  if (error.name === 'HTTPParserError') return error.name
-  return 'code' in error && typeof error.code === 'string' ? error.code : ''
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  const { name, code } = Object(error)
+  if (name === 'HTTPParserError') return name
+  return typeof code === 'string' ? code : ''
 }

@@ -86,8 +86,7 @@ export async function openTransport(origin: URL, options: ConnectOptions, silenc
   const { pool, close, prefix, headers, forwarder, speaksTls } = openPool(origin, options)
   const endReports = new EndReports()
   let hasAnswered = false
-  const refusal = () =>
-    new Interrupted('connect', Object.assign(new Error('the server speaks only TLS'), { code: tlsOnly }))
+  const refusal = () => new Interrupted('connect', Object.assign(new Error(tlsOnly), { code: tlsOnly }))
   /** A server of TLS closes a connection of plain HTTP, or sends a page with status 400. */
   const explain = async (error: Error) => {
     const isClosed = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|HTTPParserError)$/.test(readFault(error).code)

@@ -79,10 +79,9 @@ function reportDescriptors(logger: FastifyBaseLogger | undefined): () => void {
       closeSync(openSync(devNull, 'r'))
       isReported = false
     } catch (err) {
-      const isNone = /^E[MN]FILE$/.test((err as NodeJS.ErrnoException).code ?? '')
-      if (isNone && !isReported)
-        logger?.error({ err }, 'no file descriptors are left, so connections are closed: raise their limit')
-      isReported ||= isNone
+      if (isReported || !/^E[MN]FILE$/.test((err as NodeJS.ErrnoException).code ?? '')) return
+      isReported = true
+      logger?.error({ err }, 'no file descriptors are left, so connections are closed: raise their limit')
     }
   }
 }
