@@ -44,7 +44,7 @@ export const credentialVariables: readonly Row[] = [
 export const otherVariables: readonly Row[] = [
   ['CHATCTL_APPROVERS', 'File of approvers, if the profile names none'],
   ['CHATCTL_DATABASE_FILE', 'File that contains the URL of CHATCTL_DATABASE'],
-  ['CHATCTL_EMAIL', 'Set by users apply for --password-command: email of the user'],
+  ['CHATCTL_EMAIL', 'Email of the user, for --password-command'],
   ['CHATCTL_READ_ONLY', '1: refuse every change (in a profile: read_only)'],
   ['CHATCTL_NOTIFY', 'on or off: whether chat notifies of long replies'],
   ['HTTPS_PROXY, HTTP_PROXY', 'Proxy, as HOST:PORT or a URL'],
