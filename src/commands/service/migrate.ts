@@ -3,7 +3,7 @@ import { migratedView } from '../../view/service.ts'
 import { changeFlags, ServiceCommand } from './service-command.ts'
 
 export default class ServiceMigrate extends ServiceCommand {
-  static override summary = 'Migrate the data of the embedded service to this version'
+  static override summary = 'Migrate the data of the embedded service'
   static override description =
     'Needed after an upgrade, unless service run does it. Refuses data that other processes use, without --force. Before SQLite is migrated, a copy is written beside it, which takes as much space as the data. With --dry-run, the migration is rolled back, and only its time and the size of the database are printed.'
   static override view = migratedView

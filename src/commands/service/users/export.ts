@@ -2,7 +2,7 @@ import { userExportView } from '../../../view/service.ts'
 import { ServiceCommand, userArgument } from '../service-command.ts'
 
 export default class ServiceUsersExport extends ServiceCommand {
-  static override summary = 'Export everything that is known of a user as JSON'
+  static override summary = 'Export all that is known of a user as JSON'
   static override description =
     'The export has the user, their preferences, conversations, API keys, trusts, sign-in sessions, and entries of the audit log. It contains no password, key, or other secret.'
   static override view = userExportView

@@ -19,7 +19,7 @@ export default class ServiceUsersOffboard extends ServiceCommand {
     },
     {
       description: 'Show what would be done',
-      command: 'chatctl service users offboard grace@example.com --export ada.json --dry-run',
+      command: 'chatctl service users offboard grace@example.com --export grace-kept.json --dry-run',
     },
   ]
   static override args = userArgument
