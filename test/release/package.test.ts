@@ -25,7 +25,7 @@ const floor = packageFile.engines.node.replace('>=', '')
 const newest = '26'
 
 /** The maximum size of an installation (docs/decisions/0013-what-an-installation-brings.md). */
-const bounds = { packages: 6, bytes: 16e6 }
+const bounds = { packages: 6, bytes: 16.5e6 }
 
 describe('the package', () => {
   let directory: string
@@ -66,7 +66,7 @@ describe('the package', () => {
     expect(telling).to.deep.equal([])
   })
 
-  it('installs at most 6 packages with 16 MB, and no install scripts', () => {
+  it('installs at most 6 packages with 16.5 MB, and no install scripts', () => {
     const { packages } = JSON.parse(readFileSync(installed('.package-lock.json'), 'utf8'))
     expect(Object.keys(packages)).to.have.length.within(3, bounds.packages)
     for (const [name, entry] of Object.entries(packages)) {

@@ -191,7 +191,7 @@ function isOurs(file: string): boolean {
     // ends with its lock, which blocks no other.
     /^here\/(users|team)\.state\.json(\.backup|\.journal|\.lock)?$/,
     /^here\/\.(users|team)\.state\.json\.[\w-]+\.part$/,
-    /^here\/(new\.db|(history|settings)\.(json|pdf)|results\.csv|plan\.json|replies\.jsonl)$/,
+    /^here\/(new\.db|(history|settings|user)\.(json|pdf)|results\.csv|plan\.json|replies\.jsonl)$/,
     /^here\/new-data\/chatctl\.db(-wal|-shm)?$/,
   ].some((name) => name.test(file))
 }

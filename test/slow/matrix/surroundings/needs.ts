@@ -68,7 +68,13 @@ export function replacesRecord({ name }: Call): boolean {
 export function writesHere({ name, args }: Call): boolean {
   // The state file of users.
   if (/^users:(adopt|state:)/.test(name)) return true
-  return ['new.db', 'history.json', 'new-data', 'plan.json', 'results.csv', 'settings.json'].some((file) =>
-    args.includes(file),
-  )
+  return [
+    'new.db',
+    'history.json',
+    'new-data',
+    'plan.json',
+    'results.csv',
+    'settings.json',
+    'user.json',
+  ].some((file) => args.includes(file))
 }
