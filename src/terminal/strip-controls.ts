@@ -10,7 +10,7 @@ export function stripControls(text: string): string {
 
 /** A text that contains no command of a CI log, such as `::set-output` of GitHub and `##vso[` of Azure. */
 export function withoutLogCommands(text: string): string {
-  return text.replace(/^([^\S\n]*):(?=:)/gm, '$1: ').replace(/##(?=\w*\[)/g, '# #')
+  return text.replace(/^([^\S\n\r\u2028\u2029]*):(?=:)/gm, '$1: ').replace(/##(?=\w*\[)/g, '# #')
 }
 
 /** The beginning of a text, on one line, without control characters. */
