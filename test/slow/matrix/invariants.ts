@@ -158,7 +158,9 @@ function keepsWhatCame({ name, args }: Call): boolean {
   return (
     args.includes('roles.csv') ||
     args.includes('--each') ||
-    /^(api|users:apply|users:get|users:import|chat:send streamed|auth:logout|service:run)/.test(name)
+    /^(api|users:apply|users:get|users:import|chat:send streamed|auth:logout|service:run|service:users:offboard)/.test(
+      name,
+    )
   )
 }
 
