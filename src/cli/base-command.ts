@@ -18,6 +18,7 @@ import { reportError, reportInterruption, wantsJson } from './errors/render-erro
 import type { Usage } from './errors/usage-error.ts'
 import { sharedFlags } from './flags/shared-flags.ts'
 import { unknownVariables } from './help/environment-variables.ts'
+import type { Example } from './help/page.ts'
 import { markOmittedValues, withoutVariables, wordsFromEnvironment } from './line/words-for-parser.ts'
 import { checkFilter } from './output/jq.ts'
 import type { Streams } from './output/streams.ts'
@@ -77,6 +78,11 @@ export abstract class BaseCommand extends Command {
   constructor(argv: string[], config: Config, streams: Streams) {
     super(argv, config as Command['config'])
     this.streams = streams
+  }
+
+  /** The examples of the help: a command line for each task. */
+  static toExamples(commands: Readonly<Record<string, string>>): Example[] {
+    return Object.entries(commands).map(([description, command]) => ({ description, command }))
   }
 
   /** As users type it. */

@@ -16,14 +16,11 @@ export default class Activity extends BaseCommand {
     'Lists the requests of every profile that change settings, users, or anything else but chats, oldest first, with their outcome: done, refused (certainly without effect), or unknown. This is the activity record of your user on this machine. It has no changes made elsewhere, and chatctl asks no service for it. With --profile or --base-url, only changes with that profile or sent to that service are shown.'
   static override requests = localWork
   static override view = activityView
-  static override examples = [
-    { description: 'Show the changes of the last week', command: 'chatctl activity --since 7d' },
-    { description: 'Show what to check after an interruption', command: 'chatctl activity --unknown' },
-    {
-      description: 'Show the last 10 changes with one profile as JSON',
-      command: 'chatctl activity --profile local --limit 10 --json',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show the changes of the last week': 'chatctl activity --since 7d',
+    'Show what to check after an interruption': 'chatctl activity --unknown',
+    'Show the last 10 changes with one profile as JSON': 'chatctl activity --profile local --limit 10 --json',
+  })
   static override flags = {
     since: pastFlag({ summary: 'Only changes since a time: 7d, 12h, or 2026-01-31 (UTC)' }),
     unknown: Flags.boolean({ summary: 'Only changes whose outcome is unknown, and how to check each' }),

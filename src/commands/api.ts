@@ -23,21 +23,12 @@ export default class Api extends BaseCommand {
   static override requests = { ...calls(), note: 'the one you name.', effect: 'changes the service' as const }
   static override otherViews = { '--json': documentView }
   static override completes = { method: 'method', path: 'endpoint' } as const
-  static override examples = [
-    { description: 'Read an endpoint', command: 'chatctl api /v1/settings' },
-    {
-      description: 'Send JSON',
-      command: 'chatctl api PATCH /v1/settings --data \'{"theme":{"mode":"dark"}}\'',
-    },
-    {
-      description: 'Send fields and print one value',
-      command: 'chatctl api POST /api/chat/send --field message=Hello --jq .response',
-    },
-    {
-      description: 'Print all past messages, one on each line',
-      command: 'chatctl api /api/chat/history --paginate -o jsonl',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Read an endpoint': 'chatctl api /v1/settings',
+    'Send JSON': 'chatctl api PATCH /v1/settings --data \'{"theme":{"mode":"dark"}}\'',
+    'Send fields and print one value': 'chatctl api POST /api/chat/send --field message=Hello --jq .response',
+    'Print all past messages, one on each line': 'chatctl api /api/chat/history --paginate -o jsonl',
+  })
   static override usage = 'api [METHOD] PATH'
   static override args = {
     method: argument('HTTP method (default: GET)'),

@@ -14,15 +14,12 @@ export default class Autocomplete extends BaseCommand {
   static override description =
     'Completes commands, flags, and values such as profiles, sessions, settings, and models. Add the line for your shell to ~/.bashrc, ~/.zshrc, ~/.config/fish/config.fish, or $PROFILE, and open a new shell. For a faster start of zsh, save the script as _chatctl in a directory of $fpath.'
   static override requests = localWork
-  static override examples = [
-    { description: 'Bash', command: 'source <(chatctl autocomplete bash)' },
-    { description: 'Zsh', command: 'source <(chatctl autocomplete zsh)' },
-    { description: 'Fish', command: 'chatctl autocomplete fish | source' },
-    {
-      description: 'PowerShell',
-      command: 'chatctl autocomplete powershell | Out-String | Invoke-Expression',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    Bash: 'source <(chatctl autocomplete bash)',
+    Zsh: 'source <(chatctl autocomplete zsh)',
+    Fish: 'chatctl autocomplete fish | source',
+    PowerShell: 'chatctl autocomplete powershell | Out-String | Invoke-Expression',
+  })
   static override args = {
     shell: Args.string({
       description: 'bash, zsh, fish, or powershell',

@@ -25,12 +25,12 @@ export default class Chat extends BaseCommand {
     'Every message is recorded on this machine: see chat show. In the session, /help lists commands and keys. With --system, the requests are POST /v1/chat/completions, and only this machine stores the conversation. Such replies are streamed if the service can do that, as the embedded service can.'
   static override usage = ['chat [MESSAGE]', 'chat COMMAND']
   static override requests = calls('sendMessage', 'createCompletion', 'listHistory', 'listModels')
-  static override examples = [
-    { description: 'Start a new session', command: 'chatctl chat' },
-    { description: 'Start with a question', command: 'chatctl chat "What is a write-ahead log?"' },
-    { description: 'Continue the last conversation', command: 'chatctl chat --continue' },
-    { description: 'Choose a session to resume', command: 'chatctl chat --resume' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Start a new session': 'chatctl chat',
+    'Start with a question': 'chatctl chat "What is a write-ahead log?"',
+    'Continue the last conversation': 'chatctl chat --continue',
+    'Choose a session to resume': 'chatctl chat --resume',
+  })
   static override args = {
     message: argument('First message. Before a single word, type --.'),
   }

@@ -11,14 +11,11 @@ export default class Commands extends BaseCommand {
     'The effect says whether a command reads, changes the service, or changes this machine. With COMMAND and --json, each command also has its arguments, flags, examples, requests, permissions, and exit codes, and the JSON Schema of what its --json prints. "x-untrusted" in a schema marks text that other people or a model may have written.'
   static override requests = localWork
   static override view = commandsView
-  static override examples = [
-    { description: 'List all commands', command: 'chatctl commands' },
-    { description: 'Describe a command for a program', command: 'chatctl commands users import --json' },
-    {
-      description: 'Print the JSON Schema of the output of a command',
-      command: "chatctl commands chat send --jq '.[0].schema'",
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'List all commands': 'chatctl commands',
+    'Describe a command for a program': 'chatctl commands users import --json',
+    'Print the JSON Schema of the output of a command': "chatctl commands chat send --jq '.[0].schema'",
+  })
   static override args = {
     command: Args.string({
       description:

@@ -13,11 +13,11 @@ export default class Doctor extends BaseCommand {
     'Checks the version, configuration, credential, keychain, network, model server, service (clock, quota, models), data, and unfinished imports. Nothing is changed. Each check is ok, warning, failed, or skipped; the exit code is that of the first failed check. --timeout applies to each check (default: 10s).'
   static override requests = calls('getProfile', 'listModels')
   static override view = checksView
-  static override examples = [
-    { description: 'Check the setup', command: 'chatctl doctor' },
-    { description: 'Check another profile, as JSON', command: 'chatctl doctor --profile work --json' },
-    { description: 'Wait longer for a slow service', command: 'chatctl doctor --timeout 30s' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Check the setup': 'chatctl doctor',
+    'Check another profile, as JSON': 'chatctl doctor --profile work --json',
+    'Wait longer for a slow service': 'chatctl doctor --timeout 30s',
+  })
   protected override readonly toleratesInvalidConfiguration = true
 
   async run(): Promise<void> {

@@ -17,16 +17,11 @@ export default class Exec extends BaseCommand {
     effect: 'changes the service',
   } as const
   static override usage = ['exec [flags] -- PROGRAM [ARGUMENT...]']
-  static override examples = [
-    {
-      description: 'Run a script that only reads conversations',
-      command: 'chatctl exec --permission read:chat -- ./report.sh',
-    },
-    {
-      description: 'Run a coding agent for at most four hours',
-      command: "chatctl exec --permission '*:chat' --for 4h -- agent --model MODEL",
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Run a script that only reads conversations': 'chatctl exec --permission read:chat -- ./report.sh',
+    'Run a coding agent for at most four hours':
+      "chatctl exec --permission '*:chat' --for 4h -- agent --model MODEL",
+  })
   static override args = { program: requiredArguments('Program and its arguments, which are not changed') }
   static override flags = exchangeFlags
 

@@ -13,11 +13,11 @@ export default class AuthList extends BaseCommand {
   static override summary = 'List profiles and their credentials'
   static override requests = localWork
   static override view = signInsView
-  static override examples = [
-    { description: 'List the profiles', command: 'chatctl auth list' },
-    { description: 'List them as JSON', command: 'chatctl auth list --json' },
-    { description: 'Print only the names', command: 'chatctl auth list --fields profile' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'List the profiles': 'chatctl auth list',
+    'List them as JSON': 'chatctl auth list --json',
+    'Print only the names': 'chatctl auth list --fields profile',
+  })
 
   // If the default profile does not exist, this command shows which ones do.
   protected override readonly mayNameNewProfile = true

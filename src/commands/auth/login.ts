@@ -42,30 +42,16 @@ export default class AuthLogin extends BaseCommand {
     note: 'and without an API key, OAuth requests to the authorization server.',
   }
   static override view = loginView
-  static override examples = [
-    {
-      description: 'Sign in with the browser',
-      command: 'chatctl auth login --web --base-url http://127.0.0.1:8787',
-    },
-    {
-      description: 'Name the authorization server',
-      command:
-        'chatctl auth login --profile work --base-url https://chat.example --auth-url https://login.example --client-id my-client --scope chat:write',
-    },
-    {
-      description: 'Sign in with an API key',
-      command: 'chatctl auth login --profile work --base-url https://chat.example --with-api-key < key.txt',
-    },
-    {
-      description: 'Get the API key from a password manager',
-      command:
-        "chatctl auth login --profile work --base-url https://chat.example --credential-command 'op read op://team/chat/key'",
-    },
-    {
-      description: 'Sign in over SSH',
-      command: 'chatctl auth login --profile work --base-url https://chat.example --device',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Sign in with the browser': 'chatctl auth login --web --base-url http://127.0.0.1:8787',
+    'Name the authorization server':
+      'chatctl auth login --profile work --base-url https://chat.example --auth-url https://login.example --client-id my-client --scope chat:write',
+    'Sign in with an API key':
+      'chatctl auth login --profile work --base-url https://chat.example --with-api-key < key.txt',
+    'Get the API key from a password manager':
+      "chatctl auth login --profile work --base-url https://chat.example --credential-command 'op read op://team/chat/key'",
+    'Sign in over SSH': 'chatctl auth login --profile work --base-url https://chat.example --device',
+  })
   static override flags = loginFlags
   protected override readonly mayNameNewProfile = true
   protected override readonly takesProfileOfAddress = true

@@ -16,14 +16,12 @@ export default class AuthLogout extends BaseCommand {
     note: 'none to the service; a token is revoked at its authorization server.',
   }
   static override view = logoutView
-  static override examples = [
-    { description: 'Sign out of a profile', command: 'chatctl auth logout --profile work' },
-    {
-      description: 'Delete the credential for one base URL',
-      command: 'chatctl auth logout --profile work --base-url https://old.example',
-    },
-    { description: 'Sign out of every profile', command: 'chatctl auth logout --all --yes' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Sign out of a profile': 'chatctl auth logout --profile work',
+    'Delete the credential for one base URL':
+      'chatctl auth logout --profile work --base-url https://old.example',
+    'Sign out of every profile': 'chatctl auth logout --all --yes',
+  })
   static override flags = {
     all: Flags.boolean({ summary: 'Sign out of every profile and base URL, after confirmation' }),
     yes: yesFlag,

@@ -22,13 +22,10 @@ export default class AuthRefresh extends BaseCommand {
     note: 'none to the service; the token is renewed at its authorization server.',
   }
   static override view = refreshView
-  static override examples = [
-    { description: 'Renew the tokens', command: 'chatctl auth refresh' },
-    {
-      description: 'Continue with fewer permissions',
-      command: 'chatctl auth refresh --profile work --scope chat:read',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Renew the tokens': 'chatctl auth refresh',
+    'Continue with fewer permissions': 'chatctl auth refresh --profile work --scope chat:read',
+  })
   static override flags = {
     scope: textFlag({
       helpValue: 'SCOPE',

@@ -17,10 +17,10 @@ export default class AuthRemove extends BaseCommand {
   }
   static override completes = { profile: 'profile' } as const
   static override view = removedProfileView
-  static override examples = [
-    { description: 'Show what would be removed', command: 'chatctl auth remove work --dry-run' },
-    { description: 'Remove a profile without confirmation', command: 'chatctl auth remove work --yes' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show what would be removed': 'chatctl auth remove work --dry-run',
+    'Remove a profile without confirmation': 'chatctl auth remove work --yes',
+  })
   static override args = {
     profile: requiredArgument('Name of the profile'),
   }

@@ -13,10 +13,10 @@ export default class AuthRename extends BaseCommand {
   static override requests = localWork
   static override completes = { profile: 'profile' } as const
   static override view = renamedProfileView
-  static override examples = [
-    { description: 'Show the change without making it', command: 'chatctl auth rename work acme --dry-run' },
-    { description: 'Rename a profile', command: 'chatctl auth rename work acme' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show the change without making it': 'chatctl auth rename work acme --dry-run',
+    'Rename a profile': 'chatctl auth rename work acme',
+  })
   static override args = {
     profile: requiredArgument('Name of the profile'),
     name: requiredArgument('New name'),

@@ -9,11 +9,11 @@ export default class AuthStatus extends BaseCommand {
   static override summary = 'Show the credential in use and whether it is valid'
   static override requests = calls('getProfile')
   static override view = authStatusView
-  static override examples = [
-    { description: 'Check the credential', command: 'chatctl auth status' },
-    { description: 'Show it without a request', command: 'chatctl auth status --no-verify --json' },
-    { description: 'Check another profile', command: 'chatctl auth status --profile work' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Check the credential': 'chatctl auth status',
+    'Show it without a request': 'chatctl auth status --no-verify --json',
+    'Check another profile': 'chatctl auth status --profile work',
+  })
   static override flags = {
     verify: Flags.boolean({
       allowNo: true,

@@ -12,17 +12,12 @@ export default class AuthToken extends BaseCommand {
     note: 'none to the service; a token that is about to expire is renewed at its authorization server. With CHATCTL_OIDC, --permission, or --for, a token is requested there.',
   }
   static override view = tokenView
-  static override examples = [
-    { description: 'Store the credential in a shell variable', command: 'TOKEN="$(chatctl auth token)"' },
-    {
-      description: 'Print a token for a script that only reads conversations',
-      command: 'chatctl auth token --permission read:chat --for 1h',
-    },
-    {
-      description: 'Print the credential and its expiry time',
-      command: 'chatctl auth token --profile work --json',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Store the credential in a shell variable': 'TOKEN="$(chatctl auth token)"',
+    'Print a token for a script that only reads conversations':
+      'chatctl auth token --permission read:chat --for 1h',
+    'Print the credential and its expiry time': 'chatctl auth token --profile work --json',
+  })
 
   static override flags = exchangeFlags
 

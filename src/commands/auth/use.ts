@@ -13,11 +13,11 @@ export default class AuthUse extends BaseCommand {
   static override requests = localWork
   static override completes = { profile: 'profile' } as const
   static override view = defaultProfileView
-  static override examples = [
-    { description: 'Use a profile by default', command: 'chatctl auth use work' },
-    { description: 'Use the embedded service by default', command: 'chatctl auth use local' },
-    { description: 'Show the change without making it', command: 'chatctl auth use work --dry-run' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Use a profile by default': 'chatctl auth use work',
+    'Use the embedded service by default': 'chatctl auth use local',
+    'Show the change without making it': 'chatctl auth use work --dry-run',
+  })
   static override args = {
     profile: requiredArgument('Name of the profile'),
   }

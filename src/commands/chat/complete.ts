@@ -16,20 +16,14 @@ export default class ChatComplete extends BaseCommand {
     'The request is POST /v1/chat/completions: the reply is not streamed, and nothing is stored. The messages are sent in this order: --system, --messages, MESSAGE. With --prompt, MESSAGE becomes part of that prompt: see chat prompts.'
   static override requests = calls('createCompletion')
   static override view = completionView
-  static override examples = [
-    {
-      description: 'Complete one message, with a system message',
-      command: 'chatctl chat complete --system "Answer in one word" "Capital of Peru?"',
-    },
-    {
-      description: 'Continue a conversation from a file',
-      command: 'chatctl chat complete --messages conversation.yaml --max-tokens 200',
-    },
-    {
-      description: 'Use a prompt of the library',
-      command: 'chatctl chat complete --prompt translate --var language=French "Good night"',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Complete one message, with a system message':
+      'chatctl chat complete --system "Answer in one word" "Capital of Peru?"',
+    'Continue a conversation from a file':
+      'chatctl chat complete --messages conversation.yaml --max-tokens 200',
+    'Use a prompt of the library':
+      'chatctl chat complete --prompt translate --var language=French "Good night"',
+  })
   static override args = { message: messageArgument }
   static override flags = {
     ...messageFlags,

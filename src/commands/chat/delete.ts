@@ -14,10 +14,10 @@ export default class ChatDelete extends BaseCommand {
   static override requests = localWork
   static override view = chatSessionsView
   static override completes = { session: 'session' } as const
-  static override examples = [
-    { description: 'Show what would be deleted', command: 'chatctl chat delete s20261121 --dry-run' },
-    { description: 'Delete a session without confirmation', command: 'chatctl chat delete s20261121 --yes' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show what would be deleted': 'chatctl chat delete s20261121 --dry-run',
+    'Delete a session without confirmation': 'chatctl chat delete s20261121 --yes',
+  })
   static override args = {
     session: requiredArguments('ID, start of an ID, or name of each session'),
   }

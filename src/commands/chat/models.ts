@@ -6,14 +6,11 @@ export default class ChatModels extends BaseCommand {
   static override summary = 'List the available models'
   static override requests = calls('listModels')
   static override view = modelsView
-  static override examples = [
-    { description: 'List the models', command: 'chatctl chat models' },
-    { description: 'Print only the model IDs', command: 'chatctl chat models --fields id' },
-    {
-      description: 'List the models of another profile as JSON',
-      command: 'chatctl chat models --profile work --json',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'List the models': 'chatctl chat models',
+    'Print only the model IDs': 'chatctl chat models --fields id',
+    'List the models of another profile as JSON': 'chatctl chat models --profile work --json',
+  })
 
   async run(): Promise<void> {
     const { context } = await this.start(ChatModels)

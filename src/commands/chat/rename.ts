@@ -12,10 +12,10 @@ export default class ChatRename extends BaseCommand {
   static override requests = localWork
   static override view = chatSessionsView
   static override completes = { session: 'session' } as const
-  static override examples = [
-    { description: 'Name a session', command: 'chatctl chat rename s20261121 "trip to Rome"' },
-    { description: 'Show what would change', command: 'chatctl chat rename s20261121 Rome --dry-run' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Name a session': 'chatctl chat rename s20261121 "trip to Rome"',
+    'Show what would change': 'chatctl chat rename s20261121 Rome --dry-run',
+  })
   static override args = {
     session: requiredArgument('ID, start of an ID, or name of the session'),
     name: requiredArgument('New name'),

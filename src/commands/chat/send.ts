@@ -29,17 +29,13 @@ export default class ChatSend extends BaseCommand {
     '--stream': streamEventView,
     '--system': completionView,
   }
-  static override examples = [
-    { description: 'Ask a question', command: 'chatctl chat send "What is a write-ahead log?"' },
-    {
-      description: 'Review a change, with a file attached',
-      command: 'git diff | chatctl chat send "Review this change" -f CONTRIBUTING.md',
-    },
-    {
-      description: 'Summarize the column "text" of each row of a file',
-      command: 'chatctl chat send "Summarize: {{text}}" --each rows.csv --results replies.jsonl',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Ask a question': 'chatctl chat send "What is a write-ahead log?"',
+    'Review a change, with a file attached':
+      'git diff | chatctl chat send "Review this change" -f CONTRIBUTING.md',
+    'Summarize the column "text" of each row of a file':
+      'chatctl chat send "Summarize: {{text}}" --each rows.csv --results replies.jsonl',
+  })
   static override args = { message: messageArgument }
   static override flags = {
     ...messageFlags,

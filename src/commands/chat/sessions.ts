@@ -13,16 +13,13 @@ export default class ChatSessions extends BaseCommand {
     'Sessions are read from their transcripts, last used first. No request is sent. To find messages, use history search.'
   static override requests = localWork
   static override view = chatSessionsView
-  static override examples = [
-    { description: 'List the sessions with the current service', command: 'chatctl chat sessions' },
-    { description: 'Find a session', command: 'chatctl chat sessions --search "write-ahead log"' },
-    { description: 'List those of this machine alone', command: 'chatctl chat sessions --local' },
-    { description: 'List all sessions as JSON', command: 'chatctl chat sessions --all --json' },
-    {
-      description: 'Show when each session was last used',
-      command: 'chatctl chat sessions --fields id,updated_at',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'List the sessions with the current service': 'chatctl chat sessions',
+    'Find a session': 'chatctl chat sessions --search "write-ahead log"',
+    'List those of this machine alone': 'chatctl chat sessions --local',
+    'List all sessions as JSON': 'chatctl chat sessions --all --json',
+    'Show when each session was last used': 'chatctl chat sessions --fields id,updated_at',
+  })
   static override flags = {
     all: Flags.boolean({ summary: 'Include sessions with other services' }),
     ...storedFlags,

@@ -19,16 +19,13 @@ export default class ChatShow extends BaseCommand {
     'The transcript is read from this machine; no request is sent. jsonl contains the same events as chat send --stream --json.'
   static override requests = localWork
   static override completes = { id: 'session' } as const
-  static override examples = [
-    { description: 'Print a session', command: 'chatctl chat show s20261121' },
-    {
-      description: 'Save a session as Markdown',
-      command: 'chatctl chat show "trip to Rome" -o markdown > trip.md',
-    },
-    { description: 'Print the last reply again', command: 'chatctl chat show --last --reply' },
-    { description: 'Print its first code block', command: 'chatctl chat show --last -x' },
-    { description: 'Print the events of a session', command: 'chatctl chat show s20261121 -o jsonl' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Print a session': 'chatctl chat show s20261121',
+    'Save a session as Markdown': 'chatctl chat show "trip to Rome" -o markdown > trip.md',
+    'Print the last reply again': 'chatctl chat show --last --reply',
+    'Print its first code block': 'chatctl chat show --last -x',
+    'Print the events of a session': 'chatctl chat show s20261121 -o jsonl',
+  })
   static override args = {
     id: argument('ID, start of an ID, or name of the session (default: choose one)'),
   }

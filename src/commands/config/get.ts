@@ -10,10 +10,10 @@ export default class ConfigGet extends BaseCommand {
   static override requests = localWork
   static override completes = { key: 'configuration key' } as const
   static override view = valueView
-  static override examples = [
-    { description: 'Print the base URL', command: 'chatctl config get base_url' },
-    { description: 'Print the model of another profile', command: 'chatctl config get model --profile work' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Print the base URL': 'chatctl config get base_url',
+    'Print the model of another profile': 'chatctl config get model --profile work',
+  })
   static override args = {
     key: requiredArgument('Name of the option, such as base_url'),
   }

@@ -7,14 +7,11 @@ export default class ConfigList extends BaseCommand {
   static override summary = 'List all options and where their values come from'
   static override requests = localWork
   static override view = configListView
-  static override examples = [
-    { description: 'List the options', command: 'chatctl config list' },
-    {
-      description: 'List the options of another profile as JSON',
-      command: 'chatctl config list --profile work --json',
-    },
-    { description: 'Show only values and sources', command: 'chatctl config list --fields key,value,source' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'List the options': 'chatctl config list',
+    'List the options of another profile as JSON': 'chatctl config list --profile work --json',
+    'Show only values and sources': 'chatctl config list --fields key,value,source',
+  })
 
   async run(): Promise<void> {
     const { context } = await this.start(ConfigList)

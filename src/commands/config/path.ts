@@ -7,10 +7,10 @@ export default class ConfigPath extends BaseCommand {
   static override summary = 'Print the path of the configuration file'
   static override requests = localWork
   static override view = pathView
-  static override examples = [
-    { description: 'Print the path', command: 'chatctl config path' },
-    { description: 'Print the path as JSON', command: 'chatctl config path --json' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Print the path': 'chatctl config path',
+    'Print the path as JSON': 'chatctl config path --json',
+  })
   protected override readonly toleratesInvalidConfiguration = true
 
   async run(): Promise<void> {

@@ -13,13 +13,10 @@ export default class ConfigSealKey extends BaseCommand {
     'Prints a new random key, or writes it to a new file with mode 0600 and prints the path. Anyone who has the key can read and make plans that are sealed with it. chatctl stores it nowhere else.'
   static override requests = localWork
   static override view = sealKeyView
-  static override examples = [
-    { description: 'Write a key to a file', command: 'chatctl config seal-key seal.key' },
-    {
-      description: 'Store a key in a shell variable',
-      command: 'KEY="$(chatctl config seal-key)"',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Write a key to a file': 'chatctl config seal-key seal.key',
+    'Store a key in a shell variable': 'KEY="$(chatctl config seal-key)"',
+  })
   static override args = { file: argument('New file for the key (default: stdout)') }
 
   async run(): Promise<void> {

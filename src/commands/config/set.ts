@@ -18,22 +18,14 @@ export default class ConfigSet extends BaseCommand {
   static override requests = localWork
   static override completes = { key: 'configuration key', value: 'configuration value' } as const
   static override view = configValueView
-  static override examples = [
-    {
-      description: 'Create a profile',
-      command: 'chatctl config set base_url https://chat.example --profile work',
-    },
-    { description: 'Use a profile by default', command: 'chatctl config set default_profile work' },
-    { description: 'Get replies from Ollama', command: 'chatctl config set model_server=ollama' },
-    {
-      description: 'Use --model fast for a model',
-      command: 'chatctl config set alias.fast=llama3.2:3b',
-    },
-    {
-      description: 'Use a profile in a directory and everything in it',
-      command: 'chatctl config set directory."~/projects/acme"=work',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Create a profile': 'chatctl config set base_url https://chat.example --profile work',
+    'Use a profile by default': 'chatctl config set default_profile work',
+    'Get replies from Ollama': 'chatctl config set model_server=ollama',
+    'Use --model fast for a model': 'chatctl config set alias.fast=llama3.2:3b',
+    'Use a profile in a directory and everything in it':
+      'chatctl config set directory."~/projects/acme"=work',
+  })
   static override args = {
     key: requiredArgument('Name of the option, such as base_url'),
     value: argument('New value; KEY=VALUE works too'),

@@ -13,14 +13,11 @@ export default class ConfigUnset extends BaseCommand {
   static override requests = localWork
   static override completes = { key: 'configuration key' } as const
   static override view = configValueView
-  static override examples = [
-    { description: 'Remove the output format', command: 'chatctl config unset output' },
-    {
-      description: 'Remove the model of another profile',
-      command: 'chatctl config unset model --profile work',
-    },
-    { description: 'Remove the default profile', command: 'chatctl config unset default_profile' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Remove the output format': 'chatctl config unset output',
+    'Remove the model of another profile': 'chatctl config unset model --profile work',
+    'Remove the default profile': 'chatctl config unset default_profile',
+  })
   static override args = {
     key: requiredArgument('Name of the option, such as output'),
   }

@@ -17,21 +17,13 @@ export default class HistoryExport extends BaseCommand {
   static override description =
     'Contains the messages that the service stores, and those that only this machine stores, such as a conversation with a system message. With --local, no request is sent. All messages are fetched before anything is written. To resume an interrupted export, run the same command within 7 days. This also works if the command has a relative time, such as --since 24h.'
   static override requests = { ...calls('listHistory'), note: 'once for each page; none with --local.' }
-  static override examples = [
-    { description: 'Export all messages', command: 'chatctl history export --to history.jsonl' },
-    {
-      description: 'Export what only this machine stores, without a request',
-      command: 'chatctl history export --local --to local.html',
-    },
-    {
-      description: 'Export one conversation as a web page',
-      command: 'chatctl history export --context ID --to conversation.html',
-    },
-    {
-      description: 'Read the last week as Markdown',
-      command: 'chatctl history export --since 7d -o markdown | less',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Export all messages': 'chatctl history export --to history.jsonl',
+    'Export what only this machine stores, without a request':
+      'chatctl history export --local --to local.html',
+    'Export one conversation as a web page': 'chatctl history export --context ID --to conversation.html',
+    'Read the last week as Markdown': 'chatctl history export --since 7d -o markdown | less',
+  })
   static override flags = {
     context: textFlag({ helpValue: 'ID', summary: 'Only messages of this conversation' }),
     since: pastFlag({

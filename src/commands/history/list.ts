@@ -12,14 +12,11 @@ export default class HistoryList extends BaseCommand {
     'Lists only messages that the service stores; history export has all. Rows are sorted oldest first; JSON keeps the order of the service. If there are older messages, a line on stderr has the command that shows them.'
   static override requests = calls('listHistory')
   static override view = historyView
-  static override examples = [
-    { description: 'Show the last 20 messages', command: 'chatctl history list --limit 20' },
-    { description: 'Show the messages of one conversation', command: 'chatctl history list --context ID' },
-    {
-      description: 'Show the page before a message',
-      command: 'chatctl history list --context ID --before MESSAGE_ID --json',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show the last 20 messages': 'chatctl history list --limit 20',
+    'Show the messages of one conversation': 'chatctl history list --context ID',
+    'Show the page before a message': 'chatctl history list --context ID --before MESSAGE_ID --json',
+  })
   static override flags = {
     context: textFlag({ helpValue: 'ID', summary: 'Only messages of this conversation' }),
     limit: integerFlag({

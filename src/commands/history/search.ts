@@ -16,17 +16,12 @@ export default class HistorySearch extends BaseCommand {
     'Searches the mirror that history sync made, and the sessions of this profile, newest message first. --stored finds the messages that the service has, and --local those that only this machine stores. No request is sent. All words must occur. Case and accents do not matter. "Two words" in quotes must follow each other, and index* finds words that begin with index. To continue a session that was found, use chat --resume ID.'
   static override requests = localWork
   static override view = foundMessagesView
-  static override examples = [
-    { description: 'Find messages with both words', command: 'chatctl history search "vacuum index"' },
-    {
-      description: 'Find a phrase in replies of the last 30 days',
-      command: `chatctl history search '"write-ahead log"' --role assistant --since 30d`,
-    },
-    {
-      description: 'Print the IDs of the sessions as JSON',
-      command: 'chatctl history search "index*" --json --fields session_id,time',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Find messages with both words': 'chatctl history search "vacuum index"',
+    'Find a phrase in replies of the last 30 days': `chatctl history search '"write-ahead log"' --role assistant --since 30d`,
+    'Print the IDs of the sessions as JSON':
+      'chatctl history search "index*" --json --fields session_id,time',
+  })
   static override args = {
     words: requiredArgument('Words to find, as one argument'),
   }

@@ -17,14 +17,12 @@ export default class HistorySync extends BaseCommand {
     effect: 'changes this machine' as const,
   }
   static override view = syncedHistoryView
-  static override examples = [
-    { description: 'Fetch the messages since the last sync', command: 'chatctl history sync' },
-    {
-      description: 'Fetch all messages again, and remove those that the service no longer has',
-      command: 'chatctl history sync --full',
-    },
-    { description: 'Print the number of new messages', command: 'chatctl history sync --json --jq .added' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Fetch the messages since the last sync': 'chatctl history sync',
+    'Fetch all messages again, and remove those that the service no longer has':
+      'chatctl history sync --full',
+    'Print the number of new messages': 'chatctl history sync --json --jq .added',
+  })
   static override flags = {
     full: Flags.boolean({
       summary: 'Fetch all messages again, and remove those that the service no longer has',

@@ -27,16 +27,11 @@ export default class PlanApprove extends BaseCommand {
     'Shows the service of the plan and what would change, asks for confirmation, signs the file with ssh-keygen, and writes PLAN.sig. If --profile or --base-url selects another service, nothing is signed. If a profile has the option approvers, settings apply and users apply require a signature by one of them. For a key in an SSH agent, give its .pub file.'
   static override requests = { ...localWork, effect: 'changes this machine' as const }
   static override view = approvedPlanView
-  static override examples = [
-    {
-      description: 'Approve a plan of settings',
-      command: 'chatctl plan approve settings.plan --key ~/.ssh/id_ed25519',
-    },
-    {
-      description: 'Approve a sealed plan',
-      command: 'chatctl plan approve sealed.plan --key ~/.ssh/id_ed25519 --seal-key-file seal.key',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Approve a plan of settings': 'chatctl plan approve settings.plan --key ~/.ssh/id_ed25519',
+    'Approve a sealed plan':
+      'chatctl plan approve sealed.plan --key ~/.ssh/id_ed25519 --seal-key-file seal.key',
+  })
   static override args = { plan: requiredArgument('Plan of settings diff --save or users diff --save') }
   static override flags = {
     key: textFlag({ helpValue: 'FILE', required: true, summary: 'SSH key to sign with' }),

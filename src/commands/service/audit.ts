@@ -9,17 +9,11 @@ export default class ServiceAudit extends ServiceCommand {
   static override description =
     'Lists changes to users, permissions, keys, trusts, and settings, and the sign-ins and sign-outs of users, oldest first. The actor of a change made with chatctl on the machine of the service is "machine:" and the system user. That of a rejected identity token and of a failed sign-in is "anonymous".'
   static override view = auditView
-  static override examples = [
-    { description: 'Show the last week', command: 'chatctl service audit --since 7d' },
-    {
-      description: 'Show the last 10 changes to keys',
-      command: 'chatctl service audit --action key --limit 10',
-    },
-    {
-      description: 'Show the changes to a user',
-      command: 'chatctl service audit --target ada@example.com --json',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Show the last week': 'chatctl service audit --since 7d',
+    'Show the last 10 changes to keys': 'chatctl service audit --action key --limit 10',
+    'Show the changes to a user': 'chatctl service audit --target ada@example.com --json',
+  })
   static override flags = {
     since: pastFlag({ summary: 'Only entries since a time: 7d, 12h, or 2026-01-31 (UTC)' }),
     until: pastFlag({ summary: 'Only entries before a time' }),

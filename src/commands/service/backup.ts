@@ -11,14 +11,12 @@ export default class ServiceBackup extends ServiceCommand {
     'The backup is consistent even while the service runs, and is checked before it gets its name. Without --force, an existing file is never replaced. For PostgreSQL, use pg_dump.'
   static override requests = { ...serviceData, effect: 'changes this machine' as const }
   static override view = backupView
-  static override examples = [
-    { description: 'Write a backup', command: 'chatctl service backup --to chatctl-backup.db' },
-    { description: 'Show what would be written', command: 'chatctl service backup --to backup.db --dry-run' },
-    {
-      description: "Replace last night's backup, and print only its size",
-      command: 'chatctl service backup --to nightly.db --force --fields bytes',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Write a backup': 'chatctl service backup --to chatctl-backup.db',
+    'Show what would be written': 'chatctl service backup --to backup.db --dry-run',
+    "Replace last night's backup, and print only its size":
+      'chatctl service backup --to nightly.db --force --fields bytes',
+  })
   static override flags = {
     to: textFlag({ helpValue: 'FILE', required: true, summary: 'File to write' }),
     force: Flags.boolean({ summary: 'Replace an existing file, once the new backup is complete' }),

@@ -7,10 +7,10 @@ export default class ServiceMigrate extends ServiceCommand {
   static override description =
     'Needed after an upgrade, unless service run does it. Refuses data that other processes use, without --force. Before SQLite is migrated, a copy is written beside it, which takes as much space as the data. With --dry-run, the migration is rolled back, and only its time and the size of the database are printed.'
   static override view = migratedView
-  static override examples = [
-    { description: 'Migrate the data', command: 'chatctl service migrate' },
-    { description: 'Show how long it takes, and the space', command: 'chatctl service migrate --dry-run' },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Migrate the data': 'chatctl service migrate',
+    'Show how long it takes, and the space': 'chatctl service migrate --dry-run',
+  })
   static override flags = {
     force: Flags.boolean({
       summary: 'Migrate also while other processes use the data; they then respond with 503',

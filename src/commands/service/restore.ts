@@ -7,17 +7,11 @@ export default class ServiceRestore extends ServiceCommand {
   static override description =
     'The service must be stopped. The current data is kept in a file next to it. A backup from an older version is migrated by the next service run or service migrate.'
   static override view = restoredView
-  static override examples = [
-    { description: 'Restore after confirmation', command: 'chatctl service restore chatctl-backup.db' },
-    {
-      description: 'Restore without confirmation',
-      command: 'chatctl service restore chatctl-backup.db --yes',
-    },
-    {
-      description: 'Show what would be restored',
-      command: 'chatctl service restore chatctl-backup.db --dry-run',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Restore after confirmation': 'chatctl service restore chatctl-backup.db',
+    'Restore without confirmation': 'chatctl service restore chatctl-backup.db --yes',
+    'Show what would be restored': 'chatctl service restore chatctl-backup.db --dry-run',
+  })
   static override args = {
     file: requiredArgument('Backup file'),
   }

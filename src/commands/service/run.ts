@@ -27,22 +27,14 @@ export default class ServiceRun extends BaseCommand {
     'Prints the URL on stdout when the service is ready. Log lines go to stderr: as text if stderr is a terminal and --log-level is not given, and as JSON otherwise. With a JSON log, the line on stdout is JSON too, unless --output or --fields is given. After Ctrl-C or SIGTERM, replies in progress have 30 seconds to finish (--drain). Outside of a terminal, SIGHUP makes it read its certificate, TLS key, model server key, and the file of the database URL again. To create an API key, run: chatctl service keys create NAME'
   static override requests = { ...localWork, effect: 'changes this machine' as const }
   static override view = serviceUrlView
-  static override examples = [
-    { description: 'Run on the default port', command: 'chatctl service run' },
-    { description: 'Use local models from Ollama', command: 'chatctl service run --model-server ollama' },
-    {
-      description: 'Use an OpenAI-compatible server',
-      command: 'chatctl service run --model-server https://models.example/v1 --model-server-key-file key.txt',
-    },
-    {
-      description: 'Serve HTTPS',
-      command: 'chatctl service run --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem',
-    },
-    {
-      description: 'Run behind a reverse proxy',
-      command: 'chatctl service run --behind-proxy --public-url https://chat.example',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Run on the default port': 'chatctl service run',
+    'Use local models from Ollama': 'chatctl service run --model-server ollama',
+    'Use an OpenAI-compatible server':
+      'chatctl service run --model-server https://models.example/v1 --model-server-key-file key.txt',
+    'Serve HTTPS': 'chatctl service run --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem',
+    'Run behind a reverse proxy': 'chatctl service run --behind-proxy --public-url https://chat.example',
+  })
   static override flags = {
     host: textFlag({ helpValue: 'ADDRESS', default: '127.0.0.1', summary: 'Address to listen on' }),
     port: integerFlag({

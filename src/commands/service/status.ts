@@ -9,11 +9,11 @@ export default class ServiceStatus extends BaseCommand {
   static override requests = { ...calls(), note: '`GET /readyz` of the service process.' }
   static override view = serviceStatusView
   static override otherViews = { '--ready': serviceUrlView }
-  static override examples = [
-    { description: 'Show the status', command: 'chatctl service status' },
-    { description: 'Show the status as JSON', command: 'chatctl service status --json' },
-    { description: 'Check the health', command: 'chatctl service status --ready' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show the status': 'chatctl service status',
+    'Show the status as JSON': 'chatctl service status --json',
+    'Check the health': 'chatctl service status --ready',
+  })
   static override flags = {
     ...dataFlags,
     ready: Flags.boolean({

@@ -32,14 +32,11 @@ export default class SettingsApply extends BaseCommand {
     note: 'then reads the settings back.',
   }
   static override view = appliedView
-  static override examples = [
-    { description: 'Apply a file after confirmation', command: 'chatctl settings apply settings.yaml' },
-    {
-      description: 'Apply two files in CI',
-      command: 'chatctl settings apply base.yaml --file production.yaml --yes',
-    },
-    { description: 'Apply a saved plan', command: 'chatctl settings apply settings.plan --yes' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Apply a file after confirmation': 'chatctl settings apply settings.yaml',
+    'Apply two files in CI': 'chatctl settings apply base.yaml --file production.yaml --yes',
+    'Apply a saved plan': 'chatctl settings apply settings.plan --yes',
+  })
   static override args = { file: settingsFileArgument }
   static override flags = {
     ...settingsFilesFlags,

@@ -32,21 +32,12 @@ export default class SettingsDiff extends BaseCommand {
   static override requests = calls('getSettings')
   static override view = appliedView
   static override offersMarkdown = true
-  static override examples = [
-    { description: 'Show the differences', command: 'chatctl settings diff settings.yaml' },
-    {
-      description: 'Check for differences in CI',
-      command: 'chatctl settings diff base.yaml --file production.yaml --exit-code',
-    },
-    {
-      description: 'Save a plan to apply later',
-      command: 'chatctl settings diff settings.yaml --save settings.plan',
-    },
-    {
-      description: 'Show a saved plan as a Markdown table',
-      command: 'chatctl settings diff settings.plan -o markdown',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show the differences': 'chatctl settings diff settings.yaml',
+    'Check for differences in CI': 'chatctl settings diff base.yaml --file production.yaml --exit-code',
+    'Save a plan to apply later': 'chatctl settings diff settings.yaml --save settings.plan',
+    'Show a saved plan as a Markdown table': 'chatctl settings diff settings.plan -o markdown',
+  })
   static override args = { file: settingsFileArgument }
   static override flags = {
     ...settingsFilesFlags,

@@ -24,11 +24,11 @@ export default class SettingsEdit extends BaseCommand {
     note: 'then reads the settings back.',
   }
   static override view = appliedView
-  static override examples = [
-    { description: 'Edit and apply', command: 'chatctl settings edit' },
-    { description: 'Print the requests without sending them', command: 'chatctl settings edit --dry-run' },
-    { description: 'Edit the settings of another profile', command: 'chatctl settings edit --profile work' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Edit and apply': 'chatctl settings edit',
+    'Print the requests without sending them': 'chatctl settings edit --dry-run',
+    'Edit the settings of another profile': 'chatctl settings edit --profile work',
+  })
   static override flags = {
     'allow-unknown-keys': allowUnknownKeysFlag,
     yes: yesFlag,

@@ -18,14 +18,11 @@ export default class SettingsExport extends BaseCommand {
     'The file is YAML with a comment for each setting. Undocumented settings, and values that chatctl cannot set, are comments, or under $unmanaged with --json. To apply an undocumented setting, remove its # and pass --allow-unknown-keys.'
   static override requests = calls('getSettings')
   static override view = settingsFileView
-  static override examples = [
-    { description: 'Save the settings to a file', command: 'chatctl settings export settings.yaml' },
-    { description: 'Print them as JSON', command: 'chatctl settings export --json' },
-    {
-      description: 'Export the settings of another profile',
-      command: 'chatctl settings export --profile work --to work.yaml',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Save the settings to a file': 'chatctl settings export settings.yaml',
+    'Print them as JSON': 'chatctl settings export --json',
+    'Export the settings of another profile': 'chatctl settings export --profile work --to work.yaml',
+  })
   static override args = { file: argument('Same as --to') }
   static override flags = {
     to: textFlag({

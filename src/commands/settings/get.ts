@@ -12,11 +12,11 @@ export default class SettingsGet extends BaseCommand {
   static override completes = { key: 'settings key' } as const
   static override view = settingsView
   static override otherViews = { KEY: valueView }
-  static override examples = [
-    { description: 'Show all settings', command: 'chatctl settings get' },
-    { description: 'Print one value', command: 'chatctl settings get theme.mode' },
-    { description: 'Save the settings as JSON', command: 'chatctl settings get --json > settings.json' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show all settings': 'chatctl settings get',
+    'Print one value': 'chatctl settings get theme.mode',
+    'Save the settings as JSON': 'chatctl settings get --json > settings.json',
+  })
   static override args = {
     key: argument('Key or group of keys, such as theme.mode or theme'),
   }

@@ -17,10 +17,10 @@ export default class SettingsHistory extends BaseCommand {
   static override requests = { ...localWork, opensData: true }
   static override view = sentKeysView
   static override otherViews = { '--service': auditedKeysView }
-  static override examples = [
-    { description: 'List the changes sent from this machine', command: 'chatctl settings history' },
-    { description: 'List those from all machines', command: 'chatctl settings history --service -p local' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'List the changes sent from this machine': 'chatctl settings history',
+    'List those from all machines': 'chatctl settings history --service -p local',
+  })
   static override flags = {
     limit: rowLimitFlag('keys; the newest are shown', 50),
     service: Flags.boolean({ summary: 'Read the audit log of the embedded service, on its machine' }),

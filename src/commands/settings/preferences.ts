@@ -7,10 +7,10 @@ export default class SettingsPreferences extends BaseCommand {
   static override description = 'To change them, use: chatctl users settings set'
   static override requests = calls('getPreferences')
   static override view = preferencesView
-  static override examples = [
-    { description: 'Show your preferences', command: 'chatctl settings preferences' },
-    { description: 'Print them as JSON', command: 'chatctl settings preferences --json' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show your preferences': 'chatctl settings preferences',
+    'Print them as JSON': 'chatctl settings preferences --json',
+  })
 
   async run(): Promise<void> {
     const { context } = await this.start(SettingsPreferences)

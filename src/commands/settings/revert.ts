@@ -15,10 +15,10 @@ export default class SettingsRevert extends BaseCommand {
     'ID is that of settings history, without --service. Shows what restores the values before that change, and saves it as a plan with --save. A warning names each key that has changed since. Nothing is sent until settings apply applies the plan.'
   static override requests = calls('getSettings')
   static override view = appliedView
-  static override examples = [
-    { description: 'Show what reverts a change', command: 'chatctl settings revert CHANGE_ID' },
-    { description: 'Save it as a plan', command: 'chatctl settings revert CHANGE_ID --save revert.plan' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show what reverts a change': 'chatctl settings revert CHANGE_ID',
+    'Save it as a plan': 'chatctl settings revert CHANGE_ID --save revert.plan',
+  })
   static override args = { id: requiredArgument('ID of the change') }
   static override flags = { save: saveFlag, ...planFlags }
 

@@ -7,13 +7,10 @@ export default class SettingsSchema extends BaseCommand {
   static override summary = 'Print the JSON Schema of a settings file'
   static override requests = localWork
   static override view = documentView
-  static override examples = [
-    {
-      description: 'Save the schema for your editor',
-      command: 'chatctl settings schema > settings.schema.json',
-    },
-    { description: 'Print it as YAML', command: 'chatctl settings schema -o yaml' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Save the schema for your editor': 'chatctl settings schema > settings.schema.json',
+    'Print it as YAML': 'chatctl settings schema -o yaml',
+  })
 
   async run(): Promise<void> {
     const { context } = await this.start(SettingsSchema)

@@ -15,17 +15,11 @@ export default class SettingsSet extends BaseCommand {
   static override requests = calls('updateSettings', 'getSettings')
   static override completes = { 'key=value': 'settings assignment' } as const
   static override view = settingsView
-  static override examples = [
-    {
-      description: 'Change two settings',
-      command: 'chatctl settings set theme.mode=dark limits.max_tokens=4096',
-    },
-    {
-      description: 'Print the request without sending it',
-      command: 'chatctl settings set features.chat=on --dry-run',
-    },
-    { description: 'Read a value from a file', command: 'chatctl settings set app_name=@name.txt' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Change two settings': 'chatctl settings set theme.mode=dark limits.max_tokens=4096',
+    'Print the request without sending it': 'chatctl settings set features.chat=on --dry-run',
+    'Read a value from a file': 'chatctl settings set app_name=@name.txt',
+  })
   static override args = {
     'key=value': requiredArguments('Key and new value, such as theme.mode=dark'),
   }

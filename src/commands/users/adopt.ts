@@ -22,13 +22,11 @@ export default class UsersAdopt extends BaseCommand {
     'Reads each user, and adds it to the state file unless the service reports another email or ID. A user that cannot be adopted is reported on stderr, and the others are adopted. The status is adopted, unchanged, replaced (the email had another ID), or moved (the ID had another email).'
   static override requests = calls('getUser')
   static override view = adoptedUsersView
-  static override examples = [
-    { description: 'Adopt a user', command: example },
-    {
-      description: 'Adopt the users of a file, one EMAIL=ID per line',
-      command: 'chatctl users adopt - --state team.state.json < known-users.txt',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Adopt a user': example,
+    'Adopt the users of a file, one EMAIL=ID per line':
+      'chatctl users adopt - --state team.state.json < known-users.txt',
+  })
   static override args = {
     user: requiredArguments('EMAIL=ID of users, or - to read them from stdin'),
   }

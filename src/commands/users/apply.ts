@@ -46,16 +46,11 @@ export default class UsersApply extends BaseCommand {
   }
   static override view = appliedUsersView({ created: 0, changed: 0, adopted: 0, sent: 0, left: 0 }, true)
   static override otherViews = { '--dry-run': userDifferenceView }
-  static override examples = [
-    {
-      description: 'Apply a file, and generate the passwords of new users',
-      command: 'chatctl users apply users.yaml --results new-users.csv',
-    },
-    {
-      description: 'Apply a saved plan',
-      command: 'chatctl users apply users.plan --results new-users.csv --yes',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Apply a file, and generate the passwords of new users':
+      'chatctl users apply users.yaml --results new-users.csv',
+    'Apply a saved plan': 'chatctl users apply users.plan --results new-users.csv --yes',
+  })
   static override args = { file: userFileArgument }
   static override flags = {
     ...userFilesFlags(),

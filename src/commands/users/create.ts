@@ -22,21 +22,14 @@ export default class UsersCreate extends BaseCommand {
   static override requests = calls('createUser')
   static override view = newUserView
   static override nonInteractive = [['password-stdin', 'password-file', 'generate-password', 'no-password']]
-  static override examples = [
-    {
-      description: 'Create a user with a generated password',
-      command: 'chatctl users create --email ada@example.com --name "Ada" --generate-password',
-    },
-    {
-      description: 'Read the password from a file',
-      command: 'chatctl users create --email ada@example.com --password-file password.txt',
-    },
-    {
-      description: 'Add metadata',
-      command:
-        'chatctl users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Create a user with a generated password':
+      'chatctl users create --email ada@example.com --name "Ada" --generate-password',
+    'Read the password from a file':
+      'chatctl users create --email ada@example.com --password-file password.txt',
+    'Add metadata':
+      'chatctl users create --email ada@example.com --metadata company=Acme --metadata seats:=5 --password-stdin < password.txt',
+  })
   static override flags = {
     email: textFlag({ helpValue: 'ADDRESS', summary: 'Email address' }),
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),

@@ -39,17 +39,11 @@ export default class UsersDiff extends BaseCommand {
   static override requests = calls('getUser')
   static override view = userDifferenceView
   static override offersMarkdown = true
-  static override examples = [
-    { description: 'Show the differences', command: 'chatctl users diff users.yaml' },
-    {
-      description: 'Check for differences in CI',
-      command: 'chatctl users diff users.yaml --exit-code -o markdown',
-    },
-    {
-      description: 'Save a plan to apply later',
-      command: 'chatctl users diff users.yaml --save users.plan',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show the differences': 'chatctl users diff users.yaml',
+    'Check for differences in CI': 'chatctl users diff users.yaml --exit-code -o markdown',
+    'Save a plan to apply later': 'chatctl users diff users.yaml --save users.plan',
+  })
   static override args = { file: userFileArgument }
   static override flags = {
     ...userFilesFlags(),

@@ -18,18 +18,13 @@ export default class UsersGet extends BaseCommand {
     'One ID prints an object, several print an array in the order of the IDs. A user that cannot be read is reported on stderr, and the others are shown.'
   static override requests = calls('getUser')
   static override view = { ...userView, json: { either: 'getUser' } as const }
-  static override examples = [
-    { description: 'Show one user', command: 'chatctl users get ID' },
-    {
-      description: 'Show two fields of several users',
-      command: 'chatctl users get ID ID --json --fields id,email',
-    },
-    {
-      description: 'Show a user of a state file by email address',
-      command: 'chatctl users get --state users.state.json grace@example.com',
-    },
-    { description: 'Read the IDs from a file', command: 'cut -f1 users.tsv | chatctl users get - -o jsonl' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show one user': 'chatctl users get ID',
+    'Show two fields of several users': 'chatctl users get ID ID --json --fields id,email',
+    'Show a user of a state file by email address':
+      'chatctl users get --state users.state.json grace@example.com',
+    'Read the IDs from a file': 'cut -f1 users.tsv | chatctl users get - -o jsonl',
+  })
   static override args = {
     id: requiredArguments('IDs of users (with --state: email addresses), or - to read them from stdin'),
   }

@@ -22,24 +22,14 @@ export default class UsersImport extends BaseCommand {
   static override requests = calls('getProfile', 'createUser', 'updateUser', 'assignPermissions')
   static override view = importView
   static override otherViews = { '--close': closedView, '--dry-run': importForecastView }
-  static override examples = [
-    {
-      description: 'Check a file, count the requests, and show the first ones',
-      command: 'chatctl users import users.csv --dry-run',
-    },
-    {
-      description: 'Import within a quota, without confirmation',
-      command: 'chatctl users import users.csv --quota 100/h --max-wait 1h --yes',
-    },
-    {
-      description: 'Generate passwords',
-      command: 'chatctl users import users.jsonl --generate-passwords --results results.csv',
-    },
-    {
-      description: 'Record that the user of line 12 exists, with this ID',
-      command: 'chatctl users import users.csv --on-unknown created --id ID --line 12',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Check a file, count the requests, and show the first ones': 'chatctl users import users.csv --dry-run',
+    'Import within a quota, without confirmation':
+      'chatctl users import users.csv --quota 100/h --max-wait 1h --yes',
+    'Generate passwords': 'chatctl users import users.jsonl --generate-passwords --results results.csv',
+    'Record that the user of line 12 exists, with this ID':
+      'chatctl users import users.csv --on-unknown created --id ID --line 12',
+  })
   static override args = {
     file: requiredArgument('CSV, JSONL, JSON, or YAML file, or - for stdin'),
   }

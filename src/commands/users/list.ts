@@ -22,13 +22,10 @@ export default class UsersList extends BaseCommand {
     'The interface of the service cannot list users, so this is not a list of all users. Without --state, it shows the activity record of your user on this machine: users that were created on the service of the profile, newest first. If the outcome of a creation is unknown, the user may not exist. No request is sent.'
   static override requests = localWork
   static override view = knownUsersView
-  static override examples = [
-    { description: 'List the users created from this machine', command: 'chatctl users list' },
-    {
-      description: 'Print the users of a state file as CSV',
-      command: 'chatctl users list --state users.state.json -o csv',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'List the users created from this machine': 'chatctl users list',
+    'Print the users of a state file as CSV': 'chatctl users list --state users.state.json -o csv',
+  })
   static override flags = {
     state: stateFlag('List the users of this state file, sorted by email address'),
   }

@@ -6,10 +6,10 @@ export default class UsersProfile extends BaseCommand {
   static override summary = 'Show the user that the credential belongs to'
   static override requests = calls('getProfile')
   static override view = profileView
-  static override examples = [
-    { description: 'Show your user', command: 'chatctl users profile' },
-    { description: 'Print your email address', command: "chatctl users profile --jq '.email'" },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show your user': 'chatctl users profile',
+    'Print your email address': "chatctl users profile --jq '.email'",
+  })
 
   async run(): Promise<void> {
     const { context } = await this.start(UsersProfile)

@@ -12,17 +12,12 @@ export default class UsersUpdate extends BaseCommand {
   static override description = 'Only the values you give are sent.'
   static override requests = calls('updateUser')
   static override view = userView
-  static override examples = [
-    { description: 'Change the name', command: 'chatctl users update ID --name "Ada Lovelace"' },
-    {
-      description: 'Change metadata and preferences',
-      command: 'chatctl users update ID --metadata company=Acme --theme dark --notifications off',
-    },
-    {
-      description: 'Print the request without sending it',
-      command: 'chatctl users update ID --metadata seats:=5 --dry-run',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Change the name': 'chatctl users update ID --name "Ada Lovelace"',
+    'Change metadata and preferences':
+      'chatctl users update ID --metadata company=Acme --theme dark --notifications off',
+    'Print the request without sending it': 'chatctl users update ID --metadata seats:=5 --dry-run',
+  })
   static override args = {
     id: requiredArgument('ID of the user'),
   }

@@ -10,10 +10,10 @@ export default class ChatPromptsDelete extends BaseCommand {
   static override requests = localWork
   static override completes = { name: 'prompt' } as const
   static override view = promptsDeletedView
-  static override examples = [
-    { description: 'Delete a prompt, after confirmation', command: 'chatctl chat prompts delete review' },
-    { description: 'Delete two prompts', command: 'chatctl chat prompts delete review commit --yes' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Delete a prompt, after confirmation': 'chatctl chat prompts delete review',
+    'Delete two prompts': 'chatctl chat prompts delete review commit --yes',
+  })
   static override args = {
     name: requiredArguments('Name of the prompt; several separated by spaces'),
   }

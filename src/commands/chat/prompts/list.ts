@@ -8,13 +8,10 @@ export default class ChatPromptsList extends BaseCommand {
   static override description = 'The description of a prompt is its first line.'
   static override requests = localWork
   static override view = promptsView
-  static override examples = [
-    { description: 'List the prompts', command: 'chatctl chat prompts list' },
-    {
-      description: 'Show the variables of each prompt',
-      command: 'chatctl chat prompts list --fields name,variables',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'List the prompts': 'chatctl chat prompts list',
+    'Show the variables of each prompt': 'chatctl chat prompts list --fields name,variables',
+  })
 
   async run(): Promise<void> {
     const { context } = await this.start(ChatPromptsList)

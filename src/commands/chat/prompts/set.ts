@@ -27,14 +27,12 @@ export default class ChatPromptsSet extends BaseCommand {
   static override requests = localWork
   static override completes = { name: 'prompt' } as const
   static override view = promptSetView
-  static override examples = [
-    {
-      description: 'Create a prompt with a variable',
-      command: 'echo "Translate to {{language}}:" | chatctl chat prompts set translate',
-    },
-    { description: 'Use a file', command: 'chatctl chat prompts set review --file review.md' },
-    { description: 'Edit a prompt in your editor', command: 'chatctl chat prompts set review' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Create a prompt with a variable':
+      'echo "Translate to {{language}}:" | chatctl chat prompts set translate',
+    'Use a file': 'chatctl chat prompts set review --file review.md',
+    'Edit a prompt in your editor': 'chatctl chat prompts set review',
+  })
   static override args = {
     name: requiredArgument('Name of the prompt: letters, digits, and . _ -'),
   }

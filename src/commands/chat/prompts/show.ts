@@ -10,14 +10,11 @@ export default class ChatPromptsShow extends BaseCommand {
   static override requests = localWork
   static override completes = { name: 'prompt' } as const
   static override view = promptFileView
-  static override examples = [
-    { description: 'Print a prompt', command: 'chatctl chat prompts show review' },
-    { description: 'Copy a prompt', command: 'chatctl chat prompts show review > review.md' },
-    {
-      description: 'List the variables of a prompt',
-      command: 'chatctl chat prompts show review --jq .variables[]',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Print a prompt': 'chatctl chat prompts show review',
+    'Copy a prompt': 'chatctl chat prompts show review > review.md',
+    'List the variables of a prompt': 'chatctl chat prompts show review --jq .variables[]',
+  })
   static override args = {
     name: requiredArgument('Name of the prompt'),
   }

@@ -10,20 +10,12 @@ export default class ServiceAdminCreate extends ServiceCommand {
     'Run it on the machine of the service; the service may be running or stopped. Without a flag for the password, chatctl prompts for it twice.'
   static override view = userListView
   static override nonInteractive = [Object.keys(newPasswordFlags)]
-  static override examples = [
-    {
-      description: 'Create an admin',
-      command: 'chatctl service admin create ada@example.com --name "Ada"',
-    },
-    {
-      description: 'Read the password from a file',
-      command: 'chatctl service admin create ada@example.com --password-file password.txt',
-    },
-    {
-      description: 'Show what would be created',
-      command: 'chatctl service admin create ada@example.com --dry-run',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Create an admin': 'chatctl service admin create ada@example.com --name "Ada"',
+    'Read the password from a file':
+      'chatctl service admin create ada@example.com --password-file password.txt',
+    'Show what would be created': 'chatctl service admin create ada@example.com --dry-run',
+  })
   static override args = {
     email: requiredArgument('Email address'),
   }

@@ -10,20 +10,11 @@ export default class ServiceKeysCreate extends ServiceCommand {
   static override description =
     'The key is printed once; the service stores only a hash. A key never has more permissions than its user.'
   static override view = newKeyView
-  static override examples = [
-    {
-      description: 'Create a key for CI',
-      command: 'chatctl service keys create ci --tier pro --expires 90d',
-    },
-    {
-      description: 'Create a key for a user',
-      command: 'chatctl service keys create bot --user ada@example.com',
-    },
-    {
-      description: 'Print only the key',
-      command: 'chatctl service keys create reader --permission read:users --jq .key',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Create a key for CI': 'chatctl service keys create ci --tier pro --expires 90d',
+    'Create a key for a user': 'chatctl service keys create bot --user ada@example.com',
+    'Print only the key': 'chatctl service keys create reader --permission read:users --jq .key',
+  })
   static override args = { name: argument('Name of the key') }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Same as NAME' }),

@@ -6,10 +6,10 @@ export default class ServiceKeysRevoke extends ServiceCommand {
   static override description =
     'Service processes reject the next request with the key, and end replies that are running.'
   static override view = keyView
-  static override examples = [
-    { description: 'Show what would be revoked', command: 'chatctl service keys revoke ci --dry-run' },
-    { description: 'Revoke a key without confirmation', command: 'chatctl service keys revoke KEY_ID --yes' },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Show what would be revoked': 'chatctl service keys revoke ci --dry-run',
+    'Revoke a key without confirmation': 'chatctl service keys revoke KEY_ID --yes',
+  })
   static override args = keyArgument
   static override flags = confirmedFlags
 

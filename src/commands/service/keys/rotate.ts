@@ -9,20 +9,12 @@ export default class ServiceKeysRotate extends ServiceCommand {
   static override description =
     'The new key is printed once. It has the name, user, tier, limit, and permissions of the old key. The old key stays valid for the overlap, and gets the name "NAME (rotated)". Service processes apply the change to the next request.'
   static override view = rotatedKeyView
-  static override examples = [
-    {
-      description: 'Show what would change',
-      command: 'chatctl service keys rotate ci --dry-run',
-    },
-    {
-      description: 'Replace a key, and keep the old key valid for a day',
-      command: 'chatctl service keys rotate ci --overlap 24h',
-    },
-    {
-      description: 'Replace a leaked key immediately, and print only the new key',
-      command: 'chatctl service keys rotate ci --overlap 0 --jq .key',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Show what would change': 'chatctl service keys rotate ci --dry-run',
+    'Replace a key, and keep the old key valid for a day': 'chatctl service keys rotate ci --overlap 24h',
+    'Replace a leaked key immediately, and print only the new key':
+      'chatctl service keys rotate ci --overlap 0 --jq .key',
+  })
   static override args = keyArgument
   static override flags = {
     overlap: Flags.custom<number>({

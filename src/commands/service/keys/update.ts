@@ -9,17 +9,12 @@ export default class ServiceKeysUpdate extends ServiceCommand {
   static override description =
     'Values that you omit are not changed; --permission replaces the permissions. Service processes apply the change to the next request.'
   static override view = keyView
-  static override examples = [
-    { description: 'Change the tier', command: 'chatctl service keys update ci --tier pro' },
-    {
-      description: 'Limit a key to chat',
-      command: 'chatctl service keys update KEY_ID --permission read:chat --permission write:chat',
-    },
-    {
-      description: 'Remove all limits',
-      command: 'chatctl service keys update KEY_ID --permission all --expires never',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Change the tier': 'chatctl service keys update ci --tier pro',
+    'Limit a key to chat':
+      'chatctl service keys update KEY_ID --permission read:chat --permission write:chat',
+    'Remove all limits': 'chatctl service keys update KEY_ID --permission all --expires never',
+  })
   static override args = keyArgument
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Name of the key' }),

@@ -5,16 +5,10 @@ import { confirmedFlags, ServiceCommand } from '../service-command.ts'
 export default class ServiceSessionsRevoke extends ServiceCommand {
   static override summary = 'End a sign-in session and revoke its tokens'
   static override view = signInSessionsView
-  static override examples = [
-    {
-      description: 'Show what would be revoked',
-      command: 'chatctl service sessions revoke SESSION_ID --dry-run',
-    },
-    {
-      description: 'End a sign-in session without confirmation',
-      command: 'chatctl service sessions revoke SESSION_ID --yes',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Show what would be revoked': 'chatctl service sessions revoke SESSION_ID --dry-run',
+    'End a sign-in session without confirmation': 'chatctl service sessions revoke SESSION_ID --yes',
+  })
   static override args = {
     id: requiredArgument('ID of the sign-in session'),
   }

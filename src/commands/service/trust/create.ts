@@ -8,18 +8,12 @@ export default class ServiceTrustCreate extends ServiceCommand {
   static override description =
     'A CI job with a matching identity token gets a short-lived access token. In the subject, * matches any characters except a colon, and ** any characters.'
   static override view = trustView
-  static override examples = [
-    {
-      description: 'Let the jobs of one environment change the settings',
-      command:
-        "chatctl service trust create deploy --issuer https://ci.example --audience https://chat.example --subject repo:acme/app:environment:prod --permission '*:settings'",
-    },
-    {
-      description: 'Let the jobs of every branch chat for 5 minutes',
-      command:
-        "chatctl service trust create review --issuer https://ci.example --audience https://chat.example --subject 'repo:acme/app:ref:refs/heads/*' --permission '*:chat' --expires 5m",
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Let the jobs of one environment change the settings':
+      "chatctl service trust create deploy --issuer https://ci.example --audience https://chat.example --subject repo:acme/app:environment:prod --permission '*:settings'",
+    'Let the jobs of every branch chat for 5 minutes':
+      "chatctl service trust create review --issuer https://ci.example --audience https://chat.example --subject 'repo:acme/app:ref:refs/heads/*' --permission '*:chat' --expires 5m",
+  })
   static override args = {
     name: requiredArgument('Name of the trust'),
   }

@@ -4,13 +4,10 @@ import { ServiceCommand } from '../service-command.ts'
 export default class ServiceTrustList extends ServiceCommand {
   static override summary = 'List the trusts of the embedded service'
   static override view = { ...trustView, json: 'list' as const }
-  static override examples = [
-    { description: 'List the trusts', command: 'chatctl service trust list' },
-    {
-      description: 'Show when each trust was last used',
-      command: 'chatctl service trust list --fields name,subject,last_used_at',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'List the trusts': 'chatctl service trust list',
+    'Show when each trust was last used': 'chatctl service trust list --fields name,subject,last_used_at',
+  })
 
   async run(): Promise<void> {
     const { context, administration } = await this.startOnData(ServiceTrustList)

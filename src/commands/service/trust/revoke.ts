@@ -5,16 +5,10 @@ import { confirmedFlags, ServiceCommand } from '../service-command.ts'
 export default class ServiceTrustRevoke extends ServiceCommand {
   static override summary = 'Revoke a trust and all its access tokens'
   static override view = trustView
-  static override examples = [
-    {
-      description: 'Show what would be revoked',
-      command: 'chatctl service trust revoke deploy --dry-run',
-    },
-    {
-      description: 'Revoke a trust without confirmation',
-      command: 'chatctl service trust revoke deploy --yes',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Show what would be revoked': 'chatctl service trust revoke deploy --dry-run',
+    'Revoke a trust without confirmation': 'chatctl service trust revoke deploy --yes',
+  })
   static override args = {
     name: requiredArgument('Name of the trust'),
   }

@@ -7,10 +7,10 @@ export default class ServiceUsersDelete extends ServiceCommand {
   static override description =
     'Also deletes the conversations, API keys, trusts, and sign-in sessions of the user. In the audit log, a pseudonym replaces the user, and names, email addresses, and network addresses are erased. Backups are not changed. The built-in admin, and the last admin who can sign in, cannot be deleted.'
   static override view = userDetailsView
-  static override examples = [
-    { description: 'Delete a user', command: 'chatctl service users delete henry@example.com' },
-    { description: 'Try it', command: 'chatctl service users delete grace@example.com --dry-run' },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Delete a user': 'chatctl service users delete henry@example.com',
+    'Try it': 'chatctl service users delete grace@example.com --dry-run',
+  })
   static override args = userArgument
   static override flags = { 'keep-audit': keepAuditFlag, ...confirmedFlags }
 

@@ -6,10 +6,10 @@ export default class ServiceUsersDisable extends ServiceCommand {
   static override description =
     'Within a second, every service process refuses the API keys, access tokens, and trusts of the user, and ends running replies. Sign-in sessions and access tokens end permanently. API keys and trusts are valid again once the user is enabled. The built-in admin, and the last admin who can sign in, cannot be disabled.'
   static override view = userDetailsView
-  static override examples = [
-    { description: 'Disable a user', command: 'chatctl service users disable grace@example.com' },
-    { description: 'Try it', command: 'chatctl service users disable grace@example.com --dry-run' },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Disable a user': 'chatctl service users disable grace@example.com',
+    'Try it': 'chatctl service users disable grace@example.com --dry-run',
+  })
   static override args = userArgument
   static override flags = confirmedFlags
 

@@ -6,10 +6,10 @@ export default class ServiceUsersEnable extends ServiceCommand {
   static override description =
     'API keys and trusts that were not revoked are valid again. The user signs in again, with the same password and second factor.'
   static override view = userDetailsView
-  static override examples = [
-    { description: 'Enable a user', command: 'chatctl service users enable grace@example.com' },
-    { description: 'Try it', command: 'chatctl service users enable grace@example.com --dry-run' },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Enable a user': 'chatctl service users enable grace@example.com',
+    'Try it': 'chatctl service users enable grace@example.com --dry-run',
+  })
   static override args = userArgument
   static override flags = changeFlags
 

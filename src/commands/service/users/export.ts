@@ -6,13 +6,10 @@ export default class ServiceUsersExport extends ServiceCommand {
   static override description =
     'The export has the user, their preferences, conversations, API keys, trusts, sign-in sessions, and entries of the audit log. It contains no password, key, or other secret.'
   static override view = userExportView
-  static override examples = [
-    {
-      description: 'Export to a file',
-      command: 'chatctl service users export grace@example.com > grace.json',
-    },
-    { description: 'Print the keys', command: 'chatctl service users export usr_admin --jq .keys' },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Export to a file': 'chatctl service users export grace@example.com > grace.json',
+    'Print the keys': 'chatctl service users export usr_admin --jq .keys',
+  })
   static override args = userArgument
 
   async run(): Promise<void> {

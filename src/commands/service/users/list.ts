@@ -8,11 +8,11 @@ export default class ServiceUsersList extends ServiceCommand {
   static override summary = 'List the users of the embedded service'
   static override description = 'Run it on the machine of the service: the HTTP interface cannot list users.'
   static override view = { ...userListView, json: 'list' as const }
-  static override examples = [
-    { description: 'List the users', command: 'chatctl service users list' },
-    { description: 'List the admins', command: 'chatctl service users list --role admin' },
-    { description: 'Print the email addresses', command: "chatctl service users list --jq '.[].email'" },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'List the users': 'chatctl service users list',
+    'List the admins': 'chatctl service users list --role admin',
+    'Print the email addresses': "chatctl service users list --jq '.[].email'",
+  })
   static override flags = {
     role: textFlag({ helpValue: 'NAME', summary: 'Only users with this role, such as admin' }),
     search: textFlag({

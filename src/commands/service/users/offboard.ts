@@ -12,16 +12,11 @@ export default class ServiceUsersOffboard extends ServiceCommand {
   static override description =
     'Disables the user, proves that their credentials are refused, exports everything that is known of them, and deletes them. The proof uses the stored digests of the old credentials, and a new API key at each service process on this machine. If a step fails, the next ones are not done, and the command can be repeated.'
   static override view = offboardView
-  static override examples = [
-    {
-      description: 'Offboard a user',
-      command: 'chatctl service users offboard henry@example.com --export henry.json',
-    },
-    {
-      description: 'Show what would be done',
-      command: 'chatctl service users offboard grace@example.com --export grace-kept.json --dry-run',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Offboard a user': 'chatctl service users offboard henry@example.com --export henry.json',
+    'Show what would be done':
+      'chatctl service users offboard grace@example.com --export grace-kept.json --dry-run',
+  })
   static override args = userArgument
   static override flags = {
     export: textFlag({ helpValue: 'FILE', required: true, summary: 'File to write' }),

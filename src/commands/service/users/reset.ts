@@ -9,17 +9,13 @@ export default class ServiceUsersReset extends ServiceCommand {
     'Run it on the machine of the service; the service may be running or stopped. All sign-in sessions of the user end and failed sign-in attempts are cleared; API keys stay valid. Without a flag about the password, chatctl prompts for a new one twice.'
   static override view = userListView
   static override nonInteractive = [Object.keys(newPasswordFlags)]
-  static override examples = [
-    { description: 'Prompt for a new password', command: 'chatctl service users reset ada@example.com' },
-    {
-      description: 'Read the password from a file',
-      command: 'chatctl service users reset ada@example.com --password-file password.txt --yes',
-    },
-    {
-      description: 'Reset only the second factor, such as that of a lost phone',
-      command: 'chatctl service users reset ada@example.com --keep-password',
-    },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Prompt for a new password': 'chatctl service users reset ada@example.com',
+    'Read the password from a file':
+      'chatctl service users reset ada@example.com --password-file password.txt --yes',
+    'Reset only the second factor, such as that of a lost phone':
+      'chatctl service users reset ada@example.com --keep-password',
+  })
   static override args = userArgument
   static override flags = {
     ...newPasswordFlags,

@@ -6,10 +6,10 @@ export default class ServiceUsersShow extends ServiceCommand {
   static override description =
     'Shows when the user was last active, and how many credentials, conversations, and messages the service stores. Keys and tokens count if they are not revoked and have not expired.'
   static override view = userDetailsView
-  static override examples = [
-    { description: 'Show a user', command: 'chatctl service users show grace@example.com' },
-    { description: 'Show the built-in admin', command: 'chatctl service users show usr_admin' },
-  ]
+  static override examples = ServiceCommand.toExamples({
+    'Show a user': 'chatctl service users show grace@example.com',
+    'Show the built-in admin': 'chatctl service users show usr_admin',
+  })
   static override args = userArgument
 
   async run(): Promise<void> {

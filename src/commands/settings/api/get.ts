@@ -14,13 +14,10 @@ export default class SettingsApiGet extends BaseCommand {
     'The interface of the service cannot read the API configuration, so --last-sent is required. It shows what chatctl last sent to this service for your user on this machine. The service may have another configuration, if it was changed elsewhere. Exits with code 6 if nothing was sent, or if the outcome of the last request is unknown.'
   static override requests = localWork
   static override view = apiConfigurationView
-  static override examples = [
-    { description: 'Show what was last sent', command: 'chatctl settings api get --last-sent' },
-    {
-      description: 'Save it as a file that can be sent again',
-      command: 'chatctl settings api get --last-sent -o yaml > sent.yaml',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Show what was last sent': 'chatctl settings api get --last-sent',
+    'Save it as a file that can be sent again': 'chatctl settings api get --last-sent -o yaml > sent.yaml',
+  })
   static override flags = {
     'last-sent': Flags.boolean({ summary: 'Show what was last sent from this machine (required)' }),
   }

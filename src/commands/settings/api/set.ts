@@ -17,18 +17,12 @@ export default class SettingsApiSet extends BaseCommand {
     'The service cannot show its API configuration, so chatctl shows the difference from what it last sent. Only the values you give are sent; a flag takes precedence over --file.'
   static override requests = calls('setApiConfiguration')
   static override view = apiConfigurationView
-  static override examples = [
-    {
-      description: 'Limit requests',
-      command: 'chatctl settings api set --version v2 --rate-limiting on --requests-per-minute 60',
-    },
-    {
-      description: 'Allow an origin',
-      command:
-        'chatctl settings api set --allowed-origin https://a.example --allowed-method GET --allowed-method POST',
-    },
-    { description: 'Send a file', command: 'chatctl settings api set --file api.yaml' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Limit requests': 'chatctl settings api set --version v2 --rate-limiting on --requests-per-minute 60',
+    'Allow an origin':
+      'chatctl settings api set --allowed-origin https://a.example --allowed-method GET --allowed-method POST',
+    'Send a file': 'chatctl settings api set --file api.yaml',
+  })
   static override flags = {
     version: textFlag({ helpValue: 'TEXT', summary: 'Version of the API configuration' }),
     'rate-limiting': switchFlag({ summary: 'Limit requests per minute' }),

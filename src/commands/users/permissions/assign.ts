@@ -20,14 +20,12 @@ export default class UsersPermissionsAssign extends BaseCommand {
   static override completes = { id: 'permissions of a user' } as const
   static override view = permissionsView
   static override otherViews = { '--file': importView, '--close': closedView }
-  static override examples = [
-    {
-      description: 'Assign permissions and a role',
-      command: 'chatctl users permissions assign ID read:chat write:users --role editor',
-    },
-    { description: 'Assign only a role', command: 'chatctl users permissions assign ID --role admin' },
-    { description: 'Assign from a file', command: 'chatctl users permissions assign --file roles.csv --yes' },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Assign permissions and a role':
+      'chatctl users permissions assign ID read:chat write:users --role editor',
+    'Assign only a role': 'chatctl users permissions assign ID --role admin',
+    'Assign from a file': 'chatctl users permissions assign --file roles.csv --yes',
+  })
   static override usage = [
     'users permissions assign ID [PERMISSION...]',
     'users permissions assign --file FILE',

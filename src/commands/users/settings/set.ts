@@ -12,20 +12,12 @@ export default class UsersSettingsSet extends BaseCommand {
   static override description = 'Only the values you give are sent. To see all, use settings preferences.'
   static override requests = calls('updateUserSettings')
   static override view = userSettingsView
-  static override examples = [
-    {
-      description: 'Change the theme and the language',
-      command: 'chatctl users settings set --theme dark --language de',
-    },
-    {
-      description: 'Turn notifications on and off',
-      command: 'chatctl users settings set --notification email=off --notification push=on',
-    },
-    {
-      description: 'Print the request without sending it',
-      command: 'chatctl users settings set --theme light --dry-run',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Change the theme and the language': 'chatctl users settings set --theme dark --language de',
+    'Turn notifications on and off':
+      'chatctl users settings set --notification email=off --notification push=on',
+    'Print the request without sending it': 'chatctl users settings set --theme light --dry-run',
+  })
   static override flags = {
     theme: textFlag({ helpValue: 'NAME', summary: 'Theme' }),
     language: textFlag({ helpValue: 'CODE', summary: 'Language code, such as en' }),

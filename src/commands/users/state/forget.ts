@@ -13,13 +13,11 @@ export default class UsersStateForget extends BaseCommand {
     'For users who do not exist on the service, although the state file or the activity record on this machine has them. The next users apply creates them, if its files have them. Nothing is deleted on the service: if a user exists, use users adopt instead.'
   static override requests = localWork
   static override view = forgottenUsersView
-  static override examples = [
-    { description: 'Forget a user', command: 'chatctl users state forget grace@example.com' },
-    {
-      description: 'Show what would be forgotten',
-      command: 'chatctl users state forget grace@example.com --state team.state.json --dry-run',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Forget a user': 'chatctl users state forget grace@example.com',
+    'Show what would be forgotten':
+      'chatctl users state forget grace@example.com --state team.state.json --dry-run',
+  })
   static override args = {
     email: requiredArguments('Email addresses of users, or - to read them from stdin'),
   }

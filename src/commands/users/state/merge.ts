@@ -13,16 +13,10 @@ export default class UsersStateMerge extends BaseCommand {
     'Merges the state files of two branches. The first file then has the users of both; the second one is not changed. If an email has two IDs, or an ID two emails, nothing is merged, and the exit code is 7.'
   static override requests = localWork
   static override view = mergedUsersView
-  static override examples = [
-    {
-      description: 'Merge the state file of another branch',
-      command: 'chatctl users state merge users.state.json theirs.state.json',
-    },
-    {
-      description: 'Show what would be merged',
-      command: 'chatctl users state merge users.state.json theirs.state.json --dry-run',
-    },
-  ]
+  static override examples = BaseCommand.toExamples({
+    'Merge the state file of another branch': 'chatctl users state merge users.state.json theirs.state.json',
+    'Show what would be merged': 'chatctl users state merge users.state.json theirs.state.json --dry-run',
+  })
   static override args = {
     file: requiredArgument('State file to change'),
     other: requiredArgument('State file to read'),
