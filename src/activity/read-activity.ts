@@ -1,8 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoints } from '../contract/endpoints.ts'
-import { Failure } from '../contract/failure.ts'
 import { isRecord, parseJson } from '../contract/notation/exact-json.ts'
-import { describeSystemError } from '../system/describe-system-error.ts'
+import { systemFailure } from '../system/describe-system-error.ts'
 import { readActivityBackward } from './activity-log.ts'
 
 /** A change that chatctl sent from this machine. */
@@ -86,8 +85,7 @@ export function* readActivity(
   try {
     yield* readFiles(directory, onUnreadable, selection)
   } catch (cause) {
-    const why = describeSystemError(cause)
-    throw new Failure('storage', `Cannot read the activity record in ${directory}: ${why}`, { cause })
+    throw systemFailure(`Cannot read the activity record in ${directory}`, cause)
   }
 }
 

@@ -4,7 +4,7 @@ import * as z from 'zod/mini'
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import { faultsOf } from '../contract/faults.ts'
-import { describeSystemError } from '../system/describe-system-error.ts'
+import { describeSystemError, systemFailure } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { withFileLock } from '../system/files/process-lock.ts'
@@ -150,7 +150,6 @@ export async function changeConfiguration(
       maxWait,
     )
   } catch (cause) {
-    if (cause instanceof Failure) throw cause
     throw unwritable(path, cause)
   }
 }
@@ -198,12 +197,6 @@ export function findInAnyCase(name: string, known: readonly string[]): string | 
 }
 
 function unwritable(path: string, cause: unknown): Failure {
-  return new Failure(
-    'storage',
-    `Cannot write the configuration file ${path}: ${describeSystemError(cause)}`,
-    {
-      hint: hintOfOpenFile(cause) ?? 'Set XDG_CONFIG_HOME to a directory that you can write to.',
-      cause,
-    },
-  )
+  const hint = hintOfOpenFile(cause) ?? 'Set XDG_CONFIG_HOME to a directory that you can write to.'
+  return systemFailure(`Cannot write the configuration file ${path}`, cause, hint)
 }

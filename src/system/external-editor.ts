@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
-import { describeSystemError } from './describe-system-error.ts'
+import { systemFailure } from './describe-system-error.ts'
 
 export interface OutsideEditing {
   /** Editors detect the language from the file extension. */
@@ -30,15 +30,8 @@ export async function editOutside(text: string, editing: OutsideEditing): Promis
     const directory = await mkdtemp(join(editing.temporary, 'chatctl-'))
     return await editFile(text, directory, join(directory, editing.fileName), editing)
   } catch (cause) {
-    if (cause instanceof Failure) throw cause
-    throw new Failure(
-      'storage',
-      `Cannot use a file for the editor in ${editing.temporary}: ${describeSystemError(cause)}`,
-      {
-        hint: `Set ${editing.platform === 'win32' ? 'TEMP' : 'TMPDIR'} to a directory that you can write to.`,
-        cause,
-      },
-    )
+    const hint = `Set ${editing.platform === 'win32' ? 'TEMP' : 'TMPDIR'} to a directory that you can write to.`
+    throw systemFailure(`Cannot use a file for the editor in ${editing.temporary}`, cause, hint)
   }
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { waitForProcessLock } from '../../system/files/process-lock.ts'
 import type { StoredCredential } from './stored-credential.ts'
@@ -81,10 +81,8 @@ async function acquire(
     release = await waitForProcessLock(path, { signal, maxWait })
   } catch (cause) {
     if (signal?.aborted) throw signal.reason
-    throw new Failure('storage', `Cannot lock ${path}: ${describeSystemError(cause)}`, {
-      hint: 'Set HOME to a directory that you can write to.',
-      cause,
-    })
+    const hint = 'Set HOME to a directory that you can write to.'
+    throw systemFailure(`Cannot lock ${path}`, cause, hint)
   }
   if (release) return release
   throw new Failure('storage', 'Another chatctl process has held the lock of this credential for too long', {

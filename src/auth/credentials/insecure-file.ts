@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, rmSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { describeSystemError, systemFailure } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { removeLeftovers, replaceFile } from '../../system/files/replace-file.ts'
@@ -55,8 +55,7 @@ export class InsecureFile implements CredentialStore {
       removeLeftovers(path)
       replaceFile(path, serialize(credential), { flush: true })
     } catch (cause) {
-      if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
+      throw systemFailure(`Cannot write ${path}`, cause)
     }
   }
 
@@ -71,8 +70,7 @@ export class InsecureFile implements CredentialStore {
       rmSync(path, { force: true })
       return there
     } catch (cause) {
-      if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `Cannot delete ${path}: ${describeSystemError(cause)}`, { cause })
+      throw systemFailure(`Cannot delete ${path}`, cause)
     }
   }
 }

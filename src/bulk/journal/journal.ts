@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { Failure } from '../../contract/failure.ts'
+import type { Failure } from '../../contract/failure.ts'
 import { tryParse } from '../../contract/notation/exact-json.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 
 /**
@@ -243,10 +243,8 @@ export class Journal {
 }
 
 function unwritable(path: string, cause: unknown): Failure {
-  return new Failure('storage', `Cannot write the journal ${path}: ${describeSystemError(cause)}`, {
-    hint: 'chatctl sends nothing without it. To resume, make it writable and run the same command.',
-    cause,
-  })
+  const hint = 'chatctl sends nothing without it. To resume, make it writable and run the same command.'
+  return systemFailure(`Cannot write the journal ${path}`, cause, hint)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import { tryParse } from '../../contract/notation/exact-json.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 
 export type RowStatus = 'done' | 'failed' | 'unknown' | 'skipped'
@@ -24,8 +24,7 @@ export class ResultsLog {
    * @throws Failure `refused` for a file with other lines; `storage`
    */
   constructor(path: string, isNew: boolean) {
-    const failureOf = (cause: unknown) =>
-      new Failure('storage', `Cannot write the results to ${path}: ${describeSystemError(cause)}`, { cause })
+    const failureOf = (cause: unknown) => systemFailure(`Cannot write the results to ${path}`, cause)
     this.#log = new LineLog({ path, failureOf })
     if (!existsSync(path)) return
     this.#log.restore((text) => {

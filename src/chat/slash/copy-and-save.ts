@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve, win32 } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import type { Terminal } from '../../terminal/screen/screen.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { expandHome, type FileLocation } from '../attachments.ts'
@@ -105,6 +105,6 @@ export async function saveText(path: string, text: string, place: FileLocation):
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new Failure('refused', `${file} already exists`, { hint: 'Choose another file name.', cause })
     }
-    throw new Failure('storage', `Cannot write ${file}: ${describeSystemError(cause)}`, { cause })
+    throw systemFailure(`Cannot write ${file}`, cause)
   }
 }

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { basename, sep } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { systemClock } from '../../system/clock.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 
 const letters = 'abcdefghijkmnpqrstuvwxyz23456789'
 
@@ -78,10 +78,8 @@ export function storageFailure(path: string, verb: 'read' | 'written', cause: un
     })
   }
   const isFull = code === 'ENOSPC' || code === 'EDQUOT'
-  return new Failure('storage', `The transcript ${path} cannot be ${verb}: ${describeSystemError(cause)}`, {
-    hint: isFull
-      ? 'Free some space on the disk.'
-      : 'Set XDG_DATA_HOME to a directory that you can read and write, or fix the permissions of this one.',
-    cause,
-  })
+  const hint = isFull
+    ? 'Free some space on the disk.'
+    : 'Set XDG_DATA_HOME to a directory that you can read and write, or fix the permissions of this one.'
+  return systemFailure(`The transcript ${path} cannot be ${verb}`, cause, hint)
 }

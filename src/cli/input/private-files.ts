@@ -2,7 +2,7 @@ import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { isoNow } from '../../system/clock.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import type { Context } from '../context/context.ts'
 import { Interruption } from '../context/interruption.ts'
@@ -66,14 +66,9 @@ export class PasswordFile {
     try {
       this.path = savePrivateFile(context, 'passwords', 'user', 'json', text)
     } catch (cause) {
-      throw new Failure(
-        'storage',
-        `Cannot write the generated password to a file: ${describeSystemError(cause)}`,
-        {
-          hint: 'Set XDG_STATE_HOME or TMPDIR to a directory that you can write to, or pass --password-stdin.',
-          cause,
-        },
-      )
+      const hint =
+        'Set XDG_STATE_HOME or TMPDIR to a directory that you can write to, or pass --password-stdin.'
+      throw systemFailure('Cannot write the generated password to a file', cause, hint)
     }
   }
 

@@ -2,8 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { argument } from '../../cli/flags/flag-types.ts'
-import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import { makeSealKey } from '../../system/files/sealed-plan.ts'
 import { sealKeyView } from '../../view/config.ts'
 
@@ -28,8 +27,7 @@ export default class ConfigSealKey extends BaseCommand {
       // An existing key is never replaced: without it, its plans could not be read.
       writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true })
     } catch (cause) {
-      const why = describeSystemError(cause)
-      throw new Failure('storage', `Cannot write the seal key to ${path}: ${why}`, { cause })
+      throw systemFailure(`Cannot write the seal key to ${path}`, cause)
     }
     await context.output.show(sealKeyView, { key: null, path })
   }

@@ -13,7 +13,7 @@ import { localProfile, profileOfService } from '../../config/resolve-options.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import { quoteForeign } from '../../contract/notation/text.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import { replaceFile } from '../../system/files/replace-file.ts'
 import { firstRequestsView, type PlannedRequest } from '../../view/dry-run.ts'
 import { approvedPlanView } from '../../view/plan-record.ts'
@@ -74,8 +74,7 @@ export default class PlanApprove extends BaseCommand {
     try {
       replaceFile(path, signature, { flush: true })
     } catch (cause) {
-      if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, { cause })
+      throw systemFailure(`Cannot write ${name}`, cause)
     }
     await output.show(approvedPlanView, {
       ...{ path: name, service, created_at, made_by: tool, valid_until },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { conversionHint, encodingWords } from '../../contract/notation/text.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { maxPromptBytes, readNamedFile } from '../../system/files/read-named-file.ts'
@@ -36,7 +36,7 @@ export class PromptLibrary {
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException
       if (code === 'ENOENT' || code === 'ENOTDIR') return []
-      throw new Failure('storage', `Cannot read ${this.directory}: ${describeSystemError(cause)}`, { cause })
+      throw systemFailure(`Cannot read ${this.directory}`, cause)
     }
   }
 
@@ -94,8 +94,7 @@ export class PromptLibrary {
       const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() && this.has(name)
       replaceFile(isLink ? realpathSync(path) : path, text, { flush: true })
     } catch (cause) {
-      if (cause instanceof Failure) throw cause
-      throw new Failure('storage', `Cannot write ${path}: ${describeSystemError(cause)}`, { cause })
+      throw systemFailure(`Cannot write ${path}`, cause)
     }
   }
 
@@ -105,7 +104,7 @@ export class PromptLibrary {
     try {
       rmSync(path)
     } catch (cause) {
-      throw new Failure('storage', `Cannot delete ${path}: ${describeSystemError(cause)}`, { cause })
+      throw systemFailure(`Cannot delete ${path}`, cause)
     }
   }
 }

@@ -7,7 +7,7 @@ import { Failure } from '../../contract/failure.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
 import type { ApiConfiguration } from '../../contract/resources/settings.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { describeSystemError, systemFailure } from '../../system/describe-system-error.ts'
 import type { Directories } from '../../system/files/directories.ts'
 import { replaceDocument } from '../../system/files/document-file.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
@@ -73,10 +73,8 @@ function deleteRecord(directories: Directories, service: string): void {
   try {
     rmSync(path)
   } catch (cause) {
-    throw new Failure('storage', `Cannot delete the record ${path}: ${describeSystemError(cause)}`, {
-      hint: 'The record would be wrong after this change. Delete it, or make its directory writable.',
-      cause,
-    })
+    const hint = 'The record would be wrong after this change. Delete it, or make its directory writable.'
+    throw systemFailure(`Cannot delete the record ${path}`, cause, hint)
   }
 }
 

@@ -2,7 +2,7 @@ import { accessSync, constants, realpathSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../describe-system-error.ts'
+import { systemFailure } from '../describe-system-error.ts'
 import { demandProcessLock } from './process-lock.ts'
 import { moveIntoPlace, removeLeftovers, temporaryPath } from './replace-file.ts'
 
@@ -109,7 +109,7 @@ export class DocumentFile {
 
   #failure(cause: unknown): Failure {
     if (cause instanceof Failure) return cause
-    return new Failure('storage', `Cannot write ${this.path}: ${describeSystemError(cause)}`, { cause })
+    return systemFailure(`Cannot write ${this.path}`, cause)
   }
 }
 

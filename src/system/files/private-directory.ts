@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../describe-system-error.ts'
+import type { Failure } from '../../contract/failure.ts'
+import { systemFailure } from '../describe-system-error.ts'
 
 /**
  * Creates a directory with mode 0700, and its missing parents. Does not use Node's `recursive`, which never
@@ -29,10 +29,8 @@ export function makePrivateDirectory(path: string): void {
  * @param content what chatctl stores there, as the rest of `chatctl stores …`
  */
 export function unusableStateDirectory(directory: string, content: string, cause: unknown): Failure {
-  return new Failure('storage', `Cannot use the directory ${directory}: ${describeSystemError(cause)}`, {
-    hint: `chatctl stores ${content}. To use another directory, set XDG_STATE_HOME.`,
-    cause,
-  })
+  const hint = `chatctl stores ${content}. To use another directory, set XDG_STATE_HOME.`
+  return systemFailure(`Cannot use the directory ${directory}`, cause, hint)
 }
 
 /** What of a path another user can change. */

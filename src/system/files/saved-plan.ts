@@ -6,7 +6,7 @@ import { nameOfService } from '../../contract/base-url.ts'
 import { Failure } from '../../contract/failure.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
 import { type Clock, isoAfter, isoNow } from '../clock.ts'
-import { describeSystemError } from '../describe-system-error.ts'
+import { systemFailure } from '../describe-system-error.ts'
 import type { Directories } from './directories.ts'
 import { replaceDocument } from './document-file.ts'
 import { makePrivateDirectory } from './private-directory.ts'
@@ -86,8 +86,7 @@ export async function savePlan(path: string, text: string, kind: PlanKind, key?:
     }
     await replaceDocument(path, key ? sealPlan(text, kind.format, key) : text)
   } catch (cause) {
-    if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `Cannot write the plan ${path}: ${describeSystemError(cause)}`, { cause })
+    throw systemFailure(`Cannot write the plan ${path}`, cause)
   }
 }
 
@@ -169,10 +168,8 @@ export function markApplied(directories: Directories, id: string, part?: string)
     makePrivateDirectory(dirname(path))
     writeFileSync(path, '', { mode: 0o600 })
   } catch (cause) {
-    throw new Failure('storage', `Cannot record that the plan was applied: ${describeSystemError(cause)}`, {
-      hint: `Make ${dirname(path)} writable. Do not apply the plan file again.`,
-      cause,
-    })
+    const hint = `Make ${dirname(path)} writable. Do not apply the plan file again.`
+    throw systemFailure('Cannot record that the plan was applied', cause, hint)
   }
 }
 

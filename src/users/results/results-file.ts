@@ -4,7 +4,7 @@ import { csvRecords } from '../../bulk/input/csv-records.ts'
 import { isUnresolved, type Journal, mayHaveChanged } from '../../bulk/journal/journal.ts'
 import { Failure } from '../../contract/failure.ts'
 import { tryParse } from '../../contract/notation/exact-json.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import { DocumentFile, replaceDocument } from '../../system/files/document-file.ts'
 import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'
 import type { RowWork } from '../send/send-row.ts'
@@ -75,8 +75,7 @@ export function readResults(path: string): WrittenResult[] {
     const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
     rows = formatOfResults(path) === 'jsonl' ? readLines(text) : readCsv(path, text)
   } catch (cause) {
-    if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `Cannot read ${path}: ${describeSystemError(cause)}`, { cause })
+    throw systemFailure(`Cannot read ${path}`, cause)
   }
   const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
   return rows.map(({ line, email, id, status, error, password }) => {

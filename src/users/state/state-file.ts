@@ -6,7 +6,7 @@ import { Failure } from '../../contract/failure.ts'
 import { locateJson } from '../../contract/notation/locate-json.ts'
 import { placesIn } from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import { DocumentFile } from '../../system/files/document-file.ts'
 import { demandProcessLock } from '../../system/files/process-lock.ts'
 import { maxTextBytes, readNamedFile } from '../../system/files/read-named-file.ts'
@@ -217,8 +217,7 @@ export async function writeStateFile(
     await document.finish()
   } catch (cause) {
     await document.discard()
-    if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, { cause })
+    throw systemFailure(`Cannot write ${name}`, cause)
   }
 }
 
@@ -240,10 +239,7 @@ export function lock({ path, name }: StateFile): () => void {
       hint: 'Wait until it ends. Then run the same command again.',
     })
   } catch (cause) {
-    if (cause instanceof Failure) throw cause
-    throw new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
-      hint: 'chatctl also creates a lock, a state journal, and a backup in this directory.',
-      cause,
-    })
+    const hint = 'chatctl also creates a lock, a state journal, and a backup in this directory.'
+    throw systemFailure(`Cannot write ${name}`, cause, hint)
   }
 }

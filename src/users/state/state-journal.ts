@@ -1,5 +1,5 @@
 import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import type { LineLog } from '../../system/files/line-log.ts'
 import { readEntry, type StateEntry } from './state-entry.ts'
 import { invalid, type StateFile, type StateHeader } from './state-file.ts'
@@ -40,10 +40,9 @@ export const journalOf = ({ path, name }: StateFile): StateFile => ({
 })
 
 export function unwritableJournal(name: string, cause: unknown): Failure {
-  return new Failure('storage', `Cannot write ${name}: ${describeSystemError(cause)}`, {
-    hint: 'chatctl changes no user without this state journal. Make it writable and run the same command.',
-    cause,
-  })
+  const hint =
+    'chatctl changes no user without this state journal. Make it writable and run the same command.'
+  return systemFailure(`Cannot write ${name}`, cause, hint)
 }
 
 /** @param log the journal beside a state file that could not be written */

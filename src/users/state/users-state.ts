@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, parse } from 'node:path'
-import { Failure } from '../../contract/failure.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 import { identityOf } from '../../system/files/process-lock.ts'
 import { combined, EntryMap, formatEntry, keyOf, type StateEntry } from './state-entry.ts'
@@ -281,6 +280,6 @@ function readIfExists(path: string, name: string): string {
     return readFileSync(path, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw new Failure('storage', `Cannot read ${name}: ${describeSystemError(cause)}`, { cause })
+    throw systemFailure(`Cannot read ${name}`, cause)
   }
 }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Failure } from '../../../contract/failure.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
-import { describeSystemError } from '../../../system/describe-system-error.ts'
+import { systemFailure } from '../../../system/describe-system-error.ts'
 import { makePrivateDirectory } from '../../../system/files/private-directory.ts'
 import { moveFile, moveIntoPlace } from '../../../system/files/replace-file.ts'
 import { openDatabase, sqliteUrl } from '../../../system/sqlite.ts'
@@ -47,7 +47,7 @@ export async function backUp(directory: string, target: string, replaces: boolea
   } catch (error) {
     removePartial(partial)
     throw isSystemError(error)
-      ? new Failure('storage', `Cannot write ${file}: ${describeSystemError(error)}`, { cause: error })
+      ? systemFailure(`Cannot write ${file}`, error)
       : storageFailure(error, dirname(file), file)
   } finally {
     source?.close()
@@ -148,7 +148,7 @@ function requireReadable(file: string, absent: Failure): void {
     accessSync(file, constants.R_OK)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw absent
-    throw new Failure('storage', `Cannot read ${file}: ${describeSystemError(cause)}`, { cause })
+    throw systemFailure(`Cannot read ${file}`, cause)
   }
 }
 
