@@ -1,5 +1,6 @@
 import type { EndpointName } from '../contract/endpoints.ts'
 import { isRecord, parseJson, tryParse } from '../contract/notation/exact-json.ts'
+import { leavesOf, valueAt } from '../contract/notation/tree.ts'
 import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 
 /** A request that changes something, before it is sent. */
@@ -44,8 +45,8 @@ export function recordedChange(
 ): RecordedChange {
   const { method } = request
   const body = readBody(request.body)
-  const fields: string[] = []
-  addFields(fields, body, '')
+  // JSON has no undefined values.
+  const fields = leavesOf(body).flatMap(([path, value]) => (value === undefined ? [] : [path]))
   const [path = ''] = request.path.split('?', 1)
   const is = (endpoint: { method: string; path: string }) =>
     method === endpoint.method && path === endpoint.path
@@ -66,23 +67,9 @@ export function recordedChange(
   return change
 }
 
-function valueAt(object: object, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), object)
-}
-
 function readBody(body: unknown): unknown {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body
   return tryParse(typeof body === 'string' ? body : new TextDecoder().decode(body), parseJson)
-}
-
-/** Every value that is not a non-empty object, by its dotted path. JSON has no undefined values. */
-function addFields(fields: string[], value: unknown, path: string): void {
-  if (value === undefined) return
-  const names = isRecord(value) ? Object.keys(value) : []
-  if (names.length === 0 && path !== '') fields.push(path)
-  for (const name of names) {
-    addFields(fields, (value as Record<string, unknown>)[name], path === '' ? name : `${path}.${name}`)
-  }
 }
 
 function showPath({ path, query }: ChangeRequest): string {

@@ -1,5 +1,6 @@
 import { Failure } from '../contract/failure.ts'
 import { canonicalJson, isRecord } from '../contract/notation/exact-json.ts'
+import { leavesOf, nest, valueAt } from '../contract/notation/tree.ts'
 import type { ApiConfiguration, ApplicationSettings, SettingsPatch } from '../contract/resources/settings.ts'
 import {
   apiConfigurationKeys,
@@ -10,50 +11,14 @@ import {
 } from '../contract/resources/settings-file.ts'
 import { hideSecrets } from '../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
-import { valueAt } from '../view/format/view.ts'
 import type { IgnoredKeys, PrintedChange } from '../view/settings.ts'
 
 /** Scalars and lists by their dotted path. */
 export type Leaves = ReadonlyMap<string, unknown>
 
-/** The leaves of nested objects. An object without keys has none. */
-export function leavesOf(value: object): Leaves {
-  const leaves = new Map<string, unknown>()
-  const collect = (object: object, above: string): void => {
-    for (const [key, inner] of Object.entries(object)) {
-      if (isRecord(inner)) collect(inner, `${above}${key}.`)
-      else if (inner !== undefined) leaves.set(above + key, inner)
-    }
-  }
-  collect(value, '')
-  return leaves
-}
-
-type Branch = Map<string, unknown>
-
-/** The inverse of `leavesOf`. */
-export function patchOf(leaves: Leaves): object {
-  const root: Branch = new Map()
-  for (const [path, value] of leaves) {
-    const steps = path.split('.')
-    const last = steps.pop() ?? ''
-    let branch = root
-    for (const step of steps) {
-      const below = branch.get(step)
-      const next: Branch = below instanceof Map ? below : new Map()
-      branch.set(step, next)
-      branch = next
-    }
-    branch.set(last, value)
-  }
-  return objectOf(root)
-}
-
-/** Object.fromEntries defines a property of any name, even `__proto__`. */
-function objectOf(branch: Branch): object {
-  return Object.fromEntries(
-    [...branch].map(([key, value]) => [key, value instanceof Map ? objectOf(value) : value]),
-  )
+/** The values of nested objects. An object without keys has none. */
+export function valuesOf(object: object): Leaves {
+  return new Map(leavesOf(object).filter(([, value]) => value !== undefined && !isRecord(value)))
 }
 
 /** A planned or applied change of a key. */
@@ -111,7 +76,7 @@ export function makePlan(
 
 /** In the order of the contract, not of the file. Undocumented keys follow. */
 function managedKeys(keys: readonly SettingsKey[], wanted: object, current: object): ManagedKey[] {
-  const leaves = leavesOf(wanted)
+  const leaves = valuesOf(wanted)
   const documented = keys.map(({ path }) => path)
   return [...new Set([...documented, ...leaves.keys()])].flatMap((path) =>
     leaves.has(path) ? [{ path, from: foundAt(current, path), to: leaves.get(path) }] : [],
@@ -154,7 +119,7 @@ export function requestsOf({ settings, api }: Plan): PlanRequests {
 }
 
 function wantedOf(managed: readonly ManagedKey[]): object {
-  return patchOf(new Map(managed.map(({ path, to }) => [path, to])))
+  return nest(managed.map(({ path, to }) => [path, to]))
 }
 
 /** The wanted values of a plan as a settings file. */
@@ -208,8 +173,8 @@ export function compareSent(before: SentConfiguration, configuration: ApiConfigu
   const { sentAt } = before
   const managed = managedKeys(apiConfigurationKeys, configuration, before.configuration)
   const plan = { service: '', settings: [], api: { sentAt, comparedAt: sentAt, managed } }
-  const named = leavesOf(configuration)
-  const left = [...leavesOf(before.configuration).keys()].filter((path) => !named.has(path))
+  const named = valuesOf(configuration)
+  const left = [...valuesOf(before.configuration).keys()].filter((path) => !named.has(path))
   return { sentAt, changes: resultOf(plan).changes, left: left.map((path) => `api.${path}`) }
 }
 
@@ -230,7 +195,7 @@ export function partOfFile(
   name: string,
 ): { file: SettingsFile; ignored?: IgnoredKeys } {
   if (only === undefined) return { file }
-  const counts = { settings: leavesOf(file.settings).size, api: leavesOf(file.api).size }
+  const counts = { settings: valuesOf(file.settings).size, api: valuesOf(file.api).size }
   const ignored = ignoredBesides(only, counts, name)
   return { file: { settings: {}, api: {}, [only]: file[only] }, ...ignored }
 }

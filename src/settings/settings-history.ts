@@ -2,9 +2,10 @@ import { readActivity } from '../activity/read-activity.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import { isRecord } from '../contract/notation/exact-json.ts'
+import { nest } from '../contract/notation/tree.ts'
 import type { SettingsFile } from '../contract/resources/settings-file.ts'
 import { redacted } from '../contract/secret-fields.ts'
-import { leavesOf, patchOf } from './plan.ts'
+import { valuesOf } from './plan.ts'
 
 /** A key of a change that was sent from this machine. */
 export interface SentKey {
@@ -37,7 +38,7 @@ export function readSentKeys(directory: string, service: string, onUnreadable: (
   return entries.flatMap(({ at, id, command, outcome, ...entry }) => {
     if (entry.service !== service || !isRecord(entry.values)) return []
     const prefix = entry.path === updateSettings.path ? '' : 'api.'
-    return [...leavesOf(entry.values)].map(([key, after]) => {
+    return [...valuesOf(entry.values)].map(([key, after]) => {
       const path = prefix + key
       const before = entry.before ? entry.before[key] : last.get(path)
       if (outcome !== 'refused') last.set(path, outcome === 'done' ? after : undefined)
@@ -59,7 +60,7 @@ export function fileBefore(keys: readonly SentKey[]): SettingsFile {
     const words = `The activity record does not have the value before the change of ${unknown.join(', ')}`
     throw new Failure('refused', `${words}. Secrets are never recorded`, { code: 'value_not_recorded' })
   }
-  const { api = {}, ...settings } = patchOf(new Map(keys.map(({ path, before }) => [path, before]))) as {
+  const { api = {}, ...settings } = nest(keys.map(({ path, before }) => [path, before])) as {
     api?: object
   }
   return { settings, api }

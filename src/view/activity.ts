@@ -1,4 +1,5 @@
-import { leavesOf, plain, textOf, type View } from './format/view.ts'
+import { leavesOf } from '../contract/notation/tree.ts'
+import { plain, textOf, type View } from './format/view.ts'
 
 /** Changes that chatctl sent. */
 export const activityView: View = {
@@ -46,7 +47,7 @@ interface SentChange {
 /** A change in one line: what it is about, and the values or the names of its fields. */
 export function describeSent({ method, path, email, user_id: user, fields, values }: SentChange): string {
   if (values !== undefined) {
-    return leavesOf(values, '')
+    return leavesOf(values)
       .map(([leaf, value]) => `${leaf}: ${textOf(value)}`)
       .join('; ')
   }

@@ -1,4 +1,5 @@
-import { plain, type Span, type View, valueAt } from './format/view.ts'
+import { valueAt } from '../contract/notation/tree.ts'
+import { plain, type Span, type View } from './format/view.ts'
 
 /** The credential in use, and its user. */
 const credentialColumns = plain(

@@ -1,5 +1,6 @@
+import { valueAt } from '../contract/notation/tree.ts'
 import type { StreamEvent } from '../contract/resources/stream-event.ts'
-import { listAt, plain, textOf, type View, valueAt } from './format/view.ts'
+import { listAt, plain, textOf, type View } from './format/view.ts'
 
 /**
  * The JSON of an event, version 1, without the failure. Events from the service and from a transcript

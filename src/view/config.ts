@@ -1,4 +1,5 @@
-import { plain, type View, valueAt } from './format/view.ts'
+import { valueAt } from '../contract/notation/tree.ts'
+import { plain, type View } from './format/view.ts'
 
 /** Used by `config set` and `config unset`. */
 export const configValueView: View = {

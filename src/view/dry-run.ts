@@ -1,6 +1,7 @@
+import { valueAt } from '../contract/notation/tree.ts'
 import { showControls } from '../terminal/strip-controls.ts'
 import { groupDigits } from './format/quantities.ts'
-import { plain, type View, valueAt } from './format/view.ts'
+import { plain, type View } from './format/view.ts'
 
 /** A request of a dry run, or a list of them. */
 export const dryRunRequestView: View = {

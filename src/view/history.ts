@@ -1,8 +1,9 @@
 import { isRecord } from '../contract/notation/exact-json.ts'
+import { valueAt } from '../contract/notation/tree.ts'
 import type { HistoryMessage } from '../contract/resources/conversation.ts'
 import { oldestFirst } from '../contract/resources/history-order.ts'
 import { countOf, localTime } from './format/quantities.ts'
-import { listAt, plain, rowsOf, type Span, textOf, type View, valueAt } from './format/view.ts'
+import { listAt, plain, rowsOf, type Span, textOf, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 
 /** In a table, oldest first, whatever the order of the page. Used by `history export` and `history list`. */

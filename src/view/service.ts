@@ -1,5 +1,6 @@
+import { leavesOf, valueAt } from '../contract/notation/tree.ts'
 import { countOf } from './format/quantities.ts'
-import { documentView, leavesOf, plain, textOf, type View, valueAt } from './format/view.ts'
+import { documentView, plain, textOf, type View } from './format/view.ts'
 
 export const serviceStatusView: View = {
   layout: 'pairs',
@@ -145,6 +146,6 @@ export function describeChange(before: unknown, after: unknown): string {
 }
 
 function textsOf(value: unknown): Map<string, string> {
-  const leaves = leavesOf(value, '').map(([path, leaf]) => [path, textOf(leaf)] as const)
+  const leaves = leavesOf(value).map(([path, leaf]) => [path, textOf(leaf)] as const)
   return new Map(leaves.filter(([, text]) => text !== ''))
 }

@@ -1,12 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: settings files have such references
 
 import fc from 'fast-check'
+import { nest } from '../../src/contract/notation/tree.ts'
 import type {
   ApiConfiguration,
   ApplicationSettings,
   SettingsPatch,
 } from '../../src/contract/resources/settings.ts'
-import { leavesOf, patchOf } from '../../src/settings/plan.ts'
+import { valuesOf } from '../../src/settings/plan.ts'
 import { codePoint } from '../support/code-point.ts'
 
 /** Any text, including texts that are special in YAML or in a settings file. */
@@ -52,7 +53,7 @@ export const anyConfiguration: fc.Arbitrary<ApiConfiguration> = fc.record({
 /** At least one of the leaves of the value. */
 export function anySubset<T extends object>(whole: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return whole.chain((value) =>
-    fc.subarray([...leavesOf(value)], { minLength: 1 }).map((leaves) => patchOf(new Map(leaves)) as T),
+    fc.subarray([...valuesOf(value)], { minLength: 1 }).map((leaves) => nest(new Map(leaves)) as T),
   )
 }
 

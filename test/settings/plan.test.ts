@@ -1,13 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import {
-  changesOf,
-  leavesOf,
-  makePlan,
-  patchOf,
-  requestsOf,
-  settingsFileOf,
-} from '../../src/settings/plan.ts'
+import { nest } from '../../src/contract/notation/tree.ts'
+import { changesOf, makePlan, requestsOf, settingsFileOf, valuesOf } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { lay } from '../support/handlers/settings.ts'
 import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from './any-settings.ts'
@@ -18,20 +12,20 @@ describe('leaves of settings', () => {
   it('restore the same nested objects', () => {
     fc.assert(
       fc.property(anyPatch, (patch) => {
-        expect(patchOf(leavesOf(patch))).to.deep.equal(patch)
+        expect(nest(valuesOf(patch))).to.deep.equal(patch)
       }),
     )
   })
 
   it('can have any name, even __proto__ and constructor', () => {
     const odd = JSON.parse('{"__proto__": {"constructor": 1}, "toString": "x"}')
-    const leaves = leavesOf(odd)
+    const leaves = valuesOf(odd)
     expect([...leaves.keys()]).to.deep.equal(['__proto__.constructor', 'toString'])
-    expect(JSON.stringify(patchOf(leaves))).to.equal(JSON.stringify(odd))
+    expect(JSON.stringify(nest(leaves))).to.equal(JSON.stringify(odd))
   })
 
   it('are scalars, null, and lists, and an empty object has none', () => {
-    expect([...leavesOf({ a: { b: null, c: [1, { d: 2 }] }, e: {} })]).to.deep.equal([
+    expect([...valuesOf({ a: { b: null, c: [1, { d: 2 }] }, e: {} })]).to.deep.equal([
       ['a.b', null],
       ['a.c', [1, { d: 2 }]],
     ])
@@ -56,7 +50,7 @@ describe('a plan', () => {
       fc.property(anySettings, anyPatch, (current, settings) => {
         const plan = makePlan('local', { settings, api: {} }, current, undefined, systemClock)
         const { patch = {} } = requestsOf(plan)
-        expect([...leavesOf(patch).keys()]).to.deep.equal(changesOf(plan).map(({ path }) => path))
+        expect([...valuesOf(patch).keys()]).to.deep.equal(changesOf(plan).map(({ path }) => path))
         for (const { from, to } of changesOf(plan)) expect(from).not.to.deep.equal(to)
       }),
     )
@@ -121,7 +115,7 @@ describe('a plan', () => {
 })
 
 function lower(settings: object): object {
-  const leaves = new Map(leavesOf(settings))
+  const leaves = new Map(valuesOf(settings))
   leaves.set('theme.primary_color', String(leaves.get('theme.primary_color')).toLowerCase())
-  return patchOf(leaves)
+  return nest(leaves)
 }

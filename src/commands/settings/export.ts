@@ -5,9 +5,9 @@ import { argument, textFlag } from '../../cli/flags/flag-types.ts'
 import { formatOfFile } from '../../cli/output/format-of-file.ts'
 import { warnOfResponse } from '../../cli/output/warn-of-response.ts'
 import { Failure } from '../../contract/failure.ts'
+import { valueAt } from '../../contract/notation/tree.ts'
 import { settingsDocument, settingsKeys } from '../../contract/resources/settings-file.ts'
 import { countOf } from '../../view/format/quantities.ts'
-import { valueAt } from '../../view/format/view.ts'
 import { settingsFileView } from '../../view/settings-file-view.ts'
 
 const formats = { yaml: 'yaml', yml: 'yaml', json: 'json' } as const

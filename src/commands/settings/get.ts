@@ -3,7 +3,8 @@ import { calls } from '../../cli/documented-requests.ts'
 import { argument } from '../../cli/flags/flag-types.ts'
 import { missingSetting, refuseMisspelledSetting } from '../../cli/input/settings-assignments.ts'
 import { Failure } from '../../contract/failure.ts'
-import { valueAt, valueView } from '../../view/format/view.ts'
+import { valueAt } from '../../contract/notation/tree.ts'
+import { valueView } from '../../view/format/view.ts'
 import { settingsView } from '../../view/settings.ts'
 
 export default class SettingsGet extends BaseCommand {

@@ -54,10 +54,10 @@ async function readAuditedKeys(place: DatabaseFlags, limit: number, { target, ad
     })
   }
   const opened = await administration.openToRead(place)
-  const { leavesOf } = await import('../../settings/plan.ts')
+  const { valuesOf } = await import('../../settings/plan.ts')
   const entries = await opened.listChanges({ actions: ['settings.update', 'api.update'], limit })
   return entries.flatMap(({ action, target: _, before, after, ...entry }) => {
-    const [old, now] = [leavesOf(before ?? {}), leavesOf(after ?? {})]
+    const [old, now] = [valuesOf(before ?? {}), valuesOf(after ?? {})]
     const prefix = action === 'api.update' ? 'api.' : ''
     const row = (key: string) => ({ ...entry, path: prefix + key, before: old.get(key), after: now.get(key) })
     return [...new Map([...old, ...now]).keys()].map(row)

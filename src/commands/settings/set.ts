@@ -30,9 +30,9 @@ export default class SettingsSet extends BaseCommand {
     const patch = await readAssignments(args['key=value'], flags['allow-unknown-keys'], context)
     const { settings } = await context.connect()
     const { changeAndVerify } = await import('../../settings/apply/change-settings.ts')
-    const { leavesOf } = await import('../../settings/plan.ts')
+    const { valuesOf } = await import('../../settings/plan.ts')
     const { withSettingsLock } = await import('../../settings/apply/apply-plan.ts')
-    const [path = '', ...others] = leavesOf(patch).keys()
+    const [path = '', ...others] = valuesOf(patch).keys()
     const change = () =>
       changeAndVerify(patch, {
         settings,

@@ -15,12 +15,12 @@ import {
   changesOf,
   foundAt,
   isSameValue,
-  leavesOf,
   type ManagedKey,
   type Plan,
   requestsOf,
   type SentConfiguration,
   settingsFileOf,
+  valuesOf,
 } from '../plan.ts'
 import { type ChangeOptions, changeAndVerify, verifySettings } from './change-settings.ts'
 import { readSent, sendConfiguration } from './sent-configuration.ts'
@@ -157,7 +157,7 @@ export async function applyPlan(
   before: ApplicationSettings,
 ): Promise<void> {
   const { patch, configuration } = requestsOf(plan)
-  const managed = leavesOf(settingsFileOf(plan).settings)
+  const managed = valuesOf(settingsFileOf(plan).settings)
   const { read } = patch ? await changeAndVerify(patch, options, { managed, before }) : { read: before }
   if (!configuration) return
   const response = await applyConfiguration(plan.service, configuration, options).catch((error) => {

@@ -7,7 +7,7 @@ import { settingsKeys } from '../../contract/resources/settings-file.ts'
 import type { Clock } from '../../system/clock.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { describeMismatches, shownValue, withoutSecrets } from '../../view/failure-details.ts'
-import { foundAt, isSameValue, type Leaves, leavesOf } from '../plan.ts'
+import { foundAt, isSameValue, type Leaves, valuesOf } from '../plan.ts'
 
 /** What changing settings needs. */
 export interface ChangeOptions {
@@ -49,7 +49,7 @@ export interface Expected {
 export async function changeAndVerify(
   patch: SettingsPatch,
   changing: ChangeOptions,
-  expected: Expected = { managed: leavesOf(patch), before: undefined },
+  expected: Expected = { managed: valuesOf(patch), before: undefined },
 ): Promise<{ read: ApplicationSettings; response: ApiResponse<unknown> | undefined }> {
   const outcome = await sendPatch(patch, changing)
   // After a refusal, reading proves nothing, because the keys may have had the wanted values before.

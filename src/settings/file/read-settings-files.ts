@@ -13,6 +13,7 @@ import {
 } from '../../contract/notation/located.ts'
 import { expandReferences, joinLines } from '../../contract/notation/text.ts'
 import { parseValue } from '../../contract/notation/text-value.ts'
+import { nest } from '../../contract/notation/tree.ts'
 import type { ApiConfiguration, SettingsPatch } from '../../contract/resources/settings.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import {
@@ -22,7 +23,6 @@ import {
   type SettingsKey,
   settingsKeys,
 } from '../../contract/resources/settings-file.ts'
-import { patchOf } from '../plan.ts'
 
 /** A settings file, or one layer of several. */
 export interface SettingsSource {
@@ -80,7 +80,7 @@ export function readSettingsFiles(
     const names = sources.map(({ name }) => name).join(', ')
     throw new Failure('refused', `No settings in ${names}`, { advice: [{ code: 'export_settings' }] })
   }
-  return { settings: patchOf(settings) as SettingsPatch, api: patchOf(api) as ApiConfiguration }
+  return { settings: nest(settings) as SettingsPatch, api: nest(api) as ApiConfiguration }
 }
 
 function locate(name: string, text: string): Located {

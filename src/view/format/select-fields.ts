@@ -1,5 +1,5 @@
-import { isRecord } from '../../contract/notation/exact-json.ts'
-import { rowsOf, type View, valueAt } from './view.ts'
+import { nest, valueAt } from '../../contract/notation/tree.ts'
+import { rowsOf, type View } from './view.ts'
 
 /** Splits `a,b.c`; empty names and spaces around them are dropped. */
 export function parseFields(text: string): string[] {
@@ -34,21 +34,5 @@ export function selectFields(view: View, body: unknown, fields: readonly string[
 }
 
 function pick(value: unknown, fields: readonly string[]): unknown {
-  const picked: Record<string, unknown> = {}
-  for (const field of fields) set(picked, field.split('.'), valueAt(value, field) ?? null)
-  return picked
-}
-
-function set(target: Record<string, unknown>, [step = '', ...rest]: string[], value: unknown): void {
-  if (rest.length === 0) {
-    define(target, step, value)
-    return
-  }
-  if (!Object.hasOwn(target, step) || !isRecord(target[step])) define(target, step, {})
-  set(target[step] as Record<string, unknown>, rest, value)
-}
-
-/** Plain assignment would let a field named `__proto__` reach the prototype. */
-function define(target: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true })
+  return nest(fields.map((field) => [field, valueAt(value, field) ?? null]))
 }

@@ -2,9 +2,10 @@ import Table from 'cli-table3'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { isRecord } from '../../contract/notation/exact-json.ts'
+import { leavesOf, valueAt } from '../../contract/notation/tree.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { localTime } from './quantities.ts'
-import { type Grid, gridOf, leavesOf, rowsOf, textOf, type View, valueAt } from './view.ts'
+import { type Grid, gridOf, rowsOf, textOf, type View } from './view.ts'
 
 export interface TableStyle {
   /** The selected paths; undefined for the columns of the view. */
@@ -204,7 +205,7 @@ function cellOf(view: View, value: unknown, path: string): string {
   if (time !== undefined) return time
   if (Array.isArray(value)) return value.map(textOf).join(', ')
   if (!isRecord(value)) return textOf(value)
-  return leavesOf(value, '')
+  return leavesOf(value)
     .map(([leaf, inner]) => `${leaf}=${textOf(inner)}`)
     .join(', ')
 }

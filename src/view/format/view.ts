@@ -1,5 +1,6 @@
 import type { EndpointName } from '../../contract/endpoints.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
+import { leavesOf, valueAt } from '../../contract/notation/tree.ts'
 
 /** A piece of text, and its style if colors are enabled. */
 export interface Span {
@@ -81,16 +82,6 @@ export interface Grid {
   rows: readonly (readonly string[])[]
 }
 
-/** The value at a dotted path. Undefined if any step is missing. */
-export function valueAt(value: unknown, path: string): unknown {
-  let here = value
-  for (const step of path.split('.')) {
-    if (!(isRecord(here) || Array.isArray(here)) || !Object.hasOwn(here, step)) return undefined
-    here = (here as Record<string, unknown>)[step]
-  }
-  return here
-}
-
 /** The rows of a list in a body; none if it is not a list. */
 export const listAt =
   (path: string) =>
@@ -144,7 +135,7 @@ function recordsGrid(view: View, body: unknown, fields: readonly string[] | unde
 
 /** The selected keys, or else the documented ones followed by all others. */
 function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefined, cell: Cell): Grid {
-  const leaves = new Map(leavesOf(body, ''))
+  const leaves = new Map(leavesOf(body))
   const documented = view.columns.map(({ path }) => path).filter((path) => leaves.has(path))
   const chosen = fields
     ? fields.flatMap((field) =>
@@ -155,12 +146,6 @@ function pairsGrid(view: View, body: unknown, fields: readonly string[] | undefi
     header: ['key', 'value'],
     rows: [...new Set(chosen)].map((path) => [path, cell(leaves.get(path), path)]),
   }
-}
-
-/** Every value that is not a non-empty object, with its dotted path. */
-export function leavesOf(value: unknown, path: string): [string, unknown][] {
-  if (!isRecord(value) || Object.keys(value).length === 0) return path ? [[path, value]] : []
-  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path ? `${path}.${key}` : key))
 }
 
 /** The text of a value: strings unchanged, empty for null, and JSON for nested values. */

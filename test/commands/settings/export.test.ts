@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { isUndocumentedKey, settingsDocument } from '../../../src/contract/resources/settings-file.ts'
 import { readSettingsFiles } from '../../../src/settings/file/read-settings-files.ts'
-import { leavesOf } from '../../../src/settings/plan.ts'
+import { valuesOf } from '../../../src/settings/plan.ts'
 import { settingsFileView } from '../../../src/view/settings-file-view.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
@@ -117,15 +117,15 @@ describe('settings export', () => {
       fc.property(fc.dictionary(fc.constantFrom(...keys), anything, { minKeys: 1 }), (settings) => {
         const { $unmanaged = {}, ...managed } = settingsDocument(settings)
         const isNull = ([, value]: [string, unknown]) => value === null
-        const managedPaths = new Set(leavesOf(managed).keys())
-        const left = [...leavesOf(managed), ...leavesOf($unmanaged)]
-        const all = [...leavesOf(settings)]
+        const managedPaths = new Set(valuesOf(managed).keys())
+        const left = [...valuesOf(managed), ...valuesOf($unmanaged)]
+        const all = [...valuesOf(settings)]
         expect(left).to.have.deep.members(
           all.filter((leaf) => left.some(([path]) => path === leaf[0]) || !isNull(leaf)),
         )
         const text = String(settingsFileView.text?.({ ...managed, $unmanaged }))
         const readBack = () => readSettingsFiles([{ name: 'settings.yaml', text }]).settings
-        if (leavesOf(managed).size > 0) expect(readBack()).to.deep.equal(managed)
+        if (valuesOf(managed).size > 0) expect(readBack()).to.deep.equal(managed)
         else expect(readBack).to.throw('No settings in')
         // YAML 1.1 has more line breaks than YAML 1.2, and each would end a comment.
         for (const line of text.split('\n').filter((one) => /^ *#/.test(one)))
@@ -134,7 +134,7 @@ describe('settings export', () => {
         const expected = left.filter(([path]) => managedPaths.has(path) || isUndocumentedKey(path))
         const readAll = () =>
           readSettingsFiles([{ name: 'settings.yaml', text: uncommented }], { allowsUnknownKeys: true })
-        if (expected.length > 0) expect([...leavesOf(readAll().settings)]).to.have.deep.members(expected)
+        if (expected.length > 0) expect([...valuesOf(readAll().settings)]).to.have.deep.members(expected)
       }),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )

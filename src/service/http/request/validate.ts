@@ -6,6 +6,7 @@ import {
   type RequestOf,
 } from '../../../contract/endpoints.ts'
 import { checkShape, type Fault, faultsOf } from '../../../contract/faults.ts'
+import { valueAt } from '../../../contract/notation/tree.ts'
 import { invalidRequest } from '../../api-error.ts'
 import { fieldConstraints } from './field-constraints.ts'
 
@@ -43,7 +44,7 @@ function check(name: EndpointName, schema: NonNullable<Endpoint['request']>, val
     !faults.some((fault) => fault.path === path || path.startsWith(`${fault.path}.`))
   const outOfBounds = (fieldConstraints[name] ?? [])
     .filter((bound) => isSound(bound.path))
-    .flatMap((bound) => bound.check(valueAt(value, bound.path)))
+    .flatMap((bound) => bound.check(bound.path === '' ? value : valueAt(value, bound.path)))
   return [...faults, ...outOfBounds]
 }
 
@@ -62,12 +63,6 @@ function findInvalidText(value: unknown, path: string): Fault[] {
 }
 
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
-
-function valueAt(value: unknown, path: string): unknown {
-  let found = value
-  for (const key of path === '' ? [] : path.split('.')) found = Reflect.get(Object(found), key)
-  return found
-}
 
 /** Query parameters are text: converts those that are numbers in the contract. */
 function readQuery(schema: NonNullable<Endpoint['query']>, raw: object): object {
