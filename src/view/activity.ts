@@ -1,25 +1,20 @@
 import { leavesOf } from '../contract/notation/tree.ts'
-import { plain, textOf, type View } from './format/view.ts'
+import { listView, plain, textOf, type View } from './format/view.ts'
 
 /** Changes that chatctl sent. */
 export const activityView: View = {
-  layout: 'records',
-  json: 'list',
+  ...listView(`
+    at:time command change outcome:whole profile:secondary service:secondary method:secondary path:secondary
+    email:secondary user_id:secondary status:integer:secondary request_id:secondary error:secondary
+    id:hidden fields:strings:hidden values:open:hidden before:open:hidden next_step:hidden
+  `),
   emptyText: 'No matching changes.',
-  columns: plain(
-    'at:time command change outcome:whole profile:secondary service:secondary method:secondary path:secondary',
-    'email:secondary user_id:secondary status:integer:secondary request_id:secondary error:secondary',
-    'id:hidden fields:strings:hidden values:open:hidden before:open:hidden next_step:hidden',
-  ),
 }
 
 /** Keys of settings that chatctl sent. */
-export const sentKeysView: View = {
-  layout: 'records',
-  json: 'list',
+export const sentKeysView = listView('at:time id:whole command:secondary path before:any after:any outcome', {
   emptyText: 'No changes of settings.',
-  columns: plain('at:time id:whole command:secondary path before:any after:any outcome'),
-}
+})
 
 /** Keys of settings in the audit log. */
 export const auditedKeysView: View = {
@@ -28,12 +23,9 @@ export const auditedKeysView: View = {
 }
 
 /** Users as chatctl remembers them. */
-export const knownUsersView: View = {
-  layout: 'records',
-  json: 'list',
+export const knownUsersView = listView('email id:whole created_at:time source outcome', {
   emptyText: 'No users.',
-  columns: plain('email', 'id:whole', 'created_at:time', 'source', 'outcome'),
-}
+})
 
 interface SentChange {
   method: string

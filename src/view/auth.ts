@@ -1,5 +1,5 @@
 import { valueAt } from '../contract/notation/tree.ts'
-import { plain, type Span, type View } from './format/view.ts'
+import { listView, pairsView, plain, type Span, type View } from './format/view.ts'
 
 /** The credential in use, and its user. */
 const credentialColumns = plain(
@@ -19,38 +19,25 @@ export const loginView: View = {
 }
 
 /** Tokens after a renewal. */
-export const refreshView: View = {
-  layout: 'pairs',
-  omitsEmpty: true,
-  columns: plain('profile', 'base_url', 'expires_at:time', 'scope'),
-}
+export const refreshView = pairsView('profile base_url expires_at:time scope', { omitsEmpty: true })
 
 /** A profile and its credential. */
-export const signInsView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('profile origin kind storage expires_at:time default:boolean directories:strings:hidden'),
-}
+export const signInsView = listView(`
+  profile origin kind storage expires_at:time default:boolean directories:strings:hidden
+`)
 
 /** Profiles that were signed out. */
-export const logoutView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('profile', 'origin', 'signed_out:boolean', 'revoked:boolean'),
+export const logoutView = listView('profile origin signed_out:boolean revoked:boolean', {
   isForTerminal: true,
   text: (rows) => (rows as readonly SignedOut[]).filter((row) => row.signed_out).map(describeSignOut),
-}
+})
 
-export const renamedProfileView: View = {
-  layout: 'pairs',
-  columns: plain('profile', 'former_name'),
+export const renamedProfileView = pairsView('profile former_name', {
   isForTerminal: true,
   text: (body) => `Profile ${valueAt(body, 'former_name')} is now ${valueAt(body, 'profile')}.`,
-}
+})
 
-export const removedProfileView: View = {
-  layout: 'pairs',
-  columns: plain('profile', 'default:boolean', 'directories:strings', 'sign_outs:objects'),
+export const removedProfileView = pairsView('profile default:boolean directories:strings sign_outs:objects', {
   isForTerminal: true,
   text: (body) => [
     ...(valueAt(body, 'sign_outs') as readonly SignedOut[]).map(describeSignOut),
@@ -59,7 +46,7 @@ export const removedProfileView: View = {
     })),
     { text: `Removed the profile ${valueAt(body, 'profile')}.\n` },
   ],
-}
+})
 
 /** What became of one profile at one address. */
 export interface SignedOut {
@@ -84,8 +71,6 @@ function describeSignOut({ profile, origin, revoked, credential_command: command
 }
 
 /** A credential for another program. No other view shows a credential. */
-export const tokenView: View = {
-  layout: 'pairs',
-  columns: plain('token', 'kind', 'expires_at:time'),
+export const tokenView = pairsView('token kind expires_at:time', {
   text: (body) => String(valueAt(body, 'token')),
-}
+})

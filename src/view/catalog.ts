@@ -1,14 +1,12 @@
-import { plain, type View } from './format/view.ts'
+import { listView, type View } from './format/view.ts'
 
 /** Commands, and what a program needs to run them. */
 export const commandsView: View = {
-  layout: 'records',
-  json: 'list',
+  ...listView(`
+    name:whole effect summary description:hidden usage:strings:hidden arguments:objects:hidden
+    flags:objects:hidden non_interactive:any:hidden examples:objects:hidden requests:strings:hidden
+    requests_note:hidden permissions:strings:hidden exit_codes:objects:hidden schema:object:hidden
+    other_schemas:objects:hidden
+  `),
   isCompact: true,
-  columns: plain(
-    'name:whole effect summary description:hidden usage:strings:hidden arguments:objects:hidden',
-    'flags:objects:hidden non_interactive:any:hidden examples:objects:hidden requests:strings:hidden',
-    'requests_note:hidden permissions:strings:hidden exit_codes:objects:hidden schema:object:hidden',
-    'other_schemas:objects:hidden',
-  ),
 }

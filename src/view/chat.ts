@@ -1,6 +1,6 @@
 import { valueAt } from '../contract/notation/tree.ts'
 import type { StreamEvent } from '../contract/resources/stream-event.ts'
-import { listAt, plain, textOf, type View } from './format/view.ts'
+import { listAt, listView, pairsView, recordsView, textOf, type View } from './format/view.ts'
 
 /**
  * The JSON of an event, version 1, without the failure. Events from the service and from a transcript
@@ -30,48 +30,37 @@ export function describeStreamEvent(event: StreamEvent): Record<string, unknown>
   }
 }
 
-export const modelsView: View = {
-  layout: 'records',
+export const modelsView = recordsView('id:whole owned_by created:time object:hidden', {
   json: 'listModels',
   emptyText: 'No models.',
-  columns: plain('id:whole owned_by created:time object:hidden'),
   rows: listAt('data'),
-}
+})
 
 /** Used by `chat send` and `chat show`. */
-export const sendView: View = {
-  layout: 'records',
+export const sendView = recordsView('id:whole context_id created_at:time response finish_reason:hidden', {
   json: 'sendMessage',
-  columns: plain('id:whole', 'context_id created_at:time response finish_reason:hidden'),
   text: (body) => String(valueAt(body, 'response') ?? ''),
-}
+})
 
 /** The result of a batch: numbers of rows by status. */
-export const batchView: View = {
-  layout: 'pairs',
-  columns: plain(
-    'rows:integer done:integer already_done:integer failed:integer unknown:integer',
-    'skipped:integer remaining:integer requests:integer results failed_rows',
-  ),
-}
+export const batchView = pairsView(`
+  rows:integer done:integer already_done:integer failed:integer unknown:integer skipped:integer
+  remaining:integer requests:integer results failed_rows
+`)
 
 /** One event of a streamed reply, a line of JSON. */
-export const streamEventView: View = {
-  layout: 'records',
-  columns: plain(
-    'v:integer type context_id id:whole model text usage:open complete:boolean verified:boolean',
-    'finish_reason response reason',
-  ),
-}
+export const streamEventView = recordsView(`
+  v:integer type context_id id:whole model text usage:open complete:boolean verified:boolean finish_reason
+  response reason
+`)
 
 /** Used by `chat complete` and `chat send`. */
 export const completionView: View = {
-  layout: 'records',
+  ...recordsView(`
+    id:whole model created:time choices.0.finish_reason choices.0.message.content object:hidden
+    usage:hidden:open choices:hidden:open
+  `),
   json: 'createCompletion',
-  columns: plain(
-    'id:whole model created:time choices.0.finish_reason choices.0.message.content',
-    'object:hidden usage:hidden:open choices:hidden:open',
-  ),
   // The client has checked that a choice contains text, or only reasoning.
   text: (body) => {
     const texts = listAt('choices')(body).map((choice) => valueAt(choice, 'message.content'))
@@ -80,51 +69,33 @@ export const completionView: View = {
 }
 
 /** A session as a document. */
-export const transcriptView: View = {
-  layout: 'pairs',
-  columns: plain(
-    'v:integer id at updated_at profile base_url name mode context_id model system temperature:number',
-    'max_tokens:integer turns[].turn:integer turns[].at turns[].user turns[].reasoning',
-    'turns[].answer turns[].status turns[].context_id turns[].id turns[].model turns[].usage:object',
-    'turns[].finish_reason turns[].reason turns[].first_ms:number turns[].total_ms:number',
-  ),
-}
+export const transcriptView = pairsView(`
+  v:integer id at updated_at profile base_url name mode context_id model system temperature:number
+  max_tokens:integer turns[].turn:integer turns[].at turns[].user turns[].reasoning turns[].answer
+  turns[].status turns[].context_id turns[].id turns[].model turns[].usage:object turns[].finish_reason
+  turns[].reason turns[].first_ms:number turns[].total_ms:number
+`)
 
 /** A session of this machine. Used by `chat delete`, `chat rename`, and `chat sessions`. */
-export const chatSessionsView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain(
-    'id:whole updated_at:time turns:secondary:integer stored model:secondary context_id:secondary name',
-    'first_message:secondary profile:secondary mode:hidden base_url:hidden at:hidden',
-  ),
-}
+export const chatSessionsView = listView(`
+  id:whole updated_at:time turns:secondary:integer stored model:secondary context_id:secondary name
+  first_message:secondary profile:secondary mode:hidden base_url:hidden at:hidden
+`)
 
-export const promptsView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('name:whole description model variables:hidden:strings path:hidden'),
-}
+export const promptsView = listView('name:whole description model variables:hidden:strings path:hidden')
 
 /** The file of a prompt. */
-export const promptFileView: View = {
-  layout: 'pairs',
-  columns: plain('name path model temperature:number max_tokens:integer variables:strings text'),
-  text: (body) => textOf(valueAt(body, 'text')),
-}
+export const promptFileView = pairsView(
+  'name path model temperature:number max_tokens:integer variables:strings text',
+  { text: (body) => textOf(valueAt(body, 'text')) },
+)
 
 /** A prompt that was stored. */
-export const promptSetView: View = {
-  layout: 'records',
-  columns: plain('name', 'replaced:boolean', 'path'),
+export const promptSetView = recordsView('name replaced:boolean path', {
   isForTerminal: true,
   text: (body) =>
     `${valueAt(body, 'replaced') === true ? 'Replaced' : 'Created'} prompt "${textOf(valueAt(body, 'name'))}".`,
-}
+})
 
 /** Prompts that were deleted. */
-export const promptsDeletedView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('name path:secondary'),
-}
+export const promptsDeletedView = listView('name path:secondary')

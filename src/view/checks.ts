@@ -1,6 +1,6 @@
 import { stripControls } from '../terminal/strip-controls.ts'
 import { countOf } from './format/quantities.ts'
-import { plain, type Span, type View } from './format/view.ts'
+import { listView, type Span } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 
 /** What a check of `doctor` has found. */
@@ -12,11 +12,7 @@ export interface Finding {
   hint: string | null
 }
 
-export const checksView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('check', 'status', 'message', 'hint'),
-}
+export const checksView = listView('check status message hint')
 
 export interface ChecksStyle {
   /** Columns of the terminal. */

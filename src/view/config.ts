@@ -1,11 +1,8 @@
 import { valueAt } from '../contract/notation/tree.ts'
-import { plain, type View } from './format/view.ts'
+import { listView, recordsView, type View } from './format/view.ts'
 
 /** Used by `config set` and `config unset`. */
-export const configValueView: View = {
-  layout: 'records',
-  columns: plain('profile', 'key', 'value:any'),
-}
+export const configValueView = recordsView('profile key value:any')
 
 /** The default profile. */
 export const defaultProfileView: View = {
@@ -14,22 +11,12 @@ export const defaultProfileView: View = {
   text: (body) => `${String(valueAt(body, 'value'))} is now the default profile.`,
 }
 
-export const configListView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('key', 'value:any', 'source', 'from'),
-}
+export const configListView = listView('key value:any source from')
 
 /** A new key, or the file to which it was written. */
-export const sealKeyView: View = {
-  layout: 'records',
-  columns: plain('key path'),
+export const sealKeyView = recordsView('key path', {
   text: (body) => String(valueAt(body, 'key') ?? valueAt(body, 'path')),
-}
+})
 
 /** The path of a file. Used by `config path`. */
-export const pathView: View = {
-  layout: 'records',
-  columns: plain('path'),
-  text: (body) => String(valueAt(body, 'path')),
-}
+export const pathView = recordsView('path', { text: (body) => String(valueAt(body, 'path')) })

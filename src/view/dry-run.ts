@@ -1,15 +1,13 @@
 import { valueAt } from '../contract/notation/tree.ts'
 import { showControls } from '../terminal/strip-controls.ts'
 import { groupDigits } from './format/quantities.ts'
-import { plain, type View } from './format/view.ts'
+import { recordsView, type View } from './format/view.ts'
 
 /** A request of a dry run, or a list of them. */
-export const dryRunRequestView: View = {
-  layout: 'records',
+export const dryRunRequestView = recordsView('method url body:open', {
   json: { either: 'columns' },
-  columns: plain('method url body:open'),
   text: describeRequests,
-}
+})
 
 /** The first requests of a run, with a heading. `total`: all requests of the run. */
 export const firstRequestsView = (total: number): View => ({

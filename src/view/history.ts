@@ -3,24 +3,20 @@ import { valueAt } from '../contract/notation/tree.ts'
 import type { HistoryMessage } from '../contract/resources/conversation.ts'
 import { oldestFirst } from '../contract/resources/history-order.ts'
 import { countOf, localTime } from './format/quantities.ts'
-import { listAt, plain, rowsOf, type Span, textOf, type View } from './format/view.ts'
+import { listAt, listView, recordsView, rowsOf, type Span, textOf, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 
 /** In a table, oldest first, whatever the order of the page. Used by `history export` and `history list`. */
-export const historyView: View = {
-  layout: 'records',
+export const historyView = recordsView('id:whole:secondary created_at:time role content', {
   json: 'listHistory',
   emptyText: 'No messages.',
-  columns: plain('id:whole:secondary created_at:time role content'),
   rows: (body) => oldestFirst(listAt('messages')(body) as readonly HistoryMessage[]),
-}
+})
 
 /** The messages that a search found, the newest first. */
-export const foundMessagesView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('time:time role context_id session_id:whole message_id source snippet'),
-}
+export const foundMessagesView = listView(`
+  time:time role context_id session_id:whole message_id source snippet
+`)
 
 /** Finds the ranges of a snippet that match. */
 type FindMatches = (snippet: string) => readonly { start: number; end: number }[]
@@ -75,18 +71,17 @@ function spansOf(row: Record<string, unknown>, { width, find, isColored, isFirst
 }
 
 /** The mirror after a sync. */
-export const syncedHistoryView: View = {
-  layout: 'records',
-  isForTerminal: true,
-  columns: plain(
-    'messages:integer added:integer removed:integer as_of:time profile base_url user_id file:whole',
-  ),
-  text: (body, width = Infinity) => {
-    const count = (path: string) => Number(valueAt(body, path) ?? 0)
-    const removed = count('removed') === 0 ? '' : `, ${countOf(count('removed'), 'message')} removed`
-    const added = `${countOf(count('added'), 'new message')}${removed}`
-    const asOf = localTime(valueAt(body, 'as_of')) ?? ''
-    const mirrored = `The mirror has ${countOf(count('messages'), 'message')}, as of ${asOf}.`
-    return wrapWords(`${added}. ${mirrored}`, width)
+export const syncedHistoryView = recordsView(
+  'messages:integer added:integer removed:integer as_of:time profile base_url user_id file:whole',
+  {
+    isForTerminal: true,
+    text: (body, width = Infinity) => {
+      const count = (path: string) => Number(valueAt(body, path) ?? 0)
+      const removed = count('removed') === 0 ? '' : `, ${countOf(count('removed'), 'message')} removed`
+      const added = `${countOf(count('added'), 'new message')}${removed}`
+      const asOf = localTime(valueAt(body, 'as_of')) ?? ''
+      const mirrored = `The mirror has ${countOf(count('messages'), 'message')}, as of ${asOf}.`
+      return wrapWords(`${added}. ${mirrored}`, width)
+    },
   },
-}
+)

@@ -2,7 +2,7 @@ import { showControls } from '../terminal/strip-controls.ts'
 import { changeLines, type ShownChange, valueText } from './changes.ts'
 import { codeSpan, markdownTable } from './format/markdown-table.ts'
 import { countOf } from './format/quantities.ts'
-import { plain, type Span, type View } from './format/view.ts'
+import { pairsView, plain, type Span, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 import { describeRecord, type PlanRecord } from './plan-record.ts'
 
@@ -163,25 +163,20 @@ function describeApplied(changes: PrintedChange[]): Span[] {
 
 /** Used by `settings get` and `settings set`. */
 export const settingsView: View = {
-  layout: 'pairs',
+  ...pairsView(`
+    app_name theme.primary_color theme.mode features.chat features.file_upload features.code_completion
+    limits.max_tokens limits.max_requests_per_min
+  `),
   json: 'getSettings',
-  columns: plain(
-    'app_name theme.primary_color theme.mode features.chat features.file_upload features.code_completion',
-    'limits.max_tokens limits.max_requests_per_min',
-  ),
 }
 
-export const preferencesView: View = {
-  layout: 'pairs',
-  json: 'getPreferences',
-  columns: plain('language timezone notifications.email notifications.push display.theme display.font_size'),
-}
+export const preferencesView = pairsView(
+  'language timezone notifications.email notifications.push display.theme display.font_size',
+  { json: 'getPreferences' },
+)
 
 /** Used by `settings api get` and `settings api set`. */
-export const apiConfigurationView: View = {
-  layout: 'pairs',
-  columns: plain(
-    'version rate_limiting.enabled:boolean rate_limiting.requests_per_minute:integer',
-    'cors.allowed_origins:strings cors.allowed_methods:strings',
-  ),
-}
+export const apiConfigurationView = pairsView(`
+  version rate_limiting.enabled:boolean rate_limiting.requests_per_minute:integer
+  cors.allowed_origins:strings cors.allowed_methods:strings
+`)

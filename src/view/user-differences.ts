@@ -2,7 +2,7 @@ import { showControls } from '../terminal/strip-controls.ts'
 import { changeLines, type ShownChange, valueText } from './changes.ts'
 import { markdownTable } from './format/markdown-table.ts'
 import { countOf, groupDigits } from './format/quantities.ts'
-import { plain, type Span, textOf, type View } from './format/view.ts'
+import { plain, recordsView, type Span, textOf, type View } from './format/view.ts'
 import { wrapWords } from './format/wrap-words.ts'
 import { describeRecord, type PlanRecord } from './plan-record.ts'
 
@@ -61,14 +61,15 @@ export const differenceFields = plain(
 )
 
 /** Used by `users apply`, `users diff`, and `plan approve`. */
-export const userDifferenceView: View = {
-  layout: 'records',
-  json: [...differenceFields, ...plain('requests:integer', 'first_requests:objects')],
-  columns: plain('email id:whole action path from to compared_with drifted error:hidden'),
-  rows: (body) => [...rowsIn(body as PrintedDifferences)],
-  text: (body, width = Infinity) => describeDifferences(body as PrintedDifferences, width),
-  markdown: (body) => markdownOf(body as PrintedDifferences),
-}
+export const userDifferenceView = recordsView(
+  'email id:whole action path from to compared_with drifted error:hidden',
+  {
+    json: [...differenceFields, ...plain('requests:integer', 'first_requests:objects')],
+    rows: (body) => [...rowsIn(body as PrintedDifferences)],
+    text: (body, width = Infinity) => describeDifferences(body as PrintedDifferences, width),
+    markdown: (body) => markdownOf(body as PrintedDifferences),
+  },
+)
 
 /** The same for a saved plan, with its origin. */
 export function plannedUsersView(record: PlanRecord): View {

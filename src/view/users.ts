@@ -1,13 +1,11 @@
 import { countOf, groupDigits } from './format/quantities.ts'
-import { plain, type Span, type View } from './format/view.ts'
+import { listView, pairsView, plain, recordsView, type Span, type View } from './format/view.ts'
 import { differenceFields } from './user-differences.ts'
 
 /** Used by `users create`, `users get`, and `users update`. */
-export const userView: View = {
-  layout: 'records',
+export const userView = recordsView('id:whole email name created_at:time metadata:open settings:open', {
   json: 'getUser',
-  columns: plain('id:whole', 'email', 'name', 'created_at:time', 'metadata:open', 'settings:open'),
-}
+})
 
 /** A new user with a generated password, which is never shown again. */
 export const newUserView: View = {
@@ -16,43 +14,21 @@ export const newUserView: View = {
 }
 
 /** Users that were added to a state file. */
-export const adoptedUsersView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('email', 'id:whole', 'status', 'previous:secondary'),
-}
+export const adoptedUsersView = listView('email id:whole status previous:secondary')
 
 /** Users that were removed from a state file. */
-export const forgottenUsersView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('email', 'id:whole'),
-}
+export const forgottenUsersView = listView('email id:whole')
 
 /** The differences of two state files. */
-export const mergedUsersView: View = {
-  layout: 'records',
-  json: 'list',
-  emptyText: 'No differences.',
-  columns: plain('email', 'id:whole', 'status', 'other:any'),
-}
+export const mergedUsersView = listView('email id:whole status other:any', { emptyText: 'No differences.' })
 
-export const permissionsView: View = {
-  layout: 'records',
-  columns: plain('id:whole', 'role', 'permissions:strings'),
-}
+export const permissionsView = recordsView('id:whole role permissions:strings')
 
-export const profileView: View = {
-  layout: 'pairs',
+export const profileView = pairsView('id:whole email name created_at:time preferences:open', {
   json: 'getProfile',
-  columns: plain('id:whole', 'email', 'name', 'created_at:time', 'preferences:open'),
-}
+})
 
-export const userSettingsView: View = {
-  layout: 'pairs',
-  json: 'updateUserSettings',
-  columns: plain('success settings:open'),
-}
+export const userSettingsView = pairsView('success settings:open', { json: 'updateUserSettings' })
 
 /** Numbers of users by what became of them. */
 export interface AppliedCounts {
@@ -95,29 +71,19 @@ function describeApplied({ created, changed, adopted, sent, left }: AppliedCount
 }
 
 /** The result of an import: numbers of rows by status. Used by `users import` and `users permissions assign`. */
-export const importView: View = {
-  layout: 'pairs',
-  columns: plain(
-    'rows:integer created:integer updated:integer already_done:integer failed:integer unknown:integer',
-    'skipped:integer remaining:integer requests:integer results failed_rows unknown_rows',
-  ),
-}
+export const importView = pairsView(`
+  rows:integer created:integer updated:integer already_done:integer failed:integer unknown:integer
+  skipped:integer remaining:integer requests:integer results failed_rows unknown_rows
+`)
 
 /** The requests that an import would send. */
-export const importForecastView: View = {
-  layout: 'pairs',
-  columns: plain(
-    'rows:integer already_done:integer creates:integer updates:integer assignments:integer requests:integer',
-    'first_requests:objects',
-  ),
-}
+export const importForecastView = pairsView(`
+  rows:integer already_done:integer creates:integer updates:integer assignments:integer requests:integer
+  first_requests:objects
+`)
 
 /** Imports that were closed, and their progress. Used by `users import` and `users permissions assign`. */
-export const closedView: View = {
-  layout: 'records',
-  json: 'list',
-  columns: plain('file', 'service', 'rows:integer', 'sent:integer', 'unknown:integer'),
-}
+export const closedView = listView('file service rows:integer sent:integer unknown:integer')
 
 /** The number of requests of an import, by kind. */
 export interface ForecastSummary {

@@ -65,7 +65,7 @@ const properties = ['open', 'hidden', 'secondary', 'whole', 'time']
 
 /** Columns from text: paths, with their properties and types after colons, as in `id:whole limit:integer:hidden`. */
 export function plain(...columns: readonly string[]): Column[] {
-  return columns.flatMap((text) => text.split(' ')).map(readColumn)
+  return columns.flatMap((text) => text.trim().split(/\s+/)).map(readColumn)
 }
 
 function readColumn(text: string): Column {
@@ -74,6 +74,21 @@ function readColumn(text: string): Column {
     { path },
     ...marks.map((one) => (properties.includes(one) ? { [one]: true } : { type: one })),
   )
+}
+
+/** A view with a row for each element. @param columns as text: see `plain` */
+export function recordsView(columns: string, more: Omit<View, 'layout' | 'columns'> = {}): View {
+  return { layout: 'records', columns: plain(columns), ...more }
+}
+
+/** The same of a list. */
+export function listView(columns: string, more: Omit<View, 'layout' | 'columns'> = {}): View {
+  return recordsView(columns, { json: 'list', ...more })
+}
+
+/** A view of one object, with a row for each of its leaves. */
+export function pairsView(columns: string, more: Omit<View, 'layout' | 'columns'> = {}): View {
+  return { layout: 'pairs', columns: plain(columns), ...more }
 }
 
 /** The text of the selected columns, row by row. */
