@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { endpoints } from '../contract/endpoints.ts'
 import { isRecord, parseJson } from '../contract/notation/exact-json.ts'
+import { decodedPart } from '../contract/or-else.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import { readActivityBackward } from './activity-log.ts'
 
@@ -198,12 +199,7 @@ function entryOf(
 function userIn(path: string): string | undefined {
   const [users] = endpoints.getUser.path.split('{id}')
   if (users === undefined || !path.startsWith(users)) return undefined
-  const segment = path.slice(users.length).split(/[/?]/)[0] ?? ''
-  try {
-    return decodeURIComponent(segment) || undefined
-  } catch {
-    return segment
-  }
+  return decodedPart(path.slice(users.length).split(/[/?]/)[0] ?? '') || undefined
 }
 
 export function isApiConfiguration(sent: Pick<ActivityEntry, 'method' | 'path'>): boolean {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { orElse } from '../contract/or-else.ts'
 import { hasCookie, isSame } from './check-callback.ts'
 
 /**
@@ -90,9 +91,5 @@ function toHex(port: number): string {
 }
 
 function readRows(table: string): string[] {
-  try {
-    return readFileSync(`/proc/net/${table}`, 'latin1').split('\n')
-  } catch {
-    return []
-  }
+  return orElse(() => readFileSync(`/proc/net/${table}`, 'latin1').split('\n'), [])
 }

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, resolve, sep } from 'node:path'
 import { withoutTrailing } from '../contract/notation/text.ts'
+import { orElse } from '../contract/or-else.ts'
 import { joinFiles, splitFiles, type TextFile } from '../contract/resources/file-block.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { maxFileBytes, readEach, readTextFileAt } from '../system/files/read-text-files.ts'
@@ -109,11 +110,7 @@ export class Attachments {
   }
 
   #isFile(name: string): boolean {
-    try {
-      return statSync(this.#pathOf(name)).isFile()
-    } catch {
-      return false
-    }
+    return orElse(() => statSync(this.#pathOf(name)).isFile(), false)
   }
 
   #pathOf(name: string): string {

@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path'
 import { Failure } from '../contract/failure.ts'
 import { noModelServer, readModelServer } from '../contract/model-server-address.ts'
 import { nearest } from '../contract/nearest-word.ts'
+import { orElse } from '../contract/or-else.ts'
 import { readCommand } from '../system/split-command.ts'
 import {
   adviceForProfile,
@@ -135,11 +136,7 @@ function withModelServer(configuration: Configuration, value: string | undefined
 
 /** Undefined for `none`, and for a value that was edited into the file and is invalid. */
 function originOfModelServer(nameOrUrl: string | undefined): string | undefined {
-  try {
-    return nameOrUrl === undefined ? undefined : readModelServer(nameOrUrl).origin
-  } catch {
-    return undefined
-  }
+  return nameOrUrl === undefined ? undefined : orElse(() => readModelServer(nameOrUrl).origin, undefined)
 }
 
 /** Without a model server, the key would go to the next one that is chosen. */

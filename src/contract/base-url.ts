@@ -1,5 +1,6 @@
 import { Failure } from './failure.ts'
 import { quoteForeign } from './notation/text.ts'
+import { orElse } from './or-else.ts'
 
 /** Whether a host, with or without a URL's brackets, is this machine: 127.0.0.0/8, ::1 or localhost. */
 export function isLoopback(host: string): boolean {
@@ -64,11 +65,7 @@ export function readEndpoint(address: unknown, name: string, issuer?: URL): stri
 
 /** The same; undefined for an address that it refuses. */
 export function optionalEndpoint(address: unknown, issuer?: URL): string | undefined {
-  try {
-    return readEndpoint(address, 'endpoint', issuer)
-  } catch {
-    return undefined
-  }
+  return orElse(() => readEndpoint(address, 'endpoint', issuer), undefined)
 }
 
 function refused(message: string, hint?: string): Failure {

@@ -1,4 +1,5 @@
 import { isRecord, tryParse } from './notation/exact-json.ts'
+import { decodedPart } from './or-else.ts'
 
 /** What is shown instead of a secret. */
 export const redacted = '[redacted]'
@@ -111,14 +112,6 @@ export function hideSecretParameters(
   return text.replace(
     /(^|[?&])([^=?&#\s]+)=([^&#\s]*)/g,
     (all, start: string, name: string, value: string) =>
-      isSecretParameter(decodedName(name)) ? `${start}${name}=${hide(value)}` : all,
+      isSecretParameter(decodedPart(name)) ? `${start}${name}=${hide(value)}` : all,
   )
-}
-
-function decodedName(name: string): string {
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
-  }
 }

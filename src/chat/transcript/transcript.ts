@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { isRecord, parseJson } from '../../contract/notation/exact-json.ts'
+import { orElse } from '../../contract/or-else.ts'
 import { type Message, message, type Usage } from '../../contract/resources/completion.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
 import { isTokenLimit, type StreamEvent } from '../../contract/resources/stream-event.ts'
@@ -196,9 +197,5 @@ export type LineOf<T extends TranscriptLine['type']> = Extract<TranscriptLine, {
 
 /** Parses a line. Undefined for a truncated line or an unknown type. */
 export function parseLine(text: string): TranscriptLine | undefined {
-  try {
-    return transcriptLine.safeParse(parseJson(text)).data
-  } catch {
-    return undefined
-  }
+  return orElse(() => transcriptLine.safeParse(parseJson(text)).data, undefined)
 }

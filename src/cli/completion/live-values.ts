@@ -6,6 +6,7 @@ import { type Configuration, readConfiguration } from '../../config/configuratio
 import { profileHere } from '../../config/profile-directories.ts'
 import { resolveModelServer } from '../../config/resolve-model-server.ts'
 import { resolveOptions } from '../../config/resolve-options.ts'
+import { orElse } from '../../contract/or-else.ts'
 import { Directories } from '../../system/files/directories.ts'
 import { isOursAlone, makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { maxSecretBytes, readNamedFile } from '../../system/files/read-named-file.ts'
@@ -65,13 +66,7 @@ async function findPrompts(directories: Directories): Promise<Map<string, readon
   const { parsePrompt } = await import('../../config/prompts/prompt-file.ts')
   const { PromptLibrary } = await import('../../config/prompts/prompt-library.ts')
   const library = new PromptLibrary(directories)
-  const variablesOf = (name: string): readonly string[] => {
-    try {
-      return parsePrompt(name, library.read(name)).variables
-    } catch {
-      return []
-    }
-  }
+  const variablesOf = (name: string) => orElse(() => parsePrompt(name, library.read(name)).variables, [])
   return new Map(library.names().map((name) => [name, variablesOf(name)]))
 }
 

@@ -1,4 +1,5 @@
 import type { FailedRequest } from '../../contract/failure.ts'
+import { decodedPart } from '../../contract/or-else.ts'
 
 /** A command line for the service of the request. */
 type ToCommand = (...words: string[]) => string
@@ -29,16 +30,7 @@ export function outcomeHint(request: FailedRequest | undefined, command: ToComma
     const [matched, id] = pattern.exec(asked) ?? []
     if (matched === undefined) continue
     if (line.length === 0) return words
-    return `${words}: ${command(...line, ...(id === undefined ? [] : [decode(id)]))}`
+    return `${words}: ${command(...line, ...(id === undefined ? [] : [decodedPart(id)]))}`
   }
   return 'Check the effect before you send the request again.'
-}
-
-/** A path that was given to \`chatctl api\` may not be encoded well. */
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }

@@ -4,6 +4,7 @@ import type { Context } from '../../cli/context/context.ts'
 import { Interruption } from '../../cli/context/interruption.ts'
 import type { ContextOwner } from '../../config/last-context.ts'
 import { Failure } from '../../contract/failure.ts'
+import { orElse } from '../../contract/or-else.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
 import type { ReadMessages, TranscriptIndex } from '../../history/transcript-index.ts'
 import type { Directories } from '../../system/files/directories.ts'
@@ -71,11 +72,7 @@ export async function withSessionList<T>(
 
 /** The last reply or prompt, for one row. */
 function lastMessageOf(path: string, read: ReadMessages): string {
-  try {
-    return oneLine(splitFiles(read(path).messages.at(-1)?.text ?? '').text, 200)
-  } catch {
-    return ''
-  }
+  return orElse(() => oneLine(splitFiles(read(path).messages.at(-1)?.text ?? '').text, 200), '')
 }
 
 async function openIndex(directories: Directories, read: ReadMessages): Promise<TranscriptIndex> {

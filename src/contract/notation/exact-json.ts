@@ -1,3 +1,4 @@
+import { orElse } from '../or-else.ts'
 import { withoutTrailing } from './text.ts'
 
 declare global {
@@ -66,11 +67,7 @@ export function parseJson(text: string): unknown {
 
 /** JSON as a value; undefined if it is invalid. The message of the parser is not used, because it quotes the text. */
 export function tryParse(text: string, parse: (text: string) => unknown = JSON.parse): unknown {
-  try {
-    return parse(text)
-  } catch {
-    return undefined
-  }
+  return orElse(() => parse(text), undefined)
 }
 
 const utf8 = new TextDecoder()

@@ -1,3 +1,4 @@
+import { orElse } from '../or-else.ts'
 /** A text file in a message. */
 export interface TextFile {
   /** The path as the user gave it. */
@@ -83,10 +84,5 @@ function renderName(name: string): string {
 }
 
 function readName(rendered: string): string {
-  if (!rendered.startsWith('"')) return rendered
-  try {
-    return String(JSON.parse(rendered))
-  } catch {
-    return rendered
-  }
+  return rendered.startsWith('"') ? orElse(() => String(JSON.parse(rendered)), rendered) : rendered
 }

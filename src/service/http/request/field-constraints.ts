@@ -1,5 +1,6 @@
 import type { EndpointName } from '../../../contract/endpoints.ts'
 import type { Fault } from '../../../contract/faults.ts'
+import { orElse } from '../../../contract/or-else.ts'
 import { passwordLength } from '../../../contract/resources/password-length.ts'
 import { maxMetadataBytes } from '../../domain/users.ts'
 
@@ -143,11 +144,7 @@ export const fieldConstraints: { readonly [N in EndpointName]?: readonly FieldCo
 
 /** RFC 5646. */
 function isLanguageTag(text: string): boolean {
-  try {
-    return Intl.getCanonicalLocales(text).length === 1
-  } catch {
-    return false
-  }
+  return orElse(() => Intl.getCanonicalLocales(text).length === 1, false)
 }
 
 /** Whether a text is `*` or the serialization of an origin (RFC 6454 section 6.2), as CORS compares it. */
