@@ -4,22 +4,13 @@
  */
 export type Advice = { [Code in keyof AdviceData]: { code: Code } & AdviceData[Code] }[keyof AdviceData]
 
-/** The data of each advice, by code. */
-export interface AdviceData
-  extends ClientAdvice,
-    ConfigurationAdvice,
-    SignInAdvice,
-    ServiceAdvice,
-    SessionAdvice,
-    PlanAdvice,
-    UserFileAdvice,
-    ApplyUsersAdvice,
-    ImportAdvice,
-    StateAdvice {}
-
 type NoData = Record<never, never>
 
-interface ClientAdvice {
+/** A server of the embedded service: the one for clients, or the one for metrics and health. */
+export type Listener = 'service' | 'admin'
+
+/** The data of each advice, by code. */
+export interface AdviceData {
   /** A timeout of this many milliseconds has passed. */
   longer_timeout: { ms: number }
   /** The service asks for a wait of this many milliseconds, until a time as in ISO 8601. */
@@ -34,16 +25,10 @@ interface ClientAdvice {
   only_owner_writes: { path: string; owner: number | undefined }
   /** No service answers at the base URL. */
   check_address: { origin: string }
-}
-
-interface ConfigurationAdvice {
   /** The output format that was probably meant. */
   output_format: { format: string }
   list_prompts: NoData
   set_base_url: { profile: string }
-}
-
-interface SignInAdvice {
   /** The credential cannot be a header. */
   unusable_credential: NoData
   /** @param scope of the new sign-in (default: that of the profile) */
@@ -83,12 +68,6 @@ interface SignInAdvice {
   trust_issuer: { issuer: string; subject: string; audience: string }
   /** A credential command has failed. */
   check_credential_command: { line: string; profile: string }
-}
-
-/** A server of the embedded service: the one for clients, or the one for metrics and health. */
-export type Listener = 'service' | 'admin'
-
-interface ServiceAdvice {
   other_port: { listener: Listener }
   /** Services run on data that must not be in use. */
   end_services: { processIds: readonly number[] }
@@ -118,9 +97,6 @@ interface ServiceAdvice {
   start_service: NoData
   /** A service runs on another database. */
   check_other_service: { url: string; place: string }
-}
-
-interface SessionAdvice {
   /** A file is too large for a message. */
   larger_files: NoData
   list_sessions: NoData
@@ -130,9 +106,6 @@ interface SessionAdvice {
   close_session: NoData
   /** The session belongs to this service, or to the embedded one. */
   name_service_of_session: { session: string; baseUrl: string | null }
-}
-
-interface PlanAdvice {
   make_seal_key: NoData
   give_seal_key: NoData
   approve_plan: NoData
@@ -146,9 +119,6 @@ interface PlanAdvice {
   expand_references: NoData
   /** The command that shows the settings. */
   check_settings: { command: string }
-}
-
-interface UserFileAdvice {
   /** A user who exists is recorded in the state file with its id. */
   ids_in_state: NoData
   /** Where the passwords of new users come from. */
@@ -159,16 +129,10 @@ interface UserFileAdvice {
   /** The id of the state file belongs to a user with another email. */
   other_email: NoData
   merge_states: NoData
-}
-
-interface StateAdvice {
   /** The state file is for another service. */
   service_of_state: NoData
   /** The id of this email is not in the state file. */
   adopt_email: { email: string; state: string }
-}
-
-interface ImportAdvice {
   /** As `longer_wait`. `total` is the whole wait of the import; null if it exceeds the maximum of the flag. */
   longer_total_wait: { ms: number; until: string; total: number | null }
   no_unknown_row: NoData
@@ -181,9 +145,6 @@ interface ImportAdvice {
   restore_rows: NoData
   restore_results: NoData
   json_lines: NoData
-}
-
-interface ApplyUsersAdvice {
   /** A user exists that the state file does not have. The service may have named its id. */
   adopt_existing: { email: string; id: string | undefined }
   /** It is not known where the passwords of new users come from. */
