@@ -21,8 +21,6 @@ export interface Endpoint {
   method: Method
   /** Relative to the base URL; `{id}` is a placeholder. */
   path: `/${string}`
-  /** docs/interface.md, "Versioning". */
-  family: '/v1' | '/api'
   query?: z.ZodMiniType
   request?: z.ZodMiniType
   /** Undefined if the interface says "not shown". */
@@ -48,22 +46,14 @@ export const endpoints = {
   createCompletion: {
     method: 'POST',
     path: '/v1/chat/completions',
-    family: '/v1',
     request: completionRequest,
     response: completion,
     needs: { choices },
   },
-  listModels: {
-    method: 'GET',
-    path: '/v1/chat/models',
-    family: '/v1',
-    response: modelList,
-    needs: { data: list },
-  },
+  listModels: { method: 'GET', path: '/v1/chat/models', response: modelList, needs: { data: list } },
   sendMessage: {
     method: 'POST',
     path: '/api/chat/send',
-    family: '/api',
     request: sendRequest,
     response: sendResponse,
     needs: { response: z.string() },
@@ -71,35 +61,27 @@ export const endpoints = {
   listHistory: {
     method: 'GET',
     path: '/api/chat/history',
-    family: '/api',
     query: historyQuery,
     response: historyPage,
     needs: { messages: list },
   },
-  getProfile: { method: 'GET', path: '/api/user/profile', family: '/api', response: profile },
+  getProfile: { method: 'GET', path: '/api/user/profile', response: profile },
   updateUserSettings: {
     method: 'PUT',
     path: '/api/user/settings',
-    family: '/api',
     request: userSettingsRequest,
     response: userSettingsResponse,
   },
-  getSettings: { method: 'GET', path: '/v1/settings', family: '/v1', response: settings },
-  updateSettings: { method: 'PATCH', path: '/v1/settings', family: '/v1', request: settingsPatch },
-  getPreferences: { method: 'GET', path: '/v1/settings/preferences', family: '/v1', response: preferences },
-  setApiConfiguration: {
-    method: 'POST',
-    path: '/v1/settings/api',
-    family: '/v1',
-    request: apiConfiguration,
-  },
-  createUser: { method: 'POST', path: '/v1/users', family: '/v1', request: createUserRequest },
-  getUser: { method: 'GET', path: '/v1/users/{id}', family: '/v1', response: user },
-  updateUser: { method: 'PATCH', path: '/v1/users/{id}', family: '/v1', request: updateUserRequest },
+  getSettings: { method: 'GET', path: '/v1/settings', response: settings },
+  updateSettings: { method: 'PATCH', path: '/v1/settings', request: settingsPatch },
+  getPreferences: { method: 'GET', path: '/v1/settings/preferences', response: preferences },
+  setApiConfiguration: { method: 'POST', path: '/v1/settings/api', request: apiConfiguration },
+  createUser: { method: 'POST', path: '/v1/users', request: createUserRequest },
+  getUser: { method: 'GET', path: '/v1/users/{id}', response: user },
+  updateUser: { method: 'PATCH', path: '/v1/users/{id}', request: updateUserRequest },
   assignPermissions: {
     method: 'POST',
     path: '/v1/users/{id}/permissions',
-    family: '/v1',
     request: assignPermissionsRequest,
   },
 } as const satisfies Record<string, Endpoint>
