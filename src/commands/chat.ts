@@ -31,9 +31,7 @@ export default class Chat extends BaseCommand {
     'Continue the last conversation': 'chatctl chat --continue',
     'Choose a session to resume': 'chatctl chat --resume',
   })
-  static override args = {
-    message: argument('First message. Before a single word, type --.'),
-  }
+  static override args = { message: argument('First message. Before a single word, type --.') }
   static override flags = {
     model: messageFlags.model,
     context: { ...continueFlags.context, exclusive: ['continue', 'resume'] },

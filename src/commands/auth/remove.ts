@@ -21,9 +21,7 @@ export default class AuthRemove extends BaseCommand {
     'Show what would be removed': 'chatctl auth remove work --dry-run',
     'Remove a profile without confirmation': 'chatctl auth remove work --yes',
   })
-  static override args = {
-    profile: requiredArgument('Name of the profile'),
-  }
+  static override args = { profile: requiredArgument('Name of the profile') }
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
   // The profile may be the default profile, or that of the working directory.
   protected override readonly mayNameNewProfile = true

@@ -18,9 +18,7 @@ export default class AuthUse extends BaseCommand {
     'Use the embedded service by default': 'chatctl auth use local',
     'Show the change without making it': 'chatctl auth use work --dry-run',
   })
-  static override args = {
-    profile: requiredArgument('Name of the profile'),
-  }
+  static override args = { profile: requiredArgument('Name of the profile') }
   static override flags = { 'dry-run': dryRunFlag }
 
   // So that an unknown default profile can be corrected.

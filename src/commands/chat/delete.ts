@@ -18,9 +18,7 @@ export default class ChatDelete extends BaseCommand {
     'Show what would be deleted': 'chatctl chat delete s20261121 --dry-run',
     'Delete a session without confirmation': 'chatctl chat delete s20261121 --yes',
   })
-  static override args = {
-    session: requiredArguments('ID, start of an ID, or name of each session'),
-  }
+  static override args = { session: requiredArguments('ID, start of an ID, or name of each session') }
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {

@@ -26,9 +26,7 @@ export default class ChatShow extends BaseCommand {
     'Print its first code block': 'chatctl chat show --last -x',
     'Print the events of a session': 'chatctl chat show s20261121 -o jsonl',
   })
-  static override args = {
-    id: argument('ID, start of an ID, or name of the session (default: choose one)'),
-  }
+  static override args = { id: argument('ID, start of an ID, or name of the session (default: choose one)') }
   static override flags = {
     last: Flags.boolean({ summary: 'Print the conversation that this profile used last' }),
     reply: Flags.boolean({ summary: 'Print only the last reply', exclusive: ['extract', 'json', 'output'] }),

@@ -14,9 +14,7 @@ export default class ConfigGet extends BaseCommand {
     'Print the base URL': 'chatctl config get base_url',
     'Print the model of another profile': 'chatctl config get model --profile work',
   })
-  static override args = {
-    key: requiredArgument('Name of the option, such as base_url'),
-  }
+  static override args = { key: requiredArgument('Name of the option, such as base_url') }
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ConfigGet)

@@ -18,9 +18,7 @@ export default class ConfigUnset extends BaseCommand {
     'Remove the model of another profile': 'chatctl config unset model --profile work',
     'Remove the default profile': 'chatctl config unset default_profile',
   })
-  static override args = {
-    key: requiredArgument('Name of the option, such as output'),
-  }
+  static override args = { key: requiredArgument('Name of the option, such as output') }
   static override flags = { 'dry-run': dryRunFlag }
   protected override readonly toleratesInvalidConfiguration = true
 

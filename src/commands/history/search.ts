@@ -22,9 +22,7 @@ export default class HistorySearch extends BaseCommand {
     'Print the IDs of the sessions as JSON':
       'chatctl history search "index*" --json --fields session_id,time',
   })
-  static override args = {
-    words: requiredArgument('Words to find, as one argument'),
-  }
+  static override args = { words: requiredArgument('Words to find, as one argument') }
   static override flags = {
     context: textFlag({
       helpValue: 'ID',

@@ -12,9 +12,7 @@ export default class ServiceRestore extends ServiceCommand {
     'Restore without confirmation': 'chatctl service restore chatctl-backup.db --yes',
     'Show what would be restored': 'chatctl service restore chatctl-backup.db --dry-run',
   })
-  static override args = {
-    file: requiredArgument('Backup file'),
-  }
+  static override args = { file: requiredArgument('Backup file') }
   static override flags = confirmedFlags
 
   async run(): Promise<void> {

@@ -29,11 +29,7 @@ export default class SettingsEdit extends BaseCommand {
     'Print the requests without sending them': 'chatctl settings edit --dry-run',
     'Edit the settings of another profile': 'chatctl settings edit --profile work',
   })
-  static override flags = {
-    'allow-unknown-keys': allowUnknownKeysFlag,
-    yes: yesFlag,
-    'dry-run': dryRunFlag,
-  }
+  static override flags = { 'allow-unknown-keys': allowUnknownKeysFlag, yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(SettingsEdit)

@@ -18,9 +18,7 @@ export default class SettingsGet extends BaseCommand {
     'Print one value': 'chatctl settings get theme.mode',
     'Save the settings as JSON': 'chatctl settings get --json > settings.json',
   })
-  static override args = {
-    key: argument('Key or group of keys, such as theme.mode or theme'),
-  }
+  static override args = { key: argument('Key or group of keys, such as theme.mode or theme') }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsGet)

@@ -20,9 +20,7 @@ export default class SettingsSet extends BaseCommand {
     'Print the request without sending it': 'chatctl settings set features.chat=on --dry-run',
     'Read a value from a file': 'chatctl settings set app_name=@name.txt',
   })
-  static override args = {
-    'key=value': requiredArguments('Key and new value, such as theme.mode=dark'),
-  }
+  static override args = { 'key=value': requiredArguments('Key and new value, such as theme.mode=dark') }
   static override flags = { 'allow-unknown-keys': allowUnknownKeysFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {

@@ -27,9 +27,7 @@ export default class UsersAdopt extends BaseCommand {
     'Adopt the users of a file, one EMAIL=ID per line':
       'chatctl users adopt - --state team.state.json < known-users.txt',
   })
-  static override args = {
-    user: requiredArguments('EMAIL=ID of users, or - to read them from stdin'),
-  }
+  static override args = { user: requiredArguments('EMAIL=ID of users, or - to read them from stdin') }
   static override flags = {
     state: stateFlag('State file (default: users.state.json)'),
     concurrency: concurrencyFlag(),

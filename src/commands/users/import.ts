@@ -30,9 +30,7 @@ export default class UsersImport extends BaseCommand {
     'Record that the user of line 12 exists, with this ID':
       'chatctl users import users.csv --on-unknown created --id ID --line 12',
   })
-  static override args = {
-    file: requiredArgument('CSV, JSONL, JSON, or YAML file, or - for stdin'),
-  }
+  static override args = { file: requiredArgument('CSV, JSONL, JSON, or YAML file, or - for stdin') }
   static override flags = {
     ...bulkFlags(),
     'generate-passwords': Flags.boolean({

@@ -26,9 +26,7 @@ export default class UsersList extends BaseCommand {
     'List the users created from this machine': 'chatctl users list',
     'Print the users of a state file as CSV': 'chatctl users list --state users.state.json -o csv',
   })
-  static override flags = {
-    state: stateFlag('List the users of this state file, sorted by email address'),
-  }
+  static override flags = { state: stateFlag('List the users of this state file, sorted by email address') }
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(UsersList)

@@ -18,9 +18,7 @@ export default class UsersUpdate extends BaseCommand {
       'chatctl users update ID --metadata company=Acme --theme dark --notifications off',
     'Print the request without sending it': 'chatctl users update ID --metadata seats:=5 --dry-run',
   })
-  static override args = {
-    id: requiredArgument('ID of the user'),
-  }
+  static override args = { id: requiredArgument('ID of the user') }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     metadata: metadataFlag,

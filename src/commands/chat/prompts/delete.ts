@@ -14,9 +14,7 @@ export default class ChatPromptsDelete extends BaseCommand {
     'Delete a prompt, after confirmation': 'chatctl chat prompts delete review',
     'Delete two prompts': 'chatctl chat prompts delete review commit --yes',
   })
-  static override args = {
-    name: requiredArguments('Name of the prompt; several separated by spaces'),
-  }
+  static override args = { name: requiredArguments('Name of the prompt; several separated by spaces') }
   static override flags = { yes: yesFlag, 'dry-run': dryRunFlag }
 
   async run(): Promise<void> {

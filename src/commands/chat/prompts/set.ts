@@ -33,9 +33,7 @@ export default class ChatPromptsSet extends BaseCommand {
     'Use a file': 'chatctl chat prompts set review --file review.md',
     'Edit a prompt in your editor': 'chatctl chat prompts set review',
   })
-  static override args = {
-    name: requiredArgument('Name of the prompt: letters, digits, and . _ -'),
-  }
+  static override args = { name: requiredArgument('Name of the prompt: letters, digits, and . _ -') }
   static override flags = {
     file: textFlag({ char: 'f', helpValue: 'FILE', summary: 'File with the text, or - for stdin' }),
     'dry-run': dryRunFlag,

@@ -15,9 +15,7 @@ export default class ChatPromptsShow extends BaseCommand {
     'Copy a prompt': 'chatctl chat prompts show review > review.md',
     'List the variables of a prompt': 'chatctl chat prompts show review --jq .variables[]',
   })
-  static override args = {
-    name: requiredArgument('Name of the prompt'),
-  }
+  static override args = { name: requiredArgument('Name of the prompt') }
 
   async run(): Promise<void> {
     const { args, context } = await this.start(ChatPromptsShow)

@@ -16,9 +16,7 @@ export default class ServiceAdminCreate extends ServiceCommand {
       'chatctl service admin create ada@example.com --password-file password.txt',
     'Show what would be created': 'chatctl service admin create ada@example.com --dry-run',
   })
-  static override args = {
-    email: requiredArgument('Email address'),
-  }
+  static override args = { email: requiredArgument('Email address') }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     ...newPasswordFlags,

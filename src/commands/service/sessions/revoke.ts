@@ -9,9 +9,7 @@ export default class ServiceSessionsRevoke extends ServiceCommand {
     'Show what would be revoked': 'chatctl service sessions revoke SESSION_ID --dry-run',
     'End a sign-in session without confirmation': 'chatctl service sessions revoke SESSION_ID --yes',
   })
-  static override args = {
-    id: requiredArgument('ID of the sign-in session'),
-  }
+  static override args = { id: requiredArgument('ID of the sign-in session') }
   static override flags = confirmedFlags
 
   async run(): Promise<void> {

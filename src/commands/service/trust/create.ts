@@ -14,9 +14,7 @@ export default class ServiceTrustCreate extends ServiceCommand {
     'Let the jobs of every branch chat for 5 minutes':
       "chatctl service trust create review --issuer https://ci.example --audience https://chat.example --subject 'repo:acme/app:ref:refs/heads/*' --permission '*:chat' --expires 5m",
   })
-  static override args = {
-    name: requiredArgument('Name of the trust'),
-  }
+  static override args = { name: requiredArgument('Name of the trust') }
   static override flags = {
     issuer: textFlag({
       helpValue: 'URL',

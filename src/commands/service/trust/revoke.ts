@@ -9,9 +9,7 @@ export default class ServiceTrustRevoke extends ServiceCommand {
     'Show what would be revoked': 'chatctl service trust revoke deploy --dry-run',
     'Revoke a trust without confirmation': 'chatctl service trust revoke deploy --yes',
   })
-  static override args = {
-    name: requiredArgument('Name of the trust'),
-  }
+  static override args = { name: requiredArgument('Name of the trust') }
   static override flags = confirmedFlags
 
   async run(): Promise<void> {
