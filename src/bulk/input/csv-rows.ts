@@ -1,12 +1,11 @@
 import type { Advice } from '../../contract/advice.ts'
 import { Failure } from '../../contract/failure.ts'
+import { placesIn } from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
 import { type CsvRecord, csvRecords } from './csv-records.ts'
 import {
   type CsvColumns,
-  type FieldPath,
   type InputRow,
-  placeAfter,
   type ReportFault,
   type RowFault,
   type RowShape,
@@ -32,24 +31,24 @@ function readRow<R>(
   const { line, raw, cells, fault } = record
   const csv = { columns, cells }
   const { names } = columns
-  const faultAt = (offset: number, message: string): RowFault => ({
-    ...placeAfter({ line, column: 1 }, raw.slice(0, offset)),
-    message,
-  })
+  const placeOf = placesIn(raw, line)
+  const faultAt = (offset: number, message: string): RowFault => ({ ...placeOf(offset), message })
   if (fault) {
     return { index, line, row: undefined, faults: [faultAt(fault.offset, fault.message)], raw, csv }
   }
   if (cells.length !== names.length) {
     const words = `${cells.length} fields, but the header has ${names.length}`
     // The place of the first surplus cell.
-    const offset = cells.length > names.length ? cellOffset(record, names.length) : 0
-    return { index, line, row: undefined, faults: [faultAt(offset, words)], raw, csv }
+    const offset = cells.length > names.length ? cellOffsets(record)[names.length] : 0
+    return { index, line, row: undefined, faults: [faultAt(offset ?? 0, words)], raw, csv }
   }
   let faults: RowFault[] | undefined
-  const report: ReportFault = (path, message) => {
-    const column = columnOf(path, names)
+  let offsets: ReadonlyMap<string, number> | undefined
+  const report: ReportFault = ([field, key], message) => {
+    offsets ??= new Map(cellOffsets(record).map((offset, at) => [names[at] ?? '', offset]))
+    const name = typeof key === 'string' ? `${field}.${key}` : String(field)
     faults ??= []
-    faults.push(faultAt(column === undefined ? 0 : cellOffset(record, column), message))
+    faults.push(faultAt(offsets.get(name) ?? 0, message))
   }
   const row = columns.read(cells, report)
   shape.check(row, { line, isComplete: true, isFaulty: () => faults !== undefined }, report)
@@ -64,7 +63,7 @@ function readRow<R>(
  */
 function readCsvHeader<R>(record: CsvRecord, name: string, shape: RowShape<R>): CsvColumns<R> {
   const refuse = (words: string, offset: number, help: { hint?: string; advice?: Advice } = {}): Failure => {
-    const { line, column } = placeAfter({ line: record.line, column: 1 }, record.raw.slice(0, offset))
+    const { line, column } = placesIn(record.raw, record.line)(offset)
     const message = joinLines([`${name}:${line}:${column}: ${words}`])
     return new Failure('refused', message, { hint: help.hint, advice: help.advice && [help.advice] })
   }
@@ -72,12 +71,13 @@ function readCsvHeader<R>(record: CsvRecord, name: string, shape: RowShape<R>): 
   const { cells: header, separator } = record
   const given = header.map((cell) => cell.trim())
   const columns = shape.readColumns(given, (words, index, help) =>
-    refuse(words, cellOffset(record, index), help),
+    refuse(words, cellOffsets(record)[index] ?? 0, help),
   )
   const { names } = columns
-  const repeated = names.findIndex((name, index) => names.indexOf(name) < index)
-  if (repeated !== -1) {
-    throw refuse(`duplicate column "${given[repeated]}"`, cellOffset(record, repeated))
+  const seen = new Set<string>()
+  for (const [index, name] of names.entries()) {
+    if (seen.has(name)) throw refuse(`duplicate column "${given[index]}"`, cellOffsets(record)[index] ?? 0)
+    seen.add(name)
   }
   return { ...columns, header, separator }
 }
@@ -97,24 +97,14 @@ export function describeRespelled<R>(name: string, { header, names }: CsvColumns
   return joinLines([`${name}: some columns are in another case. chatctl reads ${words.join(', ')}`])
 }
 
-/** The offset of a cell in a valid record. */
-function cellOffset({ raw, separator }: CsvRecord, index: number): number {
-  let at = 0
-  for (let passed = 0; passed < index; passed++) {
-    let isQuoted = false
-    while (at < raw.length && (isQuoted || raw.charAt(at) !== separator)) {
-      if (raw.charAt(at) === '"') isQuoted = !isQuoted
-      at++
-    }
-    at++
+/** The offsets of the cells in a valid record. */
+function cellOffsets({ raw, separator }: CsvRecord): number[] {
+  const offsets = [0]
+  let isQuoted = false
+  for (let at = 0; at < raw.length; at++) {
+    const character = raw.charAt(at)
+    if (character === '"') isQuoted = !isQuoted
+    else if (character === separator && !isQuoted) offsets.push(at + 1)
   }
-  return Math.min(at, raw.length)
-}
-
-/** The index of the column of a field; undefined for the row itself. */
-function columnOf(path: FieldPath, names: readonly string[]): number | undefined {
-  const [field, key] = path
-  const name = typeof key === 'string' ? `${field}.${key}` : field
-  const index = names.indexOf(String(name))
-  return index === -1 ? undefined : index
+  return offsets
 }

@@ -99,13 +99,6 @@ export function rowTooLarge(name: string, line: number): Failure {
   })
 }
 
-/** The place after `text`, which begins at `start`. */
-export function placeAfter({ line, column }: FilePosition, text: string): FilePosition {
-  const last = text.lastIndexOf('\n')
-  if (last === -1) return { line, column: column + text.length }
-  return { line: line + text.split('\n').length - 1, column: text.length - last }
-}
-
 /** A file may have a fault in each of 100,000 rows: maximum numbers in `details` and in the message. */
 const maxInDetails = 1000
 const maxDescribed = 100

@@ -1,12 +1,17 @@
 import { Failure } from '../../contract/failure.ts'
 import { locateJson } from '../../contract/notation/locate-json.ts'
-import { type FilePosition, type Located, placesIn } from '../../contract/notation/located.ts'
+import {
+  type FilePosition,
+  type Located,
+  type LocatedEntry,
+  type LocatedMap,
+  placesIn,
+} from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
 import {
   type FieldPath,
   type InputRow,
   maxRowLength,
-  placeAfter,
   type ReportFault,
   type RowFault,
   type RowShape,
@@ -36,9 +41,10 @@ export function objectRow<R>(
   placeOf: (at: number) => FilePosition,
 ): InputRow<R> {
   let faults: RowFault[] | undefined
+  const indexes: Indexes = new Map()
   const report: ReportFault = (path, message, advice) => {
     faults ??= []
-    faults.push({ ...placeOf(offsetOf(located, path)), message, advice })
+    faults.push({ ...placeOf(offsetOf(located, path, indexes)), message, advice })
   }
   const row = shape.readObject(located, report)
   if (row) {
@@ -48,25 +54,22 @@ export function objectRow<R>(
   return { index, line: start.line, row, faults: sortFaults(faults), raw }
 }
 
-/** @param isExact whether numbers that are not doubles stay as they are */
-export function plainValue(located: Located, isExact = false): unknown {
-  if (located.kind === 'list') return located.items.map((item) => plainValue(item, isExact))
-  // Object.fromEntries defines a property of any name, even `__proto__`.
-  if (located.kind === 'map')
-    return Object.fromEntries(located.entries.map(({ key, value }) => [key, plainValue(value, isExact)]))
-  const { value } = located
-  return !isExact && typeof value === 'object' && value !== null ? Number(value) : value
-}
+type Indexes = Map<LocatedMap, ReadonlyMap<unknown, LocatedEntry>>
 
-/** Where a field with its name, or an item of a list, begins. */
-function offsetOf(root: Located, path: FieldPath): number {
+/**
+ * Where a field with its name, or an item of a list, begins.
+ *
+ * @param indexes of the maps by name, because a row may have a fault in each of its fields
+ */
+function offsetOf(root: Located, path: FieldPath, indexes: Indexes): number {
   let located: Located | undefined = root
   let offset = root.at
   for (const step of path) {
     if (located?.kind === 'map') {
-      const entry: { keyAt: number; value: Located } | undefined = located.entries.find(
-        ({ key }) => key === step,
-      )
+      const index: ReadonlyMap<unknown, LocatedEntry> =
+        indexes.get(located) ?? new Map(located.entries.map((entry) => [entry.key, entry]))
+      indexes.set(located, index)
+      const entry = index.get(step)
       offset = entry?.keyAt ?? offset
       located = entry?.value
     } else if (located?.kind === 'list') {
@@ -101,7 +104,7 @@ function jsonLineRow<R>(
   shape: RowShape<R>,
 ): InputRow<R> {
   const start = { line, column: 1 }
-  const placeOf = (at: number) => placeAfter(start, raw.slice(0, at))
+  const placeOf = placesIn(raw, line)
   const read = readStrictJson(raw)
   if ('root' in read) return objectRow({ index, raw, start }, read.root, shape, placeOf)
   const { at, message } = read.fault

@@ -1,14 +1,11 @@
 import { stringify } from 'yaml'
 import { Failure } from '../../contract/failure.ts'
-import { locateYaml, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
-import { type Located, placesIn } from '../../contract/notation/located.ts'
+import { listBounds, locateYaml, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
+import { type Located, placesIn, plainValue } from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
 import { yamlWriting } from '../../contract/notation/yaml-scalars.ts'
-import type { InputRow, RowShape } from './input-row.ts'
-import { objectRow, plainValue } from './object-rows.ts'
-
-/** About 20,000 users in a document that is read as a whole. Each repetition of an anchor counts. */
-const bounds = { depth: 100, values: 200_000 }
+import { type InputRow, maxRowLength, type RowShape, rowTooLarge } from './input-row.ts'
+import { objectRow } from './object-rows.ts'
 
 const blank = /^\s*(#.*|---\s*(#.*)?)?$/
 
@@ -31,6 +28,7 @@ export function* yamlRows<R>(text: string, name: string, shape: RowShape<R>): Ge
     .slice(start)
     .split(/^(?=-(?:\s|$))/m)
     .entries()) {
+    if (raw.length > maxRowLength) throw rowTooLarge(name, line)
     yield itemRow({ index, raw, line }, shape)
     line += raw.split('\n').length - 1
   }
@@ -41,13 +39,12 @@ function itemRow<R>(
   { index, raw, line }: { index: number; raw: string; line: number },
   shape: RowShape<R>,
 ): InputRow<R> {
-  const placeOf = (at: number) => {
-    // A fault at the end belongs to this row, not to the line after it.
-    const place = placesIn(raw)(Math.min(at, raw.trimEnd().length))
-    return { ...place, line: place.line + line - 1 }
-  }
+  const placeIn = placesIn(raw, line)
+  // A fault at the end belongs to this row, not to the line after it.
+  const end = raw.trimEnd().length
+  const placeOf = (at: number) => placeIn(Math.min(at, end))
   try {
-    const root = locateYaml(raw, bounds)
+    const root = locateYaml(raw, listBounds)
     const item = root.kind === 'list' ? root.items[0] : undefined
     return objectRow({ index, raw, start: { line, column: 1 } }, item ?? root, shape, placeOf)
   } catch (error) {
@@ -67,7 +64,7 @@ function* documentRows<R>(text: string, name: string, shape: RowShape<R>): Gener
   }
   let root: Located
   try {
-    root = locateYaml(text, bounds)
+    root = locateYaml(text, listBounds)
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
     const [fault = { at: 0, words: '' }] = error.faults

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { Failure } from '../../contract/failure.ts'
 import { faultsOf } from '../../contract/faults.ts'
 import { parseJson } from '../../contract/notation/exact-json.ts'
-import { yamlReading } from '../../contract/notation/yaml-scalars.ts'
+import { placesIn, plainValue } from '../../contract/notation/located.ts'
 import { type Message, message } from '../../contract/resources/completion.ts'
 import { maxTextBytes } from '../../system/files/read-named-file.ts'
 import type { Context } from '../context/context.ts'
@@ -28,21 +28,16 @@ export async function readDocument(path: string, context: Context, maxBytes: num
 
 /** @param name of the text, for errors; one that ends in .json is read as JSON alone */
 async function parseDocument(name: string, text: string): Promise<Document> {
+  const { listBounds, locateYaml, UnreadableFile } = await import('../../contract/notation/locate-yaml.ts')
   try {
-    return { value: name.endsWith('.json') ? parseJson(text) : await parseYaml(text), name }
+    if (name.endsWith('.json')) return { value: parseJson(text), name }
+    return { value: plainValue(locateYaml(text, listBounds), true), name }
   } catch (cause) {
-    const [words = ''] = (cause as Error).message.split('\n')
-    throw new Failure('refused', `${name}: ${words.replace(/:$/, '')}`, { cause })
+    const [fault] = cause instanceof UnreadableFile ? cause.faults : []
+    const { line, column } = placesIn(text)(fault?.at ?? 0)
+    const place = fault ? `${name}:${line}:${column}` : name
+    throw new Failure('refused', `${place}: ${(cause as Error).message.split('\n')[0]}`, { cause })
   }
-}
-
-async function parseYaml(text: string): Promise<unknown> {
-  // CommonJS: in the bundle only its default export can be taken apart.
-  const { default: yaml } = await import('yaml')
-  const document = yaml.parseDocument(text, { ...yamlReading, prettyErrors: true })
-  const [problem] = [...document.errors, ...document.warnings]
-  if (problem) throw problem
-  return document.toJS()
 }
 
 /** The content of a file, and the names of places in it. */

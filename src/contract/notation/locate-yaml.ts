@@ -3,7 +3,9 @@ import {
   Composer,
   CST,
   type Document,
+  type ErrorCode,
   isAlias,
+  isCollection,
   isMap,
   isNode,
   isScalar,
@@ -12,9 +14,7 @@ import {
   type Pair,
   Parser,
   visit,
-  type YAMLError,
   type YAMLMap,
-  YAMLParseError,
 } from 'yaml'
 import { boundMessages, type Located, type LocatedEntry } from './located.ts'
 import { yamlReading } from './yaml-scalars.ts'
@@ -26,6 +26,9 @@ export const fileBounds = {
   /** Maximum number of values, including those that aliases repeat, which can grow exponentially. */
   values: 10_000,
 }
+
+/** The bounds of a list, such as about 20,000 users, that is read as a whole. Each repetition of an anchor counts. */
+export const listBounds = { depth: 100, values: 200_000 }
 
 type Bounds = typeof fileBounds
 
@@ -57,20 +60,33 @@ export class UnreadableFile extends Error {
  */
 export function locateYaml(text: string, bounds: Bounds = fileBounds): Located {
   const document = parse(text, bounds)
-  const faults = faultsOf([...document.errors, ...document.warnings], text)
-  if (faults.length > 0) throw new UnreadableFile(faults)
+  const [error] = document.errors
+  if (error) throw new UnreadableFile([faultOf(error.pos, error.code, error.message)])
   const { version = '1.2' } = document.directives?.yaml ?? {}
   // In YAML 1.1, `yes` is true, and 010 is 8.
   if (version !== '1.2') fail(0, `the file is YAML ${version}; only YAML 1.2 is supported`)
-  return new YamlReader(document, text, bounds).read(document.contents, 0, 0)
+  const reader = new YamlReader(document, text, bounds)
+  const root = reader.read(document.contents, 0, 0)
+  if (reader.repeated.size > 0)
+    throw new UnreadableFile([...reader.repeated].map(([at, key]) => ({ at, words: `duplicate key ${key}` })))
+  return root
 }
 
-/** As `parseDocument` of yaml, but a text that exceeds a bound is refused while it is read. */
+/**
+ * As `parseDocument` of yaml, but it stops at the first error, of which each takes long, and at a bound. The reader
+ * finds duplicate keys, because the composer would compare each key of a map with all others.
+ */
 function parse(text: string, bounds: Bounds): Document.Parsed {
-  const composer = new Composer({ ...yamlReading, merge: true, prettyErrors: false })
+  const composer = new Composer({ ...yamlReading, merge: true, prettyErrors: false, uniqueKeys: false })
+  let first: UnreadableFile | undefined
+  // Called with errors and warnings. The composer reports what is thrown in a value as another error.
+  const onError = (...error: Parameters<typeof faultOf>): never => {
+    first ??= new UnreadableFile([faultOf(...error)])
+    throw first
+  }
+  Object.assign(composer, { onError })
   const [document, second] = composer.compose(new BoundedParser(bounds).parse(text), true, text.length)
-  const { range = [0, 0, 0] } = second ?? {}
-  if (second) document?.errors.push(new YAMLParseError([range[0], range[1]], 'MULTIPLE_DOCS', ''))
+  if (second) fail(second.range[0], 'unexpected second document: the file must contain only one')
   // The composer always returns one.
   return document as Document.Parsed
 }
@@ -94,8 +110,8 @@ class BoundedParser extends Parser {
     if (type.endsWith('scalar') && ++this.#scalars > 2 * values)
       throw tooLarge(this.offset, boundMessages.values(values))
     // A value with its key, its marks, its tag, its anchor, and a line of comment.
-    if (type !== 'space' && ++this.#tokens > 8 * values)
-      throw tooLarge(this.offset, boundMessages.tokens(8 * values))
+    this.#tokens += type === 'space' ? 0 : type.endsWith('scalar') ? source.split('\n').length : 1
+    if (this.#tokens > 8 * values) throw tooLarge(this.offset, boundMessages.tokens(8 * values))
     for (const token of super.next(source)) {
       // Only the first error is shown.
       if (token.type !== 'error' || this.#errors++ === 0) yield token
@@ -105,22 +121,17 @@ class BoundedParser extends Parser {
   }
 }
 
-/** The first error, because it usually causes the next ones, and all duplicate keys. */
-function faultsOf(errors: readonly YAMLError[], text: string): TextFault[] {
-  const [first] = errors.filter(({ code }) => code !== 'DUPLICATE_KEY')
-  return errors
-    .filter((error) => error === first || error.code === 'DUPLICATE_KEY')
-    .map(({ code, message, pos: [at] }) => {
-      if (code === 'DUPLICATE_KEY') return { at, words: `duplicate key ${keyAt(text, at)}` }
-      if (code === 'RESOURCE_EXHAUSTION') return { at, words: boundMessages.depth }
-      if (code === 'MULTIPLE_DOCS')
-        return { at, words: 'unexpected second document: the file must contain only one' }
-      return { at, words: (message.split('\n')[0] ?? '').replace(/:$/, '') }
-    })
-}
-
-function keyAt(text: string, at: number): string {
-  return /^[\w.$-]+/.exec(text.slice(at).replace(/^["']/, ''))?.[0] ?? 'a key'
+/** @param source the place of an error of yaml */
+function faultOf(
+  source: number | readonly number[] | { offset: number },
+  code: ErrorCode,
+  words: string,
+): TextFault {
+  const [at = 0] = [typeof source === 'object' && 'offset' in source ? source.offset : source].flat()
+  return {
+    at,
+    words: code === 'RESOURCE_EXHAUSTION' ? boundMessages.depth : words.replace(/:?(\n.*)?$/s, ''),
+  }
 }
 
 type Entries = Map<string, LocatedEntry>
@@ -129,6 +140,8 @@ class YamlReader {
   readonly #document: Document
   readonly #text: string
   readonly #bounds: Bounds
+  /** Duplicate keys, by their offsets. An alias may repeat a map. */
+  readonly repeated = new Map<number, string>()
   #values = 0
   #targets: ReadonlyMap<Alias, Node> | undefined
 
@@ -186,8 +199,12 @@ class YamlReader {
         }
         continue
       }
-      const name = isScalar(key) ? String(key.value) : String(key)
       const keyAt = (key as Node | null)?.range?.[0] ?? 0
+      const named = this.#resolve(key)
+      // Its text could be exponentially longer than the file.
+      if (isCollection(named)) fail(keyAt, 'a key must not be a map or a list')
+      const name = String(isScalar(named) ? named.value : named)
+      if (own.has(name)) this.repeated.set(keyAt, /^[\w.$-]+$/.test(name) ? name : 'a key')
       own.set(name, { key: name, keyAt, value: this.#readValue(value, keyAt, depth) })
     }
     for (const [name, entry] of merged) if (!own.has(name)) own.set(name, entry)

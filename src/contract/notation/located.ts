@@ -45,17 +45,32 @@ export interface FilePosition {
   column: number
 }
 
-/** Converts offsets of a text to places. */
-export function placesIn(text: string): (at: number) => FilePosition {
+/**
+ * Converts offsets of a text to places. Reads the text only as far as the places need, and once for all of them.
+ *
+ * @param first the line on which the text begins
+ */
+export function placesIn(text: string, first = 1): (at: number) => FilePosition {
   const starts = [0]
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  let next = text.indexOf('\n')
   return (at) => {
+    for (; next !== -1 && next < at; next = text.indexOf('\n', next + 1)) starts.push(next + 1)
     let [line, end] = [0, starts.length]
     while (end - line > 1) {
       const middle = (line + end) >> 1
       if ((starts[middle] ?? 0) <= at) line = middle
       else end = middle
     }
-    return { line: line + 1, column: at - (starts[line] ?? 0) + 1 }
+    return { line: line + first, column: at - (starts[line] ?? 0) + 1 }
   }
+}
+
+/** @param isExact whether numbers that are not doubles stay as they are */
+export function plainValue(located: Located, isExact = false): unknown {
+  if (located.kind === 'list') return located.items.map((item) => plainValue(item, isExact))
+  // Object.fromEntries defines a property of any name, even `__proto__`.
+  if (located.kind === 'map')
+    return Object.fromEntries(located.entries.map(({ key, value }) => [key, plainValue(value, isExact)]))
+  const { value } = located
+  return !isExact && typeof value === 'object' && value !== null ? Number(value) : value
 }

@@ -1,6 +1,7 @@
 import type { ColumnReader, RefuseColumn, ReportFault, RowShape } from '../../bulk/input/input-row.ts'
-import { plainValue, readStrictJson } from '../../bulk/input/object-rows.ts'
+import { readStrictJson } from '../../bulk/input/object-rows.ts'
 import { nearest } from '../../contract/nearest-word.ts'
+import { plainValue } from '../../contract/notation/located.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
 import { checkRow } from './check-row.ts'
 import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'

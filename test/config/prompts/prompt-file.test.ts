@@ -77,7 +77,10 @@ describe('a prompt file', () => {
     ['---\nmodel: a\nmodel: b\n---\n', 'p.md:3:1: duplicate key model'],
     ['---\n- model\n---\n', 'p.md:2:1: the front matter must consist of keys and values, such as model: ID'],
     ['---\nmodel: a\n', 'p.md:1:1: the front matter has no end: add a line with ---'],
-    ['---\nsystem: {{who}}\n---\n', 'p.md:2:9: system must be a string: put it in quotes'],
+    [
+      '---\nsystem: {{who}}\n---\n',
+      'p.md:2:10: a key must not be a map or a list; put a value that begins with {{ in quotes',
+    ],
     [
       '---\nsystem: {{who}} x\n---\n',
       'p.md:2:17: Unexpected scalar at node end; put a value that begins with {{ in quotes',
