@@ -69,7 +69,7 @@ function limitStalls(sockets: ReadonlySet<Socket>, stall: number): void {
 }
 
 /**
- * Logs once that no file descriptor is left, until one is. Node closes a connection for which there is none without
+ * Logs once that no file descriptor is left, and once that one is again. Node closes a connection for which there is none without
  * an event.
  */
 function reportDescriptors(logger: FastifyBaseLogger | undefined): () => void {
@@ -77,6 +77,7 @@ function reportDescriptors(logger: FastifyBaseLogger | undefined): () => void {
   return () => {
     try {
       closeSync(openSync(devNull, 'r'))
+      if (isReported) logger?.warn('file descriptors are free again')
       isReported = false
     } catch (err) {
       if (isReported || !/^E[MN]FILE$/.test((err as NodeJS.ErrnoException).code ?? '')) return
