@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Failure } from '../contract/failure.ts'
 import { isRecord } from '../contract/notation/exact-json.ts'
+import { describeSystemError } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import { withFileLock } from '../system/files/process-lock.ts'
@@ -50,11 +52,27 @@ export async function rememberLastContext(
   await changeContexts(directories, (contexts) => ({ ...contexts, [keyOf(owner)]: last }))
 }
 
-/** Forgets conversations, with every profile and base URL. @throws as `rememberLastContext` */
-export async function forgetLastContexts(directories: Directories, ids: readonly unknown[]): Promise<void> {
-  await changeContexts(directories, (contexts) =>
-    Object.fromEntries(Object.entries(contexts).filter(([, last]) => !ids.includes(Object(last).id))),
-  )
+/**
+ * Forgets conversations, with every profile and base URL.
+ *
+ * @returns the failure, if the file cannot be changed
+ */
+export async function forgetLastContexts(
+  directories: Directories,
+  ids: readonly unknown[],
+): Promise<Failure | undefined> {
+  const isOther = (last: unknown) => !ids.includes(Object(last).id)
+  if (Object.values(readContexts(directories)).every(isOther)) return undefined
+  try {
+    await changeContexts(directories, (contexts) =>
+      Object.fromEntries(Object.entries(contexts).filter(([, last]) => isOther(last))),
+    )
+    return undefined
+  } catch (cause) {
+    const words = `${ids.join(', ')} was deleted from this machine, but is still the last conversation for --continue`
+    const hint = `Delete ${pathIn(directories)}, which has only the last conversation of each profile.`
+    return new Failure('storage', `${words}: ${describeSystemError(cause)}`, { hint, cause })
+  }
 }
 
 async function changeContexts(

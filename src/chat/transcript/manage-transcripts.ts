@@ -25,13 +25,18 @@ export function lockTranscripts(paths: readonly string[]) {
     throw error
   }
   return {
-    /** First, it deletes the pointer with which --continue would find the conversation. */
-    delete: async (path: string, directories: Directories): Promise<void> => {
+    /**
+     * First, it deletes the pointer with which --continue would find the conversation.
+     *
+     * @returns the failure, if only the pointer cannot be deleted
+     */
+    delete: async (path: string, directories: Directories) => {
       const { messages } = (summarize(path) && readMessages(path)) ?? { messages: [] }
       const ids = messages.flatMap(({ contextId = [] }) => contextId)
-      if (ids.length > 0) await forgetLastContexts(directories, ids)
+      const remembered = await forgetLastContexts(directories, [...new Set(ids)])
       withStorageErrors(path, 'written', () => rmSync(path))
       syncDirectory(dirname(path))
+      return remembered
     },
     release,
   }

@@ -3,6 +3,7 @@ import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
 import { requiredArguments } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
+import type { Failure } from '../../contract/failure.ts'
 import { stripControls } from '../../terminal/strip-controls.ts'
 import { chatSessionsView } from '../../view/chat.ts'
 import { countOf } from '../../view/format/quantities.ts'
@@ -34,14 +35,16 @@ export default class ChatDelete extends BaseCommand {
     try {
       if (context.dryRun) return await this.showLocalChange({ delete: rows.map(({ id }) => id) })
       if (!flags.yes) await context.prompter.confirm(`Delete ${rows.map(describe).join(', ')}?`)
+      let remembered: Failure | undefined
       for (const [index, path] of paths.entries()) {
-        await locked.delete(path, context.directories)
+        remembered = (await locked.delete(path, context.directories)) ?? remembered
         deleted.push(rows[index] ?? {})
       }
+      if (remembered) throw remembered
     } finally {
       locked.release()
-      if (deleted.length > 0) removeTranscriptIndex(context.directories)
       if (deleted.length > 0) await report(context, deleted)
+      if (deleted.length > 0) removeTranscriptIndex(context.directories)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters as stripControls } from 'node:util'
 import { expect } from 'chai'
@@ -102,6 +102,24 @@ describe('--continue', () => {
       await deleteNewest()
       const continued = await send('--profile', 'team', '--continue', 'Again')
       expectFailure(continued, 2, 'no conversation to continue')
+    })
+
+    it('exits with code 1 if the conversation stays the last one, because its file is not writable', async () => {
+      await send('Hi')
+      const id = readTranscript(transcripts()[0] ?? '').id
+      await send('--continue', 'And?', '--no-save')
+      const file = join(sandbox.home, '.local', 'state', 'chatctl', 'state', 'last-contexts.json')
+      mkdirSync(`${file}.lock`)
+      const failed = await runChatctl(sandbox, ['chat', 'delete', id, '--yes'], given())
+      expect(failed).to.include({ exitCode: 1 })
+      expect(failed.stdout).to.match(new RegExp(`^${id}\t`))
+      expect(failed.stderr)
+        .to.include('Deleted 1 session')
+        .and.include(
+          'Error: ctx_1 was deleted from this machine, but is still the last conversation for --continue',
+        )
+        .and.include(`Delete ${file}`)
+      expect(transcripts()).to.deep.equal([])
     })
 
     it('continues the session before it', async () => {
