@@ -1,8 +1,7 @@
-import { credentialExpiryHeader } from '../src/contract/credential-header.ts'
 import { type Endpoint, type EndpointName, endpoints } from '../src/contract/endpoints.ts'
+import { credentialExpiryHeader, settingsSerialHeader } from '../src/contract/headers.ts'
 import { type JsonSchema, jsonSchemaDialect, jsonSchemaOf, markText } from '../src/contract/json-schema.ts'
 import { errorBody } from '../src/contract/resources/error-body.ts'
-import { settingsSerialHeader } from '../src/contract/settings-serial.ts'
 import { requiredPermissions } from '../src/service/domain/access/permissions.ts'
 
 /** The headers of responses that the embedded service adds, by name. docs/reference/service.md describes them. */

@@ -9,7 +9,7 @@ import {
   type TokenEndpointResponse,
 } from 'oauth4webapi'
 import { redactorOf } from '../client/redaction.ts'
-import { bearer } from '../contract/credential-header.ts'
+import { bearer } from '../contract/headers.ts'
 import { type Clock, isoAfter } from '../system/clock.ts'
 import type { AuthorizationServer } from './authorization-server.ts'
 import type { TokenSet } from './credentials/stored-credential.ts'

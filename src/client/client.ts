@@ -1,7 +1,7 @@
 import { readBaseUrl } from '../contract/base-url.ts'
-import { bearer } from '../contract/credential-header.ts'
 import { type Endpoint, type EndpointName, endpoints, type ResponseOf } from '../contract/endpoints.ts'
 import type { Failure } from '../contract/failure.ts'
+import { bearer } from '../contract/headers.ts'
 import { readJson } from '../contract/notation/exact-json.ts'
 import { requestDefaults } from '../contract/request-defaults.ts'
 import type { SendResponse } from '../contract/resources/conversation.ts'

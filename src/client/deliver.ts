@@ -1,5 +1,5 @@
-import { credentialExpiryOf } from '../contract/credential-header.ts'
 import type { FailedRequest } from '../contract/failure.ts'
+import { credentialExpiryOf } from '../contract/headers.ts'
 import type { Clock } from '../system/clock.ts'
 import { readFault } from '../system/network/network-fault.ts'
 import { type HttpRequest, Interrupted, type Transport } from '../system/network/transport.ts'

@@ -23,8 +23,9 @@ function unusable(why: string): Failure {
   return new Failure('refused', `The API key or token ${why}`, { advice: [{ code: 'unusable_credential' }] })
 }
 
-/** An extension of the interface by the embedded service (docs/reference/service.md, "Keys"). */
+/** Extensions of the interface by the embedded service (docs/reference/service.md, "Keys", "Settings"). */
 export const credentialExpiryHeader = 'x-credential-expires-at'
+export const settingsSerialHeader = 'x-settings-serial'
 
 /**
  * When the credential of the request ends, as ISO 8601 UTC. Undefined if the service does not tell it.

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { bearer } from '../../src/contract/credential-header.ts'
+import { bearer } from '../../src/contract/headers.ts'
 
 describe('the Authorization header', () => {
   it('accepts every visible character in a credential', () => {

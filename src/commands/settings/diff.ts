@@ -15,8 +15,8 @@ import {
   sealKeyForSave,
 } from '../../cli/input/seal-key.ts'
 import { localProfile } from '../../config/resolve-options.ts'
+import { settingsSerialHeader } from '../../contract/headers.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
-import { settingsSerialHeader } from '../../contract/settings-serial.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
 import { describeRecord } from '../../view/plan-record.ts'

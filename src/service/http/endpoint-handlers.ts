@@ -1,5 +1,5 @@
 import type { EndpointName, QueryOf, RequestOf, ResponseOf } from '../../contract/endpoints.ts'
-import { settingsSerialHeader } from '../../contract/settings-serial.ts'
+import { settingsSerialHeader } from '../../contract/headers.ts'
 import { assignPermissions } from '../domain/access/assign-permissions.ts'
 import type { Principal } from '../domain/access/permissions.ts'
 import type { AuditContext } from '../domain/audit.ts'

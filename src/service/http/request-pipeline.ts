@@ -1,4 +1,4 @@
-import { credentialExpiryHeader } from '../../contract/credential-header.ts'
+import { credentialExpiryHeader } from '../../contract/headers.ts'
 import type { Clock } from '../../system/clock.ts'
 import { ApiError } from '../api-error.ts'
 import { KeyAuthenticator } from '../domain/access/key-authenticator.ts'
