@@ -70,6 +70,11 @@ export const faults = {
   401: status(401, 4),
   403: status(403, 5),
   404: status(404, 6),
+  'a 404 with commands of a CI log': {
+    script: same(failing(404, 'crafted', 'x\n::set-output name=a::b\r##vso[task.complete]c')),
+    sent: 'once',
+    ending: { exitCode: 6, code: 'crafted' },
+  },
   409: status(409, 7),
   413: status(413, 1),
   422: status(422, 1),

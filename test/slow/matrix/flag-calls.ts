@@ -14,6 +14,8 @@ export interface Flagged extends Call {
   flag: string
   kind: Kind
   isShared: boolean
+  /** Environment variables of the run. */
+  env?: NodeJS.ProcessEnv
 }
 
 function addFlag({ id }: CommandEntry, entry: FlagEntry, words: readonly string[], kind: Kind): Flagged {
@@ -41,6 +43,14 @@ export const validFlags: readonly Flagged[] = all.map(({ command, entry }) => {
   if (entry.type === 'boolean') return addFlag(command, entry, [`--${entry.name}`], 'valid')
   const value = findFlag(command.id, entry.name).valid ?? entry.options?.[0] ?? ''
   return addFlag(command, entry, [`--${entry.name}`, value], 'valid')
+})
+
+/** Each flag that has a variable, with that variable too: the flag takes precedence. */
+export const flagsWithVariables: readonly Flagged[] = all.flatMap(({ entry }, index) => {
+  const call = validFlags[index]
+  if (!call || entry.env === undefined) return []
+  const env = { [entry.env]: entry.type === 'boolean' ? '1' : 'not valid' }
+  return [{ ...call, name: `${call.name} and ${entry.env}`, env }]
 })
 
 /** Each flag of each command with an invalid value, an empty one, or a value although it takes none. */

@@ -1,6 +1,13 @@
 import { expect } from 'chai'
 import { wordsFor } from './calls.ts'
-import { expectedCodes, type Flagged, invalidFlags, unvalued, validFlags } from './flag-calls.ts'
+import {
+  expectedCodes,
+  type Flagged,
+  flagsWithVariables,
+  invalidFlags,
+  unvalued,
+  validFlags,
+} from './flag-calls.ts'
 import { type Form, formsHere, inWords } from './forms.ts'
 import { expectGoodManners, expectNothingLeft, filesOf, type Ran } from './invariants.ts'
 import type { PreparedHome } from './prepared-home.ts'
@@ -15,7 +22,7 @@ interface Cell {
   title: string
 }
 
-const cells: Cell[] = [...validFlags, ...invalidFlags].flatMap((call, index) => {
+const cells: Cell[] = [...validFlags, ...flagsWithVariables, ...invalidFlags].flatMap((call, index) => {
   // These flags choose the output format themselves, or add output to it.
   const isForm = ['output', 'json', 'jq', 'debug'].includes(call.flag)
   const possible = isForm ? formsHere.filter((form) => form !== 'JSON') : formsHere
@@ -38,6 +45,7 @@ describe('the matrix of flags', function () {
 async function meet({ call, form }: Cell, home: PreparedHome): Promise<void> {
   const world = home.makeWorld()
   try {
+    world.env = { ...world.env, ...call.env }
     const before = new Set(filesOf(world))
     const run = await runIn(world, home.fill(wordsFor(call, form)), form, call)
     const ran: Ran = { call, form, world, run }

@@ -36,6 +36,7 @@ export function expectGoodManners(ran: Ran): void {
   if (form !== 'terminal' && asksForJson(ran.call, form)) expectJson(ran)
   else if (!asksForJson(ran.call, form)) expectWords(ran)
   if (form === 'terminal') expectTableFits(ran)
+  else expect(run.stderr, 'a command of a CI log').not.to.match(/^\s*::|##\w*\[/m)
   if (form === 'pipe' && !ran.world.env['FORCE_COLOR']) expect(said).not.to.contain('\u001b')
 }
 

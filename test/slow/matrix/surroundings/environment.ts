@@ -98,4 +98,7 @@ export const environment: readonly Surrounding[] = [
   { name: 'a clock that jumps back an hour', make: clock('jumps back'), ends: () => 'fine' },
   { name: 'a clock that jumps ahead a day', make: clock('jumps ahead'), ends: sessionEnds },
   { name: 'nothing is wrong', make: () => {}, ends: () => 'fine' },
+  // A secret that is missing in CI.
+  { name: 'an empty CHATCTL_APPROVERS', make: set({ CHATCTL_APPROVERS: '' }), ends: badOption },
+  { name: 'an empty CHATCTL_SEAL_KEY', make: set({ CHATCTL_SEAL_KEY: '' }), ends: () => 'fine' },
 ]
