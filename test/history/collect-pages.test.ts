@@ -61,7 +61,7 @@ const readings: fc.Arbitrary<HistoryReading> = fc.record({
 
 describe('the pages of an export', function () {
   this.timeout(120_000)
-  const runs = { numRuns: 0.6 * (fc.readConfigureGlobal().numRuns ?? 100) }
+  const runs = { numRuns: 0.3 * (fc.readConfigureGlobal().numRuns ?? 100) }
   const directory = perTest(makeEmptyDirectory)
   let script: Extract<Script, { choose: unknown }>
   const server = perSuite(() =>

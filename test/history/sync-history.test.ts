@@ -87,7 +87,7 @@ describe('history sync', function () {
         reading = chosen
         await expectAll(happenings, addMessages)
       }),
-      { numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100) },
+      { numRuns: 0.2 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 
@@ -110,9 +110,7 @@ describe('history sync', function () {
         })
       },
     )
-    await fc.assert(property, {
-      numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100),
-    })
+    await fc.assert(property, { numRuns: 0.2 * (fc.readConfigureGlobal().numRuns ?? 100) })
   })
 
   for (const order of ['oldest', 'newest'] as const) {

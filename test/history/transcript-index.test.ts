@@ -93,7 +93,7 @@ describe('the index of transcripts', () => {
           expect(incremental).to.deep.equal(await search(join(own, `fresh ${words}`), sessions, words))
         }
       }),
-      { numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100) },
+      { numRuns: 0.2 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

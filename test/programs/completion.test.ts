@@ -33,11 +33,7 @@ const trials: readonly Trial[] = [
     further: 'x',
     words: ['chat', 'send', '--model', 'x'],
   },
-  {
-    what: 'a value after =',
-    typed: 'chat models --output=ya',
-    words: ['chat', 'models', '--output=yaml'],
-  },
+  { what: 'a value after =', typed: 'chat models --output=ya', words: ['chat', 'models', '--output=yaml'] },
   { what: 'a profile', typed: 'auth use wor', words: ['auth', 'use', 'work'] },
   {
     what: 'a key, with no space after =',
@@ -103,11 +99,7 @@ const shells: Record<string, { command: string[]; load: string; env?: NodeJS.Pro
     load: 'source <(chatctl autocomplete bash)',
     env: { PS1: prompt },
   },
-  zsh: {
-    command: ['zsh', '-f', '-i'],
-    load: 'source <(chatctl autocomplete zsh)',
-    env: { PS1: prompt },
-  },
+  zsh: { command: ['zsh', '-f', '-i'], load: 'source <(chatctl autocomplete zsh)', env: { PS1: prompt } },
   'zsh, with a file in $fpath': {
     command: ['zsh', '-f', '-i'],
     load: 'fpath=($PWD/functions $fpath); autoload -Uz compinit; compinit -u',

@@ -25,10 +25,7 @@ describe('doctor with a keychain', () => {
 
   it('reports the credential in use, without the secret', async () => {
     const { all, found } = await ofWork(keyring.env)
-    expect(found('credential')).to.include({
-      status: 'ok',
-      message: 'the keychain, profile work (API key)',
-    })
+    expect(found('credential')).to.include({ status: 'ok', message: 'the keychain, profile work (API key)' })
     expect(found('keychain')).to.include({ status: 'ok', message: 'available' })
     expect(JSON.stringify(all)).not.to.contain('canary')
   })

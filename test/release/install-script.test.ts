@@ -240,11 +240,7 @@ describe('install.sh', () => {
     const { stderr } = spawnSync(
       'setpriv',
       [`--reuid=${stranger}`, '--clear-groups', 'sh', '-s', '--', '--dir', '/usr'],
-      {
-        env: sandbox.env,
-        input: readFileSync(script()),
-        encoding: 'utf8',
-      },
+      { env: sandbox.env, input: readFileSync(script()), encoding: 'utf8' },
     )
     expect(stderr).to.contain('Cannot write to the directory /usr')
     const disk = mountSmallDisk(sandbox, '1m,noexec')

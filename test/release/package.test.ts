@@ -191,10 +191,7 @@ describe('the package', () => {
     const before = [...listFiles(prefix).keys()]
     await runNpm(prefix, ['install', '--global', '--prefix', prefix, tarball.path])
     const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter)
-    const said = execFileSync(join(prefix, 'bin/chatctl'), ['--version'], {
-      encoding: 'utf8',
-      env: { PATH },
-    })
+    const said = execFileSync(join(prefix, 'bin/chatctl'), ['--version'], { encoding: 'utf8', env: { PATH } })
     expect(said).to.equal(`chatctl ${packageFile.version}\n`)
     expect([...listFiles(join(prefix, 'share/man')).keys()]).to.include.members([
       'man1/chatctl-users-import.1',

@@ -41,12 +41,7 @@ for (const [name, start] of secretServices) {
       const { status, stdout, stderr } = spawnSync(
         '/usr/bin/python3',
         [client, operation, JSON.stringify(attributes)],
-        {
-          env: { ...sandbox.env, ...keychain.env },
-          encoding: 'utf8',
-          input: secret,
-          timeout: 20_000,
-        },
+        { env: { ...sandbox.env, ...keychain.env }, encoding: 'utf8', input: secret, timeout: 20_000 },
       )
       expect(status, stderr).to.equal(0)
       return JSON.parse(stdout)

@@ -61,12 +61,7 @@ export function soundCall(name: EndpointName, userId: string): SoundCall {
       status: 201,
     },
     getUser: { method: 'GET', path: user, permission: 'read:users' },
-    updateUser: {
-      method: 'PATCH',
-      path: user,
-      body: { name: `Name ${created}` },
-      permission: 'write:users',
-    },
+    updateUser: { method: 'PATCH', path: user, body: { name: `Name ${created}` }, permission: 'write:users' },
     assignPermissions: {
       method: 'POST',
       path: `${user}/permissions`,

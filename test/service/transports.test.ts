@@ -179,11 +179,7 @@ const unusual: Record<string, RawRequest & { key?: KeyName | undefined }> = {
     path: '/v1/users',
     body: '{"email":"exact@example.com","password":"long enough","metadata":{"n":12345678901234567890.1}}',
   },
-  'a streamed reply': {
-    method: 'POST',
-    path: '/api/chat/send',
-    body: '{"message":"Hello","stream":true}',
-  },
+  'a streamed reply': { method: 'POST', path: '/api/chat/send', body: '{"message":"Hello","stream":true}' },
   'a streamed reply that cannot begin': {
     method: 'POST',
     path: '/api/chat/send',

@@ -8,10 +8,7 @@ testResume(
     const child = startBuilt(sandbox, ['history', 'export'], { env: exportEnvironment(url) })
     child.stdout?.resume()
     child.stderr?.resume()
-    return {
-      end: () => child.kill('SIGKILL'),
-      ended: new Promise((resolve) => child.once('close', resolve)),
-    }
+    return { end: () => child.kill('SIGKILL'), ended: new Promise((resolve) => child.once('close', resolve)) }
   },
   null,
 )

@@ -146,10 +146,7 @@ function configure(options: OidcProviderOptions, { adapter }: MemoryStore): Conf
         successSource: (ctx) => showPage(ctx, 'You are signed in on the device.'),
       },
       devInteractions: { enabled: false },
-      revocation: {
-        enabled: true,
-        allowedPolicy: (_, client, token) => token.clientId === client.clientId,
-      },
+      revocation: { enabled: true, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
       rpInitiatedLogout: { enabled: false },
     },
     findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
@@ -216,10 +213,7 @@ function createMemoryStore(): MemoryStore {
     models.set(model, items)
     return items
   }
-  return {
-    adapter: (model) => createAdapter(open(model), models),
-    forget: (model) => open(model).clear(),
-  }
+  return { adapter: (model) => createAdapter(open(model), models), forget: (model) => open(model).clear() }
 }
 
 function createAdapter(
@@ -274,10 +268,7 @@ async function decide(
     return { error: 'access_denied', error_description: 'The user denied the request' }
   }
   if (prompt.name === 'login') return { login: { accountId: form.get('user') ?? '' } }
-  const grant = new provider.Grant({
-    accountId: session?.accountId,
-    clientId: String(params['client_id']),
-  })
+  const grant = new provider.Grant({ accountId: session?.accountId, clientId: String(params['client_id']) })
   grant.addOIDCScope(String(params['scope'] ?? ''))
   return { consent: { grantId: await grant.save() } }
 }

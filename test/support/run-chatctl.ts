@@ -140,10 +140,7 @@ const noKeychain: CredentialStore = {
 }
 
 function refuse(origin: string, profile: string): never {
-  throw keychainFailure('keychain_unavailable', {
-    service: `chatctl:${origin}`,
-    account: profile,
-  })
+  throw keychainFailure('keychain_unavailable', { service: `chatctl:${origin}`, account: profile })
 }
 
 /** Removes undefined variables, as in the environment of a process. */

@@ -102,7 +102,7 @@ describe('replacing a file', () => {
     const writers = ['a', 'b', 'c'].map(
       (letter) =>
         new Worker(new URL('./replacing-worker.ts', import.meta.url), {
-          workerData: { path, content: letter.repeat(length), times: 15 },
+          workerData: { path, content: letter.repeat(length), times: 5 },
         }),
     )
     let running = writers.length

@@ -39,7 +39,7 @@ describe('a sealed plan', () => {
           ])
           expect(thrownFailure(() => unseal(altered.toString())).kind).to.equal('refused')
         }),
-        { numRuns: 20 },
+        { numRuns: 4 },
       )
       expect(thrownFailure(() => unseal(sealed.toString('utf8', 0, at))).kind).to.equal('refused')
     }

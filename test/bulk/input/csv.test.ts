@@ -45,7 +45,7 @@ describe('a CSV file', () => {
         if (expected) expect(rows.map(({ csv }) => csv?.cells)).to.deep.equal(expected.slice(1))
         else expect(rows.some(({ csv }) => csv?.cells.length === 0)).to.equal(true)
       }),
-      { numRuns: 4 * (fc.readConfigureGlobal().numRuns ?? 100) },
+      { numRuns: 2 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 

@@ -231,12 +231,7 @@ describe('the throttle of an import', () => {
       const throttle = resumed(clock, { since: clock.now() - 1000, requests: 6 })
       expect(throttle.known).to.deep.equal({ limit: 10, remaining: 4, reset: 4000, window: 5000 })
       await throttle.through(answers(undefined))
-      throttle.observe({
-        type: 'request',
-        method: 'GET',
-        url: 'https://chat.example/',
-        attempt: 2,
-      })
+      throttle.observe({ type: 'request', method: 'GET', url: 'https://chat.example/', attempt: 2 })
       expect(throttle.known).to.include({ remaining: 2 })
     })
 
@@ -277,10 +272,7 @@ describe('the throttle of an import', () => {
     it('uses the headers if they leave fewer requests', async () => {
       const { clock, throttle } = stage({ throttle: { quota: { requests: 1000, window: hour } } })
       await throttle.through(answers(undefined))
-      answered(throttle, 200, {
-        'ratelimit-policy': '"hour";q=100;w=3600',
-        ratelimit: '"hour";r=37;t=600',
-      })
+      answered(throttle, 200, { 'ratelimit-policy': '"hour";q=100;w=3600', ratelimit: '"hour";r=37;t=600' })
       expect(throttle.known).to.deep.include({ limit: 100, window: hour, remaining: 37, reset: 600_000 })
       await clock.run(clock.sleep(600_000))
       expect(throttle.known).to.include({ limit: 100 })

@@ -39,9 +39,7 @@ describe('a command on a machine where a service uses PostgreSQL', () => {
           '--database',
           database,
         ],
-        {
-          stdin: 'correct horse battery\n',
-        },
+        { stdin: 'correct horse battery\n' },
       )
       expect(created.exitCode, created.stderr).to.equal(0)
     } finally {

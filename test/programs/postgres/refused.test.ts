@@ -78,10 +78,7 @@ describe('a PostgreSQL database that refuses a running service', () => {
     }
     write(as('first'))
     const words = ['service', 'run', '--port', '0', '--admin-port', 'off', '--json', '--log-level', 'info']
-    const running = startChatctl(sandbox, words, {
-      env: { CHATCTL_DATABASE_FILE: file },
-      timeout: 60_000,
-    })
+    const running = startChatctl(sandbox, words, { env: { CHATCTL_DATABASE_FILE: file }, timeout: 60_000 })
     running.stdin.end()
     await until(() => running.written().stdout.includes('"url"'))
     const { url } = JSON.parse(running.written().stdout.split('\n')[0] ?? '')

@@ -59,7 +59,7 @@ onEachTransport('the history of the embedded service', (withService, engine) => 
             expect(new Set(ids).size).to.equal(expected.length * 2)
           },
         ),
-        { numRuns: 40 },
+        { numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100) },
       )
     }))
 

@@ -184,7 +184,7 @@ onEachTransport('permissions of the embedded service', (withService, engine) => 
             })
           },
         ),
-        { numRuns: engine === 'sqlite' ? 150 : 50 },
+        { numRuns: fc.readConfigureGlobal().numRuns ?? 100 },
       )
     }))
 

@@ -33,13 +33,7 @@ class Model {
       hours.count += 1
       minutes.count += 1
     }
-    return {
-      granted,
-      hour: hours.at,
-      hourCount: hours.count,
-      minute: minutes.at,
-      minuteCount: minutes.count,
-    }
+    return { granted, hour: hours.at, hourCount: hours.count, minute: minutes.at, minuteCount: minutes.count }
   }
 
   #window(name: string, now: number, tolerance: number) {

@@ -45,12 +45,7 @@ export class Browser {
     }
     const response = await fetch(address, { redirect: 'manual', ...init, headers })
     this.#take(url, response.headers.getSetCookie())
-    return {
-      url: address,
-      status: response.status,
-      headers: response.headers,
-      text: await response.text(),
-    }
+    return { url: address, status: response.status, headers: response.headers, text: await response.text() }
   }
 
   /** Submits a page’s form, with its hidden fields and the given ones. */

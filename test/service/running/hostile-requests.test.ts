@@ -96,7 +96,7 @@ describe('hostile requests', function () {
           expectSane(await ask(write(method, path.replace('{id}', 'usr_admin'), body)))
         },
       ),
-      runs(60),
+      runs(40),
     ))
 
   it('with almost valid bodies and unusual values get a response below 500', () => {
@@ -175,7 +175,7 @@ describe('hostile requests', function () {
           expectSane(await ask(write(method, path, JSON.stringify(body))))
         },
       ),
-      runs(150),
+      runs(80),
     )
   })
 
@@ -247,7 +247,7 @@ describe('hostile requests', function () {
             .and.not.match(/^set-cookie/im)
         },
       ),
-      runs(120),
+      runs(60),
     ))
 
   it('with heads that are too large get 431', async () => {

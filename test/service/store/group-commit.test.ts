@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { expect } from 'chai'
-import { array, assert, asyncProperty, boolean, integer, record } from 'fast-check'
+import { array, assert, asyncProperty, boolean, integer, readConfigureGlobal, record } from 'fast-check'
 import { GroupCommit } from '../../../src/service/store/sqlite/group-commit.ts'
 import { openSqlite, type SqliteStore } from '../../../src/service/store/sqlite/open-sqlite.ts'
 import type { Database } from '../../../src/service/store/tables.ts'
@@ -132,7 +132,7 @@ describe('writes to SQLite', () => {
             expect(await names(db)).to.deep.equal([...model].sort())
           }),
       ),
-      { numRuns: 60 },
+      { numRuns: 0.6 * (readConfigureGlobal().numRuns ?? 100) },
     ))
 
   it('all fail if the disk fills up during their commit, and succeed when there is space', () =>

@@ -89,11 +89,7 @@ export class ChatHandler implements Handler {
     const answer = this.#next(sent.message ?? '')
     if (typeof answer === 'function') return answer
     const contextId = sent.context_id ?? this.#name('ctx')
-    const names: ReplyNames = {
-      id: this.#name('msg'),
-      contextId,
-      model: sent.model ?? this.#models[0] ?? '',
-    }
+    const names: ReplyNames = { id: this.#name('msg'), contextId, model: sent.model ?? this.#models[0] ?? '' }
     return async (_, response, incoming) => {
       answer.begin()
       this.say(contextId, 'user', sent.message ?? '')
@@ -150,10 +146,9 @@ export class ChatHandler implements Handler {
     const before = query.get('before')
     const end = before === null ? all.length : all.findIndex(({ id }) => id === before)
     const start = Math.max(0, end - Number(query.get('limit') ?? 20))
-    const messages = all.slice(start, end).map(({ contextId: context_id, ...message }) => ({
-      ...message,
-      context_id,
-    }))
+    const messages = all
+      .slice(start, end)
+      .map(({ contextId: context_id, ...message }) => ({ ...message, context_id }))
     return json(200, { messages, has_more: start > 0 })
   }
 
