@@ -5,6 +5,7 @@ import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { json, startScriptedServer } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { startSecretService } from './keychain/secret-service.ts'
 import { noBus } from './keychain/session-bus.ts'
 import { loginWithKey } from './keychain/stored-key.ts'
@@ -12,7 +13,7 @@ import { Tmux } from './tmux.ts'
 
 const key = 'canary-of-the-keychain'
 
-describe('doctor with a keychain', () => {
+describeSample('doctor with a keychain', 3, () => {
   const sandbox = perTest(() => createSandbox({ ownCache: true }))
   const service = perTest(() => startBearerService((secret) => secret === key))
   const keyring = perTest(() => startSecretService(sandbox))

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { SettingsRun } from '../commands/settings/settings-run.ts'
 import { perTest } from '../support/lifetime.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { Tmux } from './tmux.ts'
 
 /** Output and prompts of settings as code in a terminal. */
-describe('settings in a terminal', () => {
+describeSample('settings in a terminal', 6, () => {
   const run = perTest(() => SettingsRun.start())
   let terminal: Tmux | undefined
   beforeEach(() => {

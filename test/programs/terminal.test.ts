@@ -5,9 +5,10 @@ import { startOidcProvider } from '../support/oidc-provider.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { loginFlags, storeKey } from '../support/sign-in.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { bind, Terminal } from './terminal.ts'
 
-describe('a command in a terminal', () => {
+describeSample('a command in a terminal', 5, () => {
   const sandbox = perTest(createSandbox)
   let terminal: Terminal | undefined
   afterEach(() => {

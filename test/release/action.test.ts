@@ -20,6 +20,7 @@ import {
   serveHandler,
   startScriptedServer,
 } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { obstacle, programInRoot } from './container-root.ts'
 import { startGitHub, token } from './github-stand-in.ts'
 import { ownTarget, releaseKey, serveRelease } from './served-release.ts'
@@ -34,7 +35,7 @@ const action: Action = parse(readFileSync(join(root, 'action.yml'), 'utf8'), { s
 
 const leftOut = obstacle === undefined ? '' : `; skipped: ${obstacle}`
 
-describe('the GitHub Action', () => {
+describeSample('the GitHub Action', 6, () => {
   const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const users = perTest(() => serveHandler(new UsersHandler()))

@@ -12,6 +12,7 @@ import { type RunOptions, startBuilt } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { makeKey, runService } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
+import { describeSample } from '../support/take-sample.ts'
 
 const emulator = '/usr/bin/qemu-aarch64-static'
 /** The system libraries for arm64. */
@@ -25,7 +26,7 @@ const obstacle =
     : 'run scripts/install-system-deps to install qemu-user-static and the libraries for arm64'
 const leftOut = obstacle === undefined ? '' : `; skipped: ${obstacle}`
 
-describe(`the executable for Linux on arm64, in an emulator${leftOut}`, () => {
+describeSample(`the executable for Linux on arm64, in an emulator${leftOut}`, 3, () => {
   // The emulator is about ten times slower than the processor.
   const timeout = 60_000
   const sandbox = perSuite(() => createSandbox({ ownCache: true }))

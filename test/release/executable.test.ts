@@ -28,11 +28,12 @@ import { runProgram } from '../support/run-program.ts'
 import { runService } from '../support/run-service.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { json, startScriptedServer } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 
 const isNative = process.platform === 'linux' && process.arch === 'x64'
 const leftOut = isNative ? '' : '; skipped: it runs on Linux for x64'
 
-describe(`the executable${leftOut}`, function () {
+describeSample(`the executable${leftOut}`, 6, function () {
   // The first test may have to wait for a build.
   this.timeout(300_000)
 

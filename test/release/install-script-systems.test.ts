@@ -9,10 +9,11 @@ import { perSuite, perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { answer, type RecordedRequest, redirect, startScriptedServer } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { makeToolPath, runInstallScript } from './run-install-script.ts'
 import { ownTarget, serveRelease } from './served-release.ts'
 
-describe('install.sh, on different systems,', () => {
+describeSample('install.sh, on different systems,', 6, () => {
   const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const program = () => join(sandbox.home, '.local/bin/chatctl')

@@ -20,12 +20,13 @@ import { perSuite, perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { answer, type Behavior } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { runInstallScript } from './run-install-script.ts'
 import { createSigningKey, ownTarget, releaseKey, serveRelease } from './served-release.ts'
 
 const shells = [['/bin/dash'], ['/bin/bash'], ['/bin/busybox', 'sh']]
 
-describe('install.sh', () => {
+describeSample('install.sh', 9, () => {
   const release = perSuite(() => serveRelease())
   const sandbox = perTest(createSandbox)
   const script = () => join(release.directory, 'install.sh')

@@ -4,9 +4,10 @@ import { startBearerService } from '../support/handlers/bearer.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { type KeePassXc, type KeePassXcSettings, startKeePassXc } from './keepassxc.ts'
 
-describe('a KeePassXC', () => {
+describeSample('a KeePassXC', 1, () => {
   const service = perTest(() => startBearerService(() => true))
 
   async function withKeePassXc(

@@ -7,6 +7,7 @@ import { startBearerService, tokensSeen } from '../support/handlers/bearer.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox, type Sandbox } from '../support/sandbox.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { startKeePassXc } from './keepassxc.ts'
 
 interface Item {
@@ -23,7 +24,7 @@ const secretServices: [string, (sandbox: Sandbox) => Promise<Pick<SecretService,
 ]
 
 for (const [name, start] of secretServices) {
-  describe(`items of ${name} that chatctl and SecretStorage use`, () => {
+  describeSample(`items of ${name} that chatctl and SecretStorage use`, 2, () => {
     const sandbox = perTest(createSandbox)
     const keychain = perTest(() => start(sandbox))
     const service = perTest(() => startBearerService(() => true))

@@ -21,6 +21,7 @@ import { packageFile } from '../scripts/package-file.ts'
 import { executableFor } from '../support/executable.ts'
 import { perSuite } from '../support/lifetime.ts'
 import { startPostgres } from '../support/postgres.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { until } from '../support/until.ts'
 import { type Bundle, type ContainerOptions, readBundle, ServiceContainer } from './service-container.ts'
 
@@ -134,7 +135,7 @@ describe(`the image of the service${leftOut}`, () => {
     })
   })
 
-  describe('in a container', () => {
+  describeSample('in a container', 3, () => {
     const containers: ServiceContainer[] = []
     let volume: string
 

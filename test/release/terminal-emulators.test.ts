@@ -10,6 +10,7 @@ import { perTest } from '../support/lifetime.ts'
 import { type Running, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { type Served, serveHandler } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { until } from '../support/until.ts'
 
 /** The rows that a session assumes in a test. */
@@ -73,7 +74,7 @@ const sessions: Record<string, (session: Session) => Promise<void>> = {
   },
 }
 
-describe('a session on three terminal emulators', () => {
+describeSample('a session on three terminal emulators', 4, () => {
   const world = perTest(
     async () => ({ sandbox: createSandbox(), server: await serveHandler(new ChatHandler()) }),
     async ({ sandbox, server }) => {

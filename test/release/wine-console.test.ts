@@ -7,6 +7,7 @@ import { UsersHandler } from '../support/handlers/users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { serveHandler } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { until } from '../support/until.ts'
 import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
 
@@ -14,7 +15,7 @@ import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
  * Ctrl-C is sent by start-program.c: the console of Wine ends when a user presses Ctrl-C while a program reads
  * it as a key, as sessions do. It also shows parts of the escape sequences that it does not know.
  */
-describe(`the executable for Windows, in a console${leftOut}`, () => {
+describeSample(`the executable for Windows, in a console${leftOut}`, 2, () => {
   const wine = startWine()
   const sandbox = perTest(createSandbox)
   const service = perTest(() => serveHandler(new ChatHandler()))

@@ -7,10 +7,11 @@ import { perSuite, perTest } from '../support/lifetime.ts'
 import type { Run } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { serveHandler } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
 
 /** The executable for Windows under Wine, with files of a Windows user. */
-describe(`the executable for Windows, with files${leftOut}`, () => {
+describeSample(`the executable for Windows, with files${leftOut}`, 3, () => {
   const wine = startWine()
   const sandbox = perTest(createSandbox)
 

@@ -23,7 +23,7 @@ export function takeSample<T>(all: readonly T[], size: number): Sample<T> {
       .slice(0, size)
       .map(({ index }) => index),
   )
-  return describeSample(
+  return sampleOf(
     all,
     all.filter((_, index) => chosen.has(index)),
   )
@@ -41,6 +41,20 @@ export function takeCells<T extends { title: string }>(all: readonly T[], size: 
   return { sample, words: `${sample.length} of ${all.length}, CHATCTL_TEST_CELLS=${cells}` }
 }
 
-function describeSample<T>(all: readonly T[], sample: readonly T[]): Sample<T> {
+/** A suite whose tests do not depend on each other. With CHATCTL_TEST_SAMPLE=SEED, it has a sample of them. */
+export function describeSample(title: string, size: number, define: (this: Mocha.Suite) => void): void {
+  const suite = describe(title, define)
+  const all: Mocha.Test[] = []
+  suite.eachTest((test) => all.push(test))
+  const { sample, words } = takeSample(all, size)
+  if (sample.length < all.length) suite.title += ` (${words})`
+  const keepSample = (one: Mocha.Suite) => {
+    one.tests = one.tests.filter((test) => sample.includes(test))
+    one.suites.forEach(keepSample)
+  }
+  keepSample(suite)
+}
+
+function sampleOf<T>(all: readonly T[], sample: readonly T[]): Sample<T> {
   return { sample, words: `${sample.length} of ${all.length}, CHATCTL_TEST_SAMPLE=${sampleSeed}` }
 }

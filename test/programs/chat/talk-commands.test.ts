@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
 import { failing } from '../../support/scripted-server.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import type { Tmux } from '../tmux.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('slash commands of a session', () => {
+describeSample('slash commands of a session', 10, () => {
   const talk = perTest(() => TalkSession.begin())
   let terminal: Tmux
   beforeEach(async () => {

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
 import { binary } from '../../support/run-chatctl.ts'
 import { failing, json, silent } from '../../support/scripted-server.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { Tmux } from '../tmux.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
@@ -12,7 +13,7 @@ interface ShownSession {
   turns: { user: string; answer: string; status: string }[]
 }
 
-describe('a session in an unusual situation', () => {
+describeSample('a session in an unusual situation', 6, () => {
   const talk = perTest(() => TalkSession.begin())
 
   const leave = async (terminal: Tmux): Promise<string> => {

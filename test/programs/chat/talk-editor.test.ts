@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import type { Tmux } from '../tmux.ts'
 import { converse, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('the editor of a session', () => {
+describeSample('the editor of a session', 6, () => {
   const talk = perTest(() => TalkSession.begin())
   let terminal: Tmux
   beforeEach(async () => {

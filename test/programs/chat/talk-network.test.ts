@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
 import { failing, reset } from '../../support/scripted-server.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import type { Tmux } from '../tmux.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('a session with a network failure', () => {
+describeSample('a session with a network failure', 5, () => {
   const talk = perTest(() => TalkSession.begin())
 
   const givenBack = (terminal: Tmux, text: string) =>

@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { converse, count, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('a resumed session', () => {
+describeSample('a resumed session', 4, () => {
   const talk = perTest(() => TalkSession.begin())
 
   /** Runs a session with some turns, and returns its ID. */

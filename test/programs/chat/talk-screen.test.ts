@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
 /** Numbered lines, so that missing or repeated lines are detected. */
@@ -8,7 +9,7 @@ function numberedLines(from: number, to: number): string {
   return Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}.`).join('\n')
 }
 
-describe('the screen of a session', () => {
+describeSample('the screen of a session', 5, () => {
   const talk = perTest(() => TalkSession.begin())
 
   it('shows a paste of 42 lines as a placeholder, and sends all of it', async () => {

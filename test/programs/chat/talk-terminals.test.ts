@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { converse, hasPrompt, TalkSession, waitForTurn } from './talk-session.ts'
 
-describe('a session in various terminals', () => {
+describeSample('a session in various terminals', 5, () => {
   const talk = perTest(() => TalkSession.begin())
 
   const colors = /␛\[[\d;]*(3[1-7]|9[1-7]|38;)[\d;]*m/

@@ -14,6 +14,7 @@ import {
 } from '../../slow/matrix/surroundings/needs.ts'
 import { removeWorld, runAsProcess, type World } from '../../slow/matrix/world.ts'
 import { perSuite } from '../../support/lifetime.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { fillDisk } from './small-disk.ts'
 
 /** Runs every command with its home directory on a separate disk. Needs root to mount one. */
@@ -33,7 +34,7 @@ const disks: Record<string, (disk: string) => void> = {
   },
 }
 
-describe('the matrix of disks', () => {
+describeSample('the matrix of disks', 40, () => {
   const service = perSuite(startGoodService)
   const home = perSuite(() => PreparedHome.make(service.url))
   let world: World

@@ -17,10 +17,11 @@ import { perSuite } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { json, startScriptedServer } from '../../support/scripted-server.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { runAs, stranger } from './run-as.ts'
 
 /** Needs root, and runs the program as another user, because no directory is read-only for root. */
-describe('a user without permission', () => {
+describeSample('a user without permission', 6, () => {
   const sandbox = perSuite(createSandbox)
   let home: string
   before(() => {

@@ -16,6 +16,7 @@ import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { stranger } from '../disk/run-as.ts'
 import { startSecretService } from './secret-service.ts'
 import { noBus } from './session-bus.ts'
@@ -30,7 +31,7 @@ import {
 } from './stored-key.ts'
 
 /** Needs root to give a file to another user. */
-describe('a credential in a file', () => {
+describeSample('a credential in a file', 6, () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   let path: string

@@ -7,11 +7,12 @@ import { startBuiltLogin } from '../../support/login-process.ts'
 import { startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { programsLeft, programsOf } from '../timed-run.ts'
 import { startSecretService } from './secret-service.ts'
 
 /** A second process waits for the dialog, in a separate process group, so chatctl must end it. */
-describe('a run that is ended while the keychain shows a dialog', () => {
+describeSample('a run that is ended while the keychain shows a dialog', 3, () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
   const server = perTest(startAuthorizationServer)

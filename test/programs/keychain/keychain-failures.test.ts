@@ -4,6 +4,7 @@ import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { kernelKeys } from './kernel-keys.ts'
 import { startSecretService } from './secret-service.ts'
 import { noBus, startSessionBus } from './session-bus.ts'
@@ -11,7 +12,7 @@ import { attributesOf, expectCode, loginWithKey, storedKey } from './stored-key.
 
 const noText = Buffer.from([0xff, 0xfe, 0x00, 0x80])
 
-describe('an unusable keychain', () => {
+describeSample('an unusable keychain', 6, () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   const keyring = perTest(() => startSecretService(sandbox))

@@ -3,11 +3,12 @@ import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { bind, Terminal } from '../terminal.ts'
 import { startSecretService } from './secret-service.ts'
 import { attributesOf, storedKey } from './stored-key.ts'
 
-describe('a keychain in a terminal', () => {
+describeSample('a keychain in a terminal', 2, () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox, 'unanswered'))
   const service = perTest(() => startBearerService(() => true))

@@ -9,11 +9,12 @@ import { startBuiltLogin } from '../../support/login-process.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { json, startScriptedServer } from '../../support/scripted-server.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { programsLeft, runTimed } from '../timed-run.ts'
 import { type Dialog, type SecretService, startSecretService } from './secret-service.ts'
 import { attributesOf, expectCode, linesOf, loginWithKey, storedKey } from './stored-key.ts'
 
-describe('a keychain that can be read and then not written', () => {
+describeSample('a keychain that can be read and then not written', 3, () => {
   const sandbox = perTest(createSandbox)
   // A login reads the keychain, asks the service, and writes the keychain: the service acts in between.
   const service = perTest(() =>

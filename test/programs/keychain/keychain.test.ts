@@ -7,6 +7,7 @@ import { perTest } from '../../support/lifetime.ts'
 import type { RunOptions } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { startSecretService } from './secret-service.ts'
 import {
   attributesOf,
@@ -17,7 +18,7 @@ import {
   storedKey,
 } from './stored-key.ts'
 
-describe('the keychain of a desktop', () => {
+describeSample('the keychain of a desktop', 6, () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox))
   const service = perTest(() => startBearerService((token) => token !== 'canary-refused'))

@@ -16,6 +16,7 @@ import {
 import { perSuite } from '../../support/lifetime.ts'
 import { sendDelta, sendDone, startEvents, withModelServer } from '../../support/model-server.ts'
 import { sharedPostgres, startPostgres } from '../../support/postgres.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { startStallingProxy } from './stalling-proxy.ts'
 
 async function timed(asking: Promise<Answer>): Promise<{ answer: Answer; ms: number }> {
@@ -73,7 +74,7 @@ async function streamForSixSeconds(response: ServerResponse): Promise<void> {
   sendDone(response)
 }
 
-describe('a service that loses its PostgreSQL server', () => {
+describeSample('a service that loses its PostgreSQL server', 3, () => {
   const postgres = perSuite(startPostgres)
 
   for (const mode of ['fast', 'immediate'] as const) {

@@ -7,9 +7,10 @@ import { perSuite } from '../../support/lifetime.ts'
 import { startPostgres } from '../../support/postgres.ts'
 import { startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 import { until } from '../../support/until.ts'
 
-describe('a PostgreSQL database that refuses a running service', () => {
+describeSample('a PostgreSQL database that refuses a running service', 2, () => {
   const postgres = perSuite(startPostgres)
 
   /** A database with a role that owns it. */

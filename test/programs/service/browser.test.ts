@@ -1,8 +1,7 @@
-import { mkdirSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { expectNothingStored, readCredential } from '../../support/credential-files.ts'
 import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
@@ -10,65 +9,52 @@ import { createFakeBrowser, type Login, startBuiltLogin } from '../../support/lo
 import { startOidcProvider } from '../../support/oidc-provider.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { loginFlags } from '../../support/sign-in.ts'
+import { describeSample } from '../../support/take-sample.ts'
+import { colorSchemes, screenshots, startChromium } from '../chromium.ts'
 
-/** For a person to look at. */
-const screenshots = join(tmpdir(), 'chatctl-screenshots')
-
-const schemes = ['light', 'dark'] as const
-
-describe('signing in with a real browser', () => {
-  let browser: Browser
+describeSample('signing in with a real browser', 3, () => {
+  const browser = startChromium()
   const server = perSuite(startOidcProvider)
   const service = perSuite(() => startBearerService((token) => server.isLive(token)))
   const sandbox = perTest(createSandbox)
-  before(async () => {
-    mkdirSync(screenshots, { recursive: true })
-    const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-  })
-  after(async () => {
-    await browser?.close()
+
+  it('shows a page of success if the user signs in and agrees', async () => {
+    const { login, tab } = await open()
+    await logIn(tab.page)
+    await tab.page.getByRole('button', { name: 'Go on' }).click()
+    await expectPage(tab, 'Signed in', 'You can close this tab and return to the terminal.')
+    await take(tab.page, 'signed-in')
+    const { exitCode, stderr } = await login.ended
+    expect(exitCode, stderr).to.equal(0)
+    expect(await server.isLive(readCredential(sandbox).access_token ?? '')).to.equal(true)
+    await tab.page.context().close()
   })
 
-  for (const colorScheme of schemes) {
-    it(`shows a page of success if the user signs in and agrees, in ${colorScheme}`, async () => {
-      const { login, tab } = await open(colorScheme)
-      await logIn(tab.page)
-      await tab.page.getByRole('button', { name: 'Go on' }).click()
-      await expectPage(tab, 'Signed in', 'You can close this tab and return to the terminal.')
-      await take(tab.page, `signed-in-${colorScheme}`)
-      const { exitCode, stderr } = await login.ended
-      expect(exitCode, stderr).to.equal(0)
-      expect(await server.isLive(readCredential(sandbox).access_token ?? '')).to.equal(true)
-      await tab.page.context().close()
-    })
-
-    it(`shows a page of failure if the user declines, in ${colorScheme}`, async () => {
-      const { login, tab } = await open(colorScheme)
-      await logIn(tab.page)
-      await tab.page.getByRole('button', { name: 'Deny' }).click()
-      await expectPage(tab, 'Not signed in', 'The terminal shows the reason.')
-      await take(tab.page, `not-signed-in-${colorScheme}`)
-      expect(await login.ended).to.include({ exitCode: 4, stdout: '' })
-      expectNothingStored(sandbox)
-      await tab.page.context().close()
-    })
-  }
+  it('shows a page of failure if the user declines', async () => {
+    const { login, tab } = await open()
+    await logIn(tab.page)
+    await tab.page.getByRole('button', { name: 'Deny' }).click()
+    await expectPage(tab, 'Not signed in', 'The terminal shows the reason.')
+    await take(tab.page, 'not-signed-in')
+    expect(await login.ended).to.include({ exitCode: 4, stdout: '' })
+    expectNothingStored(sandbox)
+    await tab.page.context().close()
+  })
 
   it('shows a page for an unexpected callback, and still accepts the right one', async () => {
-    const { login, tab } = await open('light')
+    const { login, tab } = await open()
     const redirectUri = (await login.address()).href.replace(/\/[^/]+$/, '')
-    const other = await openTab(browser, 'light')
+    const other = await openTab(browser)
     await other.page.goto(`${redirectUri}?code=stolen&state=guessed`)
     expect(await other.page.title()).to.equal('Unexpected request · chatctl')
-    await take(other.page, 'not-expected-light')
+    await take(other.page, 'not-expected')
     await other.page.context().close()
     await complete({ login, tab })
   })
 
   it('ignores the callback of another browser, and accepts that of the browser that opened the sign-in', async () => {
-    const { login, tab } = await open('light')
-    const other = await openTab(browser, 'light')
+    const { login, tab } = await open()
+    const other = await openTab(browser)
     await other.page.goto(authorizationUrlOf(tab))
     await logIn(other.page)
     await other.page.getByRole('button', { name: 'Go on' }).click()
@@ -78,11 +64,11 @@ describe('signing in with a real browser', () => {
   })
 
   it('continues if the same browser opens the start page again, and ends if another one does', async () => {
-    const { login, tab } = await open('light')
+    const { login, tab } = await open()
     const { href } = await login.address()
     await tab.page.goto(href)
     expect(await tab.page.title()).to.equal('Log in')
-    const other = await openTab(browser, 'light')
+    const other = await openTab(browser)
     await other.page.goto(href)
     await other.page.getByRole('heading', { name: 'Not signed in' }).waitFor()
     const { exitCode, stderr } = await login.ended
@@ -93,11 +79,11 @@ describe('signing in with a real browser', () => {
   })
 
   /** Starts the sign-in, and opens the URL that it passes to the program in BROWSER. */
-  async function open(colorScheme: (typeof schemes)[number]): Promise<{ login: Login; tab: Tab }> {
+  async function open(): Promise<{ login: Login; tab: Tab }> {
     const program = createFakeBrowser(sandbox)
     const flags = [...loginFlags({ server, service }), '--scope', 'chat:write']
     const login = startBuiltLogin(sandbox, flags, { stdin: '', env: program.env, timeout: 60_000 })
-    const tab = await openTab(browser, colorScheme)
+    const tab = await openTab(browser)
     await tab.page.goto(await program.opened())
     return { login, tab }
   }
@@ -112,8 +98,8 @@ interface Tab {
   requested: string[]
 }
 
-async function openTab(browser: Browser, colorScheme: (typeof schemes)[number]): Promise<Tab> {
-  const context = await browser.newContext({ colorScheme, viewport: { width: 1000, height: 700 } })
+async function openTab(browser: Browser): Promise<Tab> {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 700 } })
   const page = await context.newPage()
   const tab: Tab = { page, complaints: [], requested: [] }
   page.on('console', (message) => {
@@ -166,9 +152,12 @@ async function expectPage({ page, complaints, requested }: Tab, title: string, w
 }
 
 async function take(page: Page, name: string): Promise<void> {
-  // The page is drawn within half a second.
-  await page.waitForTimeout(800)
-  const path = join(screenshots, `${name}.png`)
-  await page.screenshot({ path })
-  expect(statSync(path).size).to.be.above(2000)
+  for (const colorScheme of colorSchemes) {
+    await page.emulateMedia({ colorScheme })
+    // The page is drawn within half a second.
+    await page.waitForTimeout(800)
+    const path = join(screenshots, `${name}-${colorScheme}.png`)
+    await page.screenshot({ path })
+    expect(statSync(path).size).to.be.above(2000)
+  }
 }

@@ -1,22 +1,21 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { caller } from '../../service/temporary-service.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { makeKey, runService, type ServiceProcess } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { answer, type ScriptedServer, startScriptedServer } from '../../support/scripted-server.ts'
+import { startChromium } from '../chromium.ts'
 
 describe('a page of another origin in a real browser', () => {
-  let browser: Browser
+  const browser = startChromium()
   let site: ScriptedServer
   const sandbox = perSuite(createSandbox)
   let service: ServiceProcess
   let key: string
   let page: Page
   before(async () => {
-    const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
     const html = { 'content-type': 'text/html' }
     site = await startScriptedServer(answer(200, html, '<!doctype html><title>Elsewhere</title>'))
     const where = ['--data', join(sandbox.home, 'data')]
@@ -24,7 +23,6 @@ describe('a page of another origin in a real browser', () => {
     key = await makeKey(sandbox, [...where, '--tier', 'pro'])
   })
   after(async () => {
-    await browser?.close()
     await site?.close()
     await service?.stop()
   })

@@ -1,0 +1,32 @@
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { perSuite } from '../support/lifetime.ts'
+import { findPageFaults } from './page-faults.ts'
+
+/** For a person to look at. */
+export const screenshots = join(tmpdir(), 'chatctl-screenshots')
+
+/** Call it inside a describe. One Chromium for all tests of the suite. */
+export function startChromium(): Browser {
+  return perSuite(() => {
+    mkdirSync(screenshots, { recursive: true })
+    const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+    return chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  })
+}
+
+export const colorSchemes = ['light', 'dark'] as const
+
+/** Takes a screenshot in each color scheme, and checks the page that it shows. */
+export async function take(page: Page, name: string, fullPage = true): Promise<void> {
+  for (const colorScheme of colorSchemes) {
+    await page.emulateMedia({ colorScheme })
+    const path = join(screenshots, `${name}-${colorScheme}.png`)
+    const image = await page.screenshot({ path, fullPage })
+    expect(image.length).to.be.above(2_000)
+    expect(await findPageFaults(page), name).to.deep.equal([])
+  }
+}
