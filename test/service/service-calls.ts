@@ -17,58 +17,28 @@ export function soundCall(name: EndpointName, userId: string): SoundCall {
   const user = `/v1/users/${userId}`
   const messages = [{ role: 'user', content: 'hello' }]
   const email = `made-${created}@example.com`
-  const calls: Record<EndpointName, Omit<SoundCall, 'status'> & { status?: number }> = {
-    createCompletion: {
-      method: 'POST',
-      path: '/v1/chat/completions',
-      body: { messages },
-      permission: 'write:chat',
-    },
-    listModels: { method: 'GET', path: '/v1/chat/models', permission: 'read:chat' },
-    sendMessage: {
-      method: 'POST',
-      path: '/api/chat/send',
-      body: { message: 'hello' },
-      permission: 'write:chat',
-    },
-    listHistory: { method: 'GET', path: '/api/chat/history', permission: 'read:chat' },
-    getProfile: { method: 'GET', path: '/api/user/profile', permission: 'read:profile' },
-    updateUserSettings: {
-      method: 'PUT',
-      path: '/api/user/settings',
-      body: { theme: created % 2 ? 'dark' : 'light' },
-      permission: 'write:profile',
-    },
-    getSettings: { method: 'GET', path: '/v1/settings', permission: 'read:settings' },
-    updateSettings: {
-      method: 'PATCH',
-      path: '/v1/settings',
-      body: { app_name: `Chat ${created}` },
-      permission: 'write:settings',
-    },
-    getPreferences: { method: 'GET', path: '/v1/settings/preferences', permission: 'read:profile' },
-    setApiConfiguration: {
-      method: 'POST',
-      path: '/v1/settings/api',
-      body: { version: `${created}` },
-      permission: 'write:api',
-    },
-    createUser: {
-      method: 'POST',
-      path: '/v1/users',
-      body: { email, password: 'long enough' },
-      permission: 'write:users',
-      status: 201,
-    },
-    getUser: { method: 'GET', path: user, permission: 'read:users' },
-    updateUser: { method: 'PATCH', path: user, body: { name: `Name ${created}` }, permission: 'write:users' },
-    assignPermissions: {
-      method: 'POST',
-      path: `${user}/permissions`,
-      body: { permissions: [] },
-      permission: 'assign:permissions',
-    },
+  const calls: Record<EndpointName, [line: string, permission: string, body?: unknown, status?: number]> = {
+    createCompletion: ['POST /v1/chat/completions', 'write:chat', { messages }],
+    listModels: ['GET /v1/chat/models', 'read:chat'],
+    sendMessage: ['POST /api/chat/send', 'write:chat', { message: 'hello' }],
+    listHistory: ['GET /api/chat/history', 'read:chat'],
+    getProfile: ['GET /api/user/profile', 'read:profile'],
+    updateUserSettings: [
+      'PUT /api/user/settings',
+      'write:profile',
+      { theme: created % 2 ? 'dark' : 'light' },
+    ],
+    getSettings: ['GET /v1/settings', 'read:settings'],
+    updateSettings: ['PATCH /v1/settings', 'write:settings', { app_name: `Chat ${created}` }],
+    getPreferences: ['GET /v1/settings/preferences', 'read:profile'],
+    setApiConfiguration: ['POST /v1/settings/api', 'write:api', { version: `${created}` }],
+    createUser: ['POST /v1/users', 'write:users', { email, password: 'long enough' }, 201],
+    getUser: [`GET ${user}`, 'read:users'],
+    updateUser: [`PATCH ${user}`, 'write:users', { name: `Name ${created}` }],
+    assignPermissions: [`POST ${user}/permissions`, 'assign:permissions', { permissions: [] }],
   }
   if (!(name in calls)) throw new Error(`Add a call of ${name} to test/service/service-calls.ts`)
-  return { status: 200, ...calls[name] }
+  const [line, permission, body, status = 200] = calls[name]
+  const [method = '', path = ''] = line.split(' ')
+  return { method, path, permission, status, ...(body !== undefined && { body }) }
 }

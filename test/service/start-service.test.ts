@@ -16,7 +16,9 @@ import {
 } from '../support/model-server.ts'
 import { startScriptedServer } from '../support/scripted-server.ts'
 import { readEvents } from './read-events.ts'
-import { caller, equip, withDirectory, withService } from './temporary-service.ts'
+import { caller, equip, modelOn, withDirectory, withService } from './temporary-service.ts'
+
+const withModel = modelOn(withService)
 
 describe('the embedded service', () => {
   it('listens on loopback, reports whether it created the data, and keeps it', () =>
@@ -83,20 +85,15 @@ describe('the embedded service', () => {
 
   it('lets a stream that ends soon finish before it closes', () => {
     const { serve, finish } = halfReply()
-    return withModelServer(serve, ({ url }) =>
-      withService(
-        async ({ open, close }) => {
-          const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
-          await events.next()
-          const closed = close()
-          finish()
-          await events.next()
-          expect((await events.next()).value).to.deep.include({ event: 'done' })
-          await closed
-        },
-        { modelServer: { url } },
-      ),
-    )
+    return withModel(serve, async ({ open, close }) => {
+      const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
+      await events.next()
+      const closed = close()
+      finish()
+      await events.next()
+      expect((await events.next()).value).to.deep.include({ event: 'done' })
+      await closed
+    })
   })
 
   it('interrupts a longer stream with an error event before it closes, and keeps what arrived', () =>

@@ -5,7 +5,9 @@ import { openEmbeddedService } from '../../src/service/open-embedded-service.ts'
 import { type RunningService, type ServiceOptions, startService } from '../../src/service/start-service.ts'
 import type { DataLocation } from '../../src/service/store/open-store.ts'
 import { databaseFile, openSqlite } from '../../src/service/store/sqlite/open-sqlite.ts'
+import { type Completion, withModelServer } from '../support/model-server.ts'
 import { sharedPostgres } from '../support/postgres.ts'
+import type { ScriptedServer } from '../support/scripted-server.ts'
 import { sendInProcess, serveInProcess } from './in-process-fetch.ts'
 
 /** A response with its body, which is parsed if it is JSON. */
@@ -114,6 +116,18 @@ const withServiceInProcess =
         await service.close()
       }
     })
+
+/** With a service that has a model server. The requests are those that the model server has received. */
+export const modelOn =
+  (withService: WithService) =>
+  <T>(
+    complete: Completion,
+    use: (service: TemporaryService & Pick<ScriptedServer, 'requests'>) => Promise<T> | T,
+    options: Partial<ServiceOptions> = {},
+  ): Promise<T> =>
+    withModelServer(complete, ({ url, requests }) =>
+      withService((service) => use({ ...service, requests }), { ...options, modelServer: { url } }),
+    )
 
 /** A service on an empty directory, closed and deleted after `use`. */
 export const withService = withServiceOn('sqlite')

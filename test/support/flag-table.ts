@@ -20,7 +20,6 @@ export interface FlagRow {
   invalidEnds?: Codes
   /** The exit codes of the commands that have the flag but refuse it. */
   refused?: Codes
-  adds?: Addition
 }
 
 /** What a flag adds to the request of a command. Without the flag, the request contains none of it. */
@@ -113,21 +112,7 @@ const byName: Record<string, FlagRow> = {
 
 /** By command and flag. An entry has priority over the entry by name. */
 const byCommand: Record<string, FlagRow> = {
-  'api data': {
-    valid: '{"a":1}',
-    invalid: '{',
-    adds: { to: 'api POST /x', words: ['--data', '{"a":1}'], body: { a: 1 } },
-  },
-  'api field': {
-    adds: { to: 'api POST /x', words: ['-F', 'a=b', '-F', 'c:=[1]'], body: { a: 'b', c: [1] } },
-  },
-  'api header': {
-    adds: {
-      to: 'api POST /x',
-      words: ['-H', 'X-One: 1', '-H', 'X-Two: 2'],
-      headers: { 'x-one': '1', 'x-two': '2' },
-    },
-  },
+  'api data': { valid: '{"a":1}', invalid: '{' },
   'activity profile': { invalidEnds: [0] },
   'activity since': { base: 'activity' },
   'api include': { jsonEnds: [2] },
@@ -165,65 +150,9 @@ const byCommand: Record<string, FlagRow> = {
   'chat:complete var': { valid: 'a=b', ends: [2] },
   'chat:send extract': { valid: '2', ends: [1, 2] },
   'chat:send var': { valid: 'a=b', ends: [2] },
-  'chat:complete file': {
-    valid: 'messages.jsonl',
-    invalid: 'none.jsonl',
-    adds: {
-      to: 'chat complete x',
-      words: ['-f', 'a.ts'],
-      files: { 'a.ts': 'let a\n' },
-      body: { messages: [{ role: 'user', content: 'File: a.ts\n\n```ts\nlet a\n```\n\nx' }] },
-    },
-  },
-  'chat:complete max-tokens': {
-    adds: { to: 'chat complete x', words: ['--max-tokens', '5'], body: { max_tokens: 5 } },
-  },
-  'chat:complete messages': {
-    adds: {
-      to: 'chat complete x',
-      words: ['--messages', 'messages.jsonl'],
-      files: { 'messages.jsonl': '{"role":"user","content":"a"}\n' },
-      body: {
-        messages: [
-          { role: 'user', content: 'a' },
-          { role: 'user', content: 'x' },
-        ],
-      },
-    },
-  },
-  'chat:complete model': {
-    adds: { to: 'chat complete x', words: ['-m', 'small'], body: { model: 'small' } },
-  },
-  'chat:complete system': {
-    adds: {
-      to: 'chat complete x',
-      words: ['-s', 'Be brief'],
-      body: {
-        messages: [
-          { role: 'system', content: 'Be brief' },
-          { role: 'user', content: 'x' },
-        ],
-      },
-    },
-  },
-  'chat:complete temperature': {
-    adds: { to: 'chat complete x', words: ['-t', '0.5'], body: { temperature: 0.5 } },
-  },
-  'chat:send context': {
-    adds: { to: 'chat send x', words: ['--context', 'c1'], body: { context_id: 'c1' } },
-  },
+  'chat:complete file': { valid: 'messages.jsonl', invalid: 'none.jsonl' },
   'chat:send continue': { ends: [2] },
-  'chat:send file': {
-    valid: 'messages.jsonl',
-    invalid: 'none.jsonl',
-    adds: {
-      to: 'chat send x',
-      words: ['-f', 'a.ts'],
-      files: { 'a.ts': 'let a\n' },
-      body: { message: 'File: a.ts\n\n```ts\nlet a\n```\n\nx' },
-    },
-  },
-  'chat:send model': { adds: { to: 'chat send x', words: ['-m', 'small'], body: { model: 'small' } } },
+  'chat:send file': { valid: 'messages.jsonl', invalid: 'none.jsonl' },
   'chat:send stream': { base: 'chat send Hello' },
   'chat fork': { valid: '1', invalid: '99', base: 'chat --resume TRANSCRIPT', ends: [0, 2] },
   'chat:send attempts': { base: 'chat send Hello --schema {}', ends: [7] },
@@ -253,11 +182,6 @@ const byCommand: Record<string, FlagRow> = {
   'config:set profile': { invalidEnds: [0] },
   'history:export output': { valid: 'markdown', invalid: 'xml' },
   'history:export to': { valid: 'history.json', invalid: 'history.pdf', invalidEnds: [0, 2] },
-  'history:list before': { adds: { to: 'history list', words: ['--before', 'm1'], query: 'before=m1' } },
-  'history:list context': {
-    adds: { to: 'history list', words: ['--context', 'c 1'], query: 'context_id=c+1' },
-  },
-  'history:list limit': { adds: { to: 'history list', words: ['-n', '5'], query: 'limit=5' } },
   'settings:export to': { valid: 'settings.json', invalid: 'settings.pdf', invalidEnds: [0, 2] },
   'service:admin:create password-file': { base: 'service admin create ada@example.com' },
   'service:admin:create password-stdin': {
@@ -319,48 +243,8 @@ const byCommand: Record<string, FlagRow> = {
   },
   'service:users:reset yes': { base: 'service users reset usr_admin --keep-password' },
   'service:users:show data': { ends: [6] },
-  'settings:api:set allowed-method': {
-    adds: {
-      to: 'settings api set --version v2',
-      words: ['--allowed-method', 'GET'],
-      body: { cors: { allowed_methods: ['GET'] } },
-    },
-  },
-  'settings:api:set allowed-origin': {
-    adds: {
-      to: 'settings api set --version v2',
-      words: ['--allowed-origin', 'https://a.example', '--allowed-origin', 'https://b.example'],
-      body: { cors: { allowed_origins: ['https://a.example', 'https://b.example'] } },
-    },
-  },
-  'settings:api:set file': {
-    valid: 'api.yaml',
-    invalid: 'none.yaml',
-    adds: {
-      to: 'settings api set --version v2',
-      words: ['-f', 'api.yaml'],
-      files: { 'api.yaml': 'version: v1\ncors:\n  allowed_methods: [PUT]\n' },
-      body: { version: 'v2', cors: { allowed_methods: ['PUT'] } },
-    },
-  },
-  'settings:api:set rate-limiting': {
-    base: 'settings api set --version v1',
-    adds: {
-      to: 'settings api set --version v2',
-      words: ['--rate-limiting', 'off'],
-      body: { rate_limiting: { enabled: false } },
-    },
-  },
-  'settings:api:set requests-per-minute': {
-    adds: {
-      to: 'settings api set --version v2',
-      words: ['--requests-per-minute', '5'],
-      body: { rate_limiting: { requests_per_minute: 5 } },
-    },
-  },
-  'settings:api:set version': {
-    adds: { to: 'settings api set --rate-limiting on', words: ['--version', 'v2'], body: { version: 'v2' } },
-  },
+  'settings:api:set file': { valid: 'api.yaml', invalid: 'none.yaml' },
+  'settings:api:set rate-limiting': { base: 'settings api set --version v1' },
   'settings:apply file': { valid: 'settings.yaml', invalid: 'none.yaml', base: 'settings apply --yes' },
   'settings:apply yes': { base: 'settings apply settings.yaml' },
   'settings:diff exit-code': { ends: [10] },
@@ -375,41 +259,11 @@ const byCommand: Record<string, FlagRow> = {
   'users:diff seal': { base: 'users diff team.csv --save plan.json --seal-key-file seal.key' },
   'users:diff valid-for': { base: 'users diff team.csv --save plan.json' },
   'settings:edit yes': { base: 'settings edit' },
-  'users:create email': {
-    base: 'users create --generate-password',
-    adds: { to: 'users create --generate-password', words: ['--email', 'a@b'], body: { email: 'a@b' } },
-  },
+  'users:create email': { base: 'users create --generate-password' },
   'users:create generate-password': { base: 'users create' },
-  'users:create metadata': {
-    adds: {
-      to: 'users create --generate-password',
-      words: ['--metadata', 'company=Acme', '--metadata', 'seats:=5'],
-      body: { metadata: { company: 'Acme', seats: 5 } },
-    },
-  },
-  'users:create name': {
-    adds: { to: 'users create --generate-password', words: ['--name', 'Ada'], body: { name: 'Ada' } },
-  },
   'users:create no-password': { base: 'users create' },
-  'users:create password-file': {
-    base: 'users create',
-    adds: {
-      to: 'users create',
-      words: ['--password-file', 'password'],
-      files: { password: 'other word\n' },
-      body: { password: 'other word' },
-    },
-  },
-  'users:create password-stdin': {
-    base: 'users create',
-    stdin: 'a long enough password\n',
-    adds: {
-      to: 'users create',
-      words: ['--password-stdin'],
-      stdin: 'secret word\n',
-      body: { password: 'secret word' },
-    },
-  },
+  'users:create password-file': { base: 'users create' },
+  'users:create password-stdin': { base: 'users create', stdin: 'a long enough password\n' },
   'users:adopt state': { base: 'users adopt ada@example.com=u1' },
   'users:apply file': {
     valid: 'team.csv',
@@ -436,46 +290,153 @@ const byCommand: Record<string, FlagRow> = {
   'users:import yes': { base: 'users import users.csv' },
   'users:permissions:assign close': { ends: [2] },
   'users:permissions:assign file': { valid: 'roles.csv', invalid: 'none.csv' },
-  'users:permissions:assign role': {
-    base: 'users permissions assign u1',
-    adds: { to: 'users permissions assign u1 a:b', words: ['-r', 'editor'], body: { role: 'editor' } },
-  },
+  'users:permissions:assign role': { base: 'users permissions assign u1' },
   'users:state:forget state': { base: 'users state forget ada@example.com' },
-  'users:settings:set language': {
-    adds: { to: 'users settings set --theme dark', words: ['--language', 'de'], body: { language: 'de' } },
-  },
-  'users:settings:set notification': {
-    adds: {
-      to: 'users settings set --theme dark',
-      words: ['--notification', 'email=off', '--notification', 'push=on'],
-      body: { notifications: { email: false, push: true } },
+  'users:settings:set theme': { base: 'users settings set' },
+  'users:update name': { base: 'users update u1' },
+}
+
+/** By command and flag: the command line, the words that are added, and what they add to the request. */
+const added: Record<string, [to: string, words: string | string[], Omit<Addition, 'to' | 'words'>]> = {
+  'api data': ['api POST /x', '--data {"a":1}', { body: { a: 1 } }],
+  'api field': ['api POST /x', '-F a=b -F c:=[1]', { body: { a: 'b', c: [1] } }],
+  'api header': [
+    'api POST /x',
+    ['-H', 'X-One: 1', '-H', 'X-Two: 2'],
+    { headers: { 'x-one': '1', 'x-two': '2' } },
+  ],
+  'chat:complete file': [
+    'chat complete x',
+    '-f a.ts',
+    {
+      files: { 'a.ts': 'let a\n' },
+      body: { messages: [{ role: 'user', content: 'File: a.ts\n\n```ts\nlet a\n```\n\nx' }] },
     },
-  },
-  'users:settings:set theme': {
-    base: 'users settings set',
-    adds: { to: 'users settings set --language de', words: ['--theme', 'dark'], body: { theme: 'dark' } },
-  },
-  'users:update metadata': {
-    adds: { to: 'users update u1 --theme x', words: ['--metadata', 'a=b'], body: { metadata: { a: 'b' } } },
-  },
-  'users:update name': {
-    base: 'users update u1',
-    adds: { to: 'users update u1 --theme x', words: ['--name', 'Ada'], body: { name: 'Ada' } },
-  },
-  'users:update notifications': {
-    adds: {
-      to: 'users update u1 --name x',
-      words: ['--notifications', 'off'],
-      body: { settings: { notifications_enabled: false } },
+  ],
+  'chat:complete max-tokens': ['chat complete x', '--max-tokens 5', { body: { max_tokens: 5 } }],
+  'chat:complete messages': [
+    'chat complete x',
+    '--messages messages.jsonl',
+    {
+      files: { 'messages.jsonl': '{"role":"user","content":"a"}\n' },
+      body: {
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'user', content: 'x' },
+        ],
+      },
     },
-  },
-  'users:update theme': {
-    adds: {
-      to: 'users update u1 --name x',
-      words: ['--theme', 'dark'],
-      body: { settings: { theme: 'dark' } },
+  ],
+  'chat:complete model': ['chat complete x', '-m small', { body: { model: 'small' } }],
+  'chat:complete system': [
+    'chat complete x',
+    ['-s', 'Be brief'],
+    {
+      body: {
+        messages: [
+          { role: 'system', content: 'Be brief' },
+          { role: 'user', content: 'x' },
+        ],
+      },
     },
-  },
+  ],
+  'chat:complete temperature': ['chat complete x', '-t 0.5', { body: { temperature: 0.5 } }],
+  'chat:send context': ['chat send x', '--context c1', { body: { context_id: 'c1' } }],
+  'chat:send file': [
+    'chat send x',
+    '-f a.ts',
+    { files: { 'a.ts': 'let a\n' }, body: { message: 'File: a.ts\n\n```ts\nlet a\n```\n\nx' } },
+  ],
+  'chat:send model': ['chat send x', '-m small', { body: { model: 'small' } }],
+  'history:list before': ['history list', '--before m1', { query: 'before=m1' }],
+  'history:list context': ['history list', ['--context', 'c 1'], { query: 'context_id=c+1' }],
+  'history:list limit': ['history list', '-n 5', { query: 'limit=5' }],
+  'settings:api:set allowed-method': [
+    'settings api set --version v2',
+    '--allowed-method GET',
+    { body: { cors: { allowed_methods: ['GET'] } } },
+  ],
+  'settings:api:set allowed-origin': [
+    'settings api set --version v2',
+    '--allowed-origin https://a.example --allowed-origin https://b.example',
+    { body: { cors: { allowed_origins: ['https://a.example', 'https://b.example'] } } },
+  ],
+  'settings:api:set file': [
+    'settings api set --version v2',
+    '-f api.yaml',
+    {
+      files: { 'api.yaml': 'version: v1\ncors:\n  allowed_methods: [PUT]\n' },
+      body: { version: 'v2', cors: { allowed_methods: ['PUT'] } },
+    },
+  ],
+  'settings:api:set rate-limiting': [
+    'settings api set --version v2',
+    '--rate-limiting off',
+    { body: { rate_limiting: { enabled: false } } },
+  ],
+  'settings:api:set requests-per-minute': [
+    'settings api set --version v2',
+    '--requests-per-minute 5',
+    { body: { rate_limiting: { requests_per_minute: 5 } } },
+  ],
+  'settings:api:set version': [
+    'settings api set --rate-limiting on',
+    '--version v2',
+    { body: { version: 'v2' } },
+  ],
+  'users:create email': ['users create --generate-password', '--email a@b', { body: { email: 'a@b' } }],
+  'users:create metadata': [
+    'users create --generate-password',
+    '--metadata company=Acme --metadata seats:=5',
+    { body: { metadata: { company: 'Acme', seats: 5 } } },
+  ],
+  'users:create name': ['users create --generate-password', '--name Ada', { body: { name: 'Ada' } }],
+  'users:create password-file': [
+    'users create',
+    '--password-file password',
+    { files: { password: 'other word\n' }, body: { password: 'other word' } },
+  ],
+  'users:create password-stdin': [
+    'users create',
+    '--password-stdin',
+    { stdin: 'secret word\n', body: { password: 'secret word' } },
+  ],
+  'users:permissions:assign role': [
+    'users permissions assign u1 a:b',
+    '-r editor',
+    { body: { role: 'editor' } },
+  ],
+  'users:settings:set language': [
+    'users settings set --theme dark',
+    '--language de',
+    { body: { language: 'de' } },
+  ],
+  'users:settings:set notification': [
+    'users settings set --theme dark',
+    '--notification email=off --notification push=on',
+    { body: { notifications: { email: false, push: true } } },
+  ],
+  'users:settings:set theme': [
+    'users settings set --language de',
+    '--theme dark',
+    { body: { theme: 'dark' } },
+  ],
+  'users:update metadata': [
+    'users update u1 --theme x',
+    '--metadata a=b',
+    { body: { metadata: { a: 'b' } } },
+  ],
+  'users:update name': ['users update u1 --theme x', '--name Ada', { body: { name: 'Ada' } }],
+  'users:update notifications': [
+    'users update u1 --name x',
+    '--notifications off',
+    { body: { settings: { notifications_enabled: false } } },
+  ],
+  'users:update theme': [
+    'users update u1 --name x',
+    '--theme dark',
+    { body: { settings: { theme: 'dark' } } },
+  ],
 }
 
 /** Flags that need a file with rows. */
@@ -528,6 +489,11 @@ export function findFlag(command: string, flag: string): FlagRow {
 }
 
 /** All additions to requests, named by command and flag. */
-export const additions: readonly (Addition & { name: string })[] = Object.entries(byCommand).flatMap(
-  ([name, { adds }]) => (adds ? [{ name, ...adds }] : []),
+export const additions: readonly (Addition & { name: string })[] = Object.entries(added).map(
+  ([name, [to, words, rest]]) => ({
+    name,
+    to,
+    words: typeof words === 'string' ? words.split(' ') : words,
+    ...rest,
+  }),
 )

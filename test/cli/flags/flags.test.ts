@@ -53,7 +53,7 @@ describe('command flags', function () {
       const args = to.split(' ')
       const [without, given] = [await run(args), await run([...args, ...words], undefined, { stdin })]
       const [before, after] = [without.requests[0], given.requests[0]]
-      const elsewhere = `--${name.split(' ')[1]} does not change the request so. If it acts only in the client, test it in a test of the command, and remove \`adds\` of "${name}" from test/support/flag-table.ts`
+      const elsewhere = `--${name.split(' ')[1]} does not change the request so. If it acts only in the client, test it in a test of the command, and remove "${name}" from \`added\` of test/support/flag-table.ts`
       expect(adds, elsewhere).to.have.any.keys('body', 'query', 'headers')
       expect(after, given.stderr).not.to.equal(undefined)
       if (adds.body) {

@@ -45,25 +45,12 @@ describeSample('slash commands of a session', 10, () => {
     expect(talk.server.sends).to.deep.equal([])
   })
 
-  it('// sends a message that begins with a slash', async () => {
-    await converse(terminal, '//etc is a directory', 'You said: /etc is a directory')
-    expect(talk.server.sends[0]?.message).to.equal('/etc is a directory')
-  })
-
   for (const word of ['exit', 'quit', '/bye']) {
     it(`${word} is not sent as a message, and a hint says how to leave`, async () => {
       await command(word, 'To leave, type /quit')
       expect(talk.server.sends).to.deep.equal([])
     })
   }
-
-  it('/new begins another conversation', async () => {
-    await converse(terminal, 'one')
-    await command('/new', 'New session')
-    await converse(terminal, 'two')
-    expect(talk.server.sends.map(({ context_id }) => context_id)).to.deep.equal([undefined, undefined])
-    expect((await sessions()).map(({ turns }) => turns)).to.deep.equal([1, 1])
-  })
 
   it('/resume lists the other sessions, and continues the chosen one', async () => {
     await converse(terminal, 'of the first session')
@@ -75,12 +62,6 @@ describeSample('slash commands of a session', 10, () => {
     await terminal.waitUntil(hasPrompt, 'the prompt')
     await converse(terminal, 'first again')
     expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
-  })
-
-  it('/name names the session', async () => {
-    await command('/name my holiday', 'my holiday')
-    await converse(terminal, 'Hello')
-    expect((await sessions())[0]?.name).to.equal('my holiday')
   })
 
   it('/system switches to completions, and keeps the conversation on this machine', async () => {
@@ -235,16 +216,6 @@ describeSample('slash commands of a session', 10, () => {
     await command('/save', /Missing file name/)
   })
 
-  it('/editor opens $EDITOR for the next message', async () => {
-    await terminal.key('C-d')
-    await terminal.exitCode()
-    terminal = await talk.chat([], { env: talk.editor('printf "from the editor" > "$1"') })
-    await terminal.say('/editor')
-    await terminal.waitUntil((screen) => promptOf(screen) === 'from the editor', 'the text')
-    await terminal.key('Enter')
-    await waitForTurn(terminal, 'You said: from the editor')
-  })
-
   it('/info shows the current settings', async () => {
     await converse(terminal, 'Hello')
     await command('/set temperature 0.5', 'temperature: 0.5')
@@ -255,22 +226,6 @@ describeSample('slash commands of a session', 10, () => {
     expect(screen).to.match(/^temperature +0\.5$/m)
     expect(screen).not.to.contain('key-of-a-test')
   })
-
-  it('/clear clears the screen, and keeps the conversation', async () => {
-    await converse(terminal, 'one')
-    await command('/clear', /^>$/)
-    await converse(terminal, 'two')
-    expect(talk.server.sends.at(-1)?.context_id).to.equal('ctx_1')
-  })
-
-  for (const quit of ['/quit', '/exit']) {
-    it(`${quit} leaves the session`, async () => {
-      await converse(terminal, 'one')
-      await terminal.say(quit)
-      expect(await terminal.exitCode()).to.equal(0)
-      expect(await terminal.screen()).to.match(/^1 turn: one\nResume with/m)
-    })
-  }
 
   it('leave the session unchanged if the service refuses a request', async () => {
     await converse(terminal, 'one')

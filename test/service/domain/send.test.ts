@@ -12,12 +12,14 @@ import {
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 import { allEvents, readEvents } from '../read-events.ts'
-import { onEachTransport, opener } from '../temporary-service.ts'
+import { modelOn, onEachTransport, opener } from '../temporary-service.ts'
 import { plantKey, plantUser } from './plant-key.ts'
 
 onEachTransport('sending a message to the embedded service', (withService) => {
+  const withModel = modelOn(withService)
+
   it('opens a conversation, and continues it with the whole conversation', () =>
-    withModelServer(
+    withModel(
       (response, { body }) => {
         const { messages } = JSON.parse(body)
         response.writeHead(200, { 'content-type': 'application/json' })
@@ -27,37 +29,33 @@ onEachTransport('sending a message to the embedded service', (withService) => {
           }),
         )
       },
-      ({ url, requests }) =>
-        withService(
-          async ({ call }) => {
-            const { body: first } = await call('POST', '/api/chat/send', { message: 'one' })
-            const { body: second } = await call('POST', '/api/chat/send', {
-              message: 'two',
-              context_id: first.context_id,
-            })
-            expect(second.context_id).to.equal(first.context_id)
-            expect(second.response).to.equal('answer 3')
-            const last = JSON.parse(requests.at(-1)?.body ?? '')
-            expect(last).to.deep.equal({
-              model: 'm1',
-              max_tokens: 4096,
-              messages: [
-                { role: 'user', content: 'one' },
-                { role: 'assistant', content: 'answer 1' },
-                { role: 'user', content: 'two' },
-              ],
-              stream: false,
-            })
-          },
-          { modelServer: { url } },
-        ),
+      async ({ call, requests }) => {
+        const { body: first } = await call('POST', '/api/chat/send', { message: 'one' })
+        const { body: second } = await call('POST', '/api/chat/send', {
+          message: 'two',
+          context_id: first.context_id,
+        })
+        expect(second.context_id).to.equal(first.context_id)
+        expect(second.response).to.equal('answer 3')
+        const last = JSON.parse(requests.at(-1)?.body ?? '')
+        expect(last).to.deep.equal({
+          model: 'm1',
+          max_tokens: 4096,
+          messages: [
+            { role: 'user', content: 'one' },
+            { role: 'assistant', content: 'answer 1' },
+            { role: 'user', content: 'two' },
+          ],
+          stream: false,
+        })
+      },
     ))
 
   it('keeps question and reply together, also by time, in messages that are sent at the same time', () => {
     const clock = new SteppedClock()
     const slow = Promise.withResolvers<void>()
     let received = 0
-    return withModelServer(
+    return withModel(
       async (response, { body }) => {
         const { stream, messages } = JSON.parse(body)
         const { content } = messages.at(-1)
@@ -68,39 +66,35 @@ onEachTransport('sending a message to the embedded service', (withService) => {
         sendDelta(response, `to ${content}`, 'stop')
         return sendDone(response)
       },
-      ({ url }) =>
-        withService(
-          async ({ call }) => {
-            const first = await call('POST', '/api/chat/send', { message: 'first' })
-            const { context_id } = first.body
-            const send = (message: string, stream = false) => {
-              clock.pass(1000)
-              return call('POST', '/api/chat/send', { message, context_id, stream })
-            }
-            const late = [send('slow'), send('slow', true)]
-            await until(() => received === 3)
-            await send('quick')
-            await send('brief', true)
-            slow.resolve()
-            const [plain] = await Promise.all(late)
-            const { messages } = (await call('GET', `/api/chat/history?context_id=${context_id}`)).body
-            type Message = { id: string; role: string; content: string; created_at: string }
-            const contents = (all: Message[]) => all.map(({ content }) => content)
-            expect(contents(messages).filter((_, index) => index % 2)).to.deep.equal(
-              contents(messages).flatMap((content, index) => (index % 2 ? [] : [`to ${content}`])),
-            )
-            const byTime = messages.toSorted(
-              (a: Message, b: Message) =>
-                a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
-            )
-            expect(contents(byTime).filter((_, index) => index % 2)).to.deep.equal(
-              contents(byTime).flatMap((content, index) => (index % 2 ? [] : [`to ${content}`])),
-            )
-            const stored = messages.find(({ id }: Message) => id === plain?.body.id)
-            expect(stored.created_at).to.equal(plain?.body.created_at)
-          },
-          { modelServer: { url }, clock },
-        ),
+      async ({ call }) => {
+        const first = await call('POST', '/api/chat/send', { message: 'first' })
+        const { context_id } = first.body
+        const send = (message: string, stream = false) => {
+          clock.pass(1000)
+          return call('POST', '/api/chat/send', { message, context_id, stream })
+        }
+        const late = [send('slow'), send('slow', true)]
+        await until(() => received === 3)
+        await send('quick')
+        await send('brief', true)
+        slow.resolve()
+        const [plain] = await Promise.all(late)
+        const { messages } = (await call('GET', `/api/chat/history?context_id=${context_id}`)).body
+        type Message = { id: string; role: string; content: string; created_at: string }
+        const contents = (all: Message[]) => all.map(({ content }) => content)
+        expect(contents(messages).filter((_, index) => index % 2)).to.deep.equal(
+          contents(messages).flatMap((content, index) => (index % 2 ? [] : [`to ${content}`])),
+        )
+        const byTime = messages.toSorted(
+          (a: Message, b: Message) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
+        )
+        expect(contents(byTime).filter((_, index) => index % 2)).to.deep.equal(
+          contents(byTime).flatMap((content, index) => (index % 2 ? [] : [`to ${content}`])),
+        )
+        const stored = messages.find(({ id }: Message) => id === plain?.body.id)
+        expect(stored.created_at).to.equal(plain?.body.created_at)
+      },
+      { clock },
     )
   })
 
@@ -162,7 +156,7 @@ onEachTransport('sending a message to the embedded service', (withService) => {
 
   it('sends each piece when it arrives, not at the end', () => {
     let release = () => {}
-    return withModelServer(
+    return withModel(
       async (response) => {
         startEvents(response)
         sendDelta(response, 'first')
@@ -172,25 +166,21 @@ onEachTransport('sending a message to the embedded service', (withService) => {
         sendDelta(response, ' second', 'stop')
         sendDone(response)
       },
-      ({ url }) =>
-        withService(
-          async ({ open }) => {
-            const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
-            expect((await events.next()).value.data.delta).to.equal('first')
-            release()
-            expect((await events.next()).value.data.delta).to.equal(' second')
-            const { event, data } = (await events.next()).value
-            expect(event).to.equal('done')
-            expect(data).to.include({ response: 'first second', model: 'm1-7b' })
-          },
-          { modelServer: { url } },
-        ),
+      async ({ open }) => {
+        const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
+        expect((await events.next()).value.data.delta).to.equal('first')
+        release()
+        expect((await events.next()).value.data.delta).to.equal(' second')
+        const { event, data } = (await events.next()).value
+        expect(event).to.equal('done')
+        expect(data).to.include({ response: 'first second', model: 'm1-7b' })
+      },
     )
   })
 
   it('cancels the model request if the client leaves, and stores the received part as incomplete', () => {
     let wasCanceled = false
-    return withModelServer(
+    return withModel(
       (response) => {
         startEvents(response)
         sendDelta(response, 'half a reply')
@@ -198,28 +188,19 @@ onEachTransport('sending a message to the embedded service', (withService) => {
           wasCanceled = true
         })
       },
-      ({ url }) =>
-        withService(
-          async ({ open, call }) => {
-            const client = new AbortController()
-            const response = await open(
-              'POST',
-              '/api/chat/send',
-              { message: 'x', stream: true },
-              client.signal,
-            )
-            const events = readEvents(response)
-            const { data } = (await events.next()).value
-            client.abort()
-            await events.next().catch(() => {})
-            await until(() => wasCanceled)
-            const path = `/api/chat/history?context_id=${data.context_id}`
-            await until(async () => (await call('GET', path)).body.messages[1].content === 'half a reply')
-            const { body } = await call('GET', path)
-            expect(body.messages[1]).to.include({ id: data.id, incomplete: true })
-          },
-          { modelServer: { url } },
-        ),
+      async ({ open, call }) => {
+        const client = new AbortController()
+        const response = await open('POST', '/api/chat/send', { message: 'x', stream: true }, client.signal)
+        const events = readEvents(response)
+        const { data } = (await events.next()).value
+        client.abort()
+        await events.next().catch(() => {})
+        await until(() => wasCanceled)
+        const path = `/api/chat/history?context_id=${data.context_id}`
+        await until(async () => (await call('GET', path)).body.messages[1].content === 'half a reply')
+        const { body } = await call('GET', path)
+        expect(body.messages[1]).to.include({ id: data.id, incomplete: true })
+      },
     )
   })
 
@@ -244,82 +225,73 @@ onEachTransport('sending a message to the embedded service', (withService) => {
     it(`ends a running reply after its ${what}, but not after its key has expired`, () => {
       const { serve, finish } = halfReply()
       const clock = new SteppedClock()
-      return withModelServer(serve, ({ url: model }) =>
-        withService(
-          async ({ url, place }) => {
-            const { db, close } = await openStore(place)
-            const begin = async (fields: Parameters<typeof plantKey>[1]) => {
-              const { id, key } = await plantKey(db, fields)
-              const response = await opener(url, key)('POST', '/api/chat/send', {
-                message: 'x',
-                stream: true,
-              })
-              const events = readEvents(response)
-              expect((await events.next()).value.data.delta).to.equal('half')
-              return { id, next: async () => (await events.next()).value }
-            }
-            // The first one is also authenticated again first.
-            const expired = await begin({ expires_at: new Date(clock.now() + 1).toISOString() })
-            const ended = await begin({ user_id: (await plantUser(db)).id })
-            clock.pass(1)
-            await change(db, ended.id)
-            const { event, data } = await ended.next()
-            expect({ event, code: data.error.code }).to.deep.equal({ event: 'error', code })
-            const stored = await db.selectFrom('messages').select(['content', 'incomplete']).execute()
-            expect(stored.at(-1)).to.deep.equal({ content: 'half', incomplete: 1 })
-            finish()
-            expect((await expired.next()).data.delta).to.equal(' and half')
-            expect((await expired.next()).event).to.equal('done')
-            await close()
-          },
-          { modelServer: { url: model }, clock },
-        ),
+      return withModel(
+        serve,
+        async ({ url, place }) => {
+          const { db, close } = await openStore(place)
+          const begin = async (fields: Parameters<typeof plantKey>[1]) => {
+            const { id, key } = await plantKey(db, fields)
+            const response = await opener(url, key)('POST', '/api/chat/send', {
+              message: 'x',
+              stream: true,
+            })
+            const events = readEvents(response)
+            expect((await events.next()).value.data.delta).to.equal('half')
+            return { id, next: async () => (await events.next()).value }
+          }
+          // The first one is also authenticated again first.
+          const expired = await begin({ expires_at: new Date(clock.now() + 1).toISOString() })
+          const ended = await begin({ user_id: (await plantUser(db)).id })
+          clock.pass(1)
+          await change(db, ended.id)
+          const { event, data } = await ended.next()
+          expect({ event, code: data.error.code }).to.deep.equal({ event: 'error', code })
+          const stored = await db.selectFrom('messages').select(['content', 'incomplete']).execute()
+          expect(stored.at(-1)).to.deep.equal({ content: 'half', incomplete: 1 })
+          finish()
+          expect((await expired.next()).data.delta).to.equal(' and half')
+          expect((await expired.next()).event).to.equal('done')
+          await close()
+        },
+        { clock },
       )
     })
 
   it('cancels the model request if the client of a whole reply leaves, and stores nothing', () => {
     let arrived = false
     let wasCanceled = false
-    return withModelServer(
+    return withModel(
       (response) => {
         arrived = true
         response.once('close', () => {
           wasCanceled = true
         })
       },
-      ({ url }) =>
-        withService(
-          async ({ open, call }) => {
-            const client = new AbortController()
-            const answer = open('POST', '/api/chat/send', { message: 'x' }, client.signal).catch(() => 'gone')
-            await until(() => arrived)
-            client.abort()
-            expect(await answer).to.equal('gone')
-            await until(() => wasCanceled)
-            expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
-          },
-          { modelServer: { url } },
-        ),
+      async ({ open, call }) => {
+        const client = new AbortController()
+        const answer = open('POST', '/api/chat/send', { message: 'x' }, client.signal).catch(() => 'gone')
+        await until(() => arrived)
+        client.abort()
+        expect(await answer).to.equal('gone')
+        await until(() => wasCanceled)
+        expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
+      },
     )
   })
 
   it('returns 502 if the model server fails before its first piece, and stores nothing', () =>
-    withModelServer(
+    withModel(
       (response) => response.writeHead(500).end('{"error":{"message":"out of memory"}}'),
-      ({ url }) =>
-        withService(
-          async ({ call }) => {
-            const answer = await call('POST', '/api/chat/send', { message: 'x', stream: true })
-            expect(answer.status).to.equal(502)
-            expect(answer.body.error).to.deep.equal({
-              code: 'model_server_error',
-              message: 'The model server returned 500',
-              details: { model_server_status: 500, model_server_message: 'out of memory', stored: false },
-            })
-            expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
-          },
-          { modelServer: { url } },
-        ),
+      async ({ call }) => {
+        const answer = await call('POST', '/api/chat/send', { message: 'x', stream: true })
+        expect(answer.status).to.equal(502)
+        expect(answer.body.error).to.deep.equal({
+          code: 'model_server_error',
+          message: 'The model server returned 500',
+          details: { model_server_status: 500, model_server_message: 'out of memory', stored: false },
+        })
+        expect((await call('GET', '/api/chat/history')).body.messages).to.deep.equal([])
+      },
     ))
 
   it('passes a refusal of the model server on as 400, without the address and the key of that server', () =>
@@ -351,25 +323,19 @@ onEachTransport('sending a message to the embedded service', (withService) => {
     'sends invalid JSON': (response: import('node:http').ServerResponse) => response.end('data: {"choi\n\n'),
   })) {
     it(`ends a stream with an error event if the model server ${how} in the middle`, () =>
-      withModelServer(
+      withModel(
         (response) => {
           startEvents(response)
           sendDelta(response, 'half')
           setTimeout(breakOff, 20, response)
         },
-        ({ url }) =>
-          withService(
-            async ({ open, call }) => {
-              const events = await allEvents(
-                await open('POST', '/api/chat/send', { message: 'x', stream: true }),
-              )
-              expect(events.map(({ event }) => event)).to.deep.equal(['delta', 'error'])
-              expect(events[1]?.data.error.code).to.equal('model_server_error')
-              const { body } = await call('GET', '/api/chat/history')
-              expect(body.messages[1]).to.include({ content: 'half', incomplete: true })
-            },
-            { modelServer: { url } },
-          ),
+        async ({ open, call }) => {
+          const events = await allEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
+          expect(events.map(({ event }) => event)).to.deep.equal(['delta', 'error'])
+          expect(events[1]?.data.error.code).to.equal('model_server_error')
+          const { body } = await call('GET', '/api/chat/history')
+          expect(body.messages[1]).to.include({ content: 'half', incomplete: true })
+        },
       ))
   }
 })

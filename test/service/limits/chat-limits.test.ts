@@ -1,12 +1,14 @@
 import { expect } from 'chai'
-import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
-import { withService } from '../temporary-service.ts'
+import { sendDelta, sendDone, sendJson, startEvents } from '../../support/model-server.ts'
+import { modelOn, withService } from '../temporary-service.ts'
+
+const withModel = modelOn(withService)
 
 const messages = [{ role: 'user', content: 'x' }]
 
 describe('chat limits', () => {
   it('cap the tokens of every kind of reply, and take effect immediately', () =>
-    withModelServer(
+    withModel(
       (response, { body }) => {
         if (JSON.parse(body).stream) {
           startEvents(response)
@@ -16,27 +18,23 @@ describe('chat limits', () => {
           sendJson(response, { choices: [{ message: { role: 'assistant', content: 'x' } }] })
         }
       },
-      ({ url, requests }) =>
-        withService(
-          async ({ call }) => {
-            const sent = async (path: string, body: object) => {
-              expect((await call('POST', path, { model: 'm1', ...body })).status).to.equal(200)
-              return JSON.parse(requests.at(-1)?.body ?? '').max_tokens
-            }
-            for (const most of [4096, 7]) {
-              await call('PATCH', '/v1/settings', { limits: { max_tokens: most } })
-              const complete = (max_tokens?: number) =>
-                sent('/v1/chat/completions', { messages, ...(max_tokens && { max_tokens }) })
-              expect(await complete()).to.equal(most)
-              expect(await complete(5)).to.equal(5)
-              expect(await complete(most)).to.equal(most)
-              expect(await complete(most + 1)).to.equal(most)
-              expect(await sent('/api/chat/send', { message: 'x' })).to.equal(most)
-              expect(await sent('/api/chat/send', { message: 'x', stream: true })).to.equal(most)
-            }
-          },
-          { modelServer: { url } },
-        ),
+      async ({ call, requests }) => {
+        const sent = async (path: string, body: object) => {
+          expect((await call('POST', path, { model: 'm1', ...body })).status).to.equal(200)
+          return JSON.parse(requests.at(-1)?.body ?? '').max_tokens
+        }
+        for (const most of [4096, 7]) {
+          await call('PATCH', '/v1/settings', { limits: { max_tokens: most } })
+          const complete = (max_tokens?: number) =>
+            sent('/v1/chat/completions', { messages, ...(max_tokens && { max_tokens }) })
+          expect(await complete()).to.equal(most)
+          expect(await complete(5)).to.equal(5)
+          expect(await complete(most)).to.equal(most)
+          expect(await complete(most + 1)).to.equal(most)
+          expect(await sent('/api/chat/send', { message: 'x' })).to.equal(most)
+          expect(await sent('/api/chat/send', { message: 'x', stream: true })).to.equal(most)
+        }
+      },
     ))
 
   it('refuse chat that is turned off, and leave models and history readable', () =>

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { createId } from '../../../src/service/domain/identifiers.ts'
 import { openStore } from '../../../src/service/store/open-store.ts'
 import { sendJson, withModelServer } from '../../support/model-server.ts'
-import { onEachTransport, type TemporaryService } from '../temporary-service.ts'
+import { modelOn, onEachTransport, type TemporaryService } from '../temporary-service.ts'
 
 /** Replies with the number of messages received, after a varying delay. */
 const counts = (response: import('node:http').ServerResponse, { body }: { body: string }) => {
@@ -34,6 +34,8 @@ async function fill({ place }: TemporaryService, contextId: string, contents: st
 }
 
 onEachTransport('a conversation', (withService) => {
+  const withModel = modelOn(withService)
+
   it('of 10,000 messages is sent completely, and continues', () =>
     withModelServer(counts, ({ url, requests }) =>
       withService(
@@ -74,26 +76,21 @@ onEachTransport('a conversation', (withService) => {
     ))
 
   it('keeps each message next to its reply, however many are sent at the same time', () =>
-    withModelServer(counts, ({ url }) =>
-      withService(
-        async ({ call }) => {
-          const { body: first } = await call('POST', '/api/chat/send', { message: 'one' })
-          const { context_id } = first
-          const sends = Array.from({ length: 20 }, (_, index) =>
-            call('POST', '/api/chat/send', { message: `number ${index}`, context_id }),
-          )
-          for (const { status } of await Promise.all(sends)) expect(status).to.equal(200)
-          const { body } = await call('GET', `/api/chat/history?limit=100&context_id=${context_id}`)
-          expect(body.messages).to.have.length(42)
-          for (let at = 0; at < 42; at += 2) {
-            const [message, answer] = body.messages.slice(at, at + 2)
-            expect(message.role).to.equal('user')
-            expect(answer.content).to.include(`to ${message.content}: `)
-          }
-        },
-        { modelServer: { url } },
-      ),
-    ))
+    withModel(counts, async ({ call }) => {
+      const { body: first } = await call('POST', '/api/chat/send', { message: 'one' })
+      const { context_id } = first
+      const sends = Array.from({ length: 20 }, (_, index) =>
+        call('POST', '/api/chat/send', { message: `number ${index}`, context_id }),
+      )
+      for (const { status } of await Promise.all(sends)) expect(status).to.equal(200)
+      const { body } = await call('GET', `/api/chat/history?limit=100&context_id=${context_id}`)
+      expect(body.messages).to.have.length(42)
+      for (let at = 0; at < 42; at += 2) {
+        const [message, answer] = body.messages.slice(at, at + 2)
+        expect(message.role).to.equal('user')
+        expect(answer.content).to.include(`to ${message.content}: `)
+      }
+    }))
 
   it('of another user does not exist for reading, continuing, or streaming', () =>
     withModelServer(counts, ({ url, requests }) =>

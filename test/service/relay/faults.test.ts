@@ -50,11 +50,8 @@ async function completed(url: string): Promise<Outcome> {
   }
 }
 
-/** What the model server sends, and the result that is expected. */
-interface Fault {
-  answer(socket: Socket): unknown
-  expected: Outcome
-}
+/** The expected result, and what the model server sends. */
+type Fault = [expected: Outcome, answer: (socket: Socket) => unknown]
 
 const says =
   (...parts: (string | Buffer)[]) =>
@@ -89,50 +86,42 @@ const truncation = (message: string) => ({
 })
 
 const ofStreams: Record<string, Fault> = {
-  'is silent': { answer: () => {}, expected: late },
-  'resets immediately': { answer: (socket) => socket.resetAndDestroy(), expected: broken },
-  'hangs up immediately': { answer: (socket) => socket.end(), expected: broken },
-  'sends a head and then nothing': { answer: says(sse), expected: late },
-  'resets within a piece': {
-    answer: thenResets(says(sse, chunk(events(delta('half'))), '40\r\ndata: {"cho')),
-    expected: half,
-  },
-  'ends within a piece': {
-    answer: thenEnds(says(sse, chunk(`${events(delta('half'))}data: {"cho`), lastChunk)),
-    expected: half,
-  },
-  'stalls in the middle': {
-    answer: says(sse, chunk(events(delta('half')))),
-    expected: { text: 'half', code: 'model_server_timeout' },
-  },
-  'sends no events but noise': {
-    answer: says(sse, chunk('\u0000\u0001 what: \n\n\n :::: \r\r\n id\n'), lastChunk),
-    expected: broken,
-  },
-  'sends events that are not JSON': { answer: says(sse, chunk(events('{"cho'))), expected: broken },
-  'sends bytes that are not UTF-8': {
-    answer: says(
-      sse,
-      chunk(Buffer.from(events(delta('caf\xe9 '), delta('noir', 'stop'), '[DONE]'), 'latin1')),
-    ),
-    expected: {
+  'is silent': [late, () => {}],
+  'resets immediately': [broken, (socket) => socket.resetAndDestroy()],
+  'hangs up immediately': [broken, (socket) => socket.end()],
+  'sends a head and then nothing': [late, says(sse)],
+  'resets within a piece': [half, thenResets(says(sse, chunk(events(delta('half'))), '40\r\ndata: {"cho'))],
+  'ends within a piece': [half, thenEnds(says(sse, chunk(`${events(delta('half'))}data: {"cho`), lastChunk))],
+  'stalls in the middle': [
+    { text: 'half', code: 'model_server_timeout' },
+    says(sse, chunk(events(delta('half')))),
+  ],
+  'sends no events but noise': [
+    broken,
+    says(sse, chunk('\u0000\u0001 what: \n\n\n :::: \r\r\n id\n'), lastChunk),
+  ],
+  'sends events that are not JSON': [broken, says(sse, chunk(events('{"cho')))],
+  'sends bytes that are not UTF-8': [
+    {
       text: 'caf\ufffd noir',
       code: 'model_server_error',
       message: 'The model server sent a response that is not valid UTF-8',
     },
-  },
-  'sends JSON that is not an object': { answer: says(sse, chunk(events('17'))), expected: broken },
-  'sends a megabyte of comments first': {
-    answer: says(
+    says(sse, chunk(Buffer.from(events(delta('caf\xe9 '), delta('noir', 'stop'), '[DONE]'), 'latin1'))),
+  ],
+  'sends JSON that is not an object': [broken, says(sse, chunk(events('17')))],
+  'sends a megabyte of comments first': [
+    fine,
+    says(
       sse,
       ...Array.from({ length: 64 }, () => chunk(`: ${'x'.repeat(16_000)}\n\n`)),
       chunk(good),
       lastChunk,
     ),
-    expected: fine,
-  },
-  'drips a byte at a time': {
-    answer: async (socket) => {
+  ],
+  'drips a byte at a time': [
+    fine,
+    async (socket) => {
       socket.write(sse)
       for (const byte of Buffer.from(good)) {
         socket.write(chunk(Buffer.of(byte)))
@@ -140,55 +129,40 @@ const ofStreams: Record<string, Fault> = {
       }
       socket.write(lastChunk)
     },
-    expected: fine,
-  },
-  'reports an error in the middle': {
-    answer: says(sse, chunk(events(delta('half'), { error: { message: 'out of memory' } }))),
-    expected: truncation('out of memory'),
-  },
-  'reports an error by the name of an event': {
-    answer: says(sse, chunk(`event: error\n${events({ message: 'out of luck' })}`)),
-    expected: { ...truncation('out of luck'), text: '' },
-  },
-  'reports an error by the name of an event, as plain text': {
-    answer: says(sse, chunk(`${events(delta('half'))}event: error\ndata: out of luck\n\n`)),
-    expected: truncation('out of luck'),
-  },
-  'reports an error in a field named error': {
-    answer: says(sse, chunk(`${events(delta('half'))}error: {"code":500,"message":"out of luck"}\n\n`)),
-    expected: truncation('out of luck'),
-  },
-  'reports an error by the name of an object': {
-    answer: says(sse, chunk(events(delta('half'), { object: 'error', message: 'out of luck', code: 500 }))),
-    expected: truncation('out of luck'),
-  },
-  'ends with the body of an error': {
-    answer: says(sse, chunk(`${events(delta('half'))}{"error":{"message":"out of luck"}}\n`), lastChunk),
-    expected: truncation('out of luck'),
-  },
-  'ends regularly without a finish_reason': {
-    answer: says(sse, chunk(events(delta('half'))), lastChunk),
-    expected: half,
-  },
-  'omits the finish_reason': {
-    answer: says(sse, chunk(events(delta('Hello there'), '[DONE]')), lastChunk),
-    expected: fine,
-  },
-  'omits [DONE]': {
-    answer: says(sse, chunk(events(delta('Hello there', 'stop'))), lastChunk),
-    expected: fine,
-  },
-  'resets after the last piece': {
-    answer: thenResets(says(sse, chunk(events(delta('Hello there', 'stop'))))),
-    expected: fine,
-  },
-  'sends everything and never ends': {
-    answer: says(sse, chunk(events(delta('Hello there', 'stop')))),
-    expected: fine,
-  },
-  'keeps the connection open after [DONE]': { answer: says(sse, chunk(good)), expected: fine },
-  'sends choices that were not requested': {
-    answer: says(
+  ],
+  'reports an error in the middle': [
+    truncation('out of memory'),
+    says(sse, chunk(events(delta('half'), { error: { message: 'out of memory' } }))),
+  ],
+  'reports an error by the name of an event': [
+    { ...truncation('out of luck'), text: '' },
+    says(sse, chunk(`event: error\n${events({ message: 'out of luck' })}`)),
+  ],
+  'reports an error by the name of an event, as plain text': [
+    truncation('out of luck'),
+    says(sse, chunk(`${events(delta('half'))}event: error\ndata: out of luck\n\n`)),
+  ],
+  'reports an error in a field named error': [
+    truncation('out of luck'),
+    says(sse, chunk(`${events(delta('half'))}error: {"code":500,"message":"out of luck"}\n\n`)),
+  ],
+  'reports an error by the name of an object': [
+    truncation('out of luck'),
+    says(sse, chunk(events(delta('half'), { object: 'error', message: 'out of luck', code: 500 }))),
+  ],
+  'ends with the body of an error': [
+    truncation('out of luck'),
+    says(sse, chunk(`${events(delta('half'))}{"error":{"message":"out of luck"}}\n`), lastChunk),
+  ],
+  'ends regularly without a finish_reason': [half, says(sse, chunk(events(delta('half'))), lastChunk)],
+  'omits the finish_reason': [fine, says(sse, chunk(events(delta('Hello there'), '[DONE]')), lastChunk)],
+  'omits [DONE]': [fine, says(sse, chunk(events(delta('Hello there', 'stop'))), lastChunk)],
+  'resets after the last piece': [fine, thenResets(says(sse, chunk(events(delta('Hello there', 'stop')))))],
+  'sends everything and never ends': [fine, says(sse, chunk(events(delta('Hello there', 'stop'))))],
+  'keeps the connection open after [DONE]': [fine, says(sse, chunk(good))],
+  'sends choices that were not requested': [
+    fine,
+    says(
       sse,
       chunk(
         events(
@@ -204,10 +178,10 @@ const ofStreams: Record<string, Fault> = {
       ),
       lastChunk,
     ),
-    expected: fine,
-  },
-  'counts tokens in its last piece': {
-    answer: says(
+  ],
+  'counts tokens in its last piece': [
+    { ...fine, usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 } },
+    says(
       sse,
       chunk(
         events(
@@ -218,10 +192,10 @@ const ofStreams: Record<string, Fault> = {
       ),
       lastChunk,
     ),
-    expected: { ...fine, usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 } },
-  },
-  'sends null for missing values': {
-    answer: says(
+  ],
+  'sends null for missing values': [
+    fine,
+    says(
       sse,
       chunk(
         events(
@@ -232,73 +206,63 @@ const ofStreams: Record<string, Fault> = {
       ),
       lastChunk,
     ),
-    expected: fine,
-  },
-  'speaks HTTP/1.0 and closes': {
-    answer: (socket) => socket.end(`HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\n${good}`),
-    expected: fine,
-  },
-  'announces more bytes than it sends': {
-    answer: (socket) =>
+  ],
+  'speaks HTTP/1.0 and closes': [
+    fine,
+    (socket) => socket.end(`HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\n${good}`),
+  ],
+  'announces more bytes than it sends': [
+    half,
+    (socket) =>
       socket.end(`${head('text/event-stream', { 'content-length': 9999 })}${events(delta('half'))}`),
-    expected: half,
-  },
+  ],
 }
 
 const ofWholes: Record<string, Fault> = {
-  'is silent': { answer: () => {}, expected: late },
-  'resets immediately': { answer: (socket) => socket.resetAndDestroy(), expected: broken },
-  'sends a head and then nothing': {
-    answer: says(head('application/json', { 'content-length': 50 })),
-    expected: late,
-  },
-  'resets in the middle': {
-    answer: thenResets(says(head('application/json', chunked), chunk('{"choices":'))),
-    expected: broken,
-  },
-  'announces more bytes than it sends': {
-    answer: (socket) => socket.end(json(whole('Hello there'), { 'content-length': 9999 })),
-    expected: broken,
-  },
-  'sends more bytes than it announces': {
-    answer: says(json(whole('Hello there')), 'and more'),
-    expected: fine,
-  },
-  'does not speak HTTP': { answer: (socket) => socket.end('invalid\r\n\r\n'), expected: broken },
-  'sends noise': { answer: says(json(Buffer.from([0, 255, 1, 254]))), expected: broken },
-  'splits characters': {
-    answer: (socket) => {
+  'is silent': [late, () => {}],
+  'resets immediately': [broken, (socket) => socket.resetAndDestroy()],
+  'sends a head and then nothing': [late, says(head('application/json', { 'content-length': 50 }))],
+  'resets in the middle': [broken, thenResets(says(head('application/json', chunked), chunk('{"choices":')))],
+  'announces more bytes than it sends': [
+    broken,
+    (socket) => socket.end(json(whole('Hello there'), { 'content-length': 9999 })),
+  ],
+  'sends more bytes than it announces': [fine, says(json(whole('Hello there')), 'and more')],
+  'does not speak HTTP': [broken, (socket) => socket.end('invalid\r\n\r\n')],
+  'sends noise': [broken, says(json(Buffer.from([0, 255, 1, 254])))],
+  'splits characters': [
+    { text: 'ü漢👍', reason: 'stop' },
+    (socket) => {
       socket.write(head('application/json', chunked))
       for (const byte of Buffer.from(whole('ü漢👍'))) socket.write(chunk(Buffer.of(byte)))
       socket.write(lastChunk)
     },
-    expected: { text: 'ü漢👍', reason: 'stop' },
-  },
-  'sends bytes that are not UTF-8': {
-    answer: says(json(Buffer.from(whole('caf\xe9'), 'latin1'))),
-    expected: refusal('The model server sent a response that is not valid UTF-8'),
-  },
-  'compresses its response without a request for it': {
-    answer: says(json(gzipSync(whole('Hello there')), { 'content-encoding': 'gzip' })),
-    expected: refusal('The model server sent a compressed response (gzip), which was not requested'),
-  },
-  redirects: {
-    answer: says(head('text/plain', { location: 'http://127.0.0.1:1/', 'content-length': 0 }, 307)),
-    expected: refusal('The model server returned 307'),
-  },
-  'sends 103 before its response': {
-    answer: says('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', json(whole('Hello there'))),
-    expected: fine,
-  },
-  'reports an error with status 200': {
-    answer: says(json('{"error":{"message":"no credits left"}}')),
-    expected: refusal('The model server failed: no credits left'),
-  },
-  'speaks HTTP/1.0 and closes': {
-    answer: (socket) =>
+  ],
+  'sends bytes that are not UTF-8': [
+    refusal('The model server sent a response that is not valid UTF-8'),
+    says(json(Buffer.from(whole('caf\xe9'), 'latin1'))),
+  ],
+  'compresses its response without a request for it': [
+    refusal('The model server sent a compressed response (gzip), which was not requested'),
+    says(json(gzipSync(whole('Hello there')), { 'content-encoding': 'gzip' })),
+  ],
+  redirects: [
+    refusal('The model server returned 307'),
+    says(head('text/plain', { location: 'http://127.0.0.1:1/', 'content-length': 0 }, 307)),
+  ],
+  'sends 103 before its response': [
+    fine,
+    says('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', json(whole('Hello there'))),
+  ],
+  'reports an error with status 200': [
+    refusal('The model server failed: no credits left'),
+    says(json('{"error":{"message":"no credits left"}}')),
+  ],
+  'speaks HTTP/1.0 and closes': [
+    fine,
+    (socket) =>
       socket.end(`HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n${whole('Hello there')}`),
-    expected: fine,
-  },
+  ],
 }
 
 async function gone({ connections }: ScriptedServer): Promise<void> {
@@ -313,7 +277,7 @@ describe('a faulty model server', () => {
     ['a stream', ofStreams, streamed],
     ['a whole reply', ofWholes, completed],
   ] as const) {
-    for (const [what, { answer, expected }] of Object.entries(faults)) {
+    for (const [what, [expected, answer]] of Object.entries(faults)) {
       it(`that ${what} in ${kind} results in ${expected.code ?? 'a complete reply'}`, () =>
         withModelServer(onSocket(answer), async (modelServer) => {
           expect(await run(modelServer.url)).to.deep.include(expected)

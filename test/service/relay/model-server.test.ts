@@ -4,7 +4,9 @@ import { createOpenAiCompatible } from '../../../src/service/replies/openai-comp
 import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
-import { withService } from '../temporary-service.ts'
+import { modelOn, withService } from '../temporary-service.ts'
+
+const withModel = modelOn(withService)
 
 const messages = [{ role: 'user', content: 'hello' }]
 const never = new AbortController().signal
@@ -60,28 +62,24 @@ describe('a request to a model server', () => {
     [422, { detail: [{ type: 'extra_forbidden', loc: ['body', 'stream_options', 'include_usage'] }] }],
   ] as const) {
     it(`omits the usage option after the model server has rejected it with ${status}`, () =>
-      withModelServer(
+      withModel(
         (response, request) => {
           if (JSON.parse(request.body).stream_options) return sendJson(response, body, status)
           startEvents(response)
           sendDelta(response, 'hi', 'stop')
           sendDone(response)
         },
-        ({ url, requests }) =>
-          withService(
-            async ({ call }) => {
-              for (let round = 0; round < 3; round++) {
-                const answer = await call('POST', '/api/chat/send', {
-                  message: 'x',
-                  model: 'm1',
-                  stream: true,
-                })
-                expect(answer.text).to.include('event: done')
-              }
-              expect(requests).to.have.length(4)
-            },
-            { modelServer: { url } },
-          ),
+        async ({ call, requests }) => {
+          for (let round = 0; round < 3; round++) {
+            const answer = await call('POST', '/api/chat/send', {
+              message: 'x',
+              model: 'm1',
+              stream: true,
+            })
+            expect(answer.text).to.include('event: done')
+          }
+          expect(requests).to.have.length(4)
+        },
       ))
   }
 
@@ -92,28 +90,24 @@ describe('a request to a model server', () => {
     [422, 'failed to parse grammar'],
   ] as const) {
     it(`receives the response format, or a request without it if it rejects it: ${status}`, () =>
-      withModelServer(
+      withModel(
         (response, { body }) => {
           if (error !== '' && JSON.parse(body).response_format) return sendJson(response, { error }, status)
           const message = { role: 'assistant', content: '{}' }
           sendJson(response, { model: 'm1', choices: [{ index: 0, message, finish_reason: 'stop' }] })
         },
-        ({ url, requests }) =>
-          withService(
-            async ({ call }) => {
-              const message = { message: 'x', model: 'm1', response_format }
-              for (const stream of [true, false])
-                expect((await call('POST', '/api/chat/send', { ...message, stream })).status).to.equal(200)
-              const completion = { messages, model: 'm1', response_format }
-              expect((await call('POST', '/v1/chat/completions', completion)).status).to.equal(200)
-              const formats = requests.map(({ body }) => JSON.parse(body).response_format)
-              const each = error === '' ? [response_format] : [response_format, undefined]
-              expect(formats).to.deep.equal([...each, ...each, ...each])
-              const wrong = { ...message, response_format: { type: 'text' } }
-              expect((await call('POST', '/api/chat/send', wrong)).status).to.equal(400)
-            },
-            { modelServer: { url } },
-          ),
+        async ({ call, requests }) => {
+          const message = { message: 'x', model: 'm1', response_format }
+          for (const stream of [true, false])
+            expect((await call('POST', '/api/chat/send', { ...message, stream })).status).to.equal(200)
+          const completion = { messages, model: 'm1', response_format }
+          expect((await call('POST', '/v1/chat/completions', completion)).status).to.equal(200)
+          const formats = requests.map(({ body }) => JSON.parse(body).response_format)
+          const each = error === '' ? [response_format] : [response_format, undefined]
+          expect(formats).to.deep.equal([...each, ...each, ...each])
+          const wrong = { ...message, response_format: { type: 'text' } }
+          expect((await call('POST', '/api/chat/send', wrong)).status).to.equal(400)
+        },
       ))
   }
 

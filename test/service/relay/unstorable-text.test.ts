@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { StorableStream, storableText } from '../../../src/service/domain/chat/chat.ts'
-import { sendDelta, sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
+import { sendDelta, sendDone, sendJson, startEvents } from '../../support/model-server.ts'
 import { allEvents } from '../read-events.ts'
-import { onEachTransport } from '../temporary-service.ts'
+import { modelOn, onEachTransport } from '../temporary-service.ts'
 
 /** U+0000, which a column cannot store, half a character between two pieces, and one at the end. */
 const pieces = ['a\u0000b \ud83d', '\udc4d \ud800 c', 'd \ud83d']
@@ -25,28 +25,25 @@ async function answer(response: ServerResponse, { body }: { body: string }): Pro
 }
 
 onEachTransport('a reply with text that the database cannot store', (withService) => {
+  const withModel = modelOn(withService)
+
   for (const stream of [false, true]) {
     it(`is sent to the client as it is stored, ${stream ? 'streamed' : 'whole'}`, () =>
-      withModelServer(answer, ({ url }) =>
-        withService(
-          async ({ call, open }) => {
-            const asked = { message: 'x', model: 'm1', stream }
-            const response = await open('POST', '/api/chat/send', asked)
-            if (stream) {
-              const events = await allEvents(response)
-              const deltas = events.slice(0, -1).map(({ data }) => data.delta)
-              expect(deltas.join('')).to.equal(kept)
-              for (const delta of deltas) expect(delta.isWellFormed()).to.equal(true)
-              expect(events.at(-1)?.data.response).to.equal(kept)
-            } else {
-              expect((await response.json()) as object).to.include({ response: kept })
-            }
-            const { messages } = (await call('GET', '/api/chat/history')).body
-            expect(messages[1].content).to.equal(kept)
-          },
-          { modelServer: { url } },
-        ),
-      ))
+      withModel(answer, async ({ call, open }) => {
+        const asked = { message: 'x', model: 'm1', stream }
+        const response = await open('POST', '/api/chat/send', asked)
+        if (stream) {
+          const events = await allEvents(response)
+          const deltas = events.slice(0, -1).map(({ data }) => data.delta)
+          expect(deltas.join('')).to.equal(kept)
+          for (const delta of deltas) expect(delta.isWellFormed()).to.equal(true)
+          expect(events.at(-1)?.data.response).to.equal(kept)
+        } else {
+          expect((await response.json()) as object).to.include({ response: kept })
+        }
+        const { messages } = (await call('GET', '/api/chat/history')).body
+        expect(messages[1].content).to.equal(kept)
+      }))
   }
 })
 

@@ -3,18 +3,19 @@ import { hintOf } from '../../../src/cli/errors/hints.ts'
 import { apiErrorCodes } from '../../../src/service/api-error.ts'
 import { startService } from '../../../src/service/start-service.ts'
 import { openSqlite } from '../../../src/service/store/sqlite/open-sqlite.ts'
-import {
-  halfReply,
-  sendDelta,
-  sendDone,
-  sendJson,
-  startEvents,
-  withModelServer,
-} from '../../support/model-server.ts'
+import { halfReply, sendDelta, sendDone, sendJson, startEvents } from '../../support/model-server.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
 import { plantKey } from '../domain/plant-key.ts'
 import { readEvents } from '../read-events.ts'
-import { caller, equip, type TemporaryService, withDirectory, withService } from '../temporary-service.ts'
+import {
+  caller,
+  equip,
+  modelOn,
+  type TemporaryService,
+  type WithService,
+  withDirectory,
+  withService,
+} from '../temporary-service.ts'
 import { sendBytes } from './raw-request.ts'
 
 /** The value of one line of the metrics, or undefined if the line is missing. */
@@ -32,8 +33,9 @@ async function expectMeasure(service: TemporaryService, line: string, value: num
   expect(await measure(service, line), line).to.equal(value)
 }
 
-const withAdmin = (use: (service: TemporaryService) => Promise<void>, options: object = {}) =>
+const withAdmin: WithService = (use, options) =>
   withService(use, { admin: { port: 0 }, version: '1.2.3', ...options })
+const withModel = modelOn(withAdmin)
 
 describe('the admin port', () => {
   it('is on loopback, and is open only if it is requested', async () => {
@@ -106,25 +108,20 @@ describe('the admin port', () => {
 
   it('reports that the service is stopping until running replies end, and then closes', () => {
     const { serve, finish } = halfReply()
-    return withModelServer(serve, ({ url }) =>
-      withAdmin(
-        async ({ open, close, adminUrl = '' }) => {
-          const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
-          await events.next()
-          const closed = close()
-          const ready = await caller(adminUrl, undefined)('GET', '/readyz')
-          expect(ready.status).to.equal(503)
-          expect(ready.body.error.code).to.equal('service_stopping')
-          finish()
-          await events.next()
-          await events.next()
-          await closed
-          const gone = await fetch(`${adminUrl}/healthz`).catch((error) => error.cause.code)
-          expect(gone).to.equal('ECONNREFUSED')
-        },
-        { modelServer: { url } },
-      ),
-    )
+    return withModel(serve, async ({ open, close, adminUrl = '' }) => {
+      const events = readEvents(await open('POST', '/api/chat/send', { message: 'x', stream: true }))
+      await events.next()
+      const closed = close()
+      const ready = await caller(adminUrl, undefined)('GET', '/readyz')
+      expect(ready.status).to.equal(503)
+      expect(ready.body.error.code).to.equal('service_stopping')
+      finish()
+      await events.next()
+      await events.next()
+      await closed
+      const gone = await fetch(`${adminUrl}/healthz`).catch((error) => error.cause.code)
+      expect(gone).to.equal('ECONNREFUSED')
+    })
   })
 })
 
@@ -171,7 +168,7 @@ describe('metrics', () => {
     }))
 
   it('count the requests to the model server, and its tokens', () =>
-    withModelServer(
+    withModel(
       (response, { body }) => {
         const { stream, messages } = JSON.parse(body)
         if (messages.at(-1).content === 'fail') return sendJson(response, { error: 'x' }, 500)
@@ -183,46 +180,39 @@ describe('metrics', () => {
         sendDelta(response, 'Hi', 'stop')
         return sendDone(response)
       },
-      ({ url }) =>
-        withAdmin(
-          async (service) => {
-            const { call } = service
-            await call('POST', '/api/chat/send', { message: 'x', model: 'm' })
-            await call('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })
-            await call('POST', '/api/chat/send', { message: 'fail', model: 'm' })
-            const count = (operation: string, outcome: string) =>
-              `chatctl_model_server_request_duration_seconds_count{operation="${operation}",outcome="${outcome}"}`
-            await expectMeasure(service, count('completion', 'ok'), 1)
-            await expectMeasure(service, count('completion', 'error'), 1)
-            await expectMeasure(service, count('stream', 'ok'), 1)
-            await expectMeasure(service, 'chatctl_model_server_first_piece_seconds_count', 1)
-            await expectMeasure(service, 'chatctl_model_server_tokens_total{kind="prompt"}', 3)
-            await expectMeasure(service, 'chatctl_model_server_tokens_total{kind="completion"}', 4)
-          },
-          { modelServer: { url } },
-        ),
+      async (service) => {
+        const { call } = service
+        await call('POST', '/api/chat/send', { message: 'x', model: 'm' })
+        await call('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })
+        await call('POST', '/api/chat/send', { message: 'fail', model: 'm' })
+        const count = (operation: string, outcome: string) =>
+          `chatctl_model_server_request_duration_seconds_count{operation="${operation}",outcome="${outcome}"}`
+        await expectMeasure(service, count('completion', 'ok'), 1)
+        await expectMeasure(service, count('completion', 'error'), 1)
+        await expectMeasure(service, count('stream', 'ok'), 1)
+        await expectMeasure(service, 'chatctl_model_server_first_piece_seconds_count', 1)
+        await expectMeasure(service, 'chatctl_model_server_tokens_total{kind="prompt"}', 3)
+        await expectMeasure(service, 'chatctl_model_server_tokens_total{kind="completion"}', 4)
+      },
     ))
 
   it('count a stream that ends in an error event as an error', () => {
     const lines: object[] = []
     const stderr = { write: (line: string) => void lines.push(JSON.parse(line)) }
-    return withModelServer(
+    return withModel(
       (response) => {
         startEvents(response)
         sendDelta(response, 'half')
         response.write('data: {"error":{"message":"out of memory"}}\n\n')
         response.end()
       },
-      ({ url }) =>
-        withAdmin(
-          async (service) => {
-            const sent = await service.call('POST', '/api/chat/send', { message: 'x', stream: true })
-            expect(sent.status).to.equal(200)
-            expect(sent.text).to.include('event: error').and.include('model_server_error')
-            await expectMeasure(service, 'chatctl_http_errors_total{code="model_server_error"}', 1)
-          },
-          { modelServer: { url }, log: { level: 'info', stderr } },
-        ),
+      async (service) => {
+        const sent = await service.call('POST', '/api/chat/send', { message: 'x', stream: true })
+        expect(sent.status).to.equal(200)
+        expect(sent.text).to.include('event: error').and.include('model_server_error')
+        await expectMeasure(service, 'chatctl_http_errors_total{code="model_server_error"}', 1)
+      },
+      { log: { level: 'info', stderr } },
     ).then(() => {
       const request = lines.find((line) => 'path' in line && line.path === '/api/chat/send')
       expect(request).to.include({ status: 200, code: 'model_server_error' })
@@ -231,7 +221,7 @@ describe('metrics', () => {
 
   it('ignore negative token counts of a model server, and the reply still arrives', () => {
     const usage = { prompt_tokens: -1, completion_tokens: -1, total_tokens: -2 }
-    return withModelServer(
+    return withModel(
       (response, { body }) => {
         if (!JSON.parse(body).stream) {
           return sendJson(response, { usage, choices: [{ message: { content: 'Hi' } }] })
@@ -241,46 +231,38 @@ describe('metrics', () => {
         response.write(`data: ${JSON.stringify({ choices: [], usage })}\n\n`)
         return sendDone(response)
       },
-      ({ url }) =>
-        withAdmin(
-          async ({ call }) => {
-            const asked = { model: 'm', messages: [{ role: 'user', content: 'x' }] }
-            const { status, body } = await call('POST', '/v1/chat/completions', asked)
-            expect(status).to.equal(200)
-            const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
-            expect(body.usage).to.deep.equal(none)
-            const { text } = await call('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })
-            expect(text.split('event: done')[1]).to.include(`"usage":${JSON.stringify(none)}`)
-            expect(text).not.to.include('event: error')
-          },
-          { modelServer: { url } },
-        ),
+      async ({ call }) => {
+        const asked = { model: 'm', messages: [{ role: 'user', content: 'x' }] }
+        const { status, body } = await call('POST', '/v1/chat/completions', asked)
+        expect(status).to.equal(200)
+        const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+        expect(body.usage).to.deep.equal(none)
+        const { text } = await call('POST', '/api/chat/send', { message: 'x', model: 'm', stream: true })
+        expect(text.split('event: done')[1]).to.include(`"usage":${JSON.stringify(none)}`)
+        expect(text).not.to.include('event: error')
+      },
     )
   })
 
   it('include clients that left, their requests to the model server, and requests in flight', () =>
-    withModelServer(
+    withModel(
       (response) => {
         startEvents(response)
         sendDelta(response, 'half')
       },
-      ({ url }) =>
-        withAdmin(
-          async (service) => {
-            const leaving = new AbortController()
-            const body = { message: 'x', model: 'm', stream: true }
-            const events = readEvents(await service.open('POST', '/api/chat/send', body, leaving.signal))
-            await events.next()
-            await expectMeasure(service, 'chatctl_http_requests_in_flight', 1)
-            leaving.abort()
-            const aborted = 'endpoint="sendMessage",method="POST",status="aborted"'
-            await expectMeasure(service, `chatctl_http_requests_total{${aborted}}`, 1)
-            await expectMeasure(service, 'chatctl_http_requests_in_flight', 0)
-            const labels = 'operation="stream",outcome="cancelled"'
-            await expectMeasure(service, `chatctl_model_server_request_duration_seconds_count{${labels}}`, 1)
-          },
-          { modelServer: { url } },
-        ),
+      async (service) => {
+        const leaving = new AbortController()
+        const body = { message: 'x', model: 'm', stream: true }
+        const events = readEvents(await service.open('POST', '/api/chat/send', body, leaving.signal))
+        await events.next()
+        await expectMeasure(service, 'chatctl_http_requests_in_flight', 1)
+        leaving.abort()
+        const aborted = 'endpoint="sendMessage",method="POST",status="aborted"'
+        await expectMeasure(service, `chatctl_http_requests_total{${aborted}}`, 1)
+        await expectMeasure(service, 'chatctl_http_requests_in_flight', 0)
+        const labels = 'operation="stream",outcome="cancelled"'
+        await expectMeasure(service, `chatctl_model_server_request_duration_seconds_count{${labels}}`, 1)
+      },
     ))
 
   it('are separate for two services in one process', () =>
