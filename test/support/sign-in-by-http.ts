@@ -1,3 +1,5 @@
+import { Browser } from '../service/oauth/browser.ts'
+
 /** The last page that the browser shows. */
 export interface FinalPage {
   /** The redirect URI with the parameters of the authorization server. */
@@ -58,22 +60,17 @@ async function followForms(
   { deny = false }: PersonOptions,
   fields: Record<string, string> = {},
 ): Promise<{ url: string; page: string }> {
-  const cookies = new CookieJar()
+  const browser = new Browser()
   const { origin } = new URL(address)
-  let request = new Request(address)
-  // A code, a login, and a consent, each with a page, a form, and two redirects.
-  for (let step = 0; step < 20; step++) {
-    const { url } = request
+  let shown = await browser.open(address)
+  // A code, a login, and a consent.
+  for (let step = 0; step < 5; step++) {
+    const { url, status, text } = shown
     if (new URL(url).origin !== origin) return { url, page: '' }
-    request.headers.set('cookie', cookies.for(url))
-    const response = await fetch(request, { redirect: 'manual' })
-    cookies.take(url, response.headers.getSetCookie())
-    const location = response.headers.get('location')
-    const page = await response.text()
-    if (location !== null) request = new Request(new URL(location, url))
-    else if (!response.ok) throw new Error(`${url} answered ${response.status}: ${page}`)
-    else if (!page.includes('<form')) return { url, page }
-    else request = submitForm(page, url, { decision: deny ? 'deny' : 'allow', ...fields })
+    if (status >= 400) throw new Error(`${url} answered ${status}: ${text}`)
+    if (!text.includes('<form')) return { url, page: text }
+    const { action, body } = fillForm(text, url, { decision: deny ? 'deny' : 'allow', ...fields })
+    shown = await browser.open(action, { method: 'POST', body })
   }
   throw new Error(`${address} leads nowhere`)
 }
@@ -85,7 +82,7 @@ export async function openPage(url: string, cookie = ''): Promise<FinalPage> {
 }
 
 /** Fills in a form: fields without a value get a name. */
-function submitForm(page: string, url: string, fields: Record<string, string>): Request {
+function fillForm(page: string, url: string, fields: Record<string, string>) {
   const action = /<form\b[^>]* action="([^"]+)"/.exec(page)?.[1]
   if (action === undefined) throw new Error(`${url} holds no form: ${page}`)
   const body = new URLSearchParams(fields)
@@ -93,27 +90,5 @@ function submitForm(page: string, url: string, fields: Record<string, string>): 
     const name = /\bname="([^"]+)"/.exec(input)?.[1] ?? ''
     body.set(name, fields[name] ?? /\bvalue="([^"]*)"/.exec(input)?.[1] ?? 'ada')
   }
-  return new Request(new URL(action, url), { method: 'POST', body })
-}
-
-/** The part of RFC 6265 that matters for two servers on loopback: name and path. */
-class CookieJar {
-  readonly #cookies = new Map<string, { path: string; pair: string }>()
-
-  take(url: string, lines: readonly string[]): void {
-    for (const line of lines) {
-      const [pair = ''] = line.split(';')
-      const [name = ''] = pair.split('=')
-      const path = /; ?path=([^;]+)/i.exec(line)?.[1] ?? new URL(url).pathname
-      const gone = /; ?expires=Thu, 01 Jan 1970/i.test(line)
-      if (gone) this.#cookies.delete(`${name} ${path}`)
-      else this.#cookies.set(`${name} ${path}`, { path, pair })
-    }
-  }
-
-  for(url: string): string {
-    const { pathname } = new URL(url)
-    const fitting = [...this.#cookies.values()].filter(({ path }) => pathname.startsWith(path))
-    return fitting.map(({ pair }) => pair).join('; ')
-  }
+  return { action: new URL(action, url).href, body }
 }
