@@ -38,12 +38,6 @@ describeSample('settings in a terminal', 6, () => {
     expect(await diff.exitCode()).to.equal(10)
   })
 
-  it('diff removes control characters from values of the service', async () => {
-    run.server.change({ theme: { mode: '\u009b2J\u009b31m\u001b[2Jgone' } })
-    const diff = await start(['diff', 'settings.yaml'])
-    expect(await diff.waitFor('keys in the file differ')).to.match(/^ {2}theme\.mode .*gone/)
-  })
-
   for (const [answer, exitCode, sent] of [
     ['y', 0, 1],
     ['n', 3, 0],
