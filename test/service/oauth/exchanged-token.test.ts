@@ -176,7 +176,9 @@ onEachEngine('a token that is exchanged for another credential', (withService: W
       > = {
         'sign-out': ({ refresh_token: token }) => revoke(url, token),
         'revoked session': async () => {
-          for (const { id } of await administration.listSessions()) await administration.revokeSession(id)
+          // The order of the list is random, and the programs of a browser end with its session.
+          for (const { id } of await administration.listSessions())
+            await administration.revokeSession(id).catch((error) => expect(error.kind).to.equal('not_found'))
         },
         'password reset': () => administration.resetAccount('ada@example.com', 'another long password'),
       }
