@@ -9,85 +9,49 @@ import { perSuite } from '../support/lifetime.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { json, startScriptedServer } from '../support/scripted-server.ts'
+import { describeSample } from '../support/take-sample.ts'
 import { Tmux } from './tmux.ts'
 
 /** A model ID that each shell has to quote differently. */
 const odd = `big model:$(id);&{a,b}*?#~=ls'x`
 
-interface Trial {
-  what: string
-  /** Typed before Tab. */
-  typed: string
-  /** Typed after what was completed. */
-  further?: string
-  /** The arguments that the program receives. */
-  words: readonly string[]
-}
+/** `typed` is typed before Tab, and `further` after what was completed. The program receives the words. */
+type Trial = [what: string, typed: string, words: string | readonly string[], further?: string]
 
 const trials: readonly Trial[] = [
-  { what: 'a command', typed: 'docto', words: ['doctor'] },
-  { what: 'a command of a topic', typed: 'chat sen', words: ['chat', 'send'] },
-  {
-    what: 'a flag, with a space after it',
-    typed: 'chat send --mod',
-    further: 'x',
-    words: ['chat', 'send', '--model', 'x'],
-  },
-  { what: 'a value after =', typed: 'chat models --output=ya', words: ['chat', 'models', '--output=yaml'] },
-  { what: 'a profile', typed: 'auth use wor', words: ['auth', 'use', 'work'] },
-  {
-    what: 'a key, with no space after =',
-    typed: 'settings set features.cha',
-    further: 'on',
-    words: ['settings', 'set', 'features.chat=on'],
-  },
-  {
-    what: 'the value of a key',
-    typed: 'settings set theme.mode=da',
-    words: ['settings', 'set', 'theme.mode=dark'],
-  },
-  {
-    what: 'a field after a comma',
-    typed: 'chat models --fields id,cre',
-    words: ['chat', 'models', '--fields', 'id,created'],
-  },
-  {
-    what: 'a model that must be quoted',
-    typed: 'chat send Hi -p work --model big',
-    words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
-  },
-  {
-    what: 'a model within an open double quote',
-    typed: 'chat send Hi -p work --model "big',
-    words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
-  },
-  {
-    what: 'a model within an open single quote',
-    typed: "chat send Hi -p work --model 'big",
-    words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
-  },
-  {
-    what: 'a model after an escaped space and a colon',
-    typed: 'chat send Hi -p work --model big\\ model:',
-    words: ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
-  },
-  { what: 'a file', typed: 'users import peo', words: ['users', 'import', 'people.csv'] },
-  {
-    what: 'a file after =',
-    typed: 'users import people.csv --results=peo',
-    words: ['users', 'import', 'people.csv', '--results=people.csv'],
-  },
-  {
-    what: 'a directory',
-    typed: 'service status --data dir',
-    words: ['service', 'status', '--data', 'directory'],
-  },
-  {
-    what: 'a session by a word of its name',
-    typed: 'chat show baikal',
-    words: ['chat', 'show', 'How deep is Lake Baikal?'],
-  },
-  { what: 'nothing if no values are known', typed: 'users get peo', words: ['users', 'get', 'peo'] },
+  ['a command', 'docto', 'doctor'],
+  ['a command of a topic', 'chat sen', 'chat send'],
+  ['a flag, with a space after it', 'chat send --mod', 'chat send --model x', 'x'],
+  ['a value after =', 'chat models --output=ya', 'chat models --output=yaml'],
+  ['a profile', 'auth use wor', 'auth use work'],
+  ['a key, with no space after =', 'settings set features.cha', 'settings set features.chat=on', 'on'],
+  ['the value of a key', 'settings set theme.mode=da', 'settings set theme.mode=dark'],
+  ['a field after a comma', 'chat models --fields id,cre', 'chat models --fields id,created'],
+  [
+    'a model that must be quoted',
+    'chat send Hi -p work --model big',
+    ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
+  ],
+  [
+    'a model within an open double quote',
+    'chat send Hi -p work --model "big',
+    ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
+  ],
+  [
+    'a model within an open single quote',
+    "chat send Hi -p work --model 'big",
+    ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
+  ],
+  [
+    'a model after an escaped space and a colon',
+    'chat send Hi -p work --model big\\ model:',
+    ['chat', 'send', 'Hi', '-p', 'work', '--model', odd],
+  ],
+  ['a file', 'users import peo', 'users import people.csv'],
+  ['a file after =', 'users import people.csv --results=peo', 'users import people.csv --results=people.csv'],
+  ['a directory', 'service status --data dir', 'service status --data directory'],
+  ['a session by a word of its name', 'chat show baikal', ['chat', 'show', 'How deep is Lake Baikal?']],
+  ['nothing if no values are known', 'users get peo', 'users get peo'],
 ]
 
 const prompt = 'READY>'
@@ -111,7 +75,7 @@ const shells: Record<string, { command: string[]; load: string; env?: NodeJS.Pro
   },
 }
 
-describe('completion in a real shell', () => {
+describeSample('completion in a real shell', 24, () => {
   const sandbox = perSuite(() => createSandbox({ ownCache: true }))
   const server = perSuite(() => startScriptedServer(json(200, { data: [{ id: odd }, { id: 'small' }] })))
   let env: NodeJS.ProcessEnv
@@ -158,12 +122,14 @@ describe('completion in a real shell', () => {
         await terminal.waitUntil((screen) => screen.trim() === prompt)
       })
 
-      for (const { what, typed, further = '', words } of trials) {
+      for (const [what, typed, words, further = ''] of trials) {
         it(`completes ${what}`, async () => {
           await terminal.type(`chatctl ${typed}`)
           await terminal.key('Tab')
           await terminal.say(further)
-          const called = words.map((word) => `<${word}>`).join('')
+          const called = (typeof words === 'string' ? words.split(' ') : words)
+            .map((word) => `<${word}>`)
+            .join('')
           const screen = await terminal.waitFor(/^<.*>$/m)
           // zsh removes the slash after a directory again.
           expect(screen.replaceAll('/>', '>')).to.contain(called)

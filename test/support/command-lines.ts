@@ -56,16 +56,21 @@ export const creatingGrace = [
   JSON.stringify({ email: 'grace@example.com', password: 'a long enough password' }),
 ]
 
-/** A call by its name, with its arguments as one line. */
-type CallRow = Omit<ServiceCall, 'name' | 'args' | 'shown'> & { line: string; shown?: false }
+/** The arguments of a call as one line. */
+type CallRow = [
+  line: string,
+  endpoint: ServiceCall['endpoint'],
+  answer: unknown,
+  more?: Partial<Pick<ServiceCall, 'stdin' | 'printsNothing' | 'readsBack'>> & { shown?: false },
+]
 
 const calls: Record<string, CallRow> = {
-  'chat:send': { line: 'chat send Hello --no-stream', endpoint: 'POST /api/chat/send', answer: sent },
-  'chat:send streamed': { line: 'chat send Hello --stream', endpoint: 'POST /api/chat/send', answer: sent },
-  'chat:complete': {
-    line: 'chat complete Hello',
-    endpoint: 'POST /v1/chat/completions',
-    answer: {
+  'chat:send': ['chat send Hello --no-stream', 'POST /api/chat/send', sent],
+  'chat:send streamed': ['chat send Hello --stream', 'POST /api/chat/send', sent],
+  'chat:complete': [
+    'chat complete Hello',
+    'POST /v1/chat/completions',
+    {
       id: 'cmpl1',
       object: 'chat.completion',
       created: 1767323045,
@@ -74,169 +79,143 @@ const calls: Record<string, CallRow> = {
       choices: [{ message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop', index: 0 }],
       x_extra: 1,
     },
-  },
-  'chat:models': {
-    line: 'chat models',
-    endpoint: 'GET /v1/chat/models',
-    answer: { data: [{ id: 'small', created: 1767323045, object: 'model', owned_by: 'us' }], x_extra: 1 },
-  },
-  'history:list': {
-    line: 'history list',
-    endpoint: 'GET /api/chat/history',
-    answer: {
+  ],
+  'chat:models': [
+    'chat models',
+    'GET /v1/chat/models',
+    { data: [{ id: 'small', created: 1767323045, object: 'model', owned_by: 'us' }], x_extra: 1 },
+  ],
+  'history:list': [
+    'history list',
+    'GET /api/chat/history',
+    {
       messages: [{ id: 'm1', content: 'Hello', role: 'user', created_at: '2026-01-02T03:04:05Z' }],
       has_more: false,
       x_extra: 1,
     },
-  },
-  'history:export': {
-    line: 'history export',
-    endpoint: 'GET /api/chat/history',
-    answer: {
+  ],
+  'history:export': [
+    'history export',
+    'GET /api/chat/history',
+    {
       messages: [
         { id: 'm1', content: 'Hello', role: 'user', created_at: '2026-01-02T03:04:05Z', x_extra: 1 },
       ],
       has_more: false,
     },
-  },
-  'settings:get': { line: 'settings get', endpoint: 'GET /v1/settings', answer: settings },
-  'settings:get of a key': {
-    line: 'settings get theme.mode',
-    endpoint: 'GET /v1/settings',
-    answer: settings,
-  },
-  'settings:export': { line: 'settings export', endpoint: 'GET /v1/settings', answer: settings },
-  'settings:diff': {
-    line: 'settings diff -',
-    stdin: 'theme: { mode: light }',
-    endpoint: 'GET /v1/settings',
-    answer: settings,
-  },
-  'settings:apply with nothing to do': {
-    line: 'settings apply - --yes --quiet',
-    stdin: 'theme: { mode: dark }',
-    endpoint: 'GET /v1/settings',
-    answer: settings,
-    printsNothing: true,
-  },
-  'settings:set': {
-    line: 'settings set theme.mode=dark',
-    endpoint: 'PATCH /v1/settings',
-    shown: false,
-    answer: settings,
-    readsBack: 'GET /v1/settings',
-  },
-  'settings:preferences': {
-    line: 'settings preferences',
-    endpoint: 'GET /v1/settings/preferences',
-    answer: {
+  ],
+  'settings:get': ['settings get', 'GET /v1/settings', settings],
+  'settings:get of a key': ['settings get theme.mode', 'GET /v1/settings', settings],
+  'settings:export': ['settings export', 'GET /v1/settings', settings],
+  'settings:diff': ['settings diff -', 'GET /v1/settings', settings, { stdin: 'theme: { mode: light }' }],
+  'settings:apply with nothing to do': [
+    'settings apply - --yes --quiet',
+    'GET /v1/settings',
+    settings,
+    { stdin: 'theme: { mode: dark }', printsNothing: true },
+  ],
+  'settings:set': [
+    'settings set theme.mode=dark',
+    'PATCH /v1/settings',
+    settings,
+    { shown: false, readsBack: 'GET /v1/settings' },
+  ],
+  'settings:preferences': [
+    'settings preferences',
+    'GET /v1/settings/preferences',
+    {
       language: 'en',
       timezone: 'UTC',
       notifications: { email: true, push: false },
       display: { theme: 'dark', font_size: 'large' },
       x_extra: 1,
     },
-  },
-  'settings:api:set': {
-    line: 'settings api set --rate-limiting on',
-    endpoint: 'POST /v1/settings/api',
-    shown: false,
-    answer: { version: 'v1', rate_limiting: { enabled: true, requests_per_minute: 60 }, x_extra: 1 },
-  },
-  'users:create': {
-    line: 'users create --email ada@example.com --password-stdin',
-    stdin: 'a long enough password\n',
-    endpoint: 'POST /v1/users',
-    shown: false,
-    answer: user,
-  },
-  'users:get': { line: 'users get u1', endpoint: 'GET /v1/users/u1', answer: user },
-  'users:update': {
-    line: 'users update u1 --name Ada',
-    endpoint: 'PATCH /v1/users/u1',
-    shown: false,
-    answer: user,
-  },
-  'users:permissions:assign': {
-    line: 'users permissions assign u1 read:chat',
-    endpoint: 'POST /v1/users/u1/permissions',
-    shown: false,
-    answer: { id: 'u1', permissions: ['read:chat'], role: 'editor', x_extra: 1 },
-  },
-  'users:profile': { line: 'users profile', endpoint: 'GET /api/user/profile', answer: profile },
-  'users:settings:set': {
-    line: 'users settings set --theme dark',
-    endpoint: 'PUT /api/user/settings',
-    shown: false,
-    answer: { success: true, settings: { theme: 'dark' }, x_extra: 1 },
-  },
-  'auth:status': { line: 'auth status', endpoint: 'GET /api/user/profile', answer: profile },
-  doctor: {
-    line: 'doctor',
-    endpoint: 'GET /api/user/profile',
-    answer: profile,
-    readsBack: 'GET /v1/chat/models',
-  },
-  api: { line: 'api GET /v1/new', endpoint: 'GET /v1/new', shown: false, answer: { a: [1] } },
-  'api with a body': {
-    line: 'api POST /v1/new --field a=b',
-    endpoint: 'POST /v1/new',
-    shown: false,
-    answer: { a: [1] },
-  },
+  ],
+  'settings:api:set': [
+    'settings api set --rate-limiting on',
+    'POST /v1/settings/api',
+    { version: 'v1', rate_limiting: { enabled: true, requests_per_minute: 60 }, x_extra: 1 },
+    { shown: false },
+  ],
+  'users:create': [
+    'users create --email ada@example.com --password-stdin',
+    'POST /v1/users',
+    user,
+    { stdin: 'a long enough password\n', shown: false },
+  ],
+  'users:get': ['users get u1', 'GET /v1/users/u1', user],
+  'users:update': ['users update u1 --name Ada', 'PATCH /v1/users/u1', user, { shown: false }],
+  'users:permissions:assign': [
+    'users permissions assign u1 read:chat',
+    'POST /v1/users/u1/permissions',
+    { id: 'u1', permissions: ['read:chat'], role: 'editor', x_extra: 1 },
+    { shown: false },
+  ],
+  'users:profile': ['users profile', 'GET /api/user/profile', profile],
+  'users:settings:set': [
+    'users settings set --theme dark',
+    'PUT /api/user/settings',
+    { success: true, settings: { theme: 'dark' }, x_extra: 1 },
+    { shown: false },
+  ],
+  'auth:status': ['auth status', 'GET /api/user/profile', profile],
+  doctor: ['doctor', 'GET /api/user/profile', profile, { readsBack: 'GET /v1/chat/models' }],
+  api: ['api GET /v1/new', 'GET /v1/new', { a: [1] }, { shown: false }],
+  'api with a body': ['api POST /v1/new --field a=b', 'POST /v1/new', { a: [1] }, { shown: false }],
 }
 
 export const serviceCalls: readonly ServiceCall[] = Object.entries(calls).map(
-  ([name, { line, shown = true, ...call }]) => ({ name, args: line.split(' '), shown, ...call }),
+  ([name, [line, endpoint, answer, { shown = true, ...more } = {}]]) => ({
+    name,
+    args: line.split(' '),
+    endpoint,
+    answer,
+    shown,
+    ...more,
+  }),
 )
 
 type LocalCall = Pick<ServiceCall, 'name' | 'args'>
 
 /** Calls of commands whose first example does not end by itself, needs a service, or is not suitable. */
-const otherCalls: readonly LocalCall[] = [
-  {
-    name: 'auth:login',
-    args: ['auth', 'login', '--profile', 'work', '--with-api-key', '--insecure-storage', '--no-verify'],
-  },
-  { name: 'auth:logout', args: ['auth', 'logout', '--all', '--yes'] },
-  { name: 'auth:refresh', args: ['auth', 'refresh', '--profile', 'local'] },
-  { name: 'auth:remove', args: ['auth', 'remove', 'work', '--yes'] },
-  { name: 'auth:rename', args: ['auth', 'rename', 'work', 'acme'] },
-  { name: 'auth:token', args: ['auth', 'token'] },
-  { name: 'auth:use', args: ['auth', 'use', 'local'] },
-  { name: 'autocomplete', args: ['autocomplete', 'bash'] },
-  { name: 'chat:delete', args: ['chat', 'delete', 's2026', '--yes'] },
-  { name: 'chat:rename', args: ['chat', 'rename', 's2026', 'trip'] },
-  { name: 'chat:sessions', args: ['chat', 'sessions', '--all'] },
-  { name: 'chat:show', args: ['chat', 'show', 's2026'] },
-  { name: 'complete', args: ['complete', '--', 'set'] },
-  { name: 'config:get', args: ['config', 'get', 'model'] },
-  { name: 'config:set', args: ['config', 'set', 'model', 'small'] },
-  { name: 'config:unset', args: ['config', 'unset', 'model'] },
-  { name: 'service:admin:create', args: ['service', 'admin', 'create', 'ada@example.com'] },
-  { name: 'service:audit', args: ['service', 'audit'] },
-  { name: 'service:backup', args: ['service', 'backup', '--to', 'copy.db'] },
-  { name: 'service:restore', args: ['service', 'restore', 'copy.db', '--yes'] },
-  { name: 'service:users:delete', args: ['service', 'users', 'delete', 'usr_1', '--yes'] },
-  { name: 'service:migrate', args: ['service', 'migrate'] },
-  { name: 'service:users:disable', args: ['service', 'users', 'disable', 'usr_1', '--yes'] },
-  { name: 'service:users:enable', args: ['service', 'users', 'enable', 'usr_1'] },
-  { name: 'service:users:export', args: ['service', 'users', 'export', 'usr_1'] },
-  {
-    name: 'service:users:offboard',
-    args: ['service', 'users', 'offboard', 'usr_1', '--export', 'user.json', '--yes'],
-  },
-  { name: 'service:users:reset', args: ['service', 'users', 'reset', 'usr_admin', '--yes'] },
-  { name: 'service:users:show', args: ['service', 'users', 'show', 'usr_1'] },
-  { name: 'service:keys:create', args: ['service', 'keys', 'create', '--name', 'ci'] },
-  { name: 'service:keys:revoke', args: ['service', 'keys', 'revoke', 'key_1', '--yes'] },
-  { name: 'service:keys:rotate', args: ['service', 'keys', 'rotate', 'key_1'] },
-  { name: 'service:keys:update', args: ['service', 'keys', 'update', 'key_1', '--name', 'x'] },
-  { name: 'service:sessions:revoke', args: ['service', 'sessions', 'revoke', 'ses_1', '--yes'] },
-  { name: 'service:trust:revoke', args: ['service', 'trust', 'revoke', 'deploy', '--yes'] },
-  { name: 'users:apply', args: ['users', 'apply', 'no-such-file.csv', '--yes'] },
-  { name: 'users:import', args: ['users', 'import', 'no-such-file.csv', '--yes'] },
-]
+const otherCalls: readonly LocalCall[] = Object.entries({
+  'auth:login': 'auth login --profile work --with-api-key --insecure-storage --no-verify',
+  'auth:logout': 'auth logout --all --yes',
+  'auth:refresh': 'auth refresh --profile local',
+  'auth:remove': 'auth remove work --yes',
+  'auth:rename': 'auth rename work acme',
+  'auth:token': 'auth token',
+  'auth:use': 'auth use local',
+  autocomplete: 'autocomplete bash',
+  'chat:delete': 'chat delete s2026 --yes',
+  'chat:rename': 'chat rename s2026 trip',
+  'chat:sessions': 'chat sessions --all',
+  'chat:show': 'chat show s2026',
+  complete: 'complete -- set',
+  'config:get': 'config get model',
+  'config:set': 'config set model small',
+  'config:unset': 'config unset model',
+  'service:admin:create': 'service admin create ada@example.com',
+  'service:audit': 'service audit',
+  'service:backup': 'service backup --to copy.db',
+  'service:restore': 'service restore copy.db --yes',
+  'service:users:delete': 'service users delete usr_1 --yes',
+  'service:migrate': 'service migrate',
+  'service:users:disable': 'service users disable usr_1 --yes',
+  'service:users:enable': 'service users enable usr_1',
+  'service:users:export': 'service users export usr_1',
+  'service:users:offboard': 'service users offboard usr_1 --export user.json --yes',
+  'service:users:reset': 'service users reset usr_admin --yes',
+  'service:users:show': 'service users show usr_1',
+  'service:keys:create': 'service keys create --name ci',
+  'service:keys:revoke': 'service keys revoke key_1 --yes',
+  'service:keys:rotate': 'service keys rotate key_1',
+  'service:keys:update': 'service keys update key_1 --name x',
+  'service:sessions:revoke': 'service sessions revoke ses_1 --yes',
+  'service:trust:revoke': 'service trust revoke deploy --yes',
+  'users:apply': 'users apply no-such-file.csv --yes',
+  'users:import': 'users import no-such-file.csv --yes',
+}).map(([name, line]) => ({ name, args: line.split(' ') }))
 
 /** The command of a call. */
 export function commandOf(name: string): string {
