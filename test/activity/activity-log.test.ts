@@ -55,12 +55,10 @@ describe('the activity record', () => {
     const codes = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0]))
     expect(codes).to.deep.equal([0, 0])
     const written = (contents()[0] ?? '').split('\n').filter(Boolean)
-    for (let index = 0; index < processes; index++) {
-      const own = written.filter((line) => line.startsWith(`process-${index} `))
-      expect(own.map((line) => line.trimEnd())).to.deep.equal(
-        Array.from({ length: lines }, (_, count) => `process-${index} ${count}`),
-      )
-    }
+    for (let index = 0; index < processes; index++)
+      expect(
+        written.filter((line) => line.startsWith(`process-${index} `)).map((line) => line.trimEnd()),
+      ).to.deep.equal(Array.from({ length: lines }, (_, count) => `process-${index} ${count}`))
     expect(written).to.have.length(processes * lines)
   })
 })

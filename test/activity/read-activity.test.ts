@@ -30,17 +30,15 @@ describe('the reader of the activity record', () => {
     const state = stateOf(sandbox)
     mkdirSync(state, { recursive: true })
     const paths = activityFiles(state)
-    for (const [age, lines] of files.entries()) {
+    for (const [age, lines] of files.entries())
       writeFileSync(paths[age] ?? '', lines.map((line) => `${line}\n`).join(''))
-    }
     let unreadable = 0
     const entries = [...readActivity(state, () => unreadable++)]
     return { unreadable, outcomes: entries.map((entry) => `${entry.command} ${entry.outcome}`) }
   }
 
-  it('finds nothing if there is no log', () => {
-    expect([...readActivity(stateOf(sandbox), expect.fail)]).to.deep.equal([])
-  })
+  it('finds nothing if there is no log', () =>
+    expect([...readActivity(stateOf(sandbox), expect.fail)]).to.deep.equal([]))
 
   it('finds the outcomes of changes that overlap, newest change first', () => {
     const lines = [sent('a'), sent('b'), outcome('b', 'done'), sent('c'), outcome('a', 'refused')]

@@ -54,16 +54,7 @@ const changes: Change[] = [
     values: { version: 'v2', cors: { allowed_origins: ['https://a.example'] } },
   },
   {
-    args: [
-      'users',
-      'create',
-      '--email',
-      'ada@example.com',
-      '--password-file',
-      'password',
-      '--metadata',
-      'a=b',
-    ],
+    args: 'users create --email ada@example.com --password-file password --metadata a=b'.split(' '),
     command: 'users create',
     method: 'POST',
     path: '/v1/users',
@@ -167,7 +158,7 @@ describe('a change', () => {
   })
 
   for (const { args, command, method, path, fields, email, userId, values } of changes) {
-    for (const [title, { outcome, status, error, behavior }] of Object.entries(outcomes)) {
+    for (const [title, { outcome, status, error, behavior }] of Object.entries(outcomes))
       it(`of ${command} is recorded once as ${outcome} after ${title}`, async () => {
         const url = behavior ? await startWith(behavior) : await deadUrl()
         await runChatctl(sandbox, args, { env: envFor(url) })
@@ -177,7 +168,6 @@ describe('a change', () => {
         expect(entry).to.include({ email: email ?? null, user_id: userId ?? null, outcome, status, error })
         expect(entry?.values).to.deep.equal(values)
       })
-    }
 
     it(`of ${command} is recorded before it is sent, and as unknown if the run is killed or interrupted`, async () => {
       let running: Running | undefined
@@ -206,7 +196,7 @@ describe('a change', () => {
     [['settings', 'apply', 'dark.yaml', '--yes'], [{ path: '/v1/settings', fields: ['theme.mode'] }]],
     [['settings', 'edit', '--yes'], [{ path: '/v1/settings', fields: ['theme.mode'] }]],
     [['users', 'permissions', 'assign', '--file', 'assignments.jsonl', '--yes'], [assignment]],
-  ] as const) {
+  ] as const)
     it(`of ${args.join(' ')} is recorded once for each request`, async () => {
       const row = { id: 'u1', role: 'editor', permissions: ['read:chat'] }
       writeFileSync(join(sandbox.home, 'assignments.jsonl'), `${JSON.stringify(row)}\n`)
@@ -219,14 +209,12 @@ describe('a change', () => {
         },
       })
       const env = { ...envFor(url), EDITOR: join(sandbox.home, 'editor') }
-      const { exitCode, stderr } = await runChatctl(sandbox, args, { env })
-      expect(exitCode, stderr).to.equal(0)
+      expect(await runChatctl(sandbox, args, { env })).to.include({ exitCode: 0 })
       const command = args.slice(0, args[0] === 'users' ? 3 : 2).join(' ')
       expect(recordedIn(sandbox).map(({ path, fields }) => ({ path, fields }))).to.deep.equal(recorded)
       for (const entry of recordedIn(sandbox))
         expect(entry).to.include({ command, outcome: 'done', status: 200 })
     })
-  }
 
   const create = ['users', 'create', '--email', 'ada@example.com', '--password-file', 'password']
 
@@ -234,15 +222,7 @@ describe('a change', () => {
     const url = await server.serve(
       json(201, { id: 'usr_1' }, { 'x-request-id': 'req-1', location: '/v1/users/usr_1' }),
     )
-    const login = [
-      'auth',
-      'login',
-      '--profile',
-      'work',
-      '--with-api-key',
-      '--insecure-storage',
-      '--no-verify',
-    ]
+    const login = 'auth login --profile work --with-api-key --insecure-storage --no-verify'.split(' ')
     await runChatctl(sandbox, [...login, '--base-url', url], { stdin: key })
     await runChatctl(sandbox, [...create, '--profile', 'work'])
     expect(recordedIn(sandbox)).to.have.length(1)
@@ -299,14 +279,13 @@ describe('a change', () => {
     ['api', 'POST', '/completions', '--data', '{}', '--base-url', '/v1/chat'],
     [...create, '--dry-run'],
     ['settings', 'set', 'theme.mode=dark', '--dry-run'],
-  ]) {
+  ])
     it(`is not recorded for: chatctl ${args.join(' ')}`, async () => {
       const url = await server.serve(json(200, { response: 'x', choices: [{ message: { content: 'x' } }] }))
       const line = args.map((word) => (word === '/v1/chat' ? url + word : word))
       await runChatctl(sandbox, line, { env: envFor(url) })
       expect(existsSync(join(stateOf(sandbox), 'activity.jsonl'))).to.equal(false)
     })
-  }
 
   it('is recorded with the path of the interface if the base URL has a part of it', async () => {
     const url = await server.serve(json(201, { id: 'u1' }))
@@ -330,8 +309,7 @@ describe('a change', () => {
   })
 
   it('is not recorded if a non-interactive run selects no service', async () => {
-    const { exitCode } = await runChatctl(sandbox, create)
-    expect(exitCode).to.equal(2)
+    expect((await runChatctl(sandbox, create)).exitCode).to.equal(2)
     expect(existsSync(stateOf(sandbox))).to.equal(false)
   })
 

@@ -39,15 +39,9 @@ describe('the authorization request', () => {
 
   it('has the parameters of RFC 6749 and RFC 7636, each once, and no others', async () => {
     const { asked, form } = await ask('--scope', 'chat:write files+all https://x.example/a%20b')
-    expect([...asked.keys()].sort()).to.deep.equal([
-      'client_id',
-      'code_challenge',
-      'code_challenge_method',
-      'redirect_uri',
-      'response_type',
-      'scope',
-      'state',
-    ])
+    expect([...asked.keys()].sort()).to.deep.equal(
+      'client_id code_challenge code_challenge_method redirect_uri response_type scope state'.split(' '),
+    )
     expect(asked.get('client_id')).to.equal(server.clientId)
     expect(asked.get('response_type')).to.equal('code')
     expect(asked.get('scope')).to.equal('chat:write files+all https://x.example/a%20b')
@@ -118,7 +112,7 @@ describe('the authorization request', () => {
     ['--wait', 'soon'],
     ['--auth-url', 'http://login.example'],
     ['--auth-url', 'ftp://login.example'],
-  ] as const) {
+  ] as const)
     it(`is not made with ${flag} ${value}: exit 2`, async () => {
       const browser = createFakeBrowser(sandbox)
       const flags = loginFlags({ server, service })
@@ -130,7 +124,6 @@ describe('the authorization request', () => {
       expect(stderr).to.contain(flag).and.not.to.contain('once')
       expect(browser.wasOpened()).to.equal(false)
     })
-  }
 
   it('finds the metadata of an issuer with a path where RFC 8414 section 3.1 puts it', async () => {
     await using tenant = await startAuthorizationServer({ tenant: '/tenant' })

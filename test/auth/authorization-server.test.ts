@@ -18,7 +18,7 @@ describe('an authorization server on another machine', () => {
   for (const [endpoint, words] of [
     ['token_endpoint', 'token endpoint'],
     ['authorization_endpoint', 'authorization endpoint in the metadata'],
-  ] as const) {
+  ] as const)
     it(`cannot name a program of this machine as its ${words}`, async () => {
       const failure = await failureOf(find({ [endpoint]: plain }))
       expect(failure.kind).to.equal('refused')
@@ -26,7 +26,6 @@ describe('an authorization server on another machine', () => {
         `${issuer} names a program of this machine as its ${words}: http://127.0.0.1:631`,
       )
     })
-  }
 
   it('cannot name a program of this machine for the end of a sign-in, or for codes', async () => {
     const found = await find({ revocation_endpoint: plain, device_authorization_endpoint: plain })
@@ -46,9 +45,7 @@ describe('an authorization server on another machine', () => {
 })
 
 describe('an authorization server on this machine', () => {
-  for (const from of ['http://127.0.0.1:8787', 'https://localhost:8787']) {
-    it(`can name plain endpoints on it: ${from}`, async () => {
-      expect(await find({ token_endpoint: plain }, from)).to.deep.include({ tokenEndpoint: plain })
-    })
-  }
+  for (const from of ['http://127.0.0.1:8787', 'https://localhost:8787'])
+    it(`can name plain endpoints on it: ${from}`, async () =>
+      expect(await find({ token_endpoint: plain }, from)).to.deep.include({ tokenEndpoint: plain }))
 })

@@ -76,13 +76,11 @@ describe('a callback of a sign-in', () => {
     ['an issuer twice', `code=a&state=${state}&iss=${issuer}&iss=${issuer}`, /repeated parameter/],
     ['no parameters', '', /state/],
   ]
-  for (const [what, query, reason] of ignoredQueries) {
+  for (const [what, query, reason] of ignoredQueries)
     it(`is ignored with ${what}`, () => expectIgnored(judge(query), 400, reason))
-  }
 
-  it('never matches an empty state, even if the expected state is empty', () => {
-    expectIgnored(judge('code=a&state=', { state: '' }), 400, /state/)
-  })
+  it('never matches an empty state, even if the expected state is empty', () =>
+    expectIgnored(judge('code=a&state=', { state: '' }), 400, /state/))
 
   const issuers: [string, string | undefined, Partial<CallbackExpectation>, CallbackResult['kind']][] = [
     ['the expected issuer', issuer, {}, 'granted'],
@@ -105,12 +103,11 @@ describe('a callback of a sign-in', () => {
       'foreign',
     ],
   ]
-  for (const [what, iss, expectation, kind] of issuers) {
+  for (const [what, iss, expectation, kind] of issuers)
     it(`is ${kind} with ${what}`, () => {
       const named = iss === undefined ? '' : `&iss=${encodeURIComponent(iss)}`
       expect(judge(`code=a&state=${state}${named}`, expectation).kind).to.equal(kind)
     })
-  }
 
   it('is checked for its issuer before its error and its code', () => {
     const foreign = 'iss=https://evil.example'
@@ -141,10 +138,7 @@ describe('a callback of a sign-in', () => {
     for (const host of [
       undefined,
       '',
-      '127.0.0.1',
-      '127.0.0.1:53124',
-      'localhost:53123',
-      '127.0.0.1:53123.evil',
+      ...'127.0.0.1 127.0.0.1:53124 localhost:53123 127.0.0.1:53123.evil'.split(' '),
     ])
       expectIgnored(checkCallback({ ...right, host }, ours), 400, /host/)
     for (const method of ['HEAD', 'POST', 'get', 'OPTIONS', ''])
@@ -169,13 +163,9 @@ describe('a pasted callback URL', () => {
   it('is ignored if it is not a full URL, or does not match', () => {
     for (const text of ['', ' ', 'a', `/callback?code=a&state=${state}`, `?code=a&state=${state}`, `code=a`])
       expectIgnored(checkPastedUrl(text, ours), 400, /not a complete URL/)
-    for (const host of [
-      'localhost:53123',
-      '127.0.0.1',
-      '127.0.0.1:1',
-      '127.0.0.1:53123.evil.example',
-      '[::1]:53123',
-    ])
+    for (const host of 'localhost:53123 127.0.0.1 127.0.0.1:1 127.0.0.1:53123.evil.example [::1]:53123'.split(
+      ' ',
+    ))
       expectIgnored(
         checkPastedUrl(right.replace('127.0.0.1:53123', host), ours),
         400,

@@ -80,8 +80,7 @@ describe('a credential command', () => {
     expect(await run(['chat', 'send', 'Hi', '--dry-run'])).to.include({ exitCode: 0 })
     const list = await run(['auth', 'list', '--json'])
     expect(JSON.parse(list.stdout)[1]).to.deep.include({ profile: 'work', kind: null, storage: 'command' })
-    const status = await run(['auth', 'status', '--no-verify', '--json'])
-    expect(JSON.parse(status.stdout)).to.deep.include({
+    expect(JSON.parse((await run(['auth', 'status', '--no-verify', '--json'])).stdout)).to.deep.include({
       credential: `the output of the command: ${line}`,
       storage: 'command',
       verified: false,
@@ -105,8 +104,7 @@ describe('a credential command', () => {
 
   it('shows its messages without control characters, and never its output', async () => {
     await signedIn(`printf 'Touch\\033[31m your\\007 key\\n' >&2; ${print('key-one')}`)
-    const shown = await run(['chat', 'models'])
-    expect(shown).to.include({ exitCode: 0, stderr: 'Touch your key\n' })
+    expect(await run(['chat', 'models'])).to.include({ exitCode: 0, stderr: 'Touch your key\n' })
     const json = await run(['chat', 'models', '--json'])
     expect(JSON.parse(json.stderr)).to.deep.equal({ notice: { message: 'Touch your key' } })
     expect(await run(['chat', 'models', '--quiet'])).to.include({ exitCode: 0, stderr: '' })
@@ -119,7 +117,7 @@ describe('a credential command', () => {
     ['prints nothing', '', 'wrote nothing'],
     ['prints without end', 'exec yes hidden-key', 'wrote more than 64 KiB'],
     ['is killed', `${print('hidden-key')}; kill $$`, 'failed: SIGTERM'],
-  ] as const) {
+  ] as const)
     it(`ends the command line with 4 if it ${what}`, async () => {
       const line = await signedIn(script)
       const failed = await run(['chat', 'models'])
@@ -136,7 +134,6 @@ describe('a credential command', () => {
         expect((await run(['chat', 'models', '-q'])).stderr).to.contain('exited with code 3: not signed in')
       }
     })
-  }
 
   it('ends the command line with 4 if its program does not exist', async () => {
     expect(await login('no-such-program read', '--no-verify')).to.include({ exitCode: 0 })

@@ -12,17 +12,13 @@ describe('the URL of an OAuth endpoint', () => {
   const setTokenUrl = (url: string) =>
     runChatctl(world.sandbox, ['config', 'set', 'token_url', url, '-p', 'work'])
 
-  for (const url of [
-    'invalid',
-    'http://example.com/t',
-    'https://example.com/t#f',
-    'https://a:b@example.com/t',
-  ]) {
+  for (const url of 'invalid http://example.com/t https://example.com/t#f https://a:b@example.com/t'.split(
+    ' ',
+  ))
     it(`is not stored as token_url if it is unusable: ${url}`, async () => {
       expectFailure(await setTokenUrl(url), 2, 'token_url')
       expect(readProfiles(world.sandbox).profiles ?? {}).to.deep.equal({})
     })
-  }
 
   it('is stored with its query', async () => {
     const url = 'https://example.com/t?tenant=1'
@@ -34,7 +30,7 @@ describe('the URL of an OAuth endpoint', () => {
     ['null', null],
     ['plain HTTP', 'http://example.com/revoke'],
     ['a number', 12],
-  ] as const) {
+  ] as const)
     it(`is ignored if the revocation endpoint in the metadata is ${what}`, async () => {
       world.server.script.metadata = (document) => ({ ...document, revocation_endpoint: revocationEndpoint })
       await signIn(world.sandbox, world)
@@ -42,7 +38,6 @@ describe('the URL of an OAuth endpoint', () => {
       expect(await runChatctl(world.sandbox, ['auth', 'logout'])).to.include({ exitCode: 0 })
       expect(world.server.revocations).to.deep.equal([])
     })
-  }
 
   it('is the documented path for authorization if the metadata name none', async () => {
     world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: undefined })
@@ -57,7 +52,7 @@ describe('the URL of an OAuth endpoint', () => {
     ['one with a fragment', 'https://login.example/authorize#part', named],
     ['one with a password', 'https://user:secret@login.example/authorize', named],
     ['a number', 12, named],
-  ] as const) {
+  ] as const)
     it(`is refused before the browser opens if the metadata name ${what} for authorization: exit 2`, async () => {
       world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: endpoint })
       const login = startLogin(world.sandbox, [...loginFlags(world), '--no-browser'], { stdin: '' })
@@ -66,5 +61,4 @@ describe('the URL of an OAuth endpoint', () => {
       expect(run.stderr).not.to.match(/open this URL|secret/)
       expect(world.server.authorizations).to.deep.equal([])
     })
-  }
 })

@@ -79,12 +79,7 @@ describe('a token with fewer permissions', function () {
     for (const option of ['approvers=/nowhere', 'save=off', 'alias.fast=m', 'model=fast'])
       await run(['config', 'set', option, '-p', 'work'])
     const exec = [
-      'exec',
-      '-p',
-      'work',
-      '--permission',
-      'read:chat',
-      '--',
+      ...'exec -p work --permission read:chat --'.split(' '),
       process.execPath,
       '-e',
       write,

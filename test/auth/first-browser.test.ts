@@ -139,9 +139,8 @@ describe('another user of the machine', () => {
     const address = await browser.opened()
     const { authorizationUrl } = await openStartPage(address)
     const { searchParams } = new URL(authorizationUrl)
-    for (const name of ['state', 'code_challenge', 'client_id']) {
+    for (const name of ['state', 'code_challenge', 'client_id'])
       expect(address).not.to.contain(searchParams.get(name))
-    }
     await openPage(address)
     expectFailure(await ended, 4)
   })

@@ -35,14 +35,13 @@ describe('the address of the callback listener', () => {
     )
   })
 
-  it('has the configured path', async () => {
-    await withListener(
+  it('has the configured path', () =>
+    withListener(
       async ({ listener, visit }) => {
         expect(new URL(listener.redirectUri).pathname).to.equal('/oauth/back/')
         void visit(`/oauth/back/?code=a&state=${state}`).catch(() => {})
         expect((await listener.outcome).kind).to.equal('granted')
       },
       { path: '/oauth/back/' },
-    )
-  })
+    ))
 })

@@ -53,9 +53,8 @@ describe('the browser in BROWSER', () => {
     expect(existsSync(`${further}.args`)).to.equal(false)
   })
 
-  it('cannot be opened if every one of a list fails', async () => {
-    expect(await openBrowser(url, `/nowhere/browser${delimiter}${program('a', 'exit 1')}`)).to.equal(false)
-  })
+  it('cannot be opened if every one of a list fails', async () =>
+    expect(await openBrowser(url, `/nowhere/browser${delimiter}${program('a', 'exit 1')}`)).to.equal(false))
 
   it('counts as opened while it runs, and no further one is tried', async () => {
     const [running, further] = [program('a', 'exec sleep 1'), program('b')]

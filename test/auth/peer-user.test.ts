@@ -30,11 +30,9 @@ describe('the user at the other end of a connection', () => {
     if (process.platform !== 'linux') this.skip()
   })
 
-  it('is found after the other program has closed its half of the connection', async () => {
-    expect(await findAfter((client) => client.end())).to.equal(process.getuid?.())
-  })
+  it('is found after the other program has closed its half of the connection', async () =>
+    expect(await findAfter((client) => client.end())).to.equal(process.getuid?.()))
 
-  it('is unknown, and not root, after the other program has closed the whole connection', async () => {
-    expect(await findAfter((client) => client.destroy())).to.equal(-1)
-  })
+  it('is unknown, and not root, after the other program has closed the whole connection', async () =>
+    expect(await findAfter((client) => client.destroy())).to.equal(-1))
 })

@@ -35,9 +35,7 @@ describe('auth login', () => {
   beforeEach(() => {
     serve = (token) => server.live.has(token)
   })
-  afterEach(() => {
-    expectNothingStored(sandbox)
-  })
+  afterEach(() => expectNothingStored(sandbox))
 
   const start = (...more: string[]): Login =>
     startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser', ...more])
@@ -72,23 +70,21 @@ describe('auth login', () => {
     ['401 with a page', 4, () => answer(401, { 'content-type': 'text/html' }, '<h1>canary</h1>'), '401'],
     ['invalid_grant', 4, () => refusing('invalid_grant', 'The verifier is wrong'), 'The verifier is wrong'],
   ]
-  for (const [what, exitCode, behave, ...words] of ofTokenEndpoint) {
+  for (const [what, exitCode, behave, ...words] of ofTokenEndpoint)
     it(`exits ${exitCode} if the token endpoint responds with ${what}`, async () => {
       server.script.token = [behave(server)]
       await fail(exitCode, words)
       expect(server.tokenRequests, 'a code is good for one attempt').to.have.length(1)
       expect(service.requests).to.deep.equal([])
     })
-  }
 
-  for (const status of [302, 307, 308]) {
+  for (const status of [302, 307, 308])
     it(`exits 1 if the token endpoint redirects with ${status}, and sends code and verifier nowhere else`, async () => {
       await using elsewhere = await startScriptedServer(server.tokens())
       server.script.token = [redirect(status, `${elsewhere.url}/token`)]
       await fail(1, [/redirect/i])
       expect(elsewhere.requests).to.deep.equal([])
     })
-  }
 
   it('exits 1 if the token endpoint redirects within its origin, and does not send the code again', async () => {
     server.script.token = [redirect(307, '/oauth/token?moved=1'), server.tokens()]
@@ -101,9 +97,8 @@ describe('auth login', () => {
     await fail(69, [/1 ?s|time/i], '--timeout', '1s')
   })
 
-  it('exits 69 if the token endpoint is unreachable', async () => {
-    await fail(69, [], '--token-url', `${await deadUrl()}/oauth/token`)
-  })
+  it('exits 69 if the token endpoint is unreachable', async () =>
+    fail(69, [], '--token-url', `${await deadUrl()}/oauth/token`))
 
   it('exits 4 with the message of the server if the user declines', async () => {
     server.script.redirectBack = (query) => {
@@ -111,15 +106,14 @@ describe('auth login', () => {
       query.set('error', 'access_denied')
       query.set('error_description', 'Ada said <b>no</b>')
     }
-    const { text } = await fail(4, ['Ada said <b>no</b>'])
-    expect(text).not.to.contain('<b>no')
+    expect((await fail(4, ['Ada said <b>no</b>'])).text).not.to.contain('<b>no')
     expect(server.tokenRequests).to.deep.equal([])
   })
 
   for (const [what, metadata] of [
     ['the iss of another issuer', (query: URLSearchParams) => query.set('iss', 'https://attacker.example')],
     ['no iss although the metadata promise one', (query: URLSearchParams) => query.delete('iss')],
-  ] as const) {
+  ] as const)
     it(`exits 4 if the callback has ${what}, and does not redeem the code`, async () => {
       server.script.metadata = (document) => ({
         ...document,
@@ -132,7 +126,6 @@ describe('auth login', () => {
       await fail(4, [])
       expect(server.tokenRequests).to.deep.equal([])
     })
-  }
 
   it('exits 4 if the service refuses the token', async () => {
     serve = () => false
@@ -170,7 +163,7 @@ describe('auth login', () => {
       ],
       ['metadata of another issuer', [], (document) => ({ ...document, issuer: 'https://attacker.example' })],
     ]
-  for (const [what, more, metadata, ...words] of beforeTheBrowser) {
+  for (const [what, more, metadata, ...words] of beforeTheBrowser)
     it(`exits 2 before the browser opens with ${what}`, async () => {
       server.script.metadata = (document) => metadata(document) as Record<string, unknown> | undefined
       const browser = createFakeBrowser(sandbox)
@@ -180,12 +173,10 @@ describe('auth login', () => {
       expect(run.stderr).not.to.contain('open this URL')
       expect(browser.wasOpened()).to.equal(false)
     })
-  }
 
   it('exits 3 and names the flag without the address of an authorization server or without a client ID', async () => {
     const flags = ['-p', 'work', '--base-url', service.url, '--insecure-storage', '--no-browser']
-    const noServer = await startLogin(sandbox, flags, { stdin: '' }).ended
-    expectFailure(noServer, 3, '--auth-url')
+    expectFailure(await startLogin(sandbox, flags, { stdin: '' }).ended, 3, '--auth-url')
     const noClient = await startLogin(sandbox, [...flags, '--auth-url', server.url], { stdin: '' }).ended
     expectFailure(noClient, 3, '--client-id')
   })

@@ -16,9 +16,7 @@ describe('auth login, while it waits for the browser', () => {
   const server = perSuite(() => startOidcProvider({ requiresPkce: false }))
   const service = perSuite(() => startBearerService((token) => server.isLive(token)))
   const sandbox = perTest(createSandbox)
-  afterEach(() => {
-    expectNothingStored(sandbox)
-  })
+  afterEach(() => expectNothingStored(sandbox))
 
   const start = (...more: string[]): Login =>
     startLogin(sandbox, [
@@ -36,7 +34,7 @@ describe('auth login, while it waits for the browser', () => {
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const) {
+  ] as const)
     it(`exits ${exitCode} on ${signal}, and closes the port`, async function () {
       if (process.platform === 'win32') return this.skip()
       const { address, interrupt, ended } = start()
@@ -48,7 +46,6 @@ describe('auth login, while it waits for the browser', () => {
       expect(run.stderr).not.to.match(/This is a bug|^Error:/m)
       expect(await listens(redirectUri)).to.equal(false)
     })
-  }
 
   it('shows in the browser that the sign-in failed after Ctrl-C', async function () {
     if (process.platform === 'win32') return this.skip()
@@ -72,8 +69,7 @@ describe('auth login, while it waits for the browser', () => {
       code: new URL(redirect).searchParams.get('code') ?? '',
       redirect_uri: searchParams.get('redirect_uri') ?? '',
     })
-    const first = await fetch(`${server.url}/oauth/token`, { method: 'POST', body })
-    expect(first.status).to.equal(200)
+    expect((await fetch(`${server.url}/oauth/token`, { method: 'POST', body })).status).to.equal(200)
     paste(redirect)
     expectFailure(await ended, 4)
     expect(server.count('authorization_code', 'refused')).to.equal(1)

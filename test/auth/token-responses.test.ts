@@ -14,7 +14,7 @@ describe('an unusual but valid response of the token endpoint', () => {
     ['a lifetime of centuries', { expires_in: 1e13 }],
     ['unknown fields', { x: { y: 1 }, error_description: null }],
     ['a token of 16 kB', { access_token: 'a'.repeat(16_000) }],
-  ] as const) {
+  ] as const)
     it(`may contain ${what}`, async () => {
       world.server.script.token = [world.server.tokens(fields)]
       await signIn(world.sandbox, world, ['--no-verify'])
@@ -22,7 +22,6 @@ describe('an unusual but valid response of the token endpoint', () => {
       expect(world.server.live).to.include(access_token)
       expect(Date.parse(expires_at) - Date.now()).to.be.above(3_500_000)
     })
-  }
 
   for (const fields of [
     { refresh_token: null },
@@ -32,7 +31,7 @@ describe('an unusual but valid response of the token endpoint', () => {
     { scope: null },
     { scope: ['chat:read', 'chat:write'] },
     { refresh_token: null, expires_in: null, scope: '', id_token: null },
-  ]) {
+  ])
     it(`is usable with ${JSON.stringify(fields)}`, async () => {
       world.server.script.token = [world.server.tokens(fields)]
       await signIn(world.sandbox, world, ['--scope', 'chat:read chat:write'])
@@ -43,9 +42,8 @@ describe('an unusual but valid response of the token endpoint', () => {
       if ('expires_in' in fields) expect(stored).not.to.have.property('expires_at')
       expect(await runChatctl(world.sandbox, ['chat', 'models'])).to.include({ exitCode: 0 })
     })
-  }
 
-  for (const field of ['refresh_token', 'expires_in'] as const) {
+  for (const field of ['refresh_token', 'expires_in'] as const)
     it(`renews the sign-in with ${field}: null`, async () => {
       await signIn(world.sandbox, world, [])
       const { refresh_token: before } = readCredential(world.sandbox)
@@ -57,5 +55,4 @@ describe('an unusual but valid response of the token endpoint', () => {
       if (field === 'refresh_token') expect(stored.refresh_token).to.equal(before)
       else expect(stored).not.to.have.property('expires_at')
     })
-  }
 })

@@ -26,9 +26,8 @@ describe('the secrets', () => {
     const { access_token, refresh_token, key: stored } = readCredential(sandbox)
     for (const secret of [access_token, refresh_token, stored]) if (secret) secrets.add(secret)
     for (const { params } of server.grants) {
-      for (const name of ['code', 'code_verifier', 'refresh_token']) {
+      for (const name of ['code', 'code_verifier', 'refresh_token'])
         if (typeof params[name] === 'string') secrets.add(params[name])
-      }
     }
   }
 
@@ -48,7 +47,7 @@ describe('the secrets', () => {
     }
   }
 
-  for (const form of [[], ['--json']]) {
+  for (const form of [[], ['--json']])
     it(`of a sign-in are shown by auth token only, also after a renewal: --debug ${form.join(' ')}`, async () => {
       const run = (...args: string[]) => runChatctl(sandbox, [...args, '--debug', ...form])
       const runs = [await signIn(sandbox, { server, service }, ['--scope', 'chat:write', '--debug', ...form])]
@@ -66,15 +65,11 @@ describe('the secrets', () => {
       runs.push({ ...token, stdout: '' }, await run('auth', 'logout'))
       expectSilence(runs)
     })
-  }
 
   it('of a sign-in with an API key are never shown, whether the key is valid or not', async () => {
     secrets.add(key).add('canary-bad')
     const flags = [
-      '--with-api-key',
-      '-p',
-      'other',
-      '--base-url',
+      ...'--with-api-key -p other --base-url'.split(' '),
       service.url,
       '--insecure-storage',
       '--debug',

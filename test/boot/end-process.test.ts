@@ -26,12 +26,11 @@ describe('the end of the process', () => {
     })
   })
 
-  it('runs the cleanup if another program replaces this one', () => {
+  it('runs the cleanup if another program replaces this one', () =>
     expect(runScript(`${cleanUp}untilEnded()\nendProcess(3)`)).to.deep.equal({
       status: 3,
       stdout: 'cleaned up for 3',
-    })
-  })
+    }))
 
   it('is that of Node.js if the system cannot replace the process', () => {
     const failing = `${cleanUp}process.execve = () => { throw new Error() }\n`
@@ -41,10 +40,9 @@ describe('the end of the process', () => {
     })
   })
 
-  it('runs the cleanup after an uncaught exception', () => {
+  it('runs the cleanup after an uncaught exception', () =>
     expect(runScript(`${cleanUp}queueMicrotask(() => { throw new Error() })`)).to.deep.equal({
       status: 1,
       stdout: 'cleaned up for 1',
-    })
-  })
+    }))
 })

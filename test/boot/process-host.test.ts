@@ -14,9 +14,7 @@ describe('hasDisplay', () => {
     [{ SSH_CONNECTION: 'x', DISPLAY: 'localhost:10.0' }, 'linux', false],
     [{ BROWSER: 'w3m' }, 'linux', true],
     [{ BROWSER: 'w3m', SSH_CONNECTION: 'x' }, 'linux', true],
-  ] as const) {
-    it(`is ${expected} on ${platform} with ${JSON.stringify(env)}`, () => {
-      expect(hasDisplay(env, platform)).to.equal(expected)
-    })
-  }
+  ] as const)
+    it(`is ${expected} on ${platform} with ${JSON.stringify(env)}`, () =>
+      expect(hasDisplay(env, platform)).to.equal(expected))
 })

@@ -35,9 +35,8 @@ async function countOpen(): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1)
   if (process.platform === 'linux') counts.set('descriptors', readdirSync('/proc/self/fd').length)
-  for (const name of process.eventNames()) {
+  for (const name of process.eventNames())
     counts.set(`listeners of ${String(name)}`, process.listenerCount(name))
-  }
   return counts
 }
 
@@ -50,7 +49,7 @@ async function listLeft(before: Map<string, number>): Promise<string[]> {
 describe('a run in a process with other runs', () => {
   const sandbox = perTest(createSandbox)
 
-  for (const line of lines) {
+  for (const line of lines)
     it(`leaves nothing open: chatctl ${line.join(' ')}`, async () => {
       const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()]
       const { signal } = new AbortController()
@@ -58,14 +57,12 @@ describe('a run in a process with other runs', () => {
       // Modules stay loaded, and the embedded service creates its data once.
       const first = await runChatctl(sandbox, line, { host })
       const before = await countOpen()
-      for (let run = 0; run < 5; run++) {
+      for (let run = 0; run < 5; run++)
         expect((await runChatctl(sandbox, line, { host })).exitCode).to.equal(first.exitCode)
-      }
       expect(await listLeft(before)).to.deep.equal([])
       expect(getEventListeners(signal, 'abort')).to.deep.equal([])
       for (const stream of [stdout, stderr]) expect(stream.listenerCount('error')).to.equal(0)
     })
-  }
 
   it('leaves nothing open if it is interrupted', async () => {
     const before = await countOpen()
@@ -117,18 +114,7 @@ describe('a run in a process with other runs', () => {
       response.end(JSON.stringify({ id: request.path.split('/').at(-1), email: 'a@example.com' }))
     })
     const clock = hurriedClock()
-    const args = [
-      'users',
-      'get',
-      'u1',
-      'u2',
-      '--concurrency',
-      '1',
-      '--max-wait',
-      '2h',
-      '--base-url',
-      server.url,
-    ]
+    const args = [...'users get u1 u2 --concurrency 1 --max-wait 2h --base-url'.split(' '), server.url]
     const run = await runChatctl(sandbox, [...args, '--jq', '.[].id'], {
       env: { CHATCTL_API_KEY: 'key' },
       host: { clock },

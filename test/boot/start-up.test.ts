@@ -19,14 +19,13 @@ describe('starting a command', () => {
     return packages.filter(({ bytes }) => bytes[bundle]).map(({ name }) => name)
   }
 
-  for (const bundle of ['main', 'chat']) {
+  for (const bundle of ['main', 'chat'])
     it(`loads no packages of the service, and none for HTTP, YAML, Markdown, or highlighting (${bundle})`, () => {
       const packages = packagesIn(bundle)
       expect(packages).to.include('zod')
       for (const name of ['kysely', 'fastify', 'pino', 'undici', 'yaml', 'marked', 'highlight.js', 'ajv'])
         expect(packages, onDemand).not.to.include(name)
     })
-  }
 
   it('loads less code for a command of chat', () => {
     const sizeOf = (name: string) => statSync(resolve(import.meta.dirname, `../../dist/${name}.cjs`)).size

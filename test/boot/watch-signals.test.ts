@@ -15,9 +15,8 @@ describe('the signals of a process on Windows', () => {
     },
     ({ before }) => {
       for (const signal of signals) {
-        for (const listener of process.listeners(signal)) {
+        for (const listener of process.listeners(signal))
           if (!before.get(signal)?.includes(listener)) process.off(signal, listener)
-        }
       }
     },
   )

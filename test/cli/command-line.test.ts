@@ -10,14 +10,13 @@ describe('a command line to paste', () => {
     expect(line).to.equal('chatctl chat send --each c.csv -- --each b')
   })
 
-  it('has every word as a POSIX shell reads it', () => {
+  it('has every word as a POSIX shell reads it', () =>
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme' })), (words) => {
         const line = words.map((word) => quoteWord(word, 'linux')).join(' ')
         expect(splitCommand(line, undefined, 'linux')).to.deep.equal(words)
       }),
-    )
-  })
+    ))
 
   for (const [word, quoted] of [
     ['work', 'work'],
@@ -34,11 +33,9 @@ describe('a command line to paste', () => {
     ["don't $x", "'don''t $x'"],
     ['{"a":1}', '\'{\\"a\\":1}\''],
     ['“a”', "'“a”'"],
-  ] as const) {
-    it(`quotes ${JSON.stringify(word)} for cmd.exe and PowerShell as ${quoted}`, () => {
-      expect(quoteWord(word, 'win32')).to.equal(quoted)
-    })
-  }
+  ] as const)
+    it(`quotes ${JSON.stringify(word)} for cmd.exe and PowerShell as ${quoted}`, () =>
+      expect(quoteWord(word, 'win32')).to.equal(quoted))
 
   it('sets a variable in a POSIX shell, and in cmd.exe and PowerShell', () => {
     expect(assignment('NO_PROXY', 'chat.example', 'linux')).to.equal('export NO_PROXY=chat.example')
@@ -52,7 +49,6 @@ describe('a command line to paste', () => {
     expect(endCommand([5, 7], 'win32')).to.equal('taskkill /F /PID 5 /PID 7')
   })
 
-  it('begins with the program', () => {
-    expect(commandLine('auth', 'use', 'my prof')).to.equal('chatctl auth use "my prof"')
-  })
+  it('begins with the program', () =>
+    expect(commandLine('auth', 'use', 'my prof')).to.equal('chatctl auth use "my prof"'))
 })

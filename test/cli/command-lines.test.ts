@@ -172,16 +172,14 @@ const cases: Record<string, Case[]> = {
 describe('an invalid command line', () => {
   const sandbox = perSuite(createSandbox)
 
-  for (const [title, lines] of Object.entries(cases)) {
+  for (const [title, lines] of Object.entries(cases))
     describe(title, () => {
       for (const [line, ...words] of lines) {
         const args = typeof line === 'string' ? line.split(' ') : line
-        it(`exits 2 and names the problem: ${JSON.stringify(args.join(' '))}`, async () => {
-          expectFailure(await runChatctl(sandbox, args), 2, ...words)
-        })
+        it(`exits 2 and names the problem: ${JSON.stringify(args.join(' '))}`, async () =>
+          expectFailure(await runChatctl(sandbox, args), 2, ...words))
       }
     })
-  }
 
   it('writes no data and no configuration', () => {
     expect(existsSync(join(sandbox.home, '.local'))).to.equal(false)
@@ -194,13 +192,12 @@ describe('an invalid command line', () => {
     ['nope', '-o', 'json'],
     ['--json'],
     ['users', 'get', '--output=json'],
-  ]) {
+  ])
     it(`exits 2 with a JSON error if JSON is requested: ${args.join(' ')}`, async () => {
       const run = await runChatctl(sandbox, args)
       expect(run).to.include({ exitCode: 2, stdout: '' })
       expect(JSON.parse(run.stderr).error).to.include({ code: 'usage' })
     })
-  }
 
   it('names the variable if the value comes from an environment variable', async () => {
     for (const [name, value] of [
@@ -209,20 +206,17 @@ describe('an invalid command line', () => {
       ['CHATCTL_OUTPUT', 'xml'],
       ['CHATCTL_MAX_WAIT', 'x'],
       ['CHATCTL_PROFILE', 'nope'],
-    ] as const) {
+    ] as const)
       expectFailure(await runChatctl(sandbox, ['history', 'list'], { env: { [name]: value } }), 2, `${name}:`)
-    }
   })
 })
 
 describe('an unusual but valid command line', () => {
   const sandbox = perSuite(createSandbox)
 
-  for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e']) {
-    it(`treats an ID such as ${id} as one path segment`, async () => {
-      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `User "${id}" not found`)
-    })
-  }
+  for (const id of ['a/b', '../admin', 'ü☃', 'a b?c=d#e', '%2e%2e'])
+    it(`treats an ID such as ${id} as one path segment`, async () =>
+      expectFailure(await runChatctl(sandbox, ['users', 'get', id]), 6, `User "${id}" not found`))
 
   it('names commands that begin with npm start if npm started the program', async () => {
     const env = { npm_lifecycle_event: 'start', npm_package_name: 'chatctl' }
@@ -249,13 +243,12 @@ describe('an unusual but valid command line', () => {
       expect((await runChatctl(sandbox, [word])).stdout).to.match(/^chatctl \d+\.\d+\.\d+\n$/)
   })
 
-  it('leaves limits that the interface does not define to the service', async () => {
+  it('leaves limits that the interface does not define to the service', async () =>
     expectFailure(
       await runChatctl(sandbox, ['history', 'list', '--limit', '0']),
       1,
       'limit must be between 1 and 100',
-    )
-  })
+    ))
 
   it('exits 1, not 2, if the jq filter fails on the response, because the request was made', async () => {
     const args = ['service', 'keys', 'create', '--name', 'x', '--jq', '.name | error']
@@ -265,7 +258,6 @@ describe('an unusual but valid command line', () => {
     const [notice = '', error = ''] = run.stderr.trim().split('\n')
     expect(JSON.parse(notice).notice.key).to.match(/^ck_/)
     expect(JSON.parse(error).error).to.include({ code: 'invalid_response' })
-    const list = await runChatctl(sandbox, ['service', 'keys', 'list', '--jq', 'length'])
-    expect(list.stdout).to.equal('1\n')
+    expect((await runChatctl(sandbox, ['service', 'keys', 'list', '--jq', 'length'])).stdout).to.equal('1\n')
   })
 })

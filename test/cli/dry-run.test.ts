@@ -116,7 +116,7 @@ describe('--dry-run', function () {
       },
     )
 
-  for (const entry of drying) {
+  for (const entry of drying)
     it(`changes nothing in the examples of ${entry.id}`, async () => {
       const { examples = [] } = entry
       const lines = exampleWords({
@@ -142,7 +142,6 @@ describe('--dry-run', function () {
         expect(fingerprint(sandbox.home)).to.deep.equal(before)
       }
     })
-  }
 
   for (const { command, args, stdin, env, request, change, answered: field = answeredBy(command) } of cases) {
     it(`prints the request or local change and makes no change: ${args.join(' ')}`, async () => {
@@ -177,8 +176,7 @@ describe('--dry-run', function () {
 
     it(`prints the same with --fields of the response: ${args.join(' ')}`, async () => {
       const whole = await run([...args, '--dry-run', '--json'], stdin, env)
-      const chosen = await run([...args, '--dry-run', '--json', '--fields', field], stdin, env)
-      expect(chosen).to.deep.equal(whole)
+      expect(await run([...args, '--dry-run', '--json', '--fields', field], stdin, env)).to.deep.equal(whole)
     })
   }
 

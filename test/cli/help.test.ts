@@ -31,10 +31,7 @@ const goldenPages = [
   'agents',
   'chat',
   'chat send',
-  'exec',
-  'exit-codes',
-  'flags',
-  'output',
+  ...'exec exit-codes flags output'.split(' '),
   'service run',
   'users',
 ]
@@ -80,15 +77,12 @@ describe('help', () => {
   const run = (args: readonly string[]): Promise<Run> =>
     runChatctl(sandbox, args, { env: { COLUMNS: '80', FORCE_COLOR: '0', OCLIF_COLUMNS: '80' } })
 
-  for (const page of goldenPages) {
-    it(`matches the golden file: chatctl ${page}`, () => {
-      expectGolden(join(golden, fileOf(page)), readPage(page))
-    })
-  }
+  for (const page of goldenPages)
+    it(`matches the golden file: chatctl ${page}`, () =>
+      expectGolden(join(golden, fileOf(page)), readPage(page)))
 
-  it('matches the golden file in a terminal of 40 columns', () => {
-    expectGolden(join(golden, narrowFile), layOut('plan approve', 40))
-  })
+  it('matches the golden file in a terminal of 40 columns', () =>
+    expectGolden(join(golden, narrowFile), layOut('plan approve', 40)))
 
   it('has a page for every golden file', () => {
     const known = [...goldenPages.map(fileOf), narrowFile]
@@ -133,9 +127,8 @@ describe('help', () => {
       expect(readPage(page).split('\n').length, `${page}: shorten the page in src/cli/help`).to.be.below(80)
   })
 
-  it('fits in 800 tokens for agents: 3,000 characters', () => {
-    expect(readPage('agents').length, 'Shorten the page in src/cli/help').to.be.at.most(3_000)
-  })
+  it('fits in 800 tokens for agents: 3,000 characters', () =>
+    expect(readPage('agents').length, 'Shorten the page in src/cli/help').to.be.at.most(3_000))
 
   it('breaks no word at 40 columns, and no line is longer', () => {
     for (const page of pages) {
@@ -186,8 +179,7 @@ describe('help', () => {
       { name: id, summary },
       ...Object.values(flags).map((flag) => ({ name: `${id} --${flag.name}`, summary: flag.summary })),
     ])
-    const wrong = summaries.filter(({ summary }) => !/^[A-Zb][^\n]*[^.\s]$/.test(summary ?? ''))
-    expect(wrong).to.deep.equal([])
+    expect(summaries.filter(({ summary }) => !/^[A-Zb][^\n]*[^.\s]$/.test(summary ?? ''))).to.deep.equal([])
   })
 
   it('names no environment variable on the page of a command', () => {
@@ -249,14 +241,13 @@ describe('help', () => {
     [['help', 'settings', 'gett'], 'chatctl settings get'],
     [['chat', 'sned', '--help'], 'chatctl chat send'],
   ]
-  for (const [args, meant] of slips) {
+  for (const [args, meant] of slips)
     it(`suggests the intended page: ${args.join(' ')}`, async () => {
       const { exitCode, stdout, stderr } = await run(args)
       expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 2, stdout: '' })
       expect(stderr).to.match(/^Error: \S.*\nHint: {2}Did you mean/)
       expect(stderr).to.contain(meant)
     })
-  }
 })
 
 /** Set by the test runner or by chatctl itself, read by it on Windows alone, or in lower case too. */

@@ -75,7 +75,7 @@ describe('read-only mode', function () {
     proxy.requests.length = 0
   })
 
-  for (const entry of commands.filter(({ hidden, id }) => !hidden && id !== 'api')) {
+  for (const entry of commands.filter(({ hidden, id }) => !hidden && id !== 'api'))
     it(`refuses a change, and sends only GET requests: the examples of ${entry.id}`, async () => {
       const name = entry.id.replaceAll(':', ' ')
       const before = ownFiles()
@@ -93,7 +93,6 @@ describe('read-only mode', function () {
       expect(proxy.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])
       expect(ownFiles()).to.deep.equal(before)
     })
-  }
 
   it('lets GET and HEAD through, and refuses every other method of chatctl api', async () => {
     for (const method of ['GET', 'HEAD']) await succeed(`api ${method} /v1/settings`)
@@ -161,8 +160,7 @@ describe('read-only mode', function () {
       expectFailure(refused, 2, 'read-only mode is on (profile outdated)')
     }
     expectFailure(await run('settings get', ofProfile('misspelled')), 2, 'read_only: "yes" is neither on nor')
-    for (const line of ['settings get', 'settings set app_name=x', 'config set model x', 'doctor', 'chat']) {
+    for (const line of ['settings get', 'settings set app_name=x', 'config set model x', 'doctor', 'chat'])
       expectFailure(await run(line, { CHATCTL_READ_ONLY: 'ja' }), 2, 'CHATCTL_READ_ONLY: "ja" is not 1, 0,')
-    }
   })
 })

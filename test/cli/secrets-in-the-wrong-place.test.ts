@@ -16,7 +16,7 @@ describe('a secret in the wrong place', () => {
     ['auth', 'login', `--with-api-key=${canary}`],
     [`--api-key=${canary}`, 'users', 'profile'],
     ['--api-key', canary, 'users', 'profile'],
-  ]) {
+  ])
     it(`is not printed as the value of a flag that does not take it: ${args.slice(0, 3).join(' ')}`, async () => {
       for (const form of [[], ['--json'], ['--debug']]) {
         const { exitCode, stdout, stderr } = await runChatctl(sandbox, [...args, ...form])
@@ -24,7 +24,6 @@ describe('a secret in the wrong place', () => {
         expect(stdout + stderr).not.to.contain(canary)
       }
     })
-  }
 
   for (const args of [
     ['settings', 'update', `api_key=${canary}`],
@@ -39,7 +38,7 @@ describe('a secret in the wrong place', () => {
     ['service', 'run', '--model-server-key', canary],
     ['service', 'run', `--model-server-key=${canary}`],
     ['auth', `eyJhbGciOiJIUzI1NiJ9.${canary}`],
-  ]) {
+  ])
     it(`is not printed in a hint: ${args.join(' ').replace(canary, 'SECRET')}`, async () => {
       for (const form of [[], ['--json']]) {
         const { exitCode, stdout, stderr } = await runChatctl(sandbox, [...args, ...form])
@@ -47,7 +46,6 @@ describe('a secret in the wrong place', () => {
         expect(stdout + stderr).not.to.contain(canary)
       }
     })
-  }
 
   describe('in the URL of a proxy', () => {
     const proxy = perSuite(() =>
@@ -61,7 +59,7 @@ describe('a secret in the wrong place', () => {
     for (const [what, portOf] of [
       ['refuses', () => new URL(proxy.url).port],
       ['is not there', () => '1'],
-    ] as const) {
+    ] as const)
       it(`is not printed if the proxy ${what}`, async () => {
         for (const form of [['--debug'], ['--debug', '--json']]) {
           const { exitCode, stdout, stderr } = await runChatctl(
@@ -79,6 +77,5 @@ describe('a secret in the wrong place', () => {
           for (const secret of forms) expect(stdout + stderr).not.to.contain(secret)
         }
       })
-    }
   })
 })

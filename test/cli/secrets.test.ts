@@ -203,7 +203,7 @@ describe('secret handling', function () {
   for (const [source, flag] of [
     ['stdin', () => ['--password-stdin']],
     ['a file', () => ['--password-file', passwordFile]],
-  ] as const) {
+  ] as const)
     it(`sends a password from ${source} only to the service`, async () => {
       let sent = ''
       const take: Behavior = (request, response, incoming) => {
@@ -214,7 +214,6 @@ describe('secret handling', function () {
       expect(JSON.parse(sent)).to.deep.equal({ password })
       expectSilence(created)
     })
-  }
 
   it('prints a generated password once, on stdout, with the body', async () => {
     const sent: string[] = []
@@ -251,15 +250,7 @@ describe('secret handling', function () {
   it('keeps passwords and keys out of the files, log, and output of the embedded service', async () => {
     const made = await runChatctl(sandbox, ['service', 'keys', 'create', '--name', 'ci', '--jq', '.key'])
     const secret = made.stdout.trim()
-    const create = [
-      'service',
-      'admin',
-      'create',
-      'canary@example.com',
-      '--password-stdin',
-      '--json',
-      '--debug',
-    ]
+    const create = 'service admin create canary@example.com --password-stdin --json --debug'.split(' ')
     const reset = ['service', 'users', 'reset', ...create.slice(3), '--yes']
     const runs = [
       await runChatctl(sandbox, create, { stdin: `${password}\n` }),

@@ -145,15 +145,7 @@ describe('activity', () => {
 
     it('names the profile if the change was sent with it', async () => {
       const url = await server.serve(failing(500, 'down', 'no'))
-      const login = [
-        'auth',
-        'login',
-        '--profile',
-        'work',
-        '--with-api-key',
-        '--insecure-storage',
-        '--no-verify',
-      ]
+      const login = 'auth login --profile work --with-api-key --insecure-storage --no-verify'.split(' ')
       await runChatctl(sandbox, [...login, '--base-url', url], { stdin: 'some-key' })
       await run([...rename('u1'), '--profile', 'work'])
       const [entry] = await shown('--unknown')
@@ -162,8 +154,7 @@ describe('activity', () => {
   })
 
   it('skips lines that it cannot read, with a warning', async () => {
-    const url = await server.serve(json(200, {}))
-    await change(url, ...rename('u1'))
+    await change(await server.serve(json(200, {})), ...rename('u1'))
     appendFileSync(join(stateOf(sandbox), 'activity.jsonl'), '{"v":1\n')
     const { exitCode, stdout, stderr } = await run(['activity', '--fields', 'user_id'])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: 'u1\n' })
@@ -207,12 +198,11 @@ describe('users list', () => {
         .replaceAll(/\d{4}-[\d\-T:.]+Z/g, 'TIME')
         .trim()
         .split(/\r?\n/),
-    ).to.deep.equal([
-      'email,id,created_at,source,outcome',
-      'DAN@x.example,u4,TIME,activity,done',
-      'cid@x.example,,TIME,activity,unknown',
-      'ada@x.example,u1,TIME,activity,done',
-    ])
+    ).to.deep.equal(
+      'email,id,created_at,source,outcome DAN@x.example,u4,TIME,activity,done cid@x.example,,TIME,activity,unknown ada@x.example,u1,TIME,activity,done'.split(
+        ' ',
+      ),
+    )
     expect(stderr.split(note)).to.have.length(2)
   })
 
@@ -237,8 +227,7 @@ describe('users list', () => {
     const elsewhere = await run('https://other.example', 'users', 'list', '--json')
     expect(JSON.parse(elsewhere.stdout)).to.deep.equal([])
     expect(elsewhere.stderr).to.contain(note)
-    const here = await run(url, 'users', 'list', '--fields', 'id')
-    expect(here.stdout).to.equal('u1\n')
+    expect((await run(url, 'users', 'list', '--fields', 'id')).stdout).to.equal('u1\n')
     expect(server.requests).to.have.length(1)
   })
 })
@@ -270,7 +259,7 @@ describe('users list --state', () => {
     expect(stderr).to.contain('cannot list users. These are the users in team.state.json.')
   })
 
-  for (const count of [0, 1, 1000]) {
+  for (const count of [0, 1, 1000])
     it(`prints ${count} users as one JSON list`, async () => {
       const users = Array.from({ length: count }, (_, index) => ({
         email: `user${1000 + index}@x.example`,
@@ -283,7 +272,6 @@ describe('users list --state', () => {
       const { stdout } = await run('--json', '--fields', 'email,id')
       expect(stdout).to.equal(`${JSON.stringify(users, null, 2)}\n`)
     })
-  }
 
   it('refuses a file that does not exist, or belongs to another service', async () => {
     expectFailure(await run(), 2, 'The state file team.state.json does not exist')
@@ -314,8 +302,7 @@ describe('settings api get', () => {
   })
 
   it('exits 6 if nothing was sent to this service', async () => {
-    const url = await server.serve(json(200, {}))
-    await run(url, ...set, 'v2')
+    await run(await server.serve(json(200, {})), ...set, 'v2')
     expectFailure(await run('https://a.example', ...get), 6, 'No API configuration was sent to this service')
   })
 

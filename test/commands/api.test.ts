@@ -85,8 +85,7 @@ describe('chatctl api', () => {
       running.stdin.end()
       expect((await running.ended).exitCode).to.equal(6)
       expect(Buffer.concat(chunks).equals(body)).to.equal(true)
-      const shown = await run(['/v1/x'], behavior, { terminal: { columns: 200 } })
-      expect(shown.stdout).to.match(
+      expect((await run(['/v1/x'], behavior, { terminal: { columns: 200 } })).stdout).to.match(
         /^Warning: The response body is not UTF-8 text \(300 bytes\), so .*\r?\nError: /,
       )
     })
@@ -115,13 +114,12 @@ describe('chatctl api', () => {
     for (const choice of [
       ['--jq', '.data[].id'],
       ['--fields', 'id'],
-    ]) {
+    ])
       it(`prints nothing on stdout with ${choice[0]}, which is for the response to a success`, async () => {
         const got = await run(['/v1/x', ...choice], failing(404, 'gone', 'No'))
         expect(got).to.include({ exitCode: 6, stdout: '' })
         expect(got.stderr).to.match(/"code":"gone"|^Error: No/)
       })
-    }
 
     it('says that a body is not JSON if the output format needs JSON', async () => {
       const { exitCode, stdout, stderr } = await run(['/v1/x', '--json'], html502)
@@ -134,13 +132,12 @@ describe('chatctl api', () => {
     for (const [what, behavior] of [
       ['reset', resetMidBody('{"error":', 404)],
       ['closed', shortBody('{"error":', 404)],
-    ] as const) {
+    ] as const)
       it(`prints the part of a body that arrived before the connection was ${what}, and says so`, async () => {
         const { exitCode, stdout, stderr } = await run(['/v1/x'], behavior)
         expect({ exitCode, stdout }).to.deep.equal({ exitCode: 6, stdout: '{"error":' })
         expect(stderr).to.match(/^Warning: The response body is truncated after 9 bytes\nError: HTTP 404/)
       })
-    }
 
     it('removes the credential from a body that repeats it, and nothing else', async () => {
       const echo: Behavior = (request, ...rest) =>
@@ -189,7 +186,7 @@ describe('chatctl api', () => {
       historyService({ ...plainReading, order, largest: 10 }, stored)
     const path = '/api/chat/history'
 
-    for (const order of ['oldest', 'newest'] as const) {
+    for (const order of ['oldest', 'newest'] as const)
       it(`prints each message once, in the order of the pages of a service with the ${order} first`, async () => {
         const pages = [stored.slice(15), stored.slice(6, 15), stored.slice(0, 6)]
         const wanted = pages.flatMap((page) => (order === 'oldest' ? page : page.toReversed()))
@@ -198,17 +195,13 @@ describe('chatctl api', () => {
         expect(lines.stdout).to.equal(wanted.map((message) => `${JSON.stringify(message)}\n`).join(''))
         const array = await run(['GET', path, '--paginate'], whole(order))
         expect(JSON.parse(array.stdout)).to.deep.equal(wanted)
-        const one = await run([path, '--paginate', '--jq', 'length'], whole(order))
-        expect(one.stdout).to.equal('25\n')
+        expect((await run([path, '--paginate', '--jq', 'length'], whole(order))).stdout).to.equal('25\n')
       })
-    }
 
     it('prints the documented columns in csv, and those that --fields names', async () => {
-      const { stdout } = await run([path, '--paginate', '-o', 'csv'], whole('oldest'))
-      expect(stdout.split('\n').slice(0, 2)).to.deep.equal([
-        'id,created_at,role,content',
-        'm15,2026-01-01T00:15:00.000Z,assistant,text 15',
-      ])
+      expect(
+        (await run([path, '--paginate', '-o', 'csv'], whole('oldest'))).stdout.split('\n').slice(0, 2),
+      ).to.deep.equal(['id,created_at,role,content', 'm15,2026-01-01T00:15:00.000Z,assistant,text 15'])
       const chosen = await run([path, '--paginate', '-o', 'tsv', '--fields', 'x_extra'], whole('oldest'))
       expect(chosen.stdout.split('\n')).to.have.lengthOf(26).and.to.include('24')
     })
@@ -244,13 +237,12 @@ describe('chatctl api', () => {
       [[path, '-i'], '--include'],
       [[path, '-H', 'x: y'], '--header'],
     ]
-    for (const [args, words] of refused) {
+    for (const [args, words] of refused)
       it(`exits 2 and sends nothing: ${args.join(' ')}`, async () => {
         const { exitCode, stderr } = await run([...args, '--paginate'], json(200, {}))
         expect(exitCode).to.equal(2)
         expect(stderr).to.contain(words)
         expect(server.requests).to.deep.equal([])
       })
-    }
   })
 })

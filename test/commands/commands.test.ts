@@ -54,9 +54,8 @@ describe('chatctl commands', () => {
     for (const row of rows) expect(row).to.have.all.keys('name', 'effect', 'summary')
   })
 
-  it('prints a table of the same in a terminal', async () => {
-    expect(await print('-o', 'table')).to.match(/^NAME +EFFECT +SUMMARY\nactivity +reads +Show the changes/)
-  })
+  it('prints a table of the same in a terminal', async () =>
+    expect(await print('-o', 'table')).to.match(/^NAME +EFFECT +SUMMARY\nactivity +reads +Show the changes/))
 
   it('has the effect of each command', async () => {
     const expected: Record<string, string> = {
@@ -86,15 +85,10 @@ describe('chatctl commands', () => {
     }
   })
 
-  it('describes commands and groups whose names are given in one argument or several', async () => {
-    const found = await describeAll('chat', 'send', 'users import', 'settings', 'api')
-    expect(found.map(({ name }) => name)).to.deep.equal([
-      'chat send',
-      'users import',
-      'settings api get',
-      'settings api set',
-    ])
-  })
+  it('describes commands and groups whose names are given in one argument or several', async () =>
+    expect(
+      (await describeAll('chat', 'send', 'users import', 'settings', 'api')).map(({ name }) => name),
+    ).to.deep.equal(['chat send', 'users import', 'settings api get', 'settings api set']))
 
   it('describes the arguments, flags, requests, permissions, and exit codes of a command', async () => {
     const [described] = await describeAll('users', 'permissions', 'assign')
@@ -151,10 +145,8 @@ describe('chatctl commands', () => {
       ['user', 'Unknown command: chatctl user', 'Did you mean: chatctl users'],
       ['users imports', 'Unknown command: chatctl users imports', 'Did you mean: chatctl users import'],
       ['chat snd', 'Unknown command: chatctl chat snd', 'Did you mean: chatctl chat send'],
-    ] as const) {
-      const run = await runChatctl(sandbox, ['commands', ...words.split(' ')])
-      expectFailure(run, 2, message, hint)
-    }
+    ] as const)
+      expectFailure(await runChatctl(sandbox, ['commands', ...words.split(' ')]), 2, message, hint)
   })
 
   it('has the type integer for flags that take nothing but whole numbers', async () => {

@@ -37,7 +37,7 @@ describe('a list that is on this machine', () => {
     ['service audit --action settings', 'Showing the newest 1 of 3 entries. Show all with: --limit 3'],
     ['chat sessions', 'There are more sessions. Show them with: --limit 2'],
     ['history search log', 'There are more messages; to see them, use --limit.'],
-  ] as const) {
+  ] as const)
     it(`says in every format that --limit shortens it: ${line}`, async () => {
       for (const format of ['json', 'jsonl', 'yaml', 'tsv']) {
         const { stderr } = await run(`${line} -p local --limit 1 -o ${format}`)
@@ -45,7 +45,6 @@ describe('a list that is on this machine', () => {
         expect(message.replaceAll('\n', ' ')).to.contain(words)
       }
     })
-  }
 
   it('is printed whole for a program, without a notice', async () => {
     for (const line of ['chat sessions', 'chat sessions --search log', 'activity', 'settings history']) {

@@ -47,9 +47,8 @@ describe('a run with address and key in the environment', () => {
     for (const HOME of ['/proc/x', join(process.execPath, 'home'), 'relative']) {
       for (const call of calls.filter(({ name }) =>
         /^(chat:send|settings:(get|api:set)|users:get)$/.test(name),
-      )) {
+      ))
         await expectFine(call, { HOME })
-      }
     }
   })
 })

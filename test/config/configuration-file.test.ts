@@ -70,12 +70,11 @@ describe('the configuration file', () => {
       expect(existsSync(join(sandbox.home, 'mark'))).to.equal(false)
     }
 
-    for (const mode of [0o620, 0o602, 0o666]) {
+    for (const mode of [0o620, 0o602, 0o666])
       it(`is not used if other users can write to it: mode ${mode.toString(8)}`, async () => {
         chmodSync(file, mode)
         await expectRefusal('other users can write to it ')
       })
-    }
 
     it('is not used if other users can replace it in its directory, or in that of its target', async () => {
       chmodSync(directory, 0o777)
@@ -102,7 +101,7 @@ describe('the configuration file', () => {
     })
   })
 
-  for (const [title, content, words] of broken) {
+  for (const [title, content, words] of broken)
     it(`stays unchanged if it is ${title}, and the error says where: exit 2`, async () => {
       write(content)
       for (const args of [
@@ -116,7 +115,6 @@ describe('the configuration file', () => {
       }
       expect(readdirSync(directory)).to.deep.equal(['config.json'])
     })
-  }
 
   it('causes an error that names profile, key, and file if a value is invalid', async () => {
     write('{"profiles":{"w":{"timeout":"soon"},"x":{"base_url":"http://chat.example"}}}')

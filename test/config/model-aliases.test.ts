@@ -60,9 +60,8 @@ describe('a model alias', () => {
   it('is refused for an invalid name, another alias, or an empty model', async () => {
     await run('config set alias.fast small-1')
     expectFailure(await run('config set alias.quick fast'), 2, '"fast" is an alias, not a model', 'small-1')
-    for (const name of ['', '-x', '__proto__', 'a/b', 'x'.repeat(65)]) {
+    for (const name of ['', '-x', '__proto__', 'a/b', 'x'.repeat(65)])
       expectFailure(await run(`config set alias.${name} x`), 2, `"${name}" is not a valid alias`)
-    }
     expectFailure(await run('config set alias.x='), 2, 'must not be empty')
     expect((await run('config list --jq length')).exitCode).to.equal(0)
   })

@@ -49,7 +49,7 @@ describe('config with a key that belongs to no profile', () => {
     ['is removed with none', false, 'set', 'model_server=none'],
     ['is removed without the model server', false, 'unset', 'model_server'],
   ]
-  for (const [title, keeps, ...args] of changes) {
+  for (const [title, keeps, ...args] of changes)
     it(`the key file ${title}`, async () => {
       await run('config', 'set', 'model_server=https://a.example/v1')
       await run('config', 'set', 'model_server_key_file', 'up.key')
@@ -62,16 +62,14 @@ describe('config with a key that belongs to no profile', () => {
       expect(planned.stderr).to.equal(keeps ? '' : `Would remove ${words}`)
       expect(stderr).to.equal(keeps ? '' : `Removed ${words}`)
     })
-  }
 
-  it('names the new key for its old name', async () => {
+  it('names the new key for its old name', async () =>
     expectFailure(
       await run('config', 'set', 'upstream=ollama'),
       2,
       'Unknown configuration option "upstream"',
       'Did you mean model_server?',
-    )
-  })
+    ))
 
   it('refuses a key file without a stored model server, which could then be any', async () => {
     const hint = 'Set it first with: chatctl config set model_server=URL'
@@ -96,10 +94,9 @@ describe('config with a key that belongs to no profile', () => {
     ['ftp://127.0.0.1/v1', 'must be an http:// or https:// URL'],
     ['', 'must not be empty'],
   ]
-  for (const [value, ...words] of wrong) {
+  for (const [value, ...words] of wrong)
     it(`refuses the model server "${value}" and stores nothing`, async () => {
       expectFailure(await run('config', 'set', 'model_server', value), 2, ...words)
       expect(existsSync(file())).to.equal(false)
     })
-  }
 })

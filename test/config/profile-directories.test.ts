@@ -64,13 +64,9 @@ describe('the directory of a configuration key', () => {
     ['.', '~/now'],
     ['acme', '~/now/acme'],
     ['~/..x', '~/..x'],
-  ] as const) {
-    it(`is stored as ${stored} if it was typed as ${typed}`, () => {
-      expect(normalize(typed)).to.equal(stored)
-    })
-  }
+  ] as const)
+    it(`is stored as ${stored} if it was typed as ${typed}`, () => expect(normalize(typed)).to.equal(stored))
 
-  for (const typed of ['', ' ', '~ada/jobs', 'a\0b']) {
+  for (const typed of ['', ' ', '~ada/jobs', 'a\0b'])
     it(`cannot be ${JSON.stringify(typed)}`, () => expect(() => normalize(typed)).to.throw(Failure))
-  }
 })

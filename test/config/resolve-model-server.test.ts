@@ -86,9 +86,8 @@ describe('the model server', () => {
     ],
     ['of a flag always', { flag: { keyFile: 'k' }, stored: { modelServer: a, keyFile: '/k' } }, 'k'],
   ]
-  for (const [title, given, keyFile] of keys) {
+  for (const [title, given, keyFile] of keys)
     it(`takes the key ${title}`, () => expect(resolve(given).server?.keyFile).to.equal(keyFile))
-  }
 
   it('never gets a stored key that was stored for another origin', () => {
     const modelServer = fc.option(fc.constantFrom(a, b, 'none', 'ollama'), { nil: undefined })

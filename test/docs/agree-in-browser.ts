@@ -6,6 +6,5 @@ export async function agreeInBrowser(email: string, password: string, url: strin
   const start = await browser.open(url)
   const page = await browser.open(start.url)
   const consent = await browser.submit(page, { email, password, decision: 'allow' })
-  const { url: callback } = await browser.submit(consent, { decision: 'allow' })
-  await browser.open(callback)
+  await browser.open((await browser.submit(consent, { decision: 'allow' })).url)
 }

@@ -17,15 +17,11 @@ const hint = 'Run: npm run docs'
 describe('docs/commands', () => {
   const pages = writeCommandPages(manifest, readJson('package.json').oclif.topics)
 
-  it('has a page for each topic, and no other page', () => {
-    expect(readdirSync(join(root, 'docs/commands')).sort(), hint).to.deep.equal([...pages.keys()].sort())
-  })
+  it('has a page for each topic, and no other page', () =>
+    expect(readdirSync(join(root, 'docs/commands')).sort(), hint).to.deep.equal([...pages.keys()].sort()))
 
-  for (const [name, text] of pages) {
-    it(`matches the commands: ${name}`, () => {
-      expect(read(`docs/commands/${name}`), hint).to.equal(text)
-    })
-  }
+  for (const [name, text] of pages)
+    it(`matches the commands: ${name}`, () => expect(read(`docs/commands/${name}`), hint).to.equal(text))
 
   it('contains every command, flag, and example', () => {
     const all = [...pages.values()].join('\n')
@@ -34,9 +30,8 @@ describe('docs/commands', () => {
       expect(page).to.contain(`chatctl ${wordsOf(id).join(' ')}`)
       for (const { description, command } of examples)
         expect(page).to.contain(`# ${description}\n${command}\n`)
-      for (const [name, flag] of Object.entries(flags)) {
+      for (const [name, flag] of Object.entries(flags))
         if (!('hidden' in flag)) expect(all).to.match(new RegExp(`--(\\[no-\\])?${name}[\` ]`))
-      }
     }
   })
 
@@ -49,9 +44,8 @@ describe('docs/commands', () => {
     }
   })
 
-  it('matches the help topic: docs/reference/environment.md', () => {
-    expect(read('docs/reference/environment.md'), hint).to.equal(writeEnvironmentPage(manifest))
-  })
+  it('matches the help topic: docs/reference/environment.md', () =>
+    expect(read('docs/reference/environment.md'), hint).to.equal(writeEnvironmentPage(manifest)))
 
   it('names the requests that the commands make', () => {
     const silent = visible.filter(({ requests }) => requests === undefined).map(({ id }) => id)
@@ -72,9 +66,8 @@ describe('docs/commands', () => {
 
   it('has tables whose rows have as many cells as their header', () => {
     for (const [name, text] of pages) {
-      for (const line of text.split('\n').filter((one) => one.startsWith('|'))) {
+      for (const line of text.split('\n').filter((one) => one.startsWith('|')))
         expect(line.match(/(?<!\\)\|/g), `${name}: ${line}`).to.have.length(3)
-      }
     }
   })
 })

@@ -57,11 +57,8 @@ describe('compose.yaml in the guide', () => {
     expect(named).to.include('behind-proxy')
   })
 
-  it('has the health check of the image', () => {
-    expect(chat?.healthcheck?.test).to.deep.equal(imageHealth)
-  })
+  it('has the health check of the image', () => expect(chat?.healthcheck?.test).to.deep.equal(imageHealth))
 
-  it('publishes the port of the service only to this machine', () => {
-    expect(services.flatMap(({ ports = [] }) => ports)).to.deep.equal(['127.0.0.1:8787:8787'])
-  })
+  it('publishes the port of the service only to this machine', () =>
+    expect(services.flatMap(({ ports = [] }) => ports)).to.deep.equal(['127.0.0.1:8787:8787']))
 })

@@ -56,24 +56,20 @@ describe('the examples in the documents and the help', () => {
 
   it('use the files that docs/guides/users-in-bulk.md shows', () => {
     const page = readFileSync(join(root, 'docs/guides/users-in-bulk.md'), 'utf8')
-    for (const name of ['users.csv', 'users.jsonl']) {
+    for (const name of ['users.csv', 'users.jsonl'])
       expect(page).to.contain(`\n\n${files[name]?.replace(/^(?=.)/gm, '    ')}\n`)
-    }
   })
 })
 
 describe('commands in the text of documents', () => {
   const documents = [
-    'README.md',
-    'CONTRIBUTING.md',
-    'CHANGELOG.md',
-    'SECURITY.md',
+    ...'README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md'.split(' '),
     ...globSync('docs/{*,guides/*,reference/*,decisions/*}.md', { cwd: root }),
   ]
   const ids = commands.map(({ id }) => wordsOf(id).join(' '))
   const known = new Set([...ids, ...topics, 'help', ...helpTopics.map(({ name }) => `help ${name}`)])
 
-  for (const document of documents) {
+  for (const document of documents)
     it(`exist with their flags: ${document}`, () => {
       const text = readFileSync(join(root, document), 'utf8')
       for (const [, line = ''] of text.matchAll(/`chatctl ([a-z][^`\n]*)`/g)) {
@@ -86,13 +82,11 @@ describe('commands in the text of documents', () => {
         if (command === undefined && !name.startsWith('help'))
           expect(words.slice(length < 0 ? words.length : length).join('')).to.match(/^(…|--help)?$/)
         const flags = Object.keys(command?.flags ?? {})
-        for (const [, flag = ''] of line.matchAll(/ --(?:no-)?([a-z-]+)/g)) {
+        for (const [, flag = ''] of line.matchAll(/ --(?:no-)?([a-z-]+)/g))
           expect(
             [...flags, 'help', 'version', ...flags.map((one) => one.replace(/^no-/, ''))],
             `${document}: chatctl ${line}`,
           ).to.include(flag)
-        }
       }
     })
-  }
 })

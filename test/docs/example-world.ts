@@ -69,9 +69,8 @@ export class ExampleWorld {
     const world = new ExampleWorld(this.#typist, sandbox, this.#things)
     world.#port = await freePort()
     await world.#start()
-    for (const [name, text] of Object.entries(files)) {
+    for (const [name, text] of Object.entries(files))
       writeFileSync(join(sandbox.home, name), world.substitute(text))
-    }
     return world
   }
 
@@ -154,16 +153,7 @@ async function fill(sandbox: Sandbox): Promise<Things> {
   const makeKey = (name: string) => json('', 'service', 'keys', 'create', '--name', name, '--tier', 'pro')
   const { key } = await makeKey('mine')
   const trustNames = ['one', 'two', 'three', 'four']
-  const ofTrust = [
-    '--issuer',
-    'https://ci.example',
-    '--audience',
-    'a',
-    '--subject',
-    'b',
-    '--permission',
-    '*:chat',
-  ]
+  const ofTrust = '--issuer https://ci.example --audience a --subject b --permission *:chat'.split(' ')
   for (const name of trustNames) await json('', 'service', 'trust', 'create', name, ...ofTrust)
   await json('', 'chat', 'send', 'Hello', '--no-stream', '-p', 'local')
   const sent = await json('', 'chat', 'send', '--continue', 'Again', '--no-stream', '-p', 'local')

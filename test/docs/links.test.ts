@@ -53,11 +53,10 @@ describe('documents', () => {
       const paths = [...text.matchAll(/`((?:src|test|scripts|docs|bench|bin|\.ci)\/[\w./-]+)`/g)]
       for (const [, path = ''] of paths)
         expect(existsSync(join(root, path)), `${document}: ${path}`).to.equal(true)
-      for (const [, script = ''] of text.matchAll(/`npm run ([\w:-]+)/g)) {
+      for (const [, script = ''] of text.matchAll(/`npm run ([\w:-]+)/g))
         expect(JSON.parse(read('package.json')).scripts, `${document}: npm run ${script}`).to.have.property(
           script,
         )
-      }
     })
   }
 

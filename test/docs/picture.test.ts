@@ -33,7 +33,7 @@ describe('the picture of a session', () => {
     expect([...rules.keys()]).to.include.members([...used])
   })
 
-  for (const mode of ['light', 'dark'] as const) {
+  for (const mode of ['light', 'dark'] as const)
     it(`has a text contrast of at least 4.5 (WCAG) in ${mode} mode`, () => {
       const colors = [...drawn.matchAll(/<(?:text|g) [^>]*?(fill="[^"]*")/g)].map(([, fill = '']) => fill)
       expect(new Set(colors).size).to.be.above(4)
@@ -42,7 +42,6 @@ describe('the picture of a session', () => {
         expect(contrast(color, behind), `${fill} on ${ground}`).to.be.at.least(4.5)
       }
     })
-  }
 
   it('shows nothing about the machine that drew it', () => {
     const { username, homedir } = userInfo()

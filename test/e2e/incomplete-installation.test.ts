@@ -14,12 +14,11 @@ describe('an incomplete installation', () => {
   for (const [missing, packages] of [
     ['package with the native code of the keychain', ['node_modules/@napi-rs/keyring']],
     ['package @napi-rs/keyring', []],
-  ] as const) {
+  ] as const)
     it(`without the ${missing} causes keychain_not_loaded`, async () => {
       const program = join(sandbox.home, 'program')
-      for (const path of ['bin', 'dist', 'package.json', ...packages]) {
+      for (const path of ['bin', 'dist', 'package.json', ...packages])
         cpSync(join(root, path), join(program, path), { recursive: true })
-      }
       const configuration = join(sandbox.home, '.config/chatctl')
       mkdirSync(configuration, { recursive: true })
       const profiles = { work: { base_url: 'http://127.0.0.1:9' } }
@@ -32,5 +31,4 @@ describe('an incomplete installation', () => {
       expect(message).to.contain('@napi-rs/keyring')
       expect(hint).to.contain('CHATCTL_API_KEY').and.contain('--insecure-storage')
     })
-  }
 })

@@ -164,15 +164,7 @@ describe('the built program', function () {
   })
 
   it('stores a sign-in with a key for the next process, which signs out', async () => {
-    const login = [
-      'auth',
-      'login',
-      '--profile',
-      'work',
-      '--base-url',
-      'https://chat.example',
-      '--with-api-key',
-    ]
+    const login = 'auth login --profile work --base-url https://chat.example --with-api-key'.split(' ')
     const done = await run([...login, '--insecure-storage', '--no-verify'], { stdin: 'a-key\n' })
     expect(done.exitCode, done.stderr).to.equal(0)
     const config = join(sandbox.home, '.config', 'chatctl', 'config.json')

@@ -96,14 +96,11 @@ describe('applying a settings plan', () => {
   })
 
   function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = server.settings) {
-    const plan = makePlan(
-      server.url,
-      { settings, api },
+    return applyPlan(
+      makePlan(server.url, { settings, api }, before, readSent(state.directories, server.url), systemClock),
+      applying(),
       before,
-      readSent(state.directories, server.url),
-      systemClock,
     )
-    return applyPlan(plan, applying(), before)
   }
 
   const failedRequests = () => told.warnings.filter((words) => words.includes('although the request failed'))
@@ -141,7 +138,7 @@ describe('applying a settings plan', () => {
     for (const [status, said] of [
       [200, json(200, lay(someSettings, two))],
       [204, answer(204)],
-    ] as const) {
+    ] as const)
       it(`reports a conflict although the response was ${status}`, async () => {
         await begin({ ...ignored, answerPatch: said })
         for (const act of [apply, set]) {
@@ -162,12 +159,10 @@ describe('applying a settings plan', () => {
         expect(told.pauses).to.deep.equal([300, 1_000, 300, 1_000])
         expect(seen().filter((line) => line !== 'GET')).to.have.length(2)
       })
-    }
 
     it('names only the keys that did not take effect', async () => {
       await begin({ patched: (before) => lay(before, dark) })
-      const failure = await failureOf(apply(two))
-      expect(failure.message).to.equal(
+      expect((await failureOf(apply(two))).message).to.equal(
         'limits.max_tokens did not take effect: expected 12, found 4096 (the PATCH returned 200)',
       )
     })
@@ -180,7 +175,7 @@ describe('applying a settings plan', () => {
       ['502', html502],
       ['a redirect to another origin', elsewhere],
     ]
-    for (const [what, said] of lost) {
+    for (const [what, said] of lost)
       it(`reports an unknown outcome after ${what} if the old value is still found`, async () => {
         for (const act of [apply, set]) {
           await begin({ ...ignored, answerPatch: said })
@@ -206,7 +201,6 @@ describe('applying a settings plan', () => {
           expect(seen().filter((line) => line !== 'GET')).to.have.length(1)
         }
       })
-    }
 
     it('reports an unknown outcome after 202, because the service has only accepted the change', async () => {
       await begin({ ...ignored, answerPatch: answer(202) })
@@ -294,7 +288,7 @@ describe('applying a settings plan', () => {
       ['422', failing(422, 'invalid', 'Bad')],
       ['a reset', reset],
       ['an interrupted response', resetMidBody()],
-    ] as const) {
+    ] as const)
       it(`succeeds and reports the failed request after ${what}`, async () => {
         // Without a reading before, chatctl accepts a refusal and does not read back.
         const isRefusal = what === '422'
@@ -307,7 +301,6 @@ describe('applying a settings plan', () => {
           expect(seen()).to.deep.equal([`PATCH ${JSON.stringify(dark)}`, 'GET'])
         }
       })
-    }
   })
 
   describe('when the service refuses the change', () => {
@@ -316,7 +309,7 @@ describe('applying a settings plan', () => {
       [401, 'unauthorized'],
       [403, 'forbidden'],
       [429, 'rate_limited'],
-    ] as const) {
+    ] as const)
       it(`fails with status ${status} if no reading finds a change`, async () => {
         for (const act of [apply, set]) {
           await begin({ ...ignored, answerPatch: failing(status, 'no', 'It may not be') }, undefined, {
@@ -332,7 +325,6 @@ describe('applying a settings plan', () => {
           expect(told.pauses).to.deep.equal([])
         }
       })
-    }
 
     it('reports the refusal even if the settings cannot be read back', async () => {
       const no = failing(403, 'forbidden', 'You may not write')
@@ -345,8 +337,7 @@ describe('applying a settings plan', () => {
           retries: 0,
         },
       )
-      const failure = await failureOf(apply(dark))
-      expect(failure.kind).to.equal('unknown_outcome')
+      expect((await failureOf(apply(dark))).kind).to.equal('unknown_outcome')
       expect(told.taken).to.equal(true)
     })
 
@@ -354,26 +345,23 @@ describe('applying a settings plan', () => {
       await begin()
       const { url } = server
       await server.close()
-      const failure = await failureOf(set(dark))
-      expect(failure.message).to.contain(`Cannot reach ${url}`)
+      expect((await failureOf(set(dark))).message).to.contain(`Cannot reach ${url}`)
       expect(told.taken).to.equal(false)
     })
   })
 
   describe('when readings lag behind the change', () => {
-    for (const lag of [1, 2]) {
+    for (const lag of [1, 2])
       it(`reads again after ${lag} outdated ${lag === 1 ? 'reading' : 'readings'}`, async () => {
         await begin({ lag })
         await apply(dark)
         expect(told.pauses).to.deep.equal([300, 1_000].slice(0, lag))
         expect(sideEffects()).to.deep.equal([])
       })
-    }
 
     it('relies on the last reading that succeeded', async () => {
       await begin({ ...ignored, ...reading((index) => (index > 0 ? failing(403, 'no', 'No') : undefined)) })
-      const failure = await failureOf(apply(dark))
-      expect(failure.message).to.contain('theme.mode did not take')
+      expect((await failureOf(apply(dark))).message).to.contain('theme.mode did not take')
     })
   })
 
@@ -459,8 +447,7 @@ describe('applying a settings plan', () => {
 
     it('detects settings that the API configuration changed', async () => {
       await begin({ posted: (before) => lay(before, { theme: { mode: 'x' }, app_name: 'y' }) })
-      const failure = await failureOf(apply(dark, { version: '2' }))
-      expect(failure.message).to.equal(
+      expect((await failureOf(apply(dark, { version: '2' }))).message).to.equal(
         'theme.mode did not take effect: expected "dark", found "x" (the POST returned 200)',
       )
       expect(sideEffects().join()).to.contain('app_name changed from "Chat" to "y"')
@@ -485,8 +472,7 @@ describe('applying a settings plan', () => {
         'The settings were changed and verified; setting the API configuration failed: You may not',
       )
       expect(readSent(state.directories, server.url)).to.equal(undefined)
-      const alone = await failureOf(apply({}, { version: '2' }))
-      expect(alone.message).to.equal('You may not')
+      expect((await failureOf(apply({}, { version: '2' }))).message).to.equal('You may not')
     })
 
     it('reports an unknown outcome after a lost response, because it cannot be read back', async () => {
@@ -529,8 +515,7 @@ describe('a plan that is applied later', () => {
   it('is current on a machine that has sent nothing since the plan was made', () => {
     assertCurrent(plan, someSettings, undefined)
     assertCurrent(plan, someSettings, { sentAt: sent.sentAt, configuration: { version: '9' } })
-    const unsent = makePlan('local', file, someSettings, undefined, systemClock)
-    assertCurrent(unsent, someSettings, sent)
+    assertCurrent(makePlan('local', file, someSettings, undefined, systemClock), someSettings, sent)
   })
 
   it('is outdated if managed keys have changed, and names each of them', () => {

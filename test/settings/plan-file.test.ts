@@ -48,15 +48,14 @@ function read(text: string, context = about) {
 describe('a plan file', () => {
   const state = useStateDirectory(env)
 
-  it('restores the saved plan', () => {
+  it('restores the saved plan', () =>
     fc.assert(
       fc.property(anyPlan, (saved) => {
         const text = composePlanFile(saved, '1.2.3', systemClock)
         expect(isPlan(text, settingsPlan)).to.equal(true)
         expect(read(text).plan).to.deep.equal(saved)
       }),
-    )
-  })
+    ))
 
   it('is rejected after any change of a character that alters its content', () => {
     const text = composePlanFile(plan, '1.2.3', systemClock)

@@ -9,13 +9,12 @@ import { anyConfiguration, anyPatch, anySettings, anySubset, someSettings } from
 const sentAt = '2026-01-02T03:04:05.000Z'
 
 describe('leaves of settings', () => {
-  it('restore the same nested objects', () => {
+  it('restore the same nested objects', () =>
     fc.assert(
       fc.property(anyPatch, (patch) => {
         expect(nest(valuesOf(patch))).to.deep.equal(patch)
       }),
-    )
-  })
+    ))
 
   it('can have any name, even __proto__ and constructor', () => {
     const odd = JSON.parse('{"__proto__": {"constructor": 1}, "toString": "x"}')
@@ -24,16 +23,15 @@ describe('leaves of settings', () => {
     expect(JSON.stringify(nest(leaves))).to.equal(JSON.stringify(odd))
   })
 
-  it('are scalars, null, and lists, and an empty object has none', () => {
+  it('are scalars, null, and lists, and an empty object has none', () =>
     expect([...valuesOf({ a: { b: null, c: [1, { d: 2 }] }, e: {} })]).to.deep.equal([
       ['a.b', null],
       ['a.c', [1, { d: 2 }]],
-    ])
-  })
+    ]))
 })
 
 describe('a plan', () => {
-  it('turns the current settings into the wanted ones, after which nothing differs', () => {
+  it('turns the current settings into the wanted ones, after which nothing differs', () =>
     fc.assert(
       fc.property(anySettings, anyPatch, (current, settings) => {
         const wanted = { settings, api: {} }
@@ -42,10 +40,9 @@ describe('a plan', () => {
         expect(changesOf(makePlan('local', wanted, after, undefined, systemClock))).to.deep.equal([])
         expect(lower(after)).to.deep.equal(lower(lay(current, settings)))
       }),
-    )
-  })
+    ))
 
-  it('sends only keys that differ', () => {
+  it('sends only keys that differ', () =>
     fc.assert(
       fc.property(anySettings, anyPatch, (current, settings) => {
         const plan = makePlan('local', { settings, api: {} }, current, undefined, systemClock)
@@ -53,20 +50,18 @@ describe('a plan', () => {
         expect([...valuesOf(patch).keys()]).to.deep.equal(changesOf(plan).map(({ path }) => path))
         for (const { from, to } of changesOf(plan)) expect(from).not.to.deep.equal(to)
       }),
-    )
-  })
+    ))
 
-  it('sends all managed keys of the API configuration if any of them differs, else none', () => {
+  it('sends all managed keys of the API configuration if any of them differs, else none', () =>
     fc.assert(
       fc.property(anyConfiguration, anySubset(anyConfiguration), (configuration, api) => {
         const plan = makePlan('local', { settings: {}, api }, {}, { sentAt, configuration }, systemClock)
         const isThere = JSON.stringify(lay(configuration, api)) === JSON.stringify(configuration)
         expect(requestsOf(plan)).to.deep.equal(isThere ? {} : { configuration: api })
       }),
-    )
-  })
+    ))
 
-  it('preserves the content of the settings files', () => {
+  it('preserves the content of the settings files', () =>
     fc.assert(
       fc.property(anySettings, anyPatch, anySubset(anyConfiguration), (current, settings, api) => {
         expect(
@@ -76,8 +71,7 @@ describe('a plan', () => {
           api,
         })
       }),
-    )
-  })
+    ))
 
   it('has null for values that the service lacks', () => {
     const wanted = { settings: { theme: { mode: 'dark' } }, api: { version: '2' } }

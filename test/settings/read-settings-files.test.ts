@@ -26,7 +26,7 @@ function faultsIn(text: string, env?: NodeJS.ProcessEnv, name?: string): string[
 }
 
 describe('a settings file', () => {
-  it('is read from any YAML or JSON that represents settings', () => {
+  it('is read from any YAML or JSON that represents settings', () =>
     fc.assert(
       fc.property(anyPatch, (settings) => {
         const expected = { settings, api: {} }
@@ -36,20 +36,18 @@ describe('a settings file', () => {
         )
         expect(read(JSON.stringify(settings)), 'JSON as YAML').to.deep.equal(expected)
       }),
-    )
-  })
+    ))
 
-  it('can contain both settings and the API configuration, each below its name', () => {
+  it('can contain both settings and the API configuration, each below its name', () =>
     fc.assert(
       fc.property(anyPatch, anySubset(anyConfiguration), (settings, api) => {
         expect(read(stringify({ $schema: './x.json', api, settings }))).to.deep.equal({ settings, api })
         expect(read(stringify({ api }))).to.deep.equal({ settings: {}, api })
         expect(read(JSON.stringify({ settings }), undefined, 'a.JSON')).to.deep.equal({ settings, api: {} })
       }),
-    )
-  })
+    ))
 
-  it('overrides the files before it, key by key', () => {
+  it('overrides the files before it, key by key', () =>
     fc.assert(
       fc.property(fc.array(anyPatch, { minLength: 1, maxLength: 4 }), (layers) => {
         const sources = layers.map((layer, index) => ({
@@ -59,8 +57,7 @@ describe('a settings file', () => {
         const { settings } = readSettingsFiles(sources)
         expect(settings).to.deep.equal(layers.reduce((all, layer) => lay(all, layer)))
       }),
-    )
-  })
+    ))
 
   it('replaces lists of the files before it as a whole', () => {
     const layer = (methods: string) => ({
@@ -95,8 +92,7 @@ describe('a settings file', () => {
       ).to.deep.equal({
         app_name: 'x',
       })
-      const failure = thrownFailure(() => read(text))
-      expect(failure.message, text).to.equal('No settings in settings.yaml')
+      expect(thrownFailure(() => read(text)).message, text).to.equal('No settings in settings.yaml')
     }
     expect(thrownFailure(() => read('', undefined, 'a.json')).message).to.equal('No settings in a.json')
   })
@@ -141,20 +137,18 @@ them: {}
     ])
   })
 
-  it('is rejected with its faults in the order of their locations', () => {
+  it('is rejected with its faults in the order of their locations', () =>
     expect(
       faultsIn('settings:\n  x: 1\napp_name: a\napi: {cors: {allowed_origins: [5, null]}}'),
     ).to.deep.equal([
       '2:3 x is an unknown key',
       '3:1 app_name must be below settings',
       '4:35 api.cors.allowed_origins.1 has no value',
-    ])
-  })
+    ]))
 
   it('is rejected with the file name of each fault', () => {
     const sources = ['theme: 5', 'app_name: true'].map((text, index) => ({ name: `${index}.yaml`, text }))
-    const failure = thrownFailure(() => readSettingsFiles(sources))
-    expect(failure.message).to.equal(
+    expect(thrownFailure(() => readSettingsFiles(sources)).message).to.equal(
       '2 errors; nothing was sent:\n0.yaml:1:8: theme must be an object\n1.yaml:1:11: app_name must be a string in quotes',
     )
   })
@@ -261,13 +255,12 @@ them: {}
 
   it('is rejected with keys such as __proto__ and constructor', () => {
     const text = '{"__proto__": {"app_name": "x"}, "constructor": 1, "theme": {"__proto__": 5}}'
-    for (const name of ['a.json', 'a.yaml']) {
+    for (const name of ['a.json', 'a.yaml'])
       expect(faultsIn(text, undefined, name)).to.deep.equal([
         '1:2 __proto__ is an unknown key',
         '1:34 constructor is an unknown key',
         '1:62 theme.__proto__ is an unknown key',
       ])
-    }
   })
 })
 
@@ -293,9 +286,8 @@ limits: {max_tokens: "\${N}"}
     })
   })
 
-  it('do not convert a text without a reference', () => {
-    expect(faultsIn('limits: {max_tokens: "12"}\nfeatures: {chat: "on"}', {})).to.have.length(2)
-  })
+  it('do not convert a text without a reference', () =>
+    expect(faultsIn('limits: {max_tokens: "12"}\nfeatures: {chat: "on"}', {})).to.have.length(2))
 
   it('to variables that are not set are faults with their locations', () => {
     const text = 'app_name: |\n  a ${Q}\n  ${R}${Q}\ntheme:\n  mode: ${constructor}\n'
@@ -307,13 +299,12 @@ limits: {max_tokens: "\${N}"}
     ])
   })
 
-  it('with invalid syntax are faults', () => {
+  it('with invalid syntax are faults', () =>
     expect(faultsIn('app_name: "${A-b} ${"\ntheme: {mode: "${}"}', { A: 'x' })).to.deep.equal([
       '1:11 app_name contains ${A-b}, which is not a valid reference; write $${ for a literal ${',
       '1:11 app_name contains ${, which is not a valid reference; write $${ for a literal ${',
       '2:15 theme.mode contains ${}, which is not a valid reference; write $${ for a literal ${',
-    ])
-  })
+    ]))
 
   it('do not show the value of the variable in a fault', () => {
     const failure = thrownFailure(() => read('limits: {max_tokens: "${N}"}', { N: 'canary' }))

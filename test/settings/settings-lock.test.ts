@@ -27,9 +27,7 @@ describe('two concurrent changes of the settings of one service', () => {
     client = new Client({ baseUrl: server.url, internal: { clock: hurriedClock() } })
     told = []
   })
-  afterEach(async () => {
-    await client.close()
-  })
+  afterEach(() => client.close())
 
   const signal = new AbortController().signal
   const locking = {

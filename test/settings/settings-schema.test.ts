@@ -74,11 +74,9 @@ describe('the JSON Schema of a settings file', () => {
       [{ settings: { limits: { max_tokens: 5 } }, api: {} }, true],
       [{ $schema: 'x', $unmanaged: { x: [null] }, app_name: '' }, true],
       [{ $unmanaged: 1, app_name: '' }, false],
-    ] as const) {
-      it(`accepts or rejects the same, for example ${JSON.stringify(file)}`, () => {
-        expect(expectSame(file)).to.equal(isAccepted)
-      })
-    }
+    ] as const)
+      it(`accepts or rejects the same, for example ${JSON.stringify(file)}`, () =>
+        expect(expectSame(file)).to.equal(isAccepted))
 
     it('accepts or rejects the same for any file', () => {
       const counts = { accepted: 0, refused: 0 }

@@ -26,11 +26,8 @@ describe('the code blocks of a reply', () => {
     ['with control characters, unchanged', '```\n\u001b[31ma\u202eb\n```', ['\u001b[31ma\u202eb\n']],
     ['except indented code and code spans', lines('    a', '', '`b` and ``` c ```'), []],
   ]
-  for (const [title, markdown, blocks] of table) {
-    it(`are found ${title}`, () => {
-      expect(findCodeBlocks(markdown)).to.deep.equal(blocks)
-    })
-  }
+  for (const [title, markdown, blocks] of table)
+    it(`are found ${title}`, () => expect(findCodeBlocks(markdown)).to.deep.equal(blocks))
 
   it('are found unchanged in any nesting of lists and quotes', () => {
     const line = fc.string({ unit: fc.constantFrom(...' \t`~>-1.*#|aé漢') })

@@ -11,7 +11,7 @@ import { renderMarkdown } from './render-markdown.ts'
 describe('rendered Markdown', () => {
   const directory = join(import.meta.dirname, 'golden')
 
-  for (const name of ['blocks', 'inline', 'code', 'tables']) {
+  for (const name of ['blocks', 'inline', 'code', 'tables'])
     it(`matches the golden file ${name}`, async () => {
       const text = readFileSync(join(directory, `${name}.md`), 'utf8')
       const highlight = await loadHighlight()
@@ -21,7 +21,6 @@ describe('rendered Markdown', () => {
       ].join(`${'='.repeat(40)}\n`)
       expectGolden(join(directory, `${name}.txt`), shown)
     })
-  }
 
   it('has clickable links only for addresses that are safe to open', () => {
     const link = (text: string, url: string): string => `{${text}|${url}}`

@@ -26,9 +26,8 @@ describe('streamed Markdown', () => {
     fc.assert(
       fc.property(anyMarkdown, (text) => {
         const whole = render([text])
-        for (let at = 1; at < text.length; at++) {
+        for (let at = 1; at < text.length; at++)
           expect(render([text.slice(0, at), text.slice(at)])).to.equal(whole)
-        }
         expect(render(text.split(''))).to.equal(whole)
       }),
       // Each run renders the text once for every split.
@@ -80,15 +79,14 @@ describe('streamed Markdown', () => {
     expect(render(['Foo\n===\n'])).not.to.contain('=')
   })
 
-  it('ends with one newline, unless it is empty', () => {
+  it('ends with one newline, unless it is empty', () =>
     fc.assert(
       fc.property(anyMarkdown, (text) => {
         const writer = new MarkdownWriter({ columns: 40, style: plainStyle })
         const all = writer.push(text) + writer.end()
         if (all !== '') expect(all).to.match(/[^\n]\n$/)
       }),
-    )
-  })
+    ))
 
   it('puts no style between a character of code and its combining mark', () => {
     const style = { ...plainStyle, blue: (text: string) => `<${text}>`, cyan: (text: string) => `<${text}>` }
@@ -97,20 +95,18 @@ describe('streamed Markdown', () => {
     expect(shown).to.include('e\u0301')
   })
 
-  it('shows no line for a table row without text', () => {
+  it('shows no line for a table row without text', () =>
     expect(renderMarkdown('| a |\n|---|\n| |\n| b |\n|', { columns: 40, style: plainStyle })).to.match(
       /^a\n─+\nb\n$/,
-    )
-  })
+    ))
 
-  it('contains no control characters', () => {
+  it('contains no control characters', () =>
     fc.assert(
       fc.property(anyMarkdown, (text) => {
         const shown = render([text])
         expect(stripControls(shown)).to.equal(shown)
       }),
-    )
-  })
+    ))
 
   it('shows words as they arrive, and holds back only ambiguous text', () => {
     const writer = new MarkdownWriter({ columns: 80, style: readable })
@@ -135,8 +131,7 @@ describe('streamed Markdown', () => {
 
   it('shows an unclosed mark as text if it stays open for too long', () => {
     const writer = new MarkdownWriter({ columns: 80, style: readable })
-    const shown = writer.push(`**open ${'word '.repeat(250)}`)
-    expect(shown).to.match(/^\*\*open word word/)
+    expect(writer.push(`**open ${'word '.repeat(250)}`)).to.match(/^\*\*open word word/)
   })
 
   it('loses no word of text', () => {

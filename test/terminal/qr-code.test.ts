@@ -12,7 +12,7 @@ function readModules(lines: readonly string[]): boolean[][] {
 }
 
 describe('drawQrCode', () => {
-  it('draws every module, with a light border around them', () => {
+  it('draws every module, with a light border around them', () =>
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (text) => {
         const lines = drawQrCode(text)
@@ -22,12 +22,10 @@ describe('drawQrCode', () => {
           data.map((row) => row.map((isDark) => !isDark)),
         )
         const drawn = readModules(lines)
-        for (const row of [drawn[0], drawn[1], drawn[size - 2], drawn[size - 1]]) {
+        for (const row of [drawn[0], drawn[1], drawn[size - 2], drawn[size - 1]])
           expect(row?.every(Boolean)).to.equal(true)
-        }
       }),
-    )
-  })
+    ))
 
   it('fits 40 columns with an address of a usual length', () => {
     const [line = ''] = drawQrCode(`https://${'chat'.repeat(8)}.example/device?user_code=WDJB-MJHT`)

@@ -30,15 +30,13 @@ const cases: [string, string, string][] = [
 ]
 
 describe('streamed text with control characters', () => {
-  for (const [name, text, expected] of cases) {
+  for (const [name, text, expected] of cases)
     it(`is the same for every split of ${name}`, () => {
       expect(strip([text])).to.equal(expected)
       expect(strip(text.split(''))).to.equal(expected)
-      for (let at = 1; at < text.length; at++) {
+      for (let at = 1; at < text.length; at++)
         expect(strip([text.slice(0, at), text.slice(at)])).to.equal(expected)
-      }
     })
-  }
 
   it('keeps a control string that does not end within 4,096 characters', () => {
     expect(strip(['\u001b]0;', 'x'.repeat(5000), '\u0007y'])).to.equal(`]0;${'x'.repeat(5000)}y`)

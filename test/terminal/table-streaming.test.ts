@@ -35,7 +35,7 @@ const table = fc
 describe('a streamed table', () => {
   const writerOf = (columns: number) => new MarkdownWriter({ columns, style: plainStyle })
 
-  it('shows its third row and each later row as soon as the line arrives', () => {
+  it('shows its third row and each later row as soon as the line arrives', () =>
     fc.assert(
       fc.property(table, fc.integer({ min: 30, max: 120 }), ({ header, rows }, columns) => {
         const writer = writerOf(columns)
@@ -49,8 +49,7 @@ describe('a streamed table', () => {
         }
       }),
       { seed: 17, numRuns: 200 },
-    )
-  })
+    ))
 
   it('has room for cells that are longer than those of the first rows', () => {
     const writer = writerOf(80)
@@ -102,7 +101,7 @@ describe('streamed prose during a resize of the terminal', () => {
   for (const [from, to] of [
     [60, 30],
     [30, 60],
-  ] as const) {
+  ] as const)
     it(`fills ${to} columns after ${from}`, () => {
       let columns = from
       const writer = new MarkdownWriter({
@@ -115,11 +114,9 @@ describe('streamed prose during a resize of the terminal', () => {
       writer.push(`> - ${words}`)
       columns = to
       const [, ...lines] = (writer.push(words) + writer.end()).trimEnd().split('\n')
-      const widths = lines.slice(0, -1).map((line) => stringWidth(line))
-      expect(Math.max(...widths))
+      expect(Math.max(...lines.slice(0, -1).map((line) => stringWidth(line))))
         .to.be.at.most(to)
         .and.above(to - 6)
       expect(lines[0]).to.match(/^│ {3}word/)
     })
-  }
 })

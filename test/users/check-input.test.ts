@@ -93,8 +93,6 @@ describe('checking a file of users', () => {
     expect(faults.at(-1)).to.equal('80002:1 email is already used on line 40001')
   })
 
-  it('distinguishes an email and an ID with the same text', async () => {
-    const { faults } = await check('id,email,name\na@x,,n\n,a@x,\n')
-    expect(faults).to.deep.equal([])
-  })
+  it('distinguishes an email and an ID with the same text', async () =>
+    expect((await check('id,email,name\na@x,,n\n,a@x,\n')).faults).to.deep.equal([]))
 })

@@ -16,7 +16,7 @@ import { anyEntry, anyServiceUser, anyWantedUser, hashesOf } from './any-users.t
 const email = 'ada@example.com'
 
 describe('the managed fields of a user', () => {
-  it('can be turned back into the user', () => {
+  it('can be turned back into the user', () =>
     fc.assert(
       fc.property(anyWantedUser, ({ email: _, ...wanted }) => {
         const { metadata, settings, ...rest } = wanted
@@ -28,10 +28,9 @@ describe('the managed fields of a user', () => {
         expect(JSON.stringify(managedFieldsOf(kept))).to.equal(JSON.stringify(managedFieldsOf(wanted)))
         expect(userOf(managedFields({ ...wanted }))).to.deep.equal(kept)
       }),
-    )
-  })
+    ))
 
-  it('have equal hashes if and only if the values are equal', () => {
+  it('have equal hashes if and only if the values are equal', () =>
     fc.assert(
       fc.property(anyWantedUser, anyWantedUser, (one, other) => {
         const others = managedFields(other)
@@ -41,8 +40,7 @@ describe('the managed fields of a user', () => {
           expect(isSame).to.equal(isSameField(path, value, others.get(path)))
         }
       }),
-    )
-  })
+    ))
 
   it('have hashes that never change, because state files contain them', () => {
     expect(hashOfField('name', 'Ada')).to.equal('o5r-7X0zGSE')
@@ -57,7 +55,7 @@ function managedFieldsOf(user: Omit<WantedUser, 'email'>): [string, unknown][] {
 }
 
 describe('the comparison of a user', () => {
-  it('finds no difference after its changes were applied', () => {
+  it('finds no difference after its changes were applied', () =>
     fc.assert(
       fc.property(anyWantedUser, anyEntry, anyServiceUser, (wanted, entry, user) => {
         const { fields } = compareUser(wanted, entry, { user })
@@ -66,10 +64,9 @@ describe('the comparison of a user', () => {
         expect(compareUser(wanted, sent, { user: after })).to.include({ action: 'none' })
         expect(compareUser(wanted, sent, 'unread')).to.include({ action: 'unread' })
       }),
-    )
-  })
+    ))
 
-  it('reports a field as drifted only if the known hash differs from both values', () => {
+  it('reports a field as drifted only if the known hash differs from both values', () =>
     fc.assert(
       fc.property(anyWantedUser, anyEntry, anyServiceUser, (wanted, entry, user) => {
         const { fields } = compareUser(wanted, entry, { user })
@@ -83,10 +80,9 @@ describe('the comparison of a user', () => {
           expect(drifted).to.equal(isForeign)
         }
       }),
-    )
-  })
+    ))
 
-  it('contains every readable field whose value on the service is another one', () => {
+  it('contains every readable field whose value on the service is another one', () =>
     fc.assert(
       fc.property(anyWantedUser, anyEntry, anyServiceUser, (wanted, entry, user) => {
         const found = compareUser(wanted, entry, { user }).fields.map(({ path }) => path)
@@ -95,8 +91,7 @@ describe('the comparison of a user', () => {
           expect(found.includes(path)).to.equal(!isSameField(path, value, readField(user, path)))
         }
       }),
-    )
-  })
+    ))
 
   it('ignores the order and repetition of permissions', () => {
     const entry = { id: 'usr_1', hashes: hashesOf({ email, permissions: ['a:b', 'c:d'] }) }

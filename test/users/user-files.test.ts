@@ -19,9 +19,8 @@ describe('files that describe users', () => {
     files: Record<string, string>,
     options: Partial<UserFilesOptions> = {},
   ): Promise<PlacedUser[]> {
-    for (const [name, text] of Object.entries(files)) {
+    for (const [name, text] of Object.entries(files))
       if (name !== '-') writeFileSync(join(directory.path, name), text)
-    }
     const opened = await UserFiles.open(Object.keys(files), {
       format: undefined,
       env: undefined,
@@ -39,8 +38,8 @@ describe('files that describe users', () => {
   const failureFor = (files: Record<string, string>, options?: Partial<UserFilesOptions>) =>
     failureOf(() => read(files, options))
 
-  it('contain the same users in every format', async () => {
-    await fc.assert(
+  it('contain the same users in every format', () =>
+    fc.assert(
       fc.asyncProperty(anyWantedUser, async ({ email, ...fields }) => {
         fc.pre(!Object.hasOwn(fields.metadata ?? {}, '__proto__'))
         const given = [
@@ -55,16 +54,13 @@ describe('files that describe users', () => {
           'users.yaml': stringify(parseJson(json), yamlWriting(parseJson(json))),
           'map.yaml': stringify({ users: parseJson(json) }, yamlWriting(parseJson(json))),
         }
-        for (const [name, text] of Object.entries(texts)) {
-          const users = (await read({ [name]: text })).map(({ user }) => user)
-          expect(canonicalJson(users), name).to.equal(
+        for (const [name, text] of Object.entries(texts))
+          expect(canonicalJson((await read({ [name]: text })).map(({ user }) => user)), name).to.equal(
             canonicalJson(given.map((user) => withoutEmptySettings(user))),
           )
-        }
       }),
       { numRuns: 30 },
-    )
-  })
+    ))
 
   it('are read one after the other, with the place of each user', async () => {
     const users = await read({
@@ -158,8 +154,7 @@ describe('files that describe users', () => {
     ])
     const unset = await failureFor({ 'b.yaml': files['b.yaml'] }, { env: { ...env, NAME: undefined } })
     expect(unset.message).to.contain('b.yaml:2:19: the value needs NAME, which is not set')
-    const plain = await failureFor(files)
-    expect(plain.message).to.include('settings.notifications_enabled must be')
+    expect((await failureFor(files)).message).to.include('settings.notifications_enabled must be')
   })
 
   it('say why YAML with anchors is too large', async () => {

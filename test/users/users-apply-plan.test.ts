@@ -22,13 +22,11 @@ describe('users apply with a saved plan', function () {
   const apply = (...flags: string[]) => run('apply', 'users.plan', '--yes', ...flags)
   const plan = async (...rows: object[]) => {
     write(...rows)
-    const saved = await run('diff', 'users.json', '--save', 'users.plan')
-    expect(saved.exitCode, saved.stderr).to.equal(0)
+    expect(await run('diff', 'users.json', '--save', 'users.plan')).to.include({ exitCode: 0 })
   }
   const applied = async (...rows: object[]) => {
     write(...rows)
-    const done = await run('apply', 'users.json', '--yes', '--no-password')
-    expect(done.exitCode, done.stderr).to.equal(0)
+    expect(await run('apply', 'users.json', '--yes', '--no-password')).to.include({ exitCode: 0 })
   }
   const names = () => [...server.report().users.values()].map(({ name }) => name)
   const ada = { email: 'ada@example.com', name: 'Ada', role: 'admin' }
@@ -112,8 +110,7 @@ describe('users apply with a saved plan', function () {
 
   it('shows the plan with --dry-run, and can then be applied', async () => {
     await plan(ada)
-    const shown = await apply('--dry-run')
-    expect(shown.stdout).to.contain('+ create ada@example.com')
+    expect((await apply('--dry-run')).stdout).to.contain('+ create ada@example.com')
     expect(existsSync(join(sandbox.home, 'users.state.json'))).to.equal(false)
     expect((await apply('--no-password')).exitCode).to.equal(0)
   })
@@ -153,8 +150,7 @@ describe('users apply after a lost response to a create', function () {
     expect(taken.exitCode).to.equal(9)
     expect(taken.stderr).to.contain('409: ').and.to.contain('chatctl users adopt ada@example.com=ID')
     expect(creates()).to.deep.equal(['lost', 409])
-    const last = await apply('--retry-unknown')
-    expect(last.exitCode).to.equal(9)
+    expect((await apply('--retry-unknown')).exitCode).to.equal(9)
     expect(creates()).to.deep.equal(['lost', 409])
   })
 })

@@ -62,8 +62,7 @@ describe('users apply', function () {
     write(ada, bob)
     await created()
     const before = statSync(path('users.state.json'), { bigint: true })
-    const run = await apply()
-    expect(run).to.include({ exitCode: 0, stdout: 'No changes.\n' })
+    expect(await apply()).to.include({ exitCode: 0, stdout: 'No changes.\n' })
     expect(requests).to.deep.equal(['GET /v1/users/ID', 'GET /v1/users/ID'])
     const { ino, mtimeNs } = statSync(path('users.state.json'), { bigint: true })
     expect({ ino, mtimeNs }).to.deep.equal({ ino: before.ino, mtimeNs: before.mtimeNs })
@@ -108,8 +107,7 @@ describe('users apply', function () {
     const user = serverUser('ada@example.com')
     if (user) user.name = 'Eve'
     expect((await apply('--no-refresh')).stdout).to.contain('No changes')
-    const run = await apply('--json')
-    expect(JSON.parse(run.stdout).users[0]).to.deep.include({
+    expect(JSON.parse((await apply('--json')).stdout).users[0]).to.deep.include({
       action: 'change',
       outcome: 'changed',
       changes: [{ path: 'name', from: 'Eve', to: 'Ada', drifted: true }],
@@ -170,9 +168,8 @@ describe('users apply', function () {
 
   it('ends before anything is sent if new users need a password', async () => {
     write(ada, bob)
-    const run = await apply()
     expectFailure(
-      run,
+      await apply(),
       2,
       'The 2 new users need passwords. Nothing was sent',
       '--results FILE',
@@ -212,11 +209,9 @@ describe('users apply', function () {
   it('gets passwords from a command that knows the email', async () => {
     write(ada, bob)
     const program = JSON.stringify(process.execPath)
-    const run = await apply(
-      '--password-command',
-      `${program} -e 'console.log("secret " + process.env.CHATCTL_EMAIL)'`,
-    )
-    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(
+      await apply('--password-command', `${program} -e 'console.log("secret " + process.env.CHATCTL_EMAIL)'`),
+    ).to.include({ exitCode: 0 })
     expect(serverUser('bob@example.com')?.password).to.equal('secret bob@example.com')
     write(ada, bob, { email: 'eve@example.com' })
     const failed = await apply('--password-command', 'false')
@@ -332,8 +327,7 @@ describe('users apply', function () {
     write(ada, bob)
     await created()
     write(ada)
-    const run = await apply('--json')
-    expect(JSON.parse(run.stdout).unmanaged).to.deep.equal([
+    expect(JSON.parse((await apply('--json')).stdout).unmanaged).to.deep.equal([
       { email: 'bob@example.com', id: idOf('bob@example.com') },
     ])
     write(ada, bob)
@@ -359,8 +353,7 @@ describe('users apply', function () {
   })
 
   it('exits 130 after Ctrl-C, records the users that were created, and resumes', async () => {
-    const rows = Array.from({ length: 30 }, (_, index) => ({ email: `u${index}@example.com` }))
-    write(...rows)
+    write(...Array.from({ length: 30 }, (_, index) => ({ email: `u${index}@example.com` })))
     const running = startChatctl(
       sandbox,
       ['users', 'apply', 'users.json', '--yes', '--no-password'],

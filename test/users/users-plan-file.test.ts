@@ -41,8 +41,8 @@ describe('a saved plan of users', () => {
   const read = async (text: string) =>
     readUsersPlan({ ...textInput('jsonl', text), name: 'users.plan' }, '1.2.3')
 
-  it('contains everything that applying it needs', async () => {
-    await fc.assert(
+  it('contains everything that applying it needs', () =>
+    fc.assert(
       fc.asyncProperty(anyPlan, async (plan) => {
         const path = join(directory.path, 'users.plan')
         await saveUsersPlan(path, header, plan)
@@ -50,8 +50,7 @@ describe('a saved plan of users', () => {
         expect(kept).to.deep.equal(header)
         expect(contentOf({ users, unmanaged, counts })).to.equal(contentOf(plan))
       }),
-    )
-  })
+    ))
 
   it('is private', async () => {
     const path = join(directory.path, 'users.plan')
@@ -65,8 +64,7 @@ describe('a saved plan of users', () => {
     await saveUsersPlan(path, header, empty)
     await saveUsersPlan(path, header, empty)
     writeFileSync(path, '{"format":"notes"}')
-    const failure = await failureOf(() => saveUsersPlan(path, header, empty))
-    expect(failure).to.include({ kind: 'refused' })
+    expect(await failureOf(() => saveUsersPlan(path, header, empty))).to.include({ kind: 'refused' })
     expect(readFileSync(path, 'utf8')).to.equal('{"format":"notes"}')
   })
 

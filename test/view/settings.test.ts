@@ -14,7 +14,7 @@ describe('the differences of settings', () => {
   const textAt = (width: number): string =>
     ((view.text?.({ changes }, width) ?? []) as readonly Span[]).map(({ text }) => text).join('')
 
-  it('have both values on the line of the key, if the terminal is wide enough', () => {
+  it('have both values on the line of the key, if the terminal is wide enough', () =>
     expect(textAt(Infinity)).to.equal(
       [
         '  theme.primary_color  "#000000" → "#3366FF"',
@@ -25,10 +25,9 @@ describe('the differences of settings', () => {
         '',
         '3 of the 3 keys in the file differ.\n',
       ].join('\n'),
-    )
-  })
+    ))
 
-  it('label each value on a separate line as old or new, without a broken word, at 40 columns', () => {
+  it('label each value on a separate line as old or new, without a broken word, at 40 columns', () =>
     expect(textAt(40)).to.equal(
       [
         '  theme.primary_color',
@@ -46,8 +45,7 @@ describe('the differences of settings', () => {
         '',
         '3 of the 3 keys in the file differ.\n',
       ].join('\n'),
-    )
-  })
+    ))
 
   it('are one Markdown table with a row for each change, whatever the values, the plan, and the service are', () => {
     const text = fc.oneof(fc.string(), fc.constantFrom('|', '`', '\\|', '\n\n| a |\n|---|\n', '<!--', '# x'))

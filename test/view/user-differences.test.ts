@@ -79,7 +79,7 @@ function textAt(width: number, body = differences): string {
 }
 
 describe('the differences of users', () => {
-  it('have one line for each field, if the terminal is wide enough', () => {
+  it('have one line for each field, if the terminal is wide enough', () =>
     expect(textAt(120)).to.equal(
       [
         '+ create ada@example.com  name "Ada", role "admin"',
@@ -98,8 +98,7 @@ describe('the differences of users', () => {
         'Drifted: someone else has changed a value since chatctl sent it.',
         'Unmanaged users remain: the service offers no way to delete a user.\n',
       ].join('\n'),
-    )
-  })
+    ))
 
   it('have the last lines wrapped at 80 columns', () => {
     const lines = textAt(80).split('\n')
@@ -110,7 +109,7 @@ describe('the differences of users', () => {
     ])
   })
 
-  it('have both values below a field at 40 columns', () => {
+  it('have both values below a field at 40 columns', () =>
     expect(textAt(40).split('\n').slice(0, 13)).to.deep.equal([
       '+ create ada@example.com  name "Ada",',
       '    role "admin"',
@@ -125,8 +124,7 @@ describe('the differences of users', () => {
       '      old not as last sent',
       '      new "admin"',
       '    permissions',
-    ])
-  })
+    ]))
 
   it('are one sentence if nothing differs', () => {
     const same = { ...differences, users: [], unmanaged: [], counts: { ...none, unchanged: 2 } }
@@ -139,7 +137,7 @@ describe('the differences of users', () => {
     expect(textAt(80, unread)).to.equal('No changes known: 1 unchanged, 2 not read.\n')
   })
 
-  it('are a table in Markdown, with the counts below it', () => {
+  it('are a table in Markdown, with the counts below it', () =>
     expect(userDifferenceView.markdown?.(differences).split('\n').slice(2, 9)).to.deep.equal([
       '| `ada@example.com` | `create` | `name` |  | `"Ada"` |',
       '| `ada@example.com` | `create` | `role` |  | `"admin"` |',
@@ -148,8 +146,7 @@ describe('the differences of users', () => {
       '| `eve@example.com` | `change` | `role` | `not as last sent` | `"admin"` |',
       '| `eve@example.com` | `change` | `permissions` | `last value unknown` | `["read:chat"]` |',
       '| `kim@example.com` | `missing` |  |  |  |',
-    ])
-  })
+    ]))
 
   it('can be written for 5,000 changes without a line that is too wide', () => {
     const many = Array.from({ length: 5000 }, (_, index) => ({

@@ -15,9 +15,8 @@ const faultOf = (bytes: Uint8Array): string => {
 
 describe('the output of a credential command', () => {
   it('is the credential, without the spaces around it', () => {
-    for (const text of ['sk-1', 'sk-1\n', '\r\n sk-1 \r\n\n', '\ufeffsk-1']) {
+    for (const text of ['sk-1', 'sk-1\n', '\r\n sk-1 \r\n\n', '\ufeffsk-1'])
       expect(read(text), JSON.stringify(text)).to.deep.equal({ secret: 'sk-1', kind: null, obtained_at })
-    }
   })
 
   it('may be a JSON object that names its kind and its end', () => {
@@ -57,9 +56,8 @@ describe('the output of a credential command', () => {
   })
 
   it('has no end if its time is in the past, because a clock may be wrong', () => {
-    for (const end of [{ expires_at: '2026-03-01T11:00:00Z' }, { expires_in: 0 }, { expires_in: -5 }]) {
+    for (const end of [{ expires_at: '2026-03-01T11:00:00Z' }, { expires_in: 0 }, { expires_in: -5 }])
       expect(read(JSON.stringify({ token: 'sk-1', ...end }))).not.to.have.property('expires_at')
-    }
   })
 
   it('is refused without a word of it if it is not a credential', () => {

@@ -13,8 +13,7 @@ describe('the source of an identity token', () => {
   })
 
   it('is refused without a word of it if it is anything else', () => {
-    for (const value of ['GitHub', 'env:', 'env:a b', 'file:', 'eyJh.eyJp.c2ln', ' gitlab']) {
+    for (const value of ['GitHub', 'env:', 'env:a b', 'file:', 'eyJh.eyJp.c2ln', ' gitlab'])
       expect(() => read(value), value).to.throw('CHATCTL_OIDC is not github, gitlab, env:NAME, or file:PATH')
-    }
   })
 })

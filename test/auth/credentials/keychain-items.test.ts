@@ -42,8 +42,8 @@ const values = fc.oneof(
 )
 
 describe('a keychain value that is longer than an item', () => {
-  it('is read as it was written, whatever it replaces, and leaves no other items', async () => {
-    await fc.assert(
+  it('is read as it was written, whatever it replaces, and leaves no other items', () =>
+    fc.assert(
       fc.asyncProperty(fc.array(values, { minLength: 1, maxLength: 4 }), async (versions) => {
         const keychain = new SmallKeychain(limit)
         for (const value of versions) {
@@ -56,11 +56,10 @@ describe('a keychain value that is longer than an item', () => {
         expect(keychain.items.size).to.equal(0)
         expect(await deleteLongValue(keychain, 'work')).to.equal(false)
       }),
-    )
-  })
+    ))
 
-  it('is the old or the new one, never a mixture, at any point where writing is interrupted', async () => {
-    await fc.assert(
+  it('is the old or the new one, never a mixture, at any point where writing is interrupted', () =>
+    fc.assert(
       fc.asyncProperty(values, values, fc.nat({ max: 20 }), async (before, after, writes) => {
         const keychain = new SmallKeychain(limit)
         await setLongValue(keychain, 'work', before, limit)
@@ -73,14 +72,12 @@ describe('a keychain value that is longer than an item', () => {
         if (done) expect(found).to.equal(after)
         else expect(found).to.be.oneOf([before, after])
       }),
-    )
-  })
+    ))
 
   it('is reported as incomplete if one of its parts is missing', async () => {
     const keychain = new SmallKeychain(limit)
     await setLongValue(keychain, 'work', 'x'.repeat(200), limit)
-    const part = [...keychain.items.keys()].find((account) => account.endsWith('#2'))
-    keychain.items.delete(part ?? '')
+    keychain.items.delete([...keychain.items.keys()].find((account) => account.endsWith('#2')) ?? '')
     const failure = await getLongValue(keychain, 'work').catch((error: Error) => error.message)
     expect(failure).to.equal('a part of the credential is missing')
   })

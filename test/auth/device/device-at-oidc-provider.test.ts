@@ -14,14 +14,11 @@ describe('auth login --device at oidc-provider', () => {
   const service = perTest(() => startBearerService(server.isLive))
 
   it('stores the tokens when the user has entered the code, renews them, and revokes them', async () => {
-    const run = await signInOnDevice(
-      sandbox,
-      { server, service },
-      async ({ verification_uri, user_code }) => {
+    expect(
+      await signInOnDevice(sandbox, { server, service }, async ({ verification_uri, user_code }) => {
         expect(await enterCodeByHttp(verification_uri, user_code)).to.contain('signed in on the device')
-      },
-    )
-    expect(run.exitCode, run.stderr).to.equal(0)
+      }),
+    ).to.include({ exitCode: 0 })
     expect(readCredential(sandbox)).to.include({ issuer: server.url, scope: 'chat:write' })
     expireCredential(sandbox)
     expect(await runChatctl(sandbox, ['chat', 'models'])).to.include({ exitCode: 0, stderr: '' })
@@ -30,14 +27,12 @@ describe('auth login --device at oidc-provider', () => {
     expect(server.revoked).to.have.length(1)
   })
 
-  it('also stores them when the user has opened the address that contains the code', async () => {
-    const run = await signInOnDevice(
-      sandbox,
-      { server, service },
-      ({ verification_uri_complete: complete }) => enterCodeByHttp(complete ?? ''),
-    )
-    expect(run.exitCode, run.stderr).to.equal(0)
-  })
+  it('also stores them when the user has opened the address that contains the code', async () =>
+    expect(
+      await signInOnDevice(sandbox, { server, service }, ({ verification_uri_complete: complete }) =>
+        enterCodeByHttp(complete ?? ''),
+      ),
+    ).to.include({ exitCode: 0 }))
 
   it('exits 4 and stores nothing when the user has denied the request', async () => {
     const run = await signInOnDevice(sandbox, { server, service }, ({ verification_uri, user_code }) =>

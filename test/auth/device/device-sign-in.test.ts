@@ -135,20 +135,19 @@ describe('auth login --device', () => {
   for (const [what, interval, expected] of [
     ['of 7 s', 7, 7],
     ['that is missing', undefined, 5],
-  ] as const) {
+  ] as const)
     it(`waits ${expected} s with an interval ${what}`, async () => {
       server.script.device = json(200, { ...code, interval })
       expect(await signIn()).to.include({ exitCode: 0 })
       expect(clock.sleeps).to.deep.equal([expected])
     })
-  }
 
   for (const [what, fields, flags, message, seconds] of [
     ['the code expires', { expires_in: 12 }, [], 'The code expired', 12],
     ['--wait has passed', {}, ['--wait', '12s'], 'not completed within 12 s', 12],
     ['15 minutes have passed', {}, [], 'not completed within 15 min', 900],
     ['the interval is longer than the wait', { interval: 1e12 }, [], 'not completed within 15 min', 900],
-  ] as const) {
+  ] as const)
     it(`exits 4 when ${what}`, async () => {
       server.script.device = json(200, { ...code, ...fields })
       server.script.token = [pending]
@@ -156,7 +155,6 @@ describe('auth login --device', () => {
       expect(stderr).to.contain('WDJB-MJHT')
       expect(clock.monotonic()).to.equal(seconds * 1_000)
     })
-  }
 
   it('polls a last time at the end of --wait, and signs in if the user has agreed by then', async () => {
     server.script.token = [pending, pending, server.tokens()]
@@ -181,15 +179,13 @@ describe('auth login --device', () => {
     ['invalid_grant', 4, refusing('invalid_grant'), 'invalid_grant'],
     ['a web page', 1, webPage, 'not JSON'],
   ]
-  for (const [what, exitCode, behavior, ...words] of atPoll) {
+  for (const [what, exitCode, behavior, ...words] of atPoll)
     it(`exits ${exitCode} immediately if the token endpoint responds with ${what}`, async () => {
       server.script.token = [pending, behavior]
-      const { stderr } = await fail(exitCode, words)
-      expect(stderr).not.to.contain('\u001b')
+      expect((await fail(exitCode, words)).stderr).not.to.contain('\u001b')
       expect(server.tokenRequests).to.have.length(2)
       expect(service.requests).to.deep.equal([])
     })
-  }
 
   const atStart: [string, number, Behavior, ...(string | RegExp)[]][] = [
     ['500', 69, answer(500, {}, 'canary'), '500'],
@@ -206,9 +202,7 @@ describe('auth login --device', () => {
     ['a reversed user code', 1, json(200, { ...code, user_code: 'A\u202eB' }), 'user code'],
     ['no address', 1, json(200, { ...code, verification_uri: undefined })],
     ...[
-      'http://login.example/device',
-      'javascript:alert(1)',
-      'file:///etc/passwd',
+      ...'http://login.example/device javascript:alert(1) file:///etc/passwd'.split(' '),
       'not a URL',
       'https://bank.example@evil.example/device',
       `https://login.example/${'x'.repeat(2048)}`,
@@ -219,14 +213,13 @@ describe('auth login --device', () => {
       'unsafe address',
     ]),
   ]
-  for (const [what, exitCode, behavior, ...words] of atStart) {
+  for (const [what, exitCode, behavior, ...words] of atStart)
     it(`exits ${exitCode} if the device authorization endpoint responds with ${what}`, async () => {
       server.script.device = behavior
       const { stderr } = await fail(exitCode, words)
       expect(stderr).not.to.contain('\u001b').and.not.to.contain('open this URL')
       expect(server.tokenRequests).to.deep.equal([])
     })
-  }
 
   it('omits an unsafe address with the code', async () => {
     const complete = 'http://evil.example/?user_code=WDJB-MJHT'
@@ -248,12 +241,11 @@ describe('auth login --device', () => {
         { pause: 50 },
       ),
     ],
-  ] as const) {
+  ] as const)
     it(`exits 69 if the device authorization endpoint sends ${what}, after --timeout`, async () => {
       server.script.device = behavior
       await fail(69, ['300 ms'], ['--timeout', '300ms'])
     })
-  }
 
   it('exits 2 if the server does not offer it, and names the alternatives', async () => {
     server.script.device = undefined
@@ -283,7 +275,7 @@ describe('auth login --device', () => {
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const) {
+  ] as const)
     it(`exits ${exitCode} on ${signal} while it waits or polls, and leaves nothing`, async () => {
       const waiting = startChatctl(sandbox, args('--device'), {})
       await until(() => waiting.written().stderr.includes('Waiting'))
@@ -298,7 +290,6 @@ describe('auth login --device', () => {
       }
       expectNothingStored(sandbox)
     })
-  }
 
   describe('without a display', () => {
     const start = (more: string[], options: HostOptions = {}) =>
@@ -320,7 +311,7 @@ describe('auth login --device', () => {
       ['this client', refusing('unauthorized_client'), 'unauthorized_client'],
       ['the scope', refusing('invalid_scope', 'no admin'), 'no admin'],
       ['the request without a reason', answer(404), '404'],
-    ] as const) {
+    ] as const)
       it(`signs in with the browser if the server refuses ${what}`, async () => {
         server.script.device = behavior
         const openBrowser = async () => expect.fail('a browser was opened on a machine without a display')
@@ -330,7 +321,6 @@ describe('auth login --device', () => {
         running.interrupt('SIGTERM')
         await running.ended
       })
-    }
 
     it('exits 69 if the server does not respond', async () => {
       server.script.device = reset
@@ -350,7 +340,7 @@ describe('auth login --device', () => {
       ['with --redirect-port', ['--redirect-port', '0'], true],
       ['with JSON output', ['--json'], true],
       ['if the server does not offer it', [], false],
-    ] as const) {
+    ] as const)
       it(`is not used ${what}`, async () => {
         if (!offered) server.script.device = undefined
         const running = start([...flags], { host: { openBrowser: async () => false } })
@@ -359,7 +349,6 @@ describe('auth login --device', () => {
         running.interrupt('SIGTERM')
         await running.ended
       })
-    }
   })
 
   describe('in a terminal', () => {
@@ -388,12 +377,11 @@ describe('auth login --device', () => {
       ['on the Linux console', [], { TERM: 'linux' }],
       ['with --quiet', ['--quiet'], {}],
       ['with --json', ['--json'], {}],
-    ] as const) {
+    ] as const)
       it(`sends nothing to the clipboard ${what}`, async () => {
         const shown = await inTerminal([...flags], 80, env)
         expect(shown).not.to.contain('\u001b]52').and.not.to.contain('clipboard')
       })
-    }
 
     it('draws a QR code that fits 40 columns, black on white only with color', async () => {
       const drawn = /^(?:[█▀▄ ]{25,40}\n)+/m
@@ -425,11 +413,8 @@ describe('auth login --device', () => {
     ['--no-browser'],
     ['--no-pkce'],
     ['--redirect-port', '8400'],
-  ] as [string, ...string[]][]) {
-    it(`refuses ${flag}`, async () => {
-      await fail(2, [`--device and ${flag} cannot be used together`], [flag, ...value])
-    })
-  }
+  ] as [string, ...string[]][])
+    it(`refuses ${flag}`, () => fail(2, [`--device and ${flag} cannot be used together`], [flag, ...value]))
 
   it('shows with --dry-run what it would do', async () => {
     const run = await signIn(['--dry-run', '--json'])
@@ -441,15 +426,11 @@ describe('auth login --device', () => {
 it('auth login asks no question with --device if stdin is not a terminal', async () => {
   const sandbox = createSandbox()
   const server = await startScriptedServer(answer(404))
-  const run = await runChatctl(sandbox, [
-    'auth',
-    'login',
-    '--device',
-    '--base-url',
-    server.url,
-    '--insecure-storage',
-  ])
-  expectFailure(run, 3, '--auth-url')
+  expectFailure(
+    await runChatctl(sandbox, ['auth', 'login', '--device', '--base-url', server.url, '--insecure-storage']),
+    3,
+    '--auth-url',
+  )
   await server.close()
   sandbox.remove()
 })

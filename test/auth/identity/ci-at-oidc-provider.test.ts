@@ -33,10 +33,9 @@ describe('the identity token of a CI job at oidc-provider', () => {
     ['it is for another audience', { aud: 'https://other.example' }, 'aud https://other.example'],
     ['it is of another subject', { sub: 'another' }, 'sub another'],
     ['it has expired', { exp: 1 }, 'exp 1970-01-01T00:00:01.000Z'],
-  ] as const) {
+  ] as const)
     it(`is refused if ${title}: exit 4, with its claims`, async () => {
       expectFailure(await models(claims), 4, 'responded 40', 'identity token: iss job', shown)
       expect(service.requests).to.deep.equal([])
     })
-  }
 })

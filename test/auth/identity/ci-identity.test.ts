@@ -71,9 +71,8 @@ describe('a CI job without a stored key', () => {
       const path = join(world.sandbox.home, 'token.jwt')
       writeFileSync(path, `${token}\n`, { mode: 0o600 })
       const env = { CHATCTL_ID_TOKEN: '', MINE: token }
-      for (const CHATCTL_OIDC of ['env:MINE', `file:${path}`, 'file:token.jwt']) {
+      for (const CHATCTL_OIDC of ['env:MINE', `file:${path}`, 'file:token.jwt'])
         expect(await models({ ...env, CHATCTL_OIDC }), CHATCTL_OIDC).to.include({ exitCode: 0, stderr: '' })
-      }
       expect(new Set(world.server.tokenRequests.map((form) => form.get('subject_token')))).to.have.keys(token)
     })
 
@@ -152,7 +151,7 @@ describe('a CI job without a stored key', () => {
       ['HTML', webPage, 1, 'sent no identity token'],
       ['a token that is no JWT', json(200, { value: 'not.a.jwt' }), 4, 'it is not a JSON Web Token (JWT)'],
       ['nothing', silent, 69, 'No response from http://127.0.0.1:'],
-    ] as [string, Behavior, number, string][]) {
+    ] as [string, Behavior, number, string][])
       it(`fails with ${exitCode} if GitHub sends ${what}`, async () => {
         await using github = await startScriptedServer(behavior)
         const env = {
@@ -165,7 +164,6 @@ describe('a CI job without a stored key', () => {
         expect(failed.stderr).not.to.contain('request-token').and.not.contain(token)
         expect(world.server.tokenRequests).to.deep.equal([])
       })
-    }
   })
 
   describe('fails with 4, and sends nothing,', () => {
@@ -203,7 +201,7 @@ describe('a CI job without a stored key', () => {
         { CHATCTL_OIDC: 'file:/dev/zero' },
         'Cannot read CHATCTL_OIDC: /dev/zero: it is a device, not a regular file',
       ],
-    ] as [string, NodeJS.ProcessEnv, string][]) {
+    ] as [string, NodeJS.ProcessEnv, string][])
       it(what, async () => {
         const failed = await models(env)
         expectFailure(failed, 4, words)
@@ -211,7 +209,6 @@ describe('a CI job without a stored key', () => {
         expect(world.server.tokenRequests).to.deep.equal([])
         expect(world.service.requests).to.deep.equal([])
       })
-    }
   })
 
   it('is refused with 2 for another source, or without a service', async () => {
@@ -279,7 +276,7 @@ describe('a CI job without a stored key', () => {
       'a token with invalid characters',
     ],
     ['nothing', silent, 69, 'No response from http://127.0.0.1:'],
-  ] as [string, Behavior, number, string][]) {
+  ] as [string, Behavior, number, string][])
     it(`fails with ${exitCode} if the token endpoint sends ${what}`, async () => {
       world.server.script.token = [behavior]
       const failed = await models({}, ...hurried)
@@ -288,7 +285,6 @@ describe('a CI job without a stored key', () => {
       expect(world.server.tokenRequests).to.have.length(1)
       expect(world.service.requests).to.deep.equal([])
     })
-  }
 
   it('leaves the outcome of no change unknown if the token endpoint does not respond', async () => {
     world.server.script.token = [silent]
@@ -304,14 +300,12 @@ describe('a CI job without a stored key', () => {
     ['500', answer(500), 69, 'responded 500'],
     ['HTML', webPage, 2, 'is unknown'],
     ['nothing', silent, 69, 'No response from http://127.0.0.1:'],
-  ] as [string, Behavior, number, string][]) {
+  ] as [string, Behavior, number, string][])
     it(`fails with ${exitCode} if the metadata is ${what}`, async () => {
       await using server = await startScriptedServer(behavior)
-      const failed = await models({ CHATCTL_AUTH_URL: server.url }, ...hurried)
-      expectFailure(failed, exitCode, words)
+      expectFailure(await models({ CHATCTL_AUTH_URL: server.url }, ...hurried), exitCode, words)
       expect(server.requests.every(({ method }) => method === 'GET')).to.equal(true)
     })
-  }
 
   it('is named if the service refuses the access token, which is not requested again', async () => {
     world.server.script.token = [json(200, { access_token: 'dead', token_type: 'Bearer' })]
@@ -366,8 +360,7 @@ describe('a CI job without a stored key', () => {
     })
 
     it('stores nothing with --dry-run, without a source, or if the exchange is refused', async () => {
-      const dry = await login({}, '--dry-run', '--json')
-      expect(JSON.parse(dry.stdout).sign_in).to.include({
+      expect(JSON.parse((await login({}, '--dry-run', '--json')).stdout).sign_in).to.include({
         with: 'the identity token of GitLab CI',
         storage: 'file',
       })

@@ -114,9 +114,7 @@ describe('chatctl complete', () => {
 
   it('requests the models of a service once, and caches them in a private file', async () => {
     const options = await serve(models)
-    for (let time = 0; time < 3; time++) {
-      expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
-    }
+    for (let time = 0; time < 3; time++) expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
     expect(server.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
       'GET /v1/chat/models',
     ])
@@ -135,9 +133,7 @@ describe('chatctl complete', () => {
     const directory = join(sandbox.home, '.cache', 'chatctl', 'cache')
     mkdirSync(directory, { recursive: true })
     chmodSync(directory, 0o777)
-    for (let time = 0; time < 2; time++) {
-      expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
-    }
+    for (let time = 0; time < 2; time++) expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
     expect(server.requests).to.have.length(2)
     expect(readdirSync(directory)).to.deep.equal([])
   })
@@ -154,11 +150,9 @@ describe('chatctl complete', () => {
     ['fails', failing(500, 'internal', 'No')],
     ['sends an invalid list', json(200, { data: 'x' })],
     ['is too slow', delayed(3_000, models)],
-  ] as const) {
-    it(`offers no models if the service ${what}`, async () => {
-      expect(await complete(modelFlag, await serve(script))).to.equal('')
-    })
-  }
+  ] as const)
+    it(`offers no models if the service ${what}`, async () =>
+      expect(await complete(modelFlag, await serve(script))).to.equal(''))
 
   it('offers the models of the model server for the embedded service, without starting it', async () => {
     await server.serve(models)
@@ -217,14 +211,12 @@ describe('chatctl autocomplete', function () {
       () => true,
     )
 
-  for (const shell of ['bash', 'zsh', 'fish']) {
+  for (const shell of ['bash', 'zsh', 'fish'])
     it(`prints a script that ${shell} parses without errors, if ${shell} is installed`, async function () {
       if (await isMissing(shell)) return this.skip()
       const { stdout } = await runChatctl(sandbox, ['autocomplete', shell])
       const path = join(sandbox.home, `script.${shell}`)
       writeFileSync(path, stdout)
-      const { stderr } = await run(shell, ['-n', path])
-      expect(stderr).to.equal('')
+      expect((await run(shell, ['-n', path])).stderr).to.equal('')
     })
-  }
 })

@@ -43,11 +43,9 @@ describe('the command line that bash passes for completion', () => {
     ['', [''], 0],
     ['chatctl x\\', ['chatctl', 'x'], 0],
   ]
-  for (const [line, words, kept, quote] of table) {
-    it(`is split into words: ${JSON.stringify(line)}`, () => {
-      expect(readShellLine(line, breaks)).to.deep.equal({ words, kept, quote })
-    })
-  }
+  for (const [line, words, kept, quote] of table)
+    it(`is split into words: ${JSON.stringify(line)}`, () =>
+      expect(readShellLine(line, breaks)).to.deep.equal({ words, kept, quote }))
 
   it('is read back unchanged by bash after a candidate is quoted and inserted', function () {
     if (!isBashThere) return this.skip()
@@ -67,7 +65,6 @@ describe('the command line that bash passes for completion', () => {
 
   it('omits from candidates the part before the last word break', () => {
     const line = readShellLine('chatctl settings set theme.mode=da', breaks)
-    const answer = renderForBash({ candidates: [{ value: 'theme.mode=dark' }] }, line)
-    expect(answer).to.equal('words\ndark\n')
+    expect(renderForBash({ candidates: [{ value: 'theme.mode=dark' }] }, line)).to.equal('words\ndark\n')
   })
 })

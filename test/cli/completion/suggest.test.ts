@@ -111,10 +111,9 @@ describe('tab completion', () => {
   ]
   const tableOfValues =
     'If src changed what the values are, change `table` in test/cli/completion/suggest.test.ts'
-  for (const [line, values] of table) {
+  for (const [line, values] of table)
     it(`offers the values for: chatctl ${line}`, async () =>
       expect(await offered(line), tableOfValues).to.deep.equal(values))
-  }
 
   for (const [line, paths] of [
     ['users import ', 'files'],
@@ -128,24 +127,18 @@ describe('tab completion', () => {
     ['chat send -f a.ts b.ts --', undefined],
     ['chat send -f a.ts -- ', undefined],
     ['users get ', undefined],
-  ] as const) {
-    it(`leaves ${paths ?? 'nothing'} to the shell for: chatctl ${line}`, async () => {
-      expect((await suggest(line.split(' '), program, live)).paths).to.equal(paths)
-    })
-  }
+  ] as const)
+    it(`leaves ${paths ?? 'nothing'} to the shell for: chatctl ${line}`, async () =>
+      expect((await suggest(line.split(' '), program, live)).paths).to.equal(paths))
 
   it('describes each candidate', async () => {
-    const { candidates } = await suggest(['chat', 'show', ''], program, live)
-    expect(candidates.map(({ description }) => description)).to.deep.equal([
-      'A trip',
-      'A recipe of two lines',
-    ])
-    const flags = await suggest(['chat', 'send', '--model'], program, live)
-    expect(flags.candidates).to.deep.equal([
+    expect(
+      (await suggest(['chat', 'show', ''], program, live)).candidates.map(({ description }) => description),
+    ).to.deep.equal(['A trip', 'A recipe of two lines'])
+    expect((await suggest(['chat', 'send', '--model'], program, live)).candidates).to.deep.equal([
       { value: '--model', description: "Model to use (default: the service's choice)" },
     ])
-    const words = await suggest(['setting'], program, live)
-    expect(words.candidates[0]?.description).to.equal('About settings')
+    expect((await suggest(['setting'], program, live)).candidates[0]?.description).to.equal('About settings')
   })
 
   it('offers sessions by their IDs, their names, or the words in them', async () => {

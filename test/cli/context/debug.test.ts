@@ -36,7 +36,7 @@ describe('--debug', () => {
     expect(stderr).to.match(/\n>\n> \{"a":"1"\}\n< 201 Created in \d+ms\n(< .+\n)+<\n< \{"b":2\}\n$/)
   })
 
-  for (const call of serviceCalls) {
+  for (const call of serviceCalls)
     it(`does not change the stdout and the exit code of ${call.name}`, async () => {
       const { args, stdin = '' } = call
       // A port and a generated password are other ones in each run.
@@ -49,7 +49,6 @@ describe('--debug', () => {
       if (args[0] !== 'doctor') expect(plain(traced.stdout)).to.equal(plain(without.stdout))
       expect(traced.stderr).to.match(/^> /m).and.match(/^< /m)
     })
-  }
 
   it('shows a stream when it has ended', async () => {
     const { stdout, stderr } = await run(
@@ -100,8 +99,7 @@ describe('--debug', () => {
         '',
       ].join('\n'),
     )
-    const { stderr: short } = await broken()
-    expect(short)
+    expect((await broken()).stderr)
       .to.contain(`with --debug, and report the output at ${packageFile.bugs.url}`)
       .and.not.contain('    at ')
   })

@@ -71,7 +71,7 @@ describe('a signal', () => {
 
   const isChange = ({ method }: RecordedRequest) => method !== 'GET'
 
-  for (const [args, sent, hint] of changes) {
+  for (const [args, sent, hint] of changes)
     it(`during ${args.join(' ')} reports an unknown outcome and what to check`, async () => {
       const { exitCode, stdout, stderr, url } = await interrupt(args, isChange)
       expect({ exitCode, stdout }, stderr).to.deep.equal({ exitCode: 130, stdout: '' })
@@ -83,7 +83,6 @@ describe('a signal', () => {
         .to.match(/^Hint: {2}/)
         .and.to.contain(hint)
     })
-  }
 
   it('during a change prints one JSON error with the request, with --json', async () => {
     const { exitCode, stderr, url } = await interrupt(
@@ -136,9 +135,7 @@ describe('a signal', () => {
     for (const args of [
       ['settings', 'get'],
       ['api', 'GET', '/v1/new'],
-    ]) {
-      const { exitCode, stdout, stderr } = await interrupt(args, () => true)
-      expect({ exitCode, stdout, stderr }).to.deep.equal({ exitCode: 130, stdout: '', stderr: '' })
-    }
+    ])
+      expect(await interrupt(args, () => true)).to.include({ exitCode: 130, stdout: '', stderr: '' })
   })
 })

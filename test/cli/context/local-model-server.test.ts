@@ -82,7 +82,7 @@ describe('the model server of the embedded service', () => {
     ['invalid JSON', garbage, 'not JSON'],
     ['a reset', reset, 'No response from the model server'],
     ['a reply that ends immediately', sse([], { done: false }), /ended|not JSON/],
-  ] as const) {
+  ] as const)
     it(`that fails with ${what} leaves nothing unknown, and no code is shown to people`, async () => {
       const models = json(200, { object: 'list', data: [{ id: 'm1' }] })
       await using faulty = await startScriptedServer((request, ...more) =>
@@ -94,10 +94,8 @@ describe('the model server of the embedded service', () => {
         expectFailure(failed, 69, words)
         expect(failed.stderr).to.not.match(/may have taken effect|UND_ERR|ECONNRESET/)
       }
-      const { stdout } = await run(['history', 'list', '--json'])
-      expect(JSON.parse(stdout).messages).to.deep.equal([])
+      expect(JSON.parse((await run(['history', 'list', '--json'])).stdout).messages).to.deep.equal([])
     })
-  }
 
   it('that lacks the model is an error with the command that lists the models', async () => {
     await use()

@@ -37,9 +37,8 @@ describe('the precedence of options', () => {
     )
   }
 
-  it('uses the default if nothing else is set', async () => {
-    const list = await rows(['-p', 'other'])
-    expect(list).to.deep.include({
+  it('uses the default if nothing else is set', async () =>
+    expect(await rows(['-p', 'other'])).to.deep.include({
       profile: ['other', 'flag', '--profile'],
       base_url: ['', 'default', ''],
       timeout: ['60s', 'default', ''],
@@ -47,8 +46,7 @@ describe('the precedence of options', () => {
       max_wait: ['60s', 'default', ''],
       notify: ['on', 'default', ''],
       model: ['', 'default', ''],
-    })
-  })
+    }))
 
   it('prefers the profile to the default', async () => {
     const from = 'profile work'
@@ -88,13 +86,11 @@ describe('the precedence of options', () => {
       expect(list[key]).to.deep.equal([value, 'flag', `--${key.replaceAll('_', '-')}`])
   })
 
-  it('ignores the default profile if a flag gives a base URL', async () => {
-    const list = await rows(['--base-url', 'https://flag.example'])
-    expect(list).to.deep.include({
+  it('ignores the default profile if a flag gives a base URL', async () =>
+    expect(await rows(['--base-url', 'https://flag.example'])).to.deep.include({
       timeout: ['60s', 'default', ''],
       profile: ['', 'default', ''],
-    })
-  })
+    }))
 
   it('applies to the output format too', async () => {
     const show = async (args: string[], env: NodeJS.ProcessEnv = {}) =>
@@ -117,7 +113,7 @@ describe('the precedence of options', () => {
     for (const word of ['', '0', 'false', 'Off', 'no', 'n']) expect(await isJson(word), word).to.equal(false)
   })
 
-  for (const name of ['CHATCTL_JSON', 'CHATCTL_QUIET', 'CHATCTL_DRY_RUN']) {
+  for (const name of ['CHATCTL_JSON', 'CHATCTL_QUIET', 'CHATCTL_DRY_RUN'])
     it(`refuses an unknown word in ${name}`, async () => {
       const args = ['config', 'set', 'model', 'm', '-p', 'other']
       expect(await runChatctl(home, args, { env: { [name]: 'ja' } })).to.deep.equal({
@@ -127,5 +123,4 @@ describe('the precedence of options', () => {
       })
       expect((await rows(['-p', 'other']))['model']?.[1]).to.equal('default')
     })
-  }
 })

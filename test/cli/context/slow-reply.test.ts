@@ -35,10 +35,9 @@ describe('chat send without a terminal', function () {
   const done = (stdout: string) => ({ exitCode: 0, stdout, stderr: '' })
 
   it('waits for a streamed reply longer than the timeout', async () => {
-    const slow = stream(events, { pause: 450 })
-    expect(await run(slow, 'chat', 'send', 'Hi', '--timeout', '700ms')).to.deep.include(
-      done('A long reply\n'),
-    )
+    expect(
+      await run(stream(events, { pause: 450 }), 'chat', 'send', 'Hi', '--timeout', '700ms'),
+    ).to.deep.include(done('A long reply\n'))
     expect(JSON.parse(served.server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi', stream: true })
   })
 
@@ -58,13 +57,11 @@ describe('chat send without a terminal', function () {
   })
 
   it('fails if the service does not stream and reports a failure', async () => {
-    const failed = await run(
-      json(200, { success: false, message: 'No credit', response: '' }),
-      'chat',
-      'send',
-      'Hi',
+    expectFailure(
+      await run(json(200, { success: false, message: 'No credit', response: '' }), 'chat', 'send', 'Hi'),
+      1,
+      'No credit',
     )
-    expectFailure(failed, 1, 'No credit')
     expectFailure(await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'), 1, 'does not contain "response"')
   })
 

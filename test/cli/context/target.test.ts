@@ -27,9 +27,8 @@ describe('the target of a command', () => {
   }
 
   it('is rejected with exit 4 for a base URL without a key', async () => {
-    for (const env of [{}, { CHATCTL_API_KEY: '' }, { CHATCTL_API_KEY: '  \n ' }]) {
+    for (const env of [{}, { CHATCTL_API_KEY: '' }, { CHATCTL_API_KEY: '  \n ' }])
       expectFailure(await remote(env), 4, `No API key for ${server.url}`, 'CHATCTL_API_KEY')
-    }
     expect(server.requests).to.deep.equal([])
   })
 
@@ -37,7 +36,7 @@ describe('the target of a command', () => {
     ['a line break', 'canary\nX-Header: y'],
     ['a control character', 'canary\u0007'],
     ['a character that a header cannot contain', 'canary☃'],
-  ] as const) {
+  ] as const)
     it(`is rejected with exit 2 for a key with ${title}, which is neither printed nor sent`, async () => {
       for (const env of [{ CHATCTL_API_KEY: key }, { CHATCTL_API_KEY_FILE: keyFile(key) }]) {
         const run = await remote(env)
@@ -46,7 +45,6 @@ describe('the target of a command', () => {
       }
       expect(server.requests).to.deep.equal([])
     })
-  }
 
   it('is rejected with exit 4 for an unusable key file, which the error names', async () => {
     const directory = join(sandbox.home, 'directory')
@@ -55,16 +53,14 @@ describe('the target of a command', () => {
       [join(sandbox.home, 'nowhere'), 'nowhere: no such file'],
       [directory, /Cannot read .*directory:/],
       [keyFile('\n'), 'key is empty'],
-    ] as const) {
+    ] as const)
       expectFailure(await remote({ CHATCTL_API_KEY_FILE: path }), 4, 'CHATCTL_API_KEY_FILE', words)
-    }
     expect(server.requests).to.deep.equal([])
   })
 
   it('is rejected with exit 2 for a key without a base URL or a profile', async () => {
-    for (const env of [{ CHATCTL_API_KEY: 'k' }, { CHATCTL_API_KEY_FILE: keyFile('k') }]) {
+    for (const env of [{ CHATCTL_API_KEY: 'k' }, { CHATCTL_API_KEY_FILE: keyFile('k') }])
       expectFailure(await models(env), 2, 'no service is selected', '--base-url', '--profile')
-    }
   })
 
   for (const [address, ...words] of [
@@ -78,7 +74,7 @@ describe('the target of a command', () => {
     ['chat.example', 'is not a URL'],
     ['//chat.example', 'is not a URL'],
     [' ', 'must not be empty'],
-  ] as [string, ...string[]][]) {
+  ] as [string, ...string[]][])
     it(`is rejected with exit 2 for the base URL ${address}, with and without a key`, async () => {
       for (const env of [{}, { CHATCTL_API_KEY: 'test-key' }]) {
         const byFlag = await models(env, '--base-url', address)
@@ -88,7 +84,6 @@ describe('the target of a command', () => {
         expectFailure(await models({ ...env, CHATCTL_BASE_URL: address }), 2, 'CHATCTL_BASE_URL: ', ...words)
       }
     })
-  }
 
   it('is never the embedded service if a base URL is given, even with -p local', async () => {
     const key = { CHATCTL_API_KEY: 'test-key' }
@@ -113,18 +108,16 @@ describe('the target of a command', () => {
     ['users', 'settings', 'set', '--theme', 'dark'],
     ['api', 'PATCH', '/v1/settings', '--data', '{}'],
     ['api', 'DELETE', '/v1/users/x'],
-  ]) {
+  ])
     it(`must be named for a change in a non-interactive run: ${args.join(' ')}`, async () => {
-      for (const env of [{}, { CHATCTL_BASE_URL: '' }]) {
+      for (const env of [{}, { CHATCTL_BASE_URL: '' }])
         expectFailure(
           await runChatctl(sandbox, args, { env }),
           2,
           'No service is selected',
           '--profile local',
         )
-      }
     })
-  }
 })
 
 describe('the embedded service', () => {

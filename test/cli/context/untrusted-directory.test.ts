@@ -35,14 +35,7 @@ describe('files in an untrusted working directory', () => {
       'settings.yaml': 'theme: { mode: dark }\n',
       'tsconfig.json': '{}',
     }
-    for (const name of [
-      'evil',
-      'undici',
-      'jq-wasm',
-      '@oclif/core',
-      '@napi-rs/keyring',
-      '@oclif/plugin-help',
-    ]) {
+    for (const name of 'evil undici jq-wasm @oclif/core @napi-rs/keyring @oclif/plugin-help'.split(' ')) {
       files[`node_modules/${name}/package.json`] = JSON.stringify({
         name,
         version: '9.9.9',
@@ -63,14 +56,12 @@ describe('files in an untrusted working directory', () => {
     ['auth', 'status', '--no-verify'],
     ['--help'],
     ['no-such-command'],
-  ]) {
+  ])
     it(`are neither executed nor read by: ${args.join(' ')}`, async () => {
       const before = readdirSync(cwd).sort()
       const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'k' }
-      const { stderr } = await runChatctl(sandbox, args, { cwd, env })
-      expect(stderr).not.to.match(/evil|bug/)
+      expect((await runChatctl(sandbox, args, { cwd, env })).stderr).not.to.match(/evil|bug/)
       expect(existsSync(mark)).to.equal(false)
       expect(readdirSync(cwd).sort()).to.deep.equal(before)
     })
-  }
 })

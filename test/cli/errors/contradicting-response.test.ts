@@ -46,7 +46,7 @@ describe('a response that contradicts the change', () => {
     ['users settings set --theme dark', 'settings.theme did not take effect: expected "dark", found "light"'],
     ['settings api set --rate-limiting on', rate],
   ]
-  for (const [line, words] of lines) {
+  for (const [line, words] of lines)
     it(`exits 7 and names the fields: chatctl ${line}`, async () => {
       const { exitCode, stdout, stderr } = await run(...line.split(' '), '--json')
       const { error } = JSON.parse(stderr.split('\n').find((found) => found.startsWith('{"error"')) ?? '{}')
@@ -55,7 +55,6 @@ describe('a response that contradicts the change', () => {
       expect(error.details.keys[0]).to.have.all.keys('path', 'expected', 'found')
       expect(stdout).to.contain('"')
     })
-  }
 
   it('shows the ID and the password of a user that was created', async () => {
     const done = await run(
@@ -101,8 +100,7 @@ describe('a response that contradicts the change', () => {
     const done = await run('users', 'import', 'users.csv', '--yes', '--json', '--results', 'results.csv')
     expect(done.exitCode, done.stderr).to.equal(9)
     expect(JSON.parse(done.stdout)).to.include({ created: 0, updated: 1, failed: 3, unknown: 0 })
-    const results = readFileSync(join(sandbox.home, 'results.csv'), 'utf8')
-    expect(results).to.contain(
+    expect(readFileSync(join(sandbox.home, 'results.csv'), 'utf8')).to.contain(
       'u1,failed,"the user was created, but the response with status 200 shows that name did not',
     )
     expect(server.requests.some(({ path }) => path === '/v1/users/u1/permissions')).to.equal(false)

@@ -111,11 +111,8 @@ describe('the hint of a failure', () => {
     ],
     [{ code: 'json_lines' }, 'For one object per line, use: --format jsonl'],
   ]
-  for (const [advice, hint] of cases) {
-    it(`names flags and commands: ${hint}`, () => {
-      expect(hintOf(failureWith(advice))).to.equal(hint)
-    })
-  }
+  for (const [advice, hint] of cases)
+    it(`names flags and commands: ${hint}`, () => expect(hintOf(failureWith(advice))).to.equal(hint))
 
   it('quotes every name with a space, so that each command line can be pasted', () => {
     for (const [code, data] of Object.entries(adviceData)) {
@@ -157,8 +154,7 @@ describe('the hint of a failure', () => {
 
   it('starts with the hint of the failure, followed by each piece of advice', () => {
     const advice: Advice[] = [{ code: 'longer_timeout', ms: 500 }, { code: 'list_keys' }]
-    const failure = new Failure('timeout', 'It failed', { hint: 'Look first.', advice })
-    expect(hintOf(failure)).to.equal(
+    expect(hintOf(new Failure('timeout', 'It failed', { hint: 'Look first.', advice }))).to.equal(
       'Look first. Allow more time with: --timeout 1s. List the keys with: chatctl service keys list',
     )
   })

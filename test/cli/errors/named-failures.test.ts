@@ -18,15 +18,13 @@ describe('an error about a request', () => {
   const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
     runChatctl(sandbox, args, { env: { CHATCTL_API_KEY: 'a-key', ...env } })
   const createProfile = async (name: string, baseUrl: string): Promise<void> => {
-    const { exitCode } = await run(['config', 'set', 'base_url', baseUrl, '--profile', name])
-    expect(exitCode).to.equal(0)
+    expect((await run(['config', 'set', 'base_url', baseUrl, '--profile', name])).exitCode).to.equal(0)
   }
 
   it('adds the status, the request, and the profile to the message of the service', async () => {
     const url = await start(failing(404, 'not_found', 'No such user.'))
     await createProfile('work', url)
-    const { stderr, exitCode } = await run(['users', 'get', 'u1', '--profile', 'work'])
-    expect({ stderr, exitCode }).to.deep.equal({
+    expect(await run(['users', 'get', 'u1', '--profile', 'work'])).to.include({
       stderr: `Error: No such user (404, GET ${url}/v1/users/u1, profile "work")\n`,
       exitCode: 6,
     })
@@ -70,8 +68,7 @@ describe('an error about a request', () => {
     const url = await start(json(200, {}))
     await createProfile('work', url)
     await server.close()
-    const { stderr, exitCode } = await run(['chat', 'models', '--retries', '0', '--profile', 'work'])
-    expect({ stderr, exitCode }).to.deep.equal({
+    expect(await run(['chat', 'models', '--retries', '0', '--profile', 'work'])).to.include({
       stderr: `Error: Cannot reach ${url}: connection refused (profile "work")\nHint:  Check the address with: chatctl config get base_url --profile work. ${startOf(url)}\n`,
       exitCode: 69,
     })
@@ -80,8 +77,7 @@ describe('an error about a request', () => {
   it('names doctor for a base URL that a flag gave', async () => {
     const url = await start(json(200, {}))
     await server.close()
-    const { stderr } = await run(['chat', 'models', '--retries', '0', '--base-url', url])
-    expect(stderr).to.equal(
+    expect((await run(['chat', 'models', '--retries', '0', '--base-url', url])).stderr).to.equal(
       `Error: Cannot reach ${url}: connection refused\nHint:  Check the address with: chatctl doctor --base-url ${url}. ${startOf(url)}\n`,
     )
   })
@@ -96,8 +92,7 @@ describe('an error about a request', () => {
 
   it('names the variable whose API key cannot be sent in a header', async () => {
     const url = await start(json(200, {}))
-    const { stderr, exitCode } = await run(['chat', 'models', '--base-url', url], { CHATCTL_API_KEY: 'a\nb' })
-    expect({ stderr, exitCode }).to.deep.equal({
+    expect(await run(['chat', 'models', '--base-url', url], { CHATCTL_API_KEY: 'a\nb' })).to.include({
       stderr:
         'Error: The API key or token contains a line break or another control character\nHint:  The API key comes from CHATCTL_API_KEY. It may be mistyped, revoked, or expired.\n',
       exitCode: 2,
@@ -128,8 +123,7 @@ describe('an error about a request', () => {
           const hint = `chatctl config set base_url ${url} --profile work`
           expect(stderr).to.contain(`\nHint:  Correct the base URL with: ${hint}\n`)
           expect((await run(hint.split(' ').slice(1))).exitCode).to.equal(0)
-          const { stdout } = await run(['config', 'get', 'base_url', '--profile', 'work'])
-          expect(stdout).to.equal(`${url}\n`)
+          expect((await run(['config', 'get', 'base_url', '--profile', 'work'])).stdout).to.equal(`${url}\n`)
         })
 
     it('shows the corrected base URL of a flag', async () => {

@@ -8,9 +8,7 @@ const visible = commands.filter(({ hidden }) => !hidden)
 const ids = visible.map(({ id }) => id)
 
 describe('the table of what other tools call a command or a flag', () => {
-  it('has at most 80 rows', () => {
-    expect(Object.keys(aliases)).to.have.length.at.most(80)
-  })
+  it('has at most 80 rows', () => expect(Object.keys(aliases)).to.have.length.at.most(80))
 
   it('names commands and flags that exist', () => {
     for (const [key, value] of Object.entries(aliases)) {
@@ -54,11 +52,9 @@ describe('an unknown command', () => {
     ['xyzzy', 'To send it as a message: chatctl -- xyzzy'],
     ['help xyzzy', 'List the commands with: chatctl --help'],
     ['users --stream', 'Put flags after the command. See: chatctl users --help'],
-  ]) {
-    it(`has the hint ${JSON.stringify(hint)}: chatctl ${line}`, () => {
-      expect(hintFor(line ?? '')).to.equal(hint)
-    })
-  }
+  ])
+    it(`has the hint ${JSON.stringify(hint)}: chatctl ${line}`, () =>
+      expect(hintFor(line ?? '')).to.equal(hint))
 
   it('does not repeat a secret in a sentence, and names the command that sends it', () => {
     for (const words of [['why is sk-abcdef refused'], ['--', 'why is sk-abcdef refused']]) {

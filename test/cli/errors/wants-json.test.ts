@@ -16,16 +16,13 @@ describe('the format of an error about an unreadable command line', () => {
     '-qo=json',
     '--jq .id',
     '--jq=.id',
-  ]) {
+  ])
     it(`is JSON with ${line}`, () =>
       expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(true))
-  }
 
-  for (const line of ['', '-o yaml', '-- --json', '--json -o yaml']) {
-    it(`is text with ${line || 'no flag'}`, () => {
-      expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(false)
-    })
-  }
+  for (const line of ['', '-o yaml', '-- --json', '--json -o yaml'])
+    it(`is text with ${line || 'no flag'}`, () =>
+      expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(false))
 
   it('follows CHATCTL_OUTPUT and CHATCTL_JQ', () => {
     expect(wantsJson([], { env: { ...home, CHATCTL_OUTPUT: 'json' }, cwd: undefined })).to.equal(true)

@@ -47,7 +47,7 @@ describe('command flags', function () {
     expect(former, 'Remove these from test/support/flag-table.ts').to.deep.equal([])
   })
 
-  for (const { name, to, words, files = {}, stdin = '', ...adds } of additions) {
+  for (const { name, to, words, files = {}, stdin = '', ...adds } of additions)
     it(`change the request: ${name}`, async () => {
       for (const [path, text] of Object.entries(files)) file(path, text)
       const args = to.split(' ')
@@ -63,5 +63,4 @@ describe('command flags', function () {
       if (adds.query) expect(after?.path, elsewhere).to.equal(`${before?.path}?${adds.query}`)
       if (adds.headers) expect(after?.headers, elsewhere).to.include(adds.headers)
     })
-  }
 })

@@ -116,7 +116,7 @@ describe('global flags', function () {
     }
   })
 
-  for (const [name, { flag, env, args, script, shows }] of Object.entries(shared)) {
+  for (const [name, { flag, env, args, script, shows }] of Object.entries(shared))
     it(`have an effect as --${name} and as ${Object.keys(env)[0]}`, async () => {
       const colors = name === 'no-color' ? { FORCE_COLOR: '1' } : {}
       const given = await run([...flag, ...args], script, { env: colors })
@@ -128,7 +128,6 @@ describe('global flags', function () {
       const without = await run(args, script, { env: colors })
       expect(shows(without), without.stdout + without.stderr).to.equal(false)
     })
-  }
 
   const overruled: [title: string, args: string[], variables: NodeJS.ProcessEnv][] = [
     ['--fields', ['users', 'profile', '--fields', 'email'], { CHATCTL_FIELDS: 'id' }],
@@ -139,12 +138,11 @@ describe('global flags', function () {
       { CHATCTL_FIELDS: 'id', CHATCTL_JQ: '.id' },
     ],
   ]
-  for (const [title, args, variables] of overruled) {
+  for (const [title, args, variables] of overruled)
     it(`take precedence over their variables: ${title}`, async () => {
       const script = json(200, { id: 'u1', email: 'a@b', response: 'Hello', context_id: 'c' })
       const without = await run(args, script)
       expect(without.exitCode, without.stderr).to.equal(0)
       expect((await run(args, script, { env: variables })).stdout).to.equal(without.stdout)
     })
-  }
 })

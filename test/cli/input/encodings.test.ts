@@ -33,7 +33,7 @@ describe('a file in another encoding', () => {
       ['users', 'permissions', 'assign', '--file', 'users.csv', '-p', 'local'],
     ],
   ]
-  for (const [encoding, bytes, args] of files) {
+  for (const [encoding, bytes, args] of files)
     it(`is rejected with the conversion command: ${encoding}, starting with ${bytes.toString('hex', 0, 2)}`, async () => {
       const file = args.find((word) => /\.(csv|yaml)$/.test(word)) ?? ''
       writeFileSync(join(sandbox.home, file), bytes)
@@ -44,7 +44,6 @@ describe('a file in another encoding', () => {
       expect(command).to.equal(`iconv -f ${encoding} -t UTF-8 ${file}`)
       expect(execFileSync(command, { shell: true, cwd: sandbox.home, encoding: 'utf8' })).to.equal(text)
     })
-  }
 
   it('is rejected with the advice to save it as UTF-8 on Windows, which has no iconv', () => {
     for (const [, bytes] of files)

@@ -20,9 +20,7 @@ const bomb = [
 describe('an input file', () => {
   const sandbox = perSuite(createSandbox)
   const server = perSuite(() => startScriptedServer(json(200, {})))
-  before(() => {
-    mkdirSync(join(sandbox.home, 'directory'))
-  })
+  before(() => mkdirSync(join(sandbox.home, 'directory')))
   beforeEach(() => {
     server.requests.length = 0
   })
@@ -42,7 +40,7 @@ describe('an input file', () => {
     ['users', 'create', '--password-file'],
     ['settings', 'set', 'app_name=@'],
     ['api', 'POST', '/v1/users', '--data', '@'],
-  ]) {
+  ])
     it(`is rejected with the system error or the invalid character: ${args.join(' ')}`, async () => {
       const naming = (path: string) =>
         args.at(-1)?.endsWith('@') ? [...args.slice(0, -1), `${args.at(-1)}${path}`] : [...args, path]
@@ -54,7 +52,6 @@ describe('an input file', () => {
       expectFailure(await run(naming('nul')), 2, 'nul is not text: it has a NUL character at position 1')
       expect(server.requests).to.deep.equal([])
     })
-  }
 
   describe('for --messages', () => {
     const message = { role: 'user', content: 'Hello' }
@@ -63,13 +60,12 @@ describe('an input file', () => {
       ['wrapped.json', JSON.stringify({ messages: [message] })],
       ['good.yaml', '- role: user\n  content: Hello\n'],
       ['good.jsonl', `${JSON.stringify(message)}\r\n\n`],
-    ] as const) {
+    ] as const)
       it(`can be ${name}`, async () => {
         write(name, content)
         await run(['chat', 'complete', '--messages', name])
         expect(sent()).to.deep.equal([{ messages: [message] }])
       })
-    }
 
     it('can be stdin', async () => {
       await run(['chat', 'complete', '--messages', '-'], JSON.stringify([message]))
@@ -94,13 +90,12 @@ describe('an input file', () => {
         'role of line 3 must be one of',
       ],
     ]
-    for (const [name, content, ...words] of faults) {
+    for (const [name, content, ...words] of faults)
       it(`is rejected with the location of the fault: ${name}`, async () => {
         write(name, content)
         expectFailure(await run(['chat', 'complete', 'hi', '--messages', name]), 2, ...words)
         expect(server.requests).to.deep.equal([])
       })
-    }
 
     it('lists every fault in the JSON error', async () => {
       write('faults.json', '[{"role":"robot"}]')
@@ -125,14 +120,13 @@ describe('an input file', () => {
       ['typo.yaml', 'cros: {}', 'cros is not a known field'],
       ['bomb.yaml', bomb, 'bomb.yaml:1:26: the file has more than 200000 values'],
     ]
-    for (const [name, content, ...words] of faults) {
+    for (const [name, content, ...words] of faults)
       it(`is rejected with the location of the fault: ${name}`, async () => {
         write(name, content)
         const args = ['settings', 'api', 'set', '--file', name, '--rate-limiting', 'on']
         expectFailure(await run(args), 2, ...words)
         expect(server.requests).to.deep.equal([])
       })
-    }
   })
 
   describe('for a password', () => {

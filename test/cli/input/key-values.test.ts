@@ -52,11 +52,9 @@ describe('nested fields', () => {
     [['C\\d=x'], { 'C\\d': 'x' }],
     [['a:={"b":1}'], { a: { b: 1 } }],
   ]
-  for (const [pairs, value] of examples) {
-    it(`reads ${pairs.join(' ')} as ${JSON.stringify(value)}`, () => {
-      expect(parse(...pairs)).to.deep.equal(value)
-    })
-  }
+  for (const [pairs, value] of examples)
+    it(`reads ${pairs.join(' ')} as ${JSON.stringify(value)}`, () =>
+      expect(parse(...pairs)).to.deep.equal(value))
 
   const refused: [string[], string][] = [
     [['a=1', 'a.b=2'], '--field a.b was given twice, or contradicts another key'],
@@ -73,9 +71,7 @@ describe('nested fields', () => {
     [[':=1'], '--field ":=1" is not KEY=TEXT or KEY:=JSON'],
     [['a.b:=x'], '--field a.b: "x" is not valid JSON'],
   ]
-  for (const [pairs, words] of refused) {
-    it(`refuses ${pairs.join(' ')}`, () => {
-      expect(thrownFailure(() => parse(...pairs))).to.include({ kind: 'usage', message: words })
-    })
-  }
+  for (const [pairs, words] of refused)
+    it(`refuses ${pairs.join(' ')}`, () =>
+      expect(thrownFailure(() => parse(...pairs))).to.include({ kind: 'usage', message: words }))
 })

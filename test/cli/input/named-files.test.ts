@@ -15,13 +15,12 @@ describe('a file named by a flag or a variable', function () {
   this.timeout(60_000)
   const { sandbox, server, service, envOf } = servedNamedFiles()
 
-  for (const [name, place] of Object.entries(places)) {
+  for (const [name, place] of Object.entries(places))
     it(`is rejected if it is endless: ${name}`, async () => {
       const run = await runChatctl(sandbox, place.args('/dev/zero'), { env: envOf(place, '/dev/zero') })
       expectFailure(run, place.exitCode, `/dev/zero is larger than ${place.max}`)
       expect(server.requests).to.deep.equal([])
     })
-  }
 
   it('is rejected with a chmod command if it holds a secret and other users can write to it', async () => {
     const path = join(sandbox.home, 'secret')
@@ -95,7 +94,7 @@ describe('a file named by a flag or a variable', function () {
     ['an API key', ['auth', 'login', '-p', 'w', '--with-api-key', '--insecure-storage'], '64 KiB'],
     ['settings', ['settings', 'apply', '-', '--yes'], '4 MiB'],
     ['a message', ['chat', 'send'], '64 MiB'],
-  ] as const) {
+  ] as const)
     it(`is rejected if it is an endless stdin for ${name}`, async () => {
       const { stdin, ended } = startChatctl(sandbox, args, { env: service() })
       const zeros = Buffer.alloc(1024 * 1024, 'x')
@@ -107,5 +106,4 @@ describe('a file named by a flag or a variable', function () {
       expectFailure(await ended, 2, `larger than ${max}`)
       expect(server.requests).to.deep.equal([])
     })
-  }
 })

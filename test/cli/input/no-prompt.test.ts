@@ -68,9 +68,7 @@ describe('a non-interactive run', function () {
     server = await startScriptedServer(script)
     env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
   })
-  after(async () => {
-    await server.close()
-  })
+  after(() => server.close())
 
   const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Run> =>
     inTurn(() => {
@@ -89,7 +87,7 @@ describe('a non-interactive run', function () {
   })
 
   for (const [way, more, flags] of ways) {
-    for (const { args, flags: answers } of questions) {
+    for (const { args, flags: answers } of questions)
       it(`of ${args.join(' ')} exits 3 and names the flags to use, with ${way}`, async () => {
         const plain = await run([...args, ...flags], more)
         expect(plain).to.include({ exitCode: 3, stdout: '' })
@@ -102,7 +100,6 @@ describe('a non-interactive run', function () {
           expect(error.hint).to.contain(answer)
         }
       })
-    }
   }
 })
 

@@ -129,14 +129,13 @@ describe('the terminal of a session', () => {
   for (const [name, env] of [
     ['does not support it', { TERM_PROGRAM: 'Apple_Terminal' }],
     ['is too old for it', { ...ghostty, TERM_PROGRAM_VERSION: '1.1.9' }],
-  ] as const) {
+  ] as const)
     it(`shows no progress if the terminal ${name}`, async () => {
       const session = await world.start({ env })
       session.type(`${attributes}Hello\r`)
       await session.waitFor('You said: Hello')
       expect((await session.leave()).stdout).not.to.contain('\u001b]9;4')
     })
-  }
 
   /** Sends messages whose replies take these times in ms, after the terminal has sent something. */
   const converse = async (
@@ -171,12 +170,11 @@ describe('the terminal of a session', () => {
     [ghostty, '\u001b]777;notify;chatctl;Ready for your next message\u001b\\'],
     [{ TERM_PROGRAM: 'iTerm.app' }, '\u001b]9;chatctl: Ready for your next message\u001b\\'],
     [{ TERM: 'tmux-256color', TERM_PROGRAM: 'tmux' }, '\u0007'],
-  ] as const) {
+  ] as const)
     it(`sends ${JSON.stringify(notification)} after a long reply if the window is not in use`, async () => {
       const shown = await converse(env, turns)
       expect(shown.map((part) => part.includes(notification))).to.deep.equal([false, false, false, true])
     })
-  }
 })
 
 /** A session whose terminal is the test. */

@@ -20,13 +20,11 @@ describe('a text on stdin', () => {
     ['keeps every character', 'é☃👩‍👩‍👧\t"\\\u0007\u001b[31m', [], 'é☃👩‍👩‍👧\t"\\\u0007\u001b[31m'],
     ['loses its byte order mark', '\ufeffHello', [], 'Hello'],
   ]
-  for (const [title, stdin, words, message] of texts) {
+  for (const [title, stdin, words, message] of texts)
     it(title, async () => {
-      const run = await send(stdin, ...words)
-      expect(run).to.include({ exitCode: 0, stdout: 'ok\n', stderr: '' })
+      expect(await send(stdin, ...words)).to.include({ exitCode: 0, stdout: 'ok\n', stderr: '' })
       expect(sent()).to.deep.equal([message])
     })
-  }
 
   it('is rejected by the embedded service with a clear message if it is too long', async () => {
     const run = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(2_000_000) })

@@ -18,19 +18,15 @@ describe('a command line', () => {
     ['settings:get', undefined, '', 'settings:get'],
     ['--stream chat send', undefined, '', '--stream chat send'],
     ['', undefined, '', ''],
-  ] as [line: string, id: string | undefined, path: string, rest: string, leading?: string][]) {
+  ] as [line: string, id: string | undefined, path: string, rest: string, leading?: string][])
     it(`names ${id ?? 'no command'}: ${line || 'an empty line'}`, () => {
       const wordsOf = (text = '') => text.split(' ').filter(Boolean)
       const read = { id, path: wordsOf(path), leading: wordsOf(leading), rest: wordsOf(rest), isHelp: false }
       expect(readLine(wordsOf(line), ids)).to.deep.equal(read)
     })
-  }
 
-  for (const line of ['help', 'help chat send', 'chat send -h', 'chat send Hello --help', '-p x help chat']) {
-    it(`asks for help: ${line}`, () => {
-      expect(readLine(line.split(' '), ids).isHelp).to.equal(true)
-    })
-  }
+  for (const line of ['help', 'help chat send', 'chat send -h', 'chat send Hello --help', '-p x help chat'])
+    it(`asks for help: ${line}`, () => expect(readLine(line.split(' '), ids).isHelp).to.equal(true))
 })
 
 describe('a command line without a command', () => {
@@ -52,12 +48,11 @@ describe('a command line without a command', () => {
     ['What is WAL?', '-f', 'a.ts', 'b.ts'],
     ['doctor who is he'],
     ['How do bearer tokens work?'],
-  ]) {
+  ])
     it(`sends a message: ${words.join(' ')}`, () => {
       const named = { id: 'chat:send', path: ['chat', 'send'], leading: [], rest: words, isHelp: false }
       expect(read(...words)).to.deep.equal(named)
     })
-  }
 
   it('asks for the help of chat send', () => {
     expect(read('What is WAL?', '--help')?.isHelp).to.equal(true)
@@ -81,9 +76,6 @@ describe('a command line without a command', () => {
     ['--', 'api_key=abc'],
     ['Authorization: Bearer abc'],
     ['-f', 'a.ts', 'why sk-abcdef'],
-  ]) {
-    it(`sends nothing: ${words.join(' ')}`, () => {
-      expect(read(...words)).to.equal(undefined)
-    })
-  }
+  ])
+    it(`sends nothing: ${words.join(' ')}`, () => expect(read(...words)).to.equal(undefined))
 })

@@ -39,13 +39,12 @@ describe('a flag whose value may be omitted', () => {
     ['-- -x', {}, '-x'],
     ['', {}],
   ]
-  for (const [line, given, text] of table) {
+  for (const [line, given, text] of table)
     it(`is read in: ${line || 'an empty line'}`, async () => {
       const parsed = await parse(markOmittedValues(line.split(' ').filter(Boolean), flags), { args, flags })
       expect(parsed.flags).to.deep.equal(given)
       expect(parsed.args.text).to.equal(text)
     })
-  }
 
   it('does not become the value of the flag before it', async () => {
     const line = markOmittedValues(['--model', '-x'], flags)
@@ -94,12 +93,11 @@ describe('a flag whose value may be omitted', () => {
 describe('a Boolean flag with a value', () => {
   const known = { json: Flags.boolean(), stream: Flags.boolean({ allowNo: true }), system: textFlag() }
 
-  for (const word of ['--json=true', '--stream=', '--no-stream=1']) {
+  for (const word of ['--json=true', '--stream=', '--no-stream=1'])
     it(`is rejected: ${word}`, () => {
       const [name] = word.split('=')
       expect(() => markOmittedValues([word], known)).to.throw(`${name} does not take a value`)
     })
-  }
 
   it('is accepted as the value of another flag or after --', () => {
     const words = ['--system', '--json=1', '--system=--json=1', '--unknown=1', 'json=1', '--', '--json=1']
@@ -124,9 +122,7 @@ describe('the variable of a flag', () => {
     ['', ['--fields=of F', '--dry-run']],
     ['--raw', ['--dry-run']],
   ]
-  for (const [line, words] of table) {
-    it(`is ignored if the line overrules it: ${line || 'an empty line'}`, () => {
-      expect(wordsFromEnvironment(known, line.split(' '), env)).to.deep.equal(words)
-    })
-  }
+  for (const [line, words] of table)
+    it(`is ignored if the line overrules it: ${line || 'an empty line'}`, () =>
+      expect(wordsFromEnvironment(known, line.split(' '), env)).to.deep.equal(words))
 })

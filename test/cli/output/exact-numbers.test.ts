@@ -6,15 +6,7 @@ import { answer, type Script } from '../../support/scripted-server.ts'
 import { serveRuns } from '../../support/served-runs.ts'
 
 /** Numbers that a double cannot represent, or that JavaScript would write differently. */
-const numbers = [
-  '9007199254740993',
-  '1234567890123456789',
-  '1.0',
-  '0.10',
-  '-0',
-  '1e400',
-  '12345678901234567890.10',
-]
+const numbers = '9007199254740993 1234567890123456789 1.0 0.10 -0 1e400 12345678901234567890.10'.split(' ')
 const metadata = `{"n":${numbers[0]},"list":[${numbers.join()}]}`
 const user = `{"id":"u1","email":"ada@example.com","name":"Ada","created_at":"2026-01-02T03:04:05Z","x":2.50,"metadata":${metadata}}`
 
@@ -50,11 +42,9 @@ describe('numbers beyond double precision', function () {
       'yaml',
       `  "n": ${numbers[0]}\n  list:\n${numbers.map((number) => `    - ${number.replace('1e', '1.0e+')}\n`).join('')}`,
     ],
-  ] as const) {
-    it(`keep their digits with -o ${form}`, async () => {
-      expect(await printed(['users', 'get', 'u1', '-o', form], user)).to.include(expected)
-    })
-  }
+  ] as const)
+    it(`keep their digits with -o ${form}`, async () =>
+      expect(await printed(['users', 'get', 'u1', '-o', form], user)).to.include(expected))
 
   it('keep their digits with --json, --fields, and --jq', async () => {
     const compact = (text: string) => text.replace(/\s+/g, '')
@@ -96,12 +86,7 @@ describe('numbers beyond double precision', function () {
 
   it('are sent as they were typed', async () => {
     const args = [
-      'users',
-      'update',
-      'u1',
-      '--metadata',
-      'n:=9007199254740993',
-      '--metadata',
+      ...'users update u1 --metadata n:=9007199254740993 --metadata'.split(' '),
       'list:=[1.0, 1E5]',
     ]
     expect((await run(args, body('{"metadata":{"n":9007199254740993}}'))).exitCode).to.equal(0)
@@ -121,7 +106,7 @@ describe('numbers beyond double precision', function () {
     for (const [name, text] of [
       ['s.yaml', 'limits:\n  max_tokens: 9007199254740993\n'],
       ['s.json', '{"limits":{"max_tokens":9007199254740993}}'],
-    ] as const) {
+    ] as const)
       it(`are compared and sent exactly, from ${name}`, async () => {
         const path = file(name, text)
         const before = await run(['settings', 'diff', path, '--json'], body(settings('9007199254740992')))
@@ -138,7 +123,6 @@ describe('numbers beyond double precision', function () {
         expect(applied.exitCode, applied.stderr).to.equal(0)
         expect(sent()).to.deep.equal(['{"limits":{"max_tokens":9007199254740993}}'])
       })
-    }
 
     it('are equal in different notations: 60.0 is 60', async () => {
       const path = file('same.yaml', 'limits:\n  max_requests_per_min: 60\n')
@@ -188,20 +172,17 @@ describe('numbers beyond double precision', function () {
     })
   })
 
-  for (const form of ['jsonl', 'json', 'md']) {
+  for (const form of ['jsonl', 'json', 'md'])
     it(`keep their digits in an exported history: ${form}`, async () => {
       const message = `{"id":9007199254740993,"role":"user","content":{"n":1.0},"created_at":1767323045.0,"x":1234567890123456789}`
       const path = join(served.sandbox.home, `history.${form}`)
-      const { exitCode, stderr } = await run(
-        ['history', 'export', '--to', path],
-        body(`{"messages":[${message}],"has_more":false}`),
-      )
-      expect(exitCode, stderr).to.equal(0)
+      expect(
+        await run(['history', 'export', '--to', path], body(`{"messages":[${message}],"has_more":false}`)),
+      ).to.include({ exitCode: 0 })
       const text = readFileSync(path, 'utf8')
       expect(text).to.include(form === 'md' ? '"n": 1.0' : message)
       if (form === 'md') expect(text).to.include('2026-01-02 03:04:05')
     })
-  }
 
   it('keep their digits as the cursor of the next page', async () => {
     const page = (id: string, more: boolean) =>
@@ -230,8 +211,7 @@ describe('numbers beyond double precision', function () {
   it('keep their digits in the details and the code of an error', async () => {
     const error = '{"error":{"code":9007199254740993,"message":"no","details":{"n":1234567890123456789}}}'
     const refusal = answer(400, { 'content-type': 'application/json' }, error)
-    const { stderr } = await run(['users', 'get', 'u1', '--json'], refusal)
-    expect(stderr)
+    expect((await run(['users', 'get', 'u1', '--json'], refusal)).stderr)
       .to.include('"code":"9007199254740993"')
       .and.to.include('"details":{"n":1234567890123456789}')
   })

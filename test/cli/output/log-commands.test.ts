@@ -15,9 +15,7 @@ describe('text of a file or a service in a CI log', () => {
     [
       'a reference',
       () => [
-        'settings',
-        'diff',
-        '--expand-env',
+        ...'settings diff --expand-env'.split(' '),
         file('a.yaml', `app_name: ${JSON.stringify(`\${${command}}`)}\n`),
       ],
     ],
@@ -30,7 +28,7 @@ describe('text of a file or a service in a CI log', () => {
     ['an error message in JSON', () => ['users', 'get', 'u1', '--json'], failing(404, 'x', command)],
     ['a key in YAML', () => ['users', 'import', '--dry-run', file('a.yaml', `- {${quoted}: 1}\n`)]],
   ]
-  for (const [title, args, script] of cases) {
+  for (const [title, args, script] of cases)
     it(`is no command in ${title}`, async () => {
       const { exitCode, stderr } = await run(args(), script)
       expect(exitCode).to.be.oneOf([2, 6, 69])
@@ -39,5 +37,4 @@ describe('text of a file or a service in a CI log', () => {
       // The line break is escaped.
       else expect(stderr).not.to.match(/^\s*: ?:/m)
     })
-  }
 })

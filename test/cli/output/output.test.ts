@@ -50,23 +50,20 @@ describe('output', function () {
       expect(JSON.parse(await printed(['chat', 'models', '--json'], models))).to.deep.equal(models)
     })
 
-    it('is the same data with yaml', async () => {
-      expect(parseYaml(await printed(['users', 'get', 'u1', '-o', 'yaml'], user))).to.deep.equal(user)
-    })
+    it('is the same data with yaml', async () =>
+      expect(parseYaml(await printed(['users', 'get', 'u1', '-o', 'yaml'], user))).to.deep.equal(user))
 
-    it('is one line per row with jsonl', async () => {
+    it('is one line per row with jsonl', async () =>
       expect(await printed(['chat', 'models', '-o', 'jsonl'], models)).to.equal(
         models.data.map((row) => `${JSON.stringify(row)}\n`).join(''),
-      )
-    })
+      ))
 
-    it('has a header and quoted cells with csv', async () => {
+    it('has a header and quoted cells with csv', async () =>
       expect(await printed(['users', 'get', 'u1', '-o', 'csv', '--fields', 'name,id'], user)).to.equal(
         'name,id\n"Ada\tL\\\n""x"", y",u1\n',
-      )
-    })
+      ))
 
-    it('has escapes and no header with tsv', async () => {
+    it('has escapes and no header with tsv', async () =>
       expect(await printed(['users', 'get', 'u1'], user)).to.equal(
         userRow(
           'u1',
@@ -76,14 +73,12 @@ describe('output', function () {
           JSON.stringify(user.metadata),
           JSON.stringify(user.settings),
         ),
-      )
-    })
+      ))
 
-    it('has a header and aligned columns with table', async () => {
+    it('has a header and aligned columns with table', async () =>
       expect(await printed(['chat', 'models', '-o', 'table'], models)).to.equal(
         'ID     OWNED_BY  CREATED\nsmall  us        1970-01-01 00:00\nlarge            1970-01-01 00:00\n',
-      )
-    })
+      ))
 
     it('has a notice on stderr for an empty table, unless --quiet is set', async () => {
       const asked = ['chat', 'models', '-o', 'table']
@@ -128,13 +123,12 @@ describe('output', function () {
         'app_name\tChat\ntheme.primary_color\t#112233\ntheme.mode\tdark\nfeatures.chat\ttrue\nfeatures.file_upload\tfalse\nfeatures.code_completion\ttrue\nlimits.max_tokens\t4096\nlimits.max_requests_per_min\t60\nx_extra\t1',
       'users:settings:set': 'success\ttrue\nsettings.theme\tdark\nx_extra\t1',
     }
-    for (const [name, lines] of Object.entries(columns)) {
+    for (const [name, lines] of Object.entries(columns))
       it(`are fixed for ${name}`, async () => {
         const { args, answer: body } = findCall(name)
         const fix = `The order of the columns is a promise to scripts. If a column was added at the end, add its value to \`columns['${name}']\` in test/cli/output/output.test.ts`
         expect(await printed([...args, '-o', 'tsv'], body), fix).to.equal(`${lines}\n`)
       })
-    }
   })
 
   describe('--fields', () => {
@@ -184,11 +178,10 @@ describe('output', function () {
       )
     })
 
-    it('filters each row of jsonl', async () => {
+    it('filters each row of jsonl', async () =>
       expect(await printed(['chat', 'models', '-o', 'jsonl', '--jq', '.id'], models)).to.equal(
         'small\nlarge\n',
-      )
-    })
+      ))
 
     it('keeps the white space of a string', async () => {
       const filter = '"  x\\n", "", ["y"]'
@@ -256,7 +249,7 @@ describe('output', function () {
       ],
       [['settings', 'api', 'set', '--version', '2'], undefined, 'version\t2\n', 'Set the API configuration.'],
     ]
-    for (const [what, behavior] of responses) {
+    for (const [what, behavior] of responses)
       it(`shows the values that were sent in columns, and the body as JSON: ${what}`, async () => {
         for (const [args, id, row, done] of changes) {
           const isRelated = what === 'an unrelated object'
@@ -278,7 +271,6 @@ describe('output', function () {
           expect(table.stdout + table.stderr).not.to.include('correct horse')
         }
       })
-    }
   })
 
   it('completes a response that lacks some of the values that were sent, and names them', async () => {
@@ -301,28 +293,26 @@ describe('output', function () {
       ['theme', `${JSON.stringify(settings.theme)}\n`],
       ['x_first', '1\n'],
     ]
-    for (const [setting, text] of values) {
+    for (const [setting, text] of values)
       it(`is the bare value for settings get ${setting}`, async () => {
         expect(await printed(['settings', 'get', setting], settings)).to.equal(text)
         expect(JSON.parse(await printed(['settings', 'get', setting, '--json'], settings))).to.deep.equal(
           JSON.parse(setting === 'theme.mode' ? '"dark"' : text),
         )
       })
-    }
 
     for (const [response, text] of [
       ['Hello', 'Hello\n'],
       ['a\n\nb', 'a\n\nb\n'],
       ['with a newline\n', 'with a newline\n'],
       ['\u001b[31mred', '\u001b[31mred\n'],
-    ] as const) {
+    ] as const)
       it(`ends with exactly one newline for the reply ${JSON.stringify(response)}`, async () => {
         const body = { id: 'm1', response, context_id: 'c1', created_at: '2026-01-02T03:04:05Z' }
         expect(await printed(['chat', 'send', 'x'], body)).to.equal(text)
         const streamed = await run(['chat', 'send', 'x', '--stream'], sse([{ delta: response }]))
         expect(streamed.stdout).to.equal(text)
       })
-    }
 
     it('is one array for several users, in the order of the arguments', async () => {
       const each: Behavior = (request, response, incoming) =>
@@ -344,7 +334,7 @@ describe('output', function () {
       expect(await running.ended).to.include({ exitCode: 0, stderr: '' })
     })
 
-    for (const ending of ['reset', 'unfinished'] as const) {
+    for (const ending of ['reset', 'unfinished'] as const)
       it(`keeps the text of an interrupted stream and exits 69 (${ending})`, async () => {
         const cut = sse([{ delta: 'Half of ' }, { delta: 'it' }], { ending, done: false })
         const plain = await run(['chat', 'send', 'x', '--stream'], cut)
@@ -360,12 +350,10 @@ describe('output', function () {
         expect(events.at(-1)).to.include({ v: 1, type: 'end', complete: false, response: 'Half of it' })
         expect(JSON.parse(structured.stderr).error.code).to.equal('truncated')
       })
-    }
 
     it('is empty for an interrupted body, and the exit code is 69', async () => {
       const half = stream(['{"id":"u1",'], { type: 'application/json', ending: 'reset' })
-      const { exitCode, stdout } = await run(['users', 'profile', '--retries', '0'], half)
-      expect({ exitCode, stdout }).to.deep.equal({ exitCode: 69, stdout: '' })
+      expect(await run(['users', 'profile', '--retries', '0'], half)).to.include({ exitCode: 69, stdout: '' })
     })
   })
 })

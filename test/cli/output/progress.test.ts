@@ -46,9 +46,8 @@ describe('the progress of a bulk command', () => {
       '0 of 20,000 users done',
     ],
   ]
-  for (const [name, part, text] of cases) {
+  for (const [name, part, text] of cases)
     it(`shows ${name}`, () => expect(describeBulk({ ...state, ...part })).to.equal(text))
-  }
 
   it('has a bar with the percentage in a terminal', () => {
     expect(drawBar(0.25)).to.equal('█████░░░░░░░░░░░░░░░ 25%')

@@ -15,7 +15,7 @@ describe('untrusted output in a terminal', () => {
     ['values', [{ a: evil }, { a: { [evil]: evil } }]],
     ['a bare text', evil],
   ]
-  for (const [what, body] of bodies) {
+  for (const [what, body] of bodies)
     it(`shows no control characters from ${what} in a table`, async () => {
       const shown = await renderResult(view, body, {
         format: 'table',
@@ -29,18 +29,15 @@ describe('untrusted output in a terminal', () => {
       expect(shown).not.to.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/)
       expect(shown).to.match(/title/i)
     })
-  }
 
   it('shows the real address of a link whose text is another address', () => {
     const link = (text: string, url: string): string => `{${text}|${url}}`
     const show = (text: string): string => renderMarkdown(text, { columns: 80, style: plainStyle, link })
-    const honest = show(
-      '[the manual](https://chat.example/manual) and https://chat.example/ or www.chat.example',
-    )
-    expect(honest).not.to.contain('(http')
-    for (const shown of ['https://chat.example/', 'www.chat.example']) {
+    expect(
+      show('[the manual](https://chat.example/manual) and https://chat.example/ or www.chat.example'),
+    ).not.to.contain('(http')
+    for (const shown of ['https://chat.example/', 'www.chat.example'])
       expect(show(`See [${shown}](https://evil.example/x) now.`)).to.contain(' (https://evil.example/x)')
-    }
   })
 
   describe('when it is copied', () => {

@@ -46,33 +46,30 @@ describe('signing in at another authorization server than the one in the profile
   for (const [what, flags, env] of [
     ['--auth-url', () => ['--auth-url', other.url], () => ({})],
     ['CHATCTL_AUTH_URL', () => [], () => ({ CHATCTL_AUTH_URL: other.url })],
-  ] as const) {
+  ] as const)
     it(`requires a client ID if ${what} names the new server: exit 3`, async () => {
       const words = ['-p', 'work', '--no-browser', ...flags()]
       const run = await startLogin(sandbox, words, { stdin: '', env: env() }).ended
       expectFailure(run, 3, '--client-id')
       expect(run.stderr).not.to.contain('open this URL')
     })
-  }
 
   for (const [whose, words] of [
     ['of an authorization server', ['-p', 'work', '--client-id', 'x', '--auth-url']],
     ['of a service that may be its own', ['-p', 'new', '--insecure-storage', '--base-url']],
-  ] as const) {
+  ] as const)
     it(`reports the metadata ${whose} as rate limited: exit 75`, async () => {
       const busy = await startScriptedServer(answer(429))
       const run = await startLogin(sandbox, [...words, busy.url, '--max-wait', '0'], { stdin: '' }).ended
       await busy.close()
       expectFailure(run, 75, `Cannot read the metadata of ${busy.url}: it responded 429`, 'Try again later')
     })
-  }
 
   it('uses the stored values if the server is the one in the profile', async () => {
     known.script.metadata = () => undefined
     const login = startLogin(sandbox, ['-p', 'work', '--auth-url', known.url, '--no-browser'])
     await signInByHttp((await login.address()).href)
-    const { exitCode, stderr } = await login.ended
-    expect(exitCode, stderr).to.equal(0)
+    expect(await login.ended).to.include({ exitCode: 0 })
     expect(known.tokenRequests[0]?.get('client_id')).to.equal('client-of-the-known')
     expect(known.authorizations[0]?.get('scope')).to.equal('of-the-known')
     expect(profile()).to.include({ token_url: `${known.url}/oauth/token`, scope: 'of-the-known' })

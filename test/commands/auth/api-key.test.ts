@@ -48,14 +48,13 @@ describe('signing in with an API key', () => {
     ['a key that the service refuses', 'key-2\n', 4],
     ['a key with a control character', 'key-1\u0007\n', 2],
     ['two lines', 'key-1\nkey-2\n', 2],
-  ] as const) {
+  ] as const)
     it(`stores nothing for ${what}`, async () => {
       const run = await login(stdin)
       expectFailure(run, exitCode)
       expect(run.stderr).not.to.match(/key-[12]/)
       expectNothingStored(sandbox)
     })
-  }
 
   it('stores nothing if stdin contains no key', async () => {
     for (const stdin of ['', ' \n']) {
@@ -69,13 +68,12 @@ describe('signing in with an API key', () => {
   for (const [status, exitCode] of [
     [403, 5],
     [500, 69],
-  ] as const) {
+  ] as const)
     it(`stores nothing if the service responds with ${status}`, async () => {
       await using failingService = await startScriptedServer(failing(status, 'x', 'In its own words'))
       expectFailure(await loginTo(failingService.url, 'key-1\n', '--retries', '0'), exitCode)
       expectNothingStored(sandbox)
     })
-  }
 
   it('stores nothing after Ctrl-C while stdin is open: exit 130', async function () {
     if (process.platform === 'win32') return this.skip()

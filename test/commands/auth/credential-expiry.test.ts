@@ -35,9 +35,8 @@ describe('the expiry of an API key', () => {
       ['auth', 'list'],
       ['auth', 'status', '--no-verify'],
       ['auth', 'token'],
-    ]) {
+    ])
       expect((await run([...args, '--json'], 90 * day)).stdout, args.join(' ')).to.contain(`"${end}"`)
-    }
     expect(service.requests).to.have.length(requests)
   })
 
@@ -54,8 +53,7 @@ describe('the expiry of an API key', () => {
   it('gives one warning within seven days, also for a key in the environment, and none with --quiet', async () => {
     await storeKey(sandbox, 'key-1', service)
     const words = `Warning: The API key expires in 2d 5h, at ${end}.\n`
-    const models = await run(['chat', 'models'], 53 * 3_600_000)
-    expect(models).to.include({ exitCode: 0, stderr: words })
+    expect(await run(['chat', 'models'], 53 * 3_600_000)).to.include({ exitCode: 0, stderr: words })
     const env = { CHATCTL_API_KEY: 'key-1', CHATCTL_BASE_URL: service.url }
     expect((await run(['chat', 'models'], 53 * 3_600_000, { env })).stderr).to.equal(words)
     expect((await run(['chat', 'models', '--quiet'], day)).stderr).to.equal('')

@@ -147,9 +147,7 @@ describe('a sign-in that is no longer used', () => {
 describe('an API key that another one replaces', () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
-  beforeEach(async () => {
-    await storeKey(sandbox, 'key-1', service)
-  })
+  beforeEach(() => storeKey(sandbox, 'key-1', service))
 
   it('is reported as perhaps still valid', async () => {
     const { stderr } = await storeKey(sandbox, 'key-2', service)

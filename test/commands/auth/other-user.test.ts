@@ -57,13 +57,12 @@ describe('a browser sign-in as another user than before', () => {
     ['has a new email address', { email: 'ada@new.example' }],
     ['no longer has an ID', { id: undefined }],
     ['is not named', { id: undefined, email: undefined }],
-  ] as const) {
+  ] as const)
     it(`is not refused if the user ${what}`, async () => {
       await signIn(sandbox, { server, service }, [])
       user = { ...owner, ...change }
       expect(await attempt()).to.include({ exitCode: 0 })
     })
-  }
 })
 
 describe('a sign-in that grants less than was requested', () => {

@@ -20,9 +20,8 @@ describe('a directory with a profile', () => {
   beforeEach(async () => {
     acme = join(sandbox.home, 'projects', 'acme')
     mkdirSync(join(acme, 'src'), { recursive: true })
-    for (const name of ['acme', 'other', 'third']) {
+    for (const name of ['acme', 'other', 'third'])
       await run(['config', 'set', 'base_url', `https://${name}.example`, '--profile', name])
-    }
     await run(['config', 'set', 'default_profile', 'other'])
     const { exitCode, stderr } = await run(['config', 'set', 'directory."~/projects/acme"=acme'])
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
@@ -47,8 +46,7 @@ describe('a directory with a profile', () => {
     expect((await profileWith())?.[0]).to.equal('third')
     await run(['config', 'set', 'directory..', 'other'])
     expect(readProfiles(sandbox)).to.have.property('directories').deep.equal({ '~/projects/acme': 'other' })
-    const { stdout } = await run(['config', 'get', `directory.${acme}/`])
-    expect(stdout.trim()).to.equal('other')
+    expect((await run(['config', 'get', `directory.${acme}/`])).stdout.trim()).to.equal('other')
   })
 
   it('has the default profile again after config unset', async () => {

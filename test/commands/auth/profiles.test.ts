@@ -55,8 +55,7 @@ describe('two profiles, one with a token and one with an API key', () => {
     )
     expect(first).to.deep.include({ profile: 'local', origin: null, kind: null, default: false })
     expect(listed.sort(byProfile)).to.deep.equal(rows.sort(byProfile))
-    const lines = (await succeed('auth', 'list', '-o', 'tsv')).trimEnd().split('\n')
-    expect(lines.sort()).to.deep.equal([
+    expect((await succeed('auth', 'list', '-o', 'tsv')).trimEnd().split('\n').sort()).to.deep.equal([
       'local\t\t\t\t\tfalse',
       ['second', service.url, 'api_key', 'file', '', 'false'].join('\t'),
       ['work', service.url, 'oauth', 'file', expiresAt, 'true'].join('\t'),
@@ -114,9 +113,7 @@ describe('a stored credential', () => {
   const sandbox = perTest(createSandbox)
   const service = perTest(() => startBearerService(() => true))
   const other = perTest(() => startBearerService(() => true))
-  beforeEach(async () => {
-    await storeKey(sandbox, 'key-1', service)
-  })
+  beforeEach(() => storeKey(sandbox, 'key-1', service))
 
   it('is not sent to another base_url in an edited profile', async () => {
     editProfile(sandbox, 'work', { base_url: other.url })
@@ -139,9 +136,8 @@ describe('a stored credential', () => {
       [['--base-url', other.url], {}],
       [['-p', 'work', '--base-url', other.url], {}],
       [[], { CHATCTL_BASE_URL: other.url }],
-    ] as const) {
+    ] as const)
       expectFailure(await runChatctl(sandbox, ['chat', 'models', ...more], { env }), 4)
-    }
     expect(other.requests).to.deep.equal([])
   })
 

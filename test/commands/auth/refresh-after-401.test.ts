@@ -10,9 +10,7 @@ import { makeSignInWorld } from '../../support/sign-in-world.ts'
 
 describe('a request to which the service responds with 401', () => {
   const world = makeSignInWorld()
-  beforeEach(() => {
-    plantSignIn(world.sandbox, world)
-  })
+  beforeEach(() => plantSignIn(world.sandbox, world))
 
   const models = (): Promise<Run> => runChatctl(world.sandbox, ['chat', 'models'])
   const endTokens = () => world.server.live.clear()
@@ -44,14 +42,7 @@ describe('a request to which the service responds with 401', () => {
         headers.authorization === 'Bearer access-token-3' ? words : failing(401, 'x', 'Not you'),
     })
     await signIn(world.sandbox, { server: world.server, service: talk }, ['--no-verify'], { profile: 'talk' })
-    const { exitCode, stdout } = await runChatctl(world.sandbox, [
-      'chat',
-      'send',
-      'Hi',
-      '--stream',
-      '-p',
-      'talk',
-    ])
+    const { exitCode, stdout } = await runChatctl(world.sandbox, 'chat send Hi --stream -p talk'.split(' '))
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: 'Hello\n' })
     expect(tokensSeen(talk)).to.deep.equal(['access-token-2', 'access-token-3'])
   })

@@ -78,13 +78,12 @@ describe('auth refresh', () => {
     expectFailure(stored, 2, 'Profile "other" has an API key, which cannot be refreshed')
   })
 
-  for (const address of ['not-a-url', 'javascript:alert(1)', 'http://192.0.2.1/token']) {
+  for (const address of ['not-a-url', 'javascript:alert(1)', 'http://192.0.2.1/token'])
     it(`reports the stored token endpoint ${address}, to which nothing can be sent`, async () => {
       changeCredential(sandbox, { token_endpoint: address })
       const again = 'Replace it with: chatctl auth login --profile work'
       expectFailure(await refresh(), 4, 'is not a credential of chatctl (see token_endpoint)', again)
     })
-  }
 
   it('sends nothing with --dry-run', async () => {
     const { exitCode, stdout } = await refresh('--scope', 'chat:read', '--dry-run', '--json')

@@ -18,9 +18,7 @@ const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--prof
 
 describe('an access token', () => {
   const world = makeSignInWorld()
-  beforeEach(() => {
-    plantSignIn(world.sandbox, world)
-  })
+  beforeEach(() => plantSignIn(world.sandbox, world))
 
   const models = (...more: string[]): Promise<Run> => runChatctl(world.sandbox, ['chat', 'models', ...more])
   const endTokens = () => world.server.live.clear()
@@ -107,8 +105,7 @@ describe('an access token', () => {
     world.server.script.token = [refusing('invalid_grant')]
     expectFailure(await models(), 4, signInAgain)
     expect(world.service.requests).to.deep.equal([])
-    const { stderr } = await models('--json')
-    expect(JSON.parse(stderr).error).to.include({ code: 'signed_out' })
+    expect(JSON.parse((await models('--json')).stderr).error).to.include({ code: 'signed_out' })
     expect(await runChatctl(world.sandbox, ['auth', 'status', '--no-verify'])).to.include({ exitCode: 0 })
     world.server.script.token = [world.server.tokens()]
     await signIn(world.sandbox, world, [])
@@ -118,7 +115,7 @@ describe('an access token', () => {
   for (const [what, behavior] of [
     ['400 with an empty body', answer(400)],
     ['401 with a challenge', answer(401, { 'www-authenticate': 'Basic realm="x"' })],
-  ] as [string, Behavior][]) {
+  ] as [string, Behavior][])
     it(`is expired permanently if the token endpoint responds with ${what}: exit 4, with the command that signs in`, async () => {
       expireCredential(world.sandbox)
       world.server.script.token = [behavior]
@@ -128,12 +125,11 @@ describe('an access token', () => {
       expect(world.service.requests).to.deep.equal([])
       expect(world.server.refreshes(), 'the refresh token is sent once').to.have.length(1)
     })
-  }
 
   for (const [refreshToken, status, words] of [
     ['refresh-token-1', 'ok', 'renewed with the next request'],
     [undefined, 'failed', 'has expired and has no refresh token'],
-  ] as const) {
+  ] as const)
     it(`is ${status} in doctor after its expiry, ${refreshToken ? 'with' : 'without'} a refresh token`, async () => {
       changeCredential(world.sandbox, { refresh_token: refreshToken })
       expireCredential(world.sandbox)
@@ -145,7 +141,6 @@ describe('an access token', () => {
       expect(credential?.message).to.contain(words)
       if (status === 'failed') expect(credential?.hint).to.contain('chatctl auth login --profile work')
     })
-  }
 
   it('cannot be renewed without a refresh token: exit 4', async () => {
     world.server.script.token = [world.server.tokens({ refresh_token: undefined })]
@@ -161,7 +156,7 @@ describe('an access token', () => {
   for (const [what, behavior, exitCode] of [
     ['returns 500', answer(500), 69],
     ['returns a web page', webPage, 1],
-  ] as [string, Behavior, number][]) {
+  ] as [string, Behavior, number][])
     it(`stays stored if the token endpoint ${what}`, async () => {
       expireCredential(world.sandbox)
       const before = readCredential(world.sandbox)
@@ -171,7 +166,6 @@ describe('an access token', () => {
       world.server.script.token = [world.server.tokens()]
       expect(await models()).to.include({ exitCode: 0 })
     })
-  }
 
   it('is printed by auth token, renewed if necessary', async () => {
     expireCredential(world.sandbox)

@@ -69,8 +69,7 @@ describe('auth remove', () => {
 
   it('changes nothing with --dry-run, and exits 3 without confirmation', async () => {
     const before = readProfiles(sandbox)
-    const dry = await run('auth', 'remove', 'work', '--dry-run', '--json')
-    expect(JSON.parse(dry.stdout)).to.deep.equal({
+    expect(JSON.parse((await run('auth', 'remove', 'work', '--dry-run', '--json')).stdout)).to.deep.equal({
       remove: 'work',
       sign_out: [service.url],
       default: true,

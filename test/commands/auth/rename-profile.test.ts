@@ -20,8 +20,7 @@ describe('auth rename', () => {
   it('keeps the sign-in, and renames the default profile and the directories of the profile', async () => {
     await run('config', 'set', 'directory.~', 'work')
     const before = readCredential(sandbox)
-    const renamed = await rename('work', 'acme', '--json')
-    expect(JSON.parse(renamed.stdout)).to.deep.equal({
+    expect(JSON.parse((await rename('work', 'acme', '--json')).stdout)).to.deep.equal({
       profile: 'acme',
       former_name: 'work',
     })
@@ -125,8 +124,7 @@ describe('auth rename with sessions and a mirror', () => {
     expect(renamed).to.deep.equal({ profile: 'a-longer-name', former_name: 'work' })
     expect(await sessions()).to.deep.equal(before.map((row) => ({ ...row, profile: 'a-longer-name' })))
     expect(await found()).to.have.length(matches.length)
-    const synced = JSON.parse(await succeed('history', 'sync', '--json'))
-    expect(synced).to.include({ added: 0, removed: 0 })
+    expect(JSON.parse(await succeed('history', 'sync', '--json'))).to.include({ added: 0, removed: 0 })
     const [sent] = [JSON.parse(await succeed('chat', 'send', '--continue', 'And a zebra?', '--json'))]
     expect(sent.context_id).to.equal(before[0]?.context_id)
   })

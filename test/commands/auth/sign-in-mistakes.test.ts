@@ -29,21 +29,19 @@ describe('signing in with a common mistake', () => {
     const more = ['--client-id', server.clientId, '--insecure-storage', '--no-browser']
     const login = startLogin(sandbox, [...flags, ...more])
     await signInByHttp((await login.address()).href)
-    const { exitCode, stderr } = await login.ended
-    expect(exitCode, stderr).to.equal(0)
+    expect(await login.ended).to.include({ exitCode: 0 })
     const { work } = readProfiles(sandbox).profiles ?? {}
     expect(work).to.include({ base_url: service.url, auth_url: server.url })
   })
 
   for (const way of [['--with-api-key'], ['--ci'], ['--credential-command', 'op read x']]) {
-    for (const option of [['--no-browser'], ['--no-pkce'], ['--redirect-port', '8400']]) {
+    for (const option of [['--no-browser'], ['--no-pkce'], ['--redirect-port', '8400']])
       it(`refuses ${way[0]} with ${option[0]}, which it would ignore`, async () => {
         const env = { CHATCTL_OIDC: 'env:X' }
         const args = ['auth', 'login', '--base-url', service.url, '--dry-run', ...way, ...option]
         const words = `${way[0]} and ${option[0]} cannot be used together`
         expectFailure(await runChatctl(sandbox, args, { env }), 2, words)
       })
-    }
   }
 
   it('refuses --credential-command with --scope, which it would store for nothing', async () => {
@@ -62,7 +60,7 @@ describe('signing in with a common mistake', () => {
   for (const [variable, value] of [
     ['CHATCTL_API_KEY', () => 'env-key'],
     ['CHATCTL_API_KEY_FILE', () => join(sandbox.home, 'key.txt')],
-  ] as const) {
+  ] as const)
     it(`warns at login and logout that ${variable} takes precedence`, async () => {
       writeFileSync(join(sandbox.home, 'key.txt'), 'env-key')
       const env = { [variable]: value() }
@@ -72,7 +70,6 @@ describe('signing in with a common mistake', () => {
       const logout = await runChatctl(sandbox, ['auth', 'logout', '-p', 'work'], { env })
       expect(logout.stderr).to.contain(`${variable} is set and takes precedence`)
     })
-  }
 
   it('uses the default profile if two profiles have the base URL', async () => {
     await storeKey(sandbox, 'key-a', service, 'a')

@@ -74,7 +74,7 @@ describe('the list of sessions', () => {
     [40, '> 01-02 03:04  Write a ha…  Water find…'],
     [80, '> 2026-01-02 03:04  Write a haiku about rivers    Water finds its way'],
     [132, '> 2026-01-02 03:04  Write a haiku about rivers                    Water finds its way'],
-  ] as const) {
+  ] as const)
     it(`shows time, name, and last message in ${columns} columns, the newest chosen at the bottom`, async () => {
       plantFour()
       const { screen, interrupt, ended } = start(['chat', '--resume'], columns)
@@ -88,7 +88,6 @@ describe('the list of sessions', () => {
       interrupt()
       expect((await ended).exitCode).to.equal(130)
     })
-  }
 
   /** The rows when the last one is this. */
   const until = async ({ screen }: ReturnType<typeof start>, last: string) =>

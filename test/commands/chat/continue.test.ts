@@ -83,7 +83,7 @@ describe('--continue', () => {
       ['what was deleted', () => {}],
       ['what was deleted after it moved to this machine', moveHere],
       ['what was deleted and continued with --no-save', () => send('--continue', 'And?', '--no-save')],
-    ] as const) {
+    ] as const)
       it(`does not continue ${what}, nor does chat show --last show it`, async () => {
         await send('Hi')
         await change()
@@ -93,15 +93,13 @@ describe('--continue', () => {
         expectFailure(await runChatctl(sandbox, ['chat', 'show', '--last'], given()), 6, 'no transcript')
         expect(server.requests).to.have.lengthOf(length)
       })
-    }
 
     it('does not continue it with another profile of the service either', async () => {
       await runChatctl(sandbox, ['config', 'set', 'base_url', server.url, '--profile', 'team'], given())
       await send('Hi')
       await send('--profile', 'team', '--context', 'ctx_1', 'And?', '--no-save')
       await deleteNewest()
-      const continued = await send('--profile', 'team', '--continue', 'Again')
-      expectFailure(continued, 2, 'no conversation to continue')
+      expectFailure(await send('--profile', 'team', '--continue', 'Again'), 2, 'no conversation to continue')
     })
 
     it('exits with code 1 if the conversation stays the last one, because its file is not writable', async () => {
@@ -143,7 +141,7 @@ describe('--continue', () => {
   for (const [what, flags] of [
     ['a script', []],
     ['a script that records nothing', ['--no-save']],
-  ] as const) {
+  ] as const)
     it(`attaches ${what} to no conversation that is open elsewhere, and sends nothing`, async () => {
       await send('Hi')
       const other = openFirst()
@@ -160,7 +158,6 @@ describe('--continue', () => {
       other.close()
       expect((await send('--continue', 'And?', ...flags)).exitCode).to.equal(0)
     })
-  }
 
   it('exits with code 3 also for an open conversation that only this machine stores', async () => {
     await send('Hi', '--system', 'Be brief')

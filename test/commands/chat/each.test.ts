@@ -24,9 +24,7 @@ describe('chat send --each', function () {
   const server = perTest(() => serveHandler(new ChatHandler()))
   const path = (name: string) => join(sandbox.home, name)
 
-  beforeEach(() => {
-    writeFileSync(path('rows.csv'), 'text,language\none,French\ntwo,\nthree,Dutch\n')
-  })
+  beforeEach(() => writeFileSync(path('rows.csv'), 'text,language\none,French\ntwo,\nthree,Dutch\n'))
 
   const options = (more: RunOptions = {}) => ({
     env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
@@ -88,10 +86,8 @@ describe('chat send --each', function () {
     writeFileSync(path('rows.json'), `{"rows":[${row}]}`)
     writeFileSync(path('rows.yaml'), `rows:\n- ${row}\n`)
     const filled = 'a 12345678901234567890 true [1,{"x":null}] .'
-    for (const name of ['rows.jsonl', 'rows.json', 'rows.yaml']) {
-      const done = await sendFile(name, '{{text}} {{n}} {{b}} {{list}} {{none}}.')
-      expect(done.exitCode, done.stderr).to.equal(0)
-    }
+    for (const name of ['rows.jsonl', 'rows.json', 'rows.yaml'])
+      expect(await sendFile(name, '{{text}} {{n}} {{b}} {{list}} {{none}}.')).to.include({ exitCode: 0 })
     expect(messages()).to.deep.equal([filled, filled, filled])
     expect(readFileSync(path('out.jsonl'), 'utf8')).to.contain(`"row":${row}`)
     rmSync(path('out.jsonl'))
@@ -109,16 +105,9 @@ describe('chat send --each', function () {
     const matter = '---\ntemperature: 0.5\nsystem: Speak {{language}} to {{name}}\n---\n'
     writeFileSync(join(prompts, 'translate.md'), `${matter}Text: {{input}} \\{{x}}`)
     writeFileSync(path('note.txt'), 'About {{text}}\n')
-    const done = await send(
-      '\\{{text}} {{text}}',
-      '--prompt',
-      'translate',
-      '--var',
-      'name=Ada',
-      '-f',
-      'note.txt',
-    )
-    expect(done.exitCode, done.stderr).to.equal(0)
+    expect(
+      await send('\\{{text}} {{text}}', '--prompt', 'translate', '--var', 'name=Ada', '-f', 'note.txt'),
+    ).to.include({ exitCode: 0 })
     const one = server.completions.find(({ messages }) => messages?.[0]?.content === 'Speak French to Ada')
     expect(one).to.deep.include({ temperature: 0.5 })
     expect(one?.messages?.[1]?.content).to.equal(
@@ -188,8 +177,7 @@ describe('chat send --each', function () {
     server.failNext(failingWith(422, 'bad_words', 'No such words'))
     const done = await send('Say {{text}}', '--concurrency', '1', '--json')
     expect(done.exitCode).to.equal(9)
-    expect(done.stderr).to.contain('1 row failed')
-    expect(done.stderr).to.contain('Line 2 failed: 422: ')
+    expect(done.stderr).to.contain('1 row failed').and.contain('Line 2 failed: 422: ')
     expect(statuses()).to.deep.equal(['failed', 'done', 'done'])
     expect(results()[0]?.error).to.include({ code: 'bad_words' })
     expect(results()[0]?.error?.message).to.contain('No such words')
@@ -199,8 +187,7 @@ describe('chat send --each', function () {
     expect(statuses()).to.deep.equal(['done', 'done', 'done'])
     expect(messages()).to.have.length(4)
     expect(existsSync(path('rows.failed.csv'))).to.equal(false)
-    const last = await send('Say {{text}}')
-    expect(last.stderr).to.contain('Nothing was left to send.')
+    expect((await send('Say {{text}}')).stderr).to.contain('Nothing was left to send.')
     expect(messages()).to.have.length(4)
   })
 

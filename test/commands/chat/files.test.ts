@@ -43,12 +43,11 @@ describe('a file in a message', () => {
     ['may precede a message after --', ['-f', 'a.ts', '--', 'Hi'], ['a.ts']],
     ['may precede another flag and the message', ['-f', 'a.ts', '-m', 'small', 'Hi'], ['a.ts']],
     ['may be given twice', ['Hi', '-f', 'a.ts', 'a.ts'], ['a.ts', 'a.ts']],
-  ] as const) {
+  ] as const)
     it(title, async () => {
       const parts = await sentParts([...words])
       expect(parts).to.deep.equal({ files: (names ?? words.slice(2)).map(fileOf), text: 'Hi' })
     })
-  }
 
   it('may be followed by the message in quotes', async () => {
     const parts = { files: [fileOf('a.ts'), fileOf('b.md')], text: 'What is this?' }
@@ -57,27 +56,22 @@ describe('a file in a message', () => {
     expect(await sentParts(['-f', 'a.ts', '--file=b.md', 'What is this?', '-m', 'x'])).to.deep.equal(parts)
   })
 
-  it('precedes a message from stdin', async () => {
-    const parts = await sentParts(['Review', '-f', 'a.ts', 'my notes.txt'], 'the diff\n')
-    expect(parts).to.deep.equal({
+  it('precedes a message from stdin', async () =>
+    expect(await sentParts(['Review', '-f', 'a.ts', 'my notes.txt'], 'the diff\n')).to.deep.equal({
       files: [fileOf('a.ts'), fileOf('my notes.txt')],
       text: 'Review\n\nthe diff',
-    })
-  })
+    }))
 
-  it('can be stdin', async () => {
-    const parts = await sentParts(['Review', '-f', '-', 'a.ts'], 'the diff\n')
-    expect(parts).to.deep.equal({
+  it('can be stdin', async () =>
+    expect(await sentParts(['Review', '-f', '-', 'a.ts'], 'the diff\n')).to.deep.equal({
       files: [{ name: 'stdin', content: 'the diff\n' }, fileOf('a.ts')],
       text: 'Review',
-    })
-  })
+    }))
 
   it('can be part of a prompt of chat complete', async () => {
     const args = ['chat', 'complete', '-f', 'a.ts', 'b.md', 'Which one?', '--system', 'Be brief']
     await runChatctl(sandbox, args, { env: env() })
-    const { messages } = JSON.parse(server.requests[0]?.body ?? '')
-    expect(messages).to.deep.equal([
+    expect(JSON.parse(server.requests[0]?.body ?? '').messages).to.deep.equal([
       { role: 'system', content: 'Be brief' },
       {
         role: 'user',
@@ -108,11 +102,9 @@ describe('a file in a message', () => {
       ['latin1', 'latin1 is not UTF-8 text'],
       ['utf16', 'utf16 is UTF-16 text, not UTF-8'],
       ['huge', 'huge is larger than 1 MiB'],
-    ] as const) {
-      it(`with an error that names it: ${name}`, async () => {
-        expectFailure(await send(['Hi', '-f', name]), 2, words)
-      })
-    }
+    ] as const)
+      it(`with an error that names it: ${name}`, async () =>
+        expectFailure(await send(['Hi', '-f', name]), 2, words))
 
     it('if it is a device or a loop of symbolic links', async function () {
       if (process.platform === 'win32') this.skip()

@@ -30,11 +30,9 @@ describe('the sessions of this machine', () => {
 
   it('are listed up to a limit, the last used first', async () => {
     for (let second = 0; second < 5; second++) plant(`number ${second}`, second)
-    const shown = await list('--limit', '2')
-    expect(shown.map(({ first_message: first }: Record<string, unknown>) => first)).to.deep.equal([
-      'number 4',
-      'number 3',
-    ])
+    expect(
+      (await list('--limit', '2')).map(({ first_message: first }: Record<string, unknown>) => first),
+    ).to.deep.equal(['number 4', 'number 3'])
     expect(await list('--limit', '5')).to.have.lengthOf(5)
     expect((await run('sessions', '--limit', '5')).stderr).to.equal('')
   })
@@ -51,15 +49,12 @@ describe('the sessions of this machine', () => {
       [['--local'], [machine.id]],
       [['--stored'], [service.id]],
       [['--local', '--search', 'service'], []],
-    ] as const) {
-      const shown = await list(...flags)
+    ] as const)
       expect(
-        shown.map(({ id }: Record<string, unknown>) => id),
+        (await list(...flags)).map(({ id }: Record<string, unknown>) => id),
         flags.join(' '),
       ).to.deep.equal(ids)
-    }
-    const stored = (await list()).map(({ stored, mode }: Record<string, unknown>) => [stored, mode])
-    expect(stored).to.deep.equal([
+    expect((await list()).map(({ stored, mode }: Record<string, unknown>) => [stored, mode])).to.deep.equal([
       ['local', 'completions'],
       ['service', 'context'],
     ])

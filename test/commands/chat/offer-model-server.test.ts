@@ -32,8 +32,7 @@ describe('a model server that runs on this machine', () => {
 
   it('is offered once, and is used from then on if the user agrees', async () => {
     const first = await runInTerminal('\r')
-    expect(first.stdout).to.include('Ollama is running here with 3 models. Use it?')
-    expect(first.stdout).to.include('I am m1.')
+    expect(first.stdout).to.include('Ollama is running here with 3 models. Use it?').and.include('I am m1.')
     expect((await runInTerminal('')).stdout)
       .to.include('I am m1.')
       .and.not.to.include('Use it?')
@@ -42,8 +41,7 @@ describe('a model server that runs on this machine', () => {
 
   it('is not offered again if the user declines', async () => {
     const first = await runInTerminal('n\r')
-    expect(first.stdout).to.include('test program')
-    expect(first.stdout).to.include(`config set model_server=${server.url}`)
+    expect(first.stdout).to.include('test program').and.include(`config set model_server=${server.url}`)
     const count = server.requests.length
     expect((await runInTerminal('')).stdout)
       .to.include('test program')
@@ -58,8 +56,7 @@ describe('a model server that runs on this machine', () => {
   })
 
   it('is offered again in the next run if Ctrl-C ends the question', async () => {
-    const { exitCode } = await runInTerminal('\u0003')
-    expect(exitCode).to.equal(130)
+    expect((await runInTerminal('\u0003')).exitCode).to.equal(130)
     expect(existsSync(join(sandbox.home, '.config', 'chatctl', 'config.json'))).to.equal(false)
   })
 
@@ -78,14 +75,12 @@ describe('a model server that runs on this machine', () => {
     ['for another service', [...send, '--base-url', 'http://127.0.0.1:1', '--retries', '0']],
     ['by another command', ['chat', 'models']],
   ]
-  for (const [title, args, env = {}] of never) {
+  for (const [title, args, env = {}] of never)
     it(`is not looked for ${title}`, async () => {
       const count = server.requests.length
-      const { stdout } = await runInTerminal('', { args, env })
-      expect(stdout).not.to.include('Use it?')
+      expect((await runInTerminal('', { args, env })).stdout).not.to.include('Use it?')
       expect(server.requests).to.have.lengthOf(count)
     })
-  }
 
   it('is not looked for in a pipe', async () => {
     const count = server.requests.length
@@ -99,12 +94,11 @@ describe('a model server that runs on this machine', () => {
     ['has no models', json(200, { object: 'list', data: null })],
     ['responds with an error', json(500, { data: [{ id: 'm' }] })],
     ['does not respond', silent],
-  ] as const) {
+  ] as const)
     it(`is not offered if it ${title}`, async () => {
       await using other = await startScriptedServer(behavior)
       const { stdout } = await runInTerminal('', { modelServers: [ollama(`${other.url}/v1`)] })
       expect(stdout).to.include('test program').and.not.to.include('Use it?')
       expect(other.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal(['GET /v1/models'])
     })
-  }
 })

@@ -57,9 +57,8 @@ describe('the prompt library', () => {
     })
 
     it('refuses a name that could leave the directory', async () => {
-      for (const name of ['../x', '.x', 'a/b', 'a\\b', 'x'.repeat(65)]) {
+      for (const name of ['../x', '.x', 'a/b', 'a\\b', 'x'.repeat(65)])
         expectFailure(await set(name), 2, `"${name}" is not a valid prompt name`)
-      }
       expect(existsSync(directory())).to.equal(false)
     })
 
@@ -80,8 +79,7 @@ describe('the prompt library', () => {
           env: { VISUAL: command },
           stdin: '\n',
         })
-      const created = await edit('echo "Hello {{name}}" >>')
-      expect(created.stdout).to.contain('Created prompt "greet".')
+      expect((await edit('echo "Hello {{name}}" >>')).stdout).to.contain('Created prompt "greet".')
       expect((await json('chat prompts show greet')).variables).to.deep.equal(['name'])
       expect((await edit('true')).stdout).to.contain('No changes.')
       expect(await edit('true', 'chat prompts set x --no-input')).to.have.property('exitCode', 3)
@@ -118,8 +116,7 @@ describe('the prompt library', () => {
     })
 
     it('ignores other files, and says when there are no prompts', async () => {
-      const none = await run('chat prompts list')
-      expect(none).to.deep.include({ exitCode: 0, stdout: '' })
+      expect(await run('chat prompts list')).to.deep.include({ exitCode: 0, stdout: '' })
       plant('x', 'X')
       writeFileSync(join(directory(), 'notes.txt'), '')
       writeFileSync(join(directory(), '.hidden.md'), '')

@@ -12,8 +12,7 @@ describe('the reasoning of a model, in a pipe,', () => {
       stdout: 'Hello\n',
       stderr: '',
     })
-    const { stdout } = await served.run(['chat', 'send', 'Hi', '--stream'], sse(frames))
-    expect(stdout).to.equal('Hello\n')
+    expect((await served.run(['chat', 'send', 'Hi', '--stream'], sse(frames))).stdout).to.equal('Hello\n')
   })
 
   it('is an event of chat send --stream --json', async () => {
@@ -27,7 +26,7 @@ describe('the reasoning of a model, in a pipe,', () => {
   for (const [title, words] of [
     ['a stream', []],
     ['a stream that is printed while it arrives', ['--stream']],
-  ] as const) {
+  ] as const)
     it(`is not the reply of chat send in ${title}, which says that the reply is empty`, async () => {
       const { exitCode, stderr } = await served.run(['chat', 'send', 'Hi', ...words], sse(frames.slice(0, 1)))
       expect(exitCode).to.equal(0)
@@ -35,7 +34,6 @@ describe('the reasoning of a model, in a pipe,', () => {
       const quiet = await served.run(['chat', 'send', 'Hi', '-q', ...words], sse(frames.slice(0, 1)))
       expect(quiet.stderr).to.equal('')
     })
-  }
 
   it('is not the reply of chat send --system, which says that the reply is empty', async () => {
     const body = { choices: [{ index: 0, message: { role: 'assistant', content: '', reasoning: 'Hm' } }] }

@@ -46,19 +46,14 @@ describe('chat send records its exchange', () => {
   }
   const bodies = () => server.requests.map(({ body }) => JSON.parse(body))
 
-  for (const flags of [[], ['--json'], ['--stream'], ['--stream', '--json'], ['-q']]) {
+  for (const flags of [[], ['--json'], ['--stream'], ['--stream', '--json'], ['-q']])
     it(`as a turn of a session, readable only by its owner: ${flags.join(' ') || 'in a pipe'}`, async () => {
       const env = await serve(reply)
-      const run = await runChatctl(sandbox, ['chat', 'send', 'Hi', ...flags], { env })
-      expect(run.exitCode, run.stderr).to.equal(0)
+      expect(await runChatctl(sandbox, ['chat', 'send', 'Hi', ...flags], { env })).to.include({ exitCode: 0 })
       const lines = only()
-      expect(lines.map(({ type }) => type).filter((type) => type !== 'delta')).to.deep.equal([
-        'session',
-        'options',
-        'user',
-        'start',
-        'end',
-      ])
+      expect(lines.map(({ type }) => type).filter((type) => type !== 'delta')).to.deep.equal(
+        'session options user start end'.split(' '),
+      )
       expect(lines[2]).to.include({ turn: 1, text: 'Hi' })
       const text = lines.filter(({ type }) => type === 'delta').map((line) => line.text)
       expect(text.join('')).to.equal('Hello')
@@ -67,7 +62,6 @@ describe('chat send records its exchange', () => {
       expect(statSync(join(directory(), files()[0] ?? '')).mode & 0o777).to.equal(0o600)
       expect(statSync(directory()).mode & 0o777).to.equal(0o700)
     })
-  }
 
   it('with the prompt before the request is sent', async () => {
     let before: string[] = []
@@ -88,8 +82,7 @@ describe('chat send records its exchange', () => {
 
   it('with the part of a truncated reply that arrived', async () => {
     const env = await serve(sse([{ context_id: 'c1', delta: 'Hel' }], { done: false, ending: 'reset' }))
-    const run = await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
-    expect(run.exitCode).to.equal(69)
+    expect((await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })).exitCode).to.equal(69)
     const lines = only()
     expect(lines.find(({ type }) => type === 'delta')).to.include({ text: 'Hel' })
     expect(lines.at(-1)).to.include({ complete: false })
@@ -100,7 +93,7 @@ describe('chat send records its exchange', () => {
   for (const [what, body] of [
     ['a frame that is not JSON', 'data: <html>502</html>\n\n'],
     ['invalid UTF-8', Buffer.from('data: {"delta":"\xe9"}\n\n', 'latin1')],
-  ] as const) {
+  ] as const)
     it(`with the text around ${what}, which makes the reply incomplete`, async () => {
       const frame = (delta: string) => `data: ${JSON.stringify({ delta })}\n\n`
       const parts = [frame('Hel'), body, frame('lo'), 'data: [DONE]\n\n']
@@ -113,7 +106,6 @@ describe('chat send records its exchange', () => {
         expect(text.map((line) => line.text).join('')).to.match(/^Hel\ufffd?lo$/)
       }
     })
-  }
 
   it('as interrupted after Ctrl-C', async () => {
     const env = await serve(silent)
@@ -171,7 +163,7 @@ describe('chat send records its exchange', () => {
     ['with --no-save', ['--no-save'], {}],
     ['with CHATCTL_SAVE=off', [], { CHATCTL_SAVE: 'off' }],
     ['with --dry-run', ['--dry-run'], {}],
-  ] as [string, string[], NodeJS.ProcessEnv][]) {
+  ] as [string, string[], NodeJS.ProcessEnv][])
     it(`not ${how}`, async () => {
       const env = { ...(await serve(reply)), ...variables }
       expect((await runChatctl(sandbox, ['chat', 'send', 'Hi', ...args], { env })).exitCode).to.equal(0)
@@ -180,7 +172,6 @@ describe('chat send records its exchange', () => {
       ).to.equal(0)
       expect(files()).to.deep.equal([])
     })
-  }
 
   it('not if the profile has save=off', async () => {
     const set = await runChatctl(sandbox, ['config', 'set', 'save', 'off', '-p', 'local'])
@@ -261,13 +252,11 @@ describe('chat send records its exchange', () => {
       const env = await serve({ choose: ({ method }) => (method === 'GET' ? history : completion) })
       const args = ['chat', 'send', 'Now', '--system', 'x', '--context', 'c1']
       expect((await runChatctl(sandbox, args, { env })).exitCode).to.equal(0)
-      const sent = JSON.parse(server.requests.at(-1)?.body ?? '')
-      expect(sent.messages.map(({ content }: { content: string }) => content)).to.deep.equal([
-        'x',
-        'Before',
-        'Then',
-        'Now',
-      ])
+      expect(
+        JSON.parse(server.requests.at(-1)?.body ?? '').messages.map(
+          ({ content }: { content: string }) => content,
+        ),
+      ).to.deep.equal('x Before Then Now'.split(' '))
     })
 
     it('names the flags to omit if the service has no completions, but not if it lacks the model', async () => {

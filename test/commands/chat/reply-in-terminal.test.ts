@@ -91,8 +91,7 @@ describe('a reply in a terminal', () => {
     answer.release(1)
     await shows(/^Good morning\n(?![\s\S]*code)/)
     answer.release()
-    const { stdout } = await running.ended
-    expect(stripVTControlCharacters(stdout)).to.match(/^Good morning\n[\s\S]*\bcode\n/)
+    expect(stripVTControlCharacters((await running.ended).stdout)).to.match(/^Good morning\n[\s\S]*\bcode\n/)
   })
 
   it('fits a terminal that is resized during the reply', async () => {
@@ -116,8 +115,7 @@ describe('a reply in a terminal', () => {
       [['chat', 'complete', 'Hi'], { TERM: 'dumb' }],
     ] as const) {
       server.answerNext({ text: [`${reply}\u001b[3`, '1mred\u202e'] })
-      const { stdout } = await run(args, { env })
-      expect(stdout, args.join(' ')).to.equal(`${reply}red\n`)
+      expect((await run(args, { env })).stdout, args.join(' ')).to.equal(`${reply}red\n`)
     }
   })
 
@@ -161,7 +159,7 @@ describe('a reply in a terminal', () => {
       ['chat', 'send', 'Hi'],
       ['chat', 'send', 'Hi', '--json'],
       ['chat', 'complete', 'Hi'],
-    ]) {
+    ])
       it(`is waited for with the elapsed seconds, and without a trace afterwards: ${args.join(' ')}`, async () => {
         const answer = server.answerNext({ text: 'Hello', held: true })
         const running = start(args, { host: { clock } })
@@ -171,11 +169,9 @@ describe('a reply in a terminal', () => {
         await wait(running, 2_600, /Waiting for the reply… 3 s$/)
         answer.release()
         const { stdout } = await running.ended
-        const screen = await screenOf(stdout)
-        expect(screen).to.match(args.includes('--json') ? /^\{[\s\S]*\}$/ : /^Hello$/)
+        expect(await screenOf(stdout)).to.match(args.includes('--json') ? /^\{[\s\S]*\}$/ : /^Hello$/)
         expect(stdout.split('Hello')[1]).not.to.contain('Waiting')
       })
-    }
 
     it('leaves no trace if the wait is interrupted or fails', async () => {
       const answer = server.answerNext({ text: 'Hello', held: true })
@@ -220,7 +216,7 @@ describe('a reply in a terminal', () => {
       ['with TERM=dumb', [], { env: { TERM: 'dumb' } }],
       ['in a pipe', [], { host: { isTerminal: { stdin: true, stdout: false, stderr: true } } }],
       ['if stderr is a file', [], { host: { isTerminal: { stdin: true, stdout: true, stderr: false } } }],
-    ] as const) {
+    ] as const)
       it(`is waited for in silence ${title}`, async () => {
         const answer = server.answerNext({ text: 'Hello', held: true })
         const running = start(['chat', 'send', 'Hi', ...args], {
@@ -232,6 +228,5 @@ describe('a reply in a terminal', () => {
         answer.release()
         expect((await running.ended).stdout).to.equal('Hello\n')
       })
-    }
   })
 })

@@ -36,7 +36,7 @@ describe('chat send --schema', () => {
     ['a code block without a language', `- Here:\n  ~~~\n  ${example}\n  ~~~\n`],
     ['a value beside code of a language', `\`\`\`sh\necho\n\`\`\`\n\`\`\`json\n${example}`],
     ['a value with words around it', `Your "list" is ${example}, as you wanted.`],
-  ] as const) {
+  ] as const)
     it(`prints the value as the model wrote it, with exact numbers: ${what}`, async () => {
       for (const words of [[], ['--json'], ['--no-stream']]) {
         await server.serve(said(reply))
@@ -47,7 +47,6 @@ describe('chat send --schema', () => {
       // Another service may refuse it.
       expect(body).not.to.have.property('response_format')
     })
-  }
 
   for (const [reply, fault] of [
     ['', 'it contains no JSON value'],
@@ -67,7 +66,7 @@ describe('chat send --schema', () => {
     ['{"n": 1.5}', '/n must be integer'],
     ['{"n": 1, "day": "today"}', '/day must match format "date"'],
     ['{}', "the value must have required property 'n'"],
-  ] as const) {
+  ] as const)
     it(`exits 7 and keeps the reply: ${JSON.stringify(reply)}`, async () => {
       await server.serve(said(reply))
       const failed = await run(['--attempts', '1'])
@@ -85,7 +84,6 @@ describe('chat send --schema', () => {
       expect(error).to.include({ code: 'schema_mismatch' })
       expect(error.details.faults[0]).to.include(fault)
     })
-  }
 
   it('writes a reply that is not recorded to stderr', async () => {
     await server.serve(said('Three items.'))
@@ -144,8 +142,7 @@ describe('chat send --schema', () => {
     await runChatctl(sandbox, ['chat', 'prompts', 'set', 'list'], { stdin: 'All: {{input}}' })
     const words = ['chat', 'send', 'Sort', '-f', 'a.txt', '--prompt', 'list', '--schema', 'schema.json']
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
-    const { stdout, stderr } = await runChatctl(sandbox, words, { env, stdin: 'b' })
-    expect({ stdout, stderr }).to.deep.equal({
+    expect(await runChatctl(sandbox, words, { env, stdin: 'b' })).to.include({
       stdout: '[null, 1]\n',
       stderr: 'Reply 1 of 2 does not fit the JSON Schema: /0 must be null\n',
     })
@@ -167,7 +164,7 @@ describe('chat send --schema', () => {
     ['{"$async":true,"type":"array"}', '--schema: /$async is not supported'],
     ['{"$ref":"#/$defs/a"}', "can't resolve reference #/$defs/a"],
     ['{"$schema":"http://json-schema.org/draft-04/schema#"}', '/$schema must be that of draft-07 or 2020-12'],
-  ] as const) {
+  ] as const)
     it(`sends nothing with a schema that is not valid: ${given}`, async () => {
       await server.serve(said(example))
       writeFileSync(join(sandbox.home, 'broken.json'), '{\n  type: 1\n}')
@@ -176,7 +173,6 @@ describe('chat send --schema', () => {
       expectFailure(await runChatctl(sandbox, ['chat', 'send', 'x', '--schema', given], { env }), 2, ...words)
       expect(server.requests).to.deep.equal([])
     })
-  }
 
   it('excludes the flags that print something else', async () => {
     await server.serve(said(example))

@@ -29,12 +29,11 @@ describe('the system message of chat complete', () => {
     ['@@brief.txt', '', '@brief.txt'],
     ['@-', 'Be kind\n', 'Be kind'],
     ['-', 'Be kind\n', 'Be kind'],
-  ] as const) {
+  ] as const)
     it(`is ${JSON.stringify(system)} for ${given}`, async () => {
       await complete(given, stdin)
       expect(contents()).to.deep.equal([system, 'Hello'])
     })
-  }
 
   it('is refused before anything is sent if its file or stdin cannot be read or is empty', async () => {
     expectFailure(await complete('@nowhere'), 2, 'Cannot read nowhere: no such file')

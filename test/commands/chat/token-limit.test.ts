@@ -16,7 +16,7 @@ describe('a reply that reaches its token limit', () => {
       expect(exitCode, stderr).to.equal(0)
     })
 
-    for (const flags of [[], ['--stream'], ['--no-stream'], ['--system', 'Be brief']]) {
+    for (const flags of [[], ['--stream'], ['--no-stream'], ['--system', 'Be brief']])
       it(`is complete, and a message says so: chat send ${flags.join(' ')}`, async () => {
         const sent = await run('chat', 'send', 'Hi', ...flags)
         expect(sent.exitCode).to.equal(0)
@@ -28,7 +28,6 @@ describe('a reply that reaches its token limit', () => {
         expect((await run('chat', 'show', id)).stdout).to.include('\n[stopped at the token limit]\n')
         expect((await run('chat', 'send', '--continue', 'Continue')).exitCode).to.equal(0)
       })
-    }
 
     it('has its finish reason in JSON, streamed or not', async () => {
       for (const flags of [[], ['--no-stream']]) {
@@ -60,13 +59,12 @@ describe('a reply that reaches its token limit', () => {
         sse(frames({ delta: { stop_reason: 'max_tokens' } })),
       ],
       ['a finish reason of another name', ['chat', 'complete', 'Hi'], json(200, { choices })],
-    ] as const) {
+    ] as const)
       it(`is recognized by ${what}`, async () => {
         const { exitCode, stdout, stderr } = await served.run(words, script)
         expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: 'Hello\n' })
         expect(stderr).to.include(truncated)
       })
-    }
 
     it('is not mentioned if the reply ended by itself', async () => {
       const { stderr } = await served.run(['chat', 'send', 'Hi'], sse(frames({ finish_reason: 'stop' })))

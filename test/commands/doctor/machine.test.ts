@@ -183,7 +183,7 @@ describe('the table of doctor', () => {
       .map((span) => span.text)
       .join('')
 
-  it('aligns its columns and never wraps a command', () => {
+  it('aligns its columns and never wraps a command', () =>
     expect(text({ width: 40, unicode: true })).to.equal(`ok       version  chatctl 1
 warning  cache    one two three four
                   five six
@@ -193,8 +193,7 @@ failed   service  No
 skipped  data     not [31mnow
 
 1 failure, 1 warning.
-`)
-  })
+`))
 
   it('puts the command of a long hint on a separate line, below the hint', () => {
     const hint = 'Get replies from a model with: chatctl config set model_server=ollama'

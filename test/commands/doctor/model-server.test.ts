@@ -77,7 +77,7 @@ describe('doctor on the model server', () => {
       'Cannot open a TLS connection to S, so nothing was sent: the server does not speak TLS',
       'must begin with http://',
     ],
-  ] as const) {
+  ] as const)
     it(`says the same as a command about ${what}`, async () => {
       await using server = await startScriptedServer(empty, host && { certificate: makeCertificate(host) })
       const url = `${server.url.replace(/^https?/, scheme)}/v1`
@@ -93,7 +93,6 @@ describe('doctor on the model server', () => {
       expectFailure(await runChatctl(sandbox, ['chat', 'send', 'hi']), 69, message, hint)
       expect(server.requests).to.deep.equal([])
     })
-  }
 
   it('names a proxy that does not work, and how to bypass it', async () => {
     const url = 'http://models.test:8000/v1'

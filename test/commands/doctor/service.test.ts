@@ -52,21 +52,9 @@ describe('doctor on a service', () => {
       all.map(({ check }) => check),
       list,
     ).to.deep.equal([
-      'version',
-      'configuration',
-      'environment',
-      'directories',
-      'address',
-      'credential',
-      'keychain',
-      'network',
+      ...'version configuration environment directories address credential keychain network'.split(' '),
       'model server',
-      'service',
-      'clock',
-      'quota',
-      'models',
-      'data',
-      'imports',
+      ...'service clock quota models data imports'.split(' '),
     ])
     expect(server.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
       'GET /api/user/profile',
@@ -94,8 +82,7 @@ describe('doctor on a service', () => {
   it('does not suggest itself if the service cannot be reached', async () => {
     const url = await deadUrl()
     const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: url }
-    const { found } = await diagnose(sandbox, ['--retries', '0'], { env })
-    expect(found('network').hint).to.contain(
+    expect((await diagnose(sandbox, ['--retries', '0'], { env })).found('network').hint).to.contain(
       'Check that the service is running, and that the base URL is correct.',
     )
   })

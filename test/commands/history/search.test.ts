@@ -105,8 +105,7 @@ describe('history search after history sync', () => {
     ])
     writeSession('s1', [['ok', 'fine', 3]])
     const found = JSON.parse((await chatctl(['search', 'ok', '--json'])).stdout)
-    const sessions = found.map(({ session_id: id }: { session_id: string }) => id)
-    expect(sessions).to.deep.equal(['s2', 's1'])
+    expect(found.map(({ session_id: id }: { session_id: string }) => id)).to.deep.equal(['s2', 's1'])
   })
 
   it('shows as many equal messages as there are', async () => {
@@ -138,8 +137,7 @@ describe('history search after history sync', () => {
     expect(await found('--context', 'c1')).to.have.lengthOf(2)
     expect(await found('--since', at(9))).to.have.lengthOf(2)
     expect(await found('--limit', '3')).to.have.lengthOf(3)
-    const { stderr } = await chatctl(['search', 'log', '--limit', '3'])
-    expect(stderr).to.include('There are more messages')
+    expect((await chatctl(['search', 'log', '--limit', '3'])).stderr).to.include('There are more messages')
   })
 
   it('finds what the service has with --stored, and what only this machine stores with --local', async () => {
@@ -242,8 +240,7 @@ describe('history search after history sync', () => {
     const interrupted = await chatctl(['sync'], { env, host: { signal: controller.signal } })
     expect(interrupted.exitCode).to.equal(130)
     expect(interrupted.stderr).to.match(/The mirror has \d+ messages\. To continue, run the same command/)
-    const { stderr } = await chatctl(['search', 'message'], { env })
-    expect(stderr).to.include('The mirror is incomplete')
+    expect((await chatctl(['search', 'message'], { env })).stderr).to.include('The mirror is incomplete')
     expect(JSON.parse((await chatctl(['sync', '--json'], { env })).stdout).messages).to.equal(300)
   })
 

@@ -17,7 +17,7 @@ describe('plan approve', () => {
     run.env['PATH'] = run.sandbox.home
   })
 
-  for (const { command, file, text, value } of plans) {
+  for (const { command, file, text, value } of plans)
     describe(`for ${command}`, () => {
       beforeEach(async () => {
         run.file(file, text)
@@ -85,7 +85,6 @@ describe('plan approve', () => {
         expect(stderr).not.to.include('requests:')
       })
     })
-  }
 
   it('warns of a key that is not in the approvers of the profile, also with --base-url', async () => {
     run.file('ssh-keygen', '#!/bin/sh\n[ "$2" = sign ] && echo signature\n', 0o700)

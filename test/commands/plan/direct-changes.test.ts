@@ -39,7 +39,7 @@ describe('with the option approvers, a direct change', () => {
     expect(names).to.have.members(Object.keys(direct).filter((name) => name !== 'api'))
   })
 
-  for (const [command, words] of Object.entries(direct)) {
+  for (const [command, words] of Object.entries(direct))
     it(`is refused with exit code 3 and the command for a plan: ${command}`, async () => {
       const line = [...command.split(' '), ...words.split(' ')]
       const topic = command === 'api' ? 'settings' : line[0]
@@ -51,7 +51,6 @@ describe('with the option approvers, a direct change', () => {
       )
       expect(run.changes).to.deep.equal([])
     })
-  }
 
   for (const [base, path] of [
     ['', '/v1/setting%73'],
@@ -65,13 +64,12 @@ describe('with the option approvers, a direct change', () => {
     ['/v1/chat', '/v1/settings'],
     ['/gateway', '/v1/settings/api/chat/x'],
     ['/gateway/v1', '/chat/..%2fsettings'],
-  ] as const) {
+  ] as const)
     it(`is refused by its final URL: ${base} and ${path}`, async () => {
       run.env['CHATCTL_BASE_URL'] += base
       expectFailure(await run.chatctl('api', 'PATCH', path, '--data', '{}'), 3, 'A direct change is refused')
       expect(run.changes).to.deep.equal([])
     })
-  }
 
   it('is refused before a question, also for more rows of one import', async () => {
     const { stderr } = await run.chatctl('users', 'permissions', 'assign', '--file', 'users.jsonl')
@@ -138,18 +136,15 @@ describe('settings apply and users apply with the option approvers', () => {
     )
     run.file('settings.plan.sig', 'x')
     run.env['PATH'] = run.sandbox.home
-    const missing = await apply()
-    expectFailure(missing, 2, 'ssh-keygen, which was not found', 'Install OpenSSH 8.2 or later.')
-    const { stderr } = await run.chatctl(
-      'plan',
-      'approve',
-      'settings.plan',
-      '--key',
-      'key',
-      '--yes',
-      '--json',
-    )
-    expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code).to.equal('ssh_keygen_missing')
+    expectFailure(await apply(), 2, 'ssh-keygen, which was not found', 'Install OpenSSH 8.2 or later.')
+    expect(
+      JSON.parse(
+        (await run.chatctl('plan', 'approve', 'settings.plan', '--key', 'key', '--yes', '--json')).stderr
+          .trim()
+          .split('\n')
+          .at(-1) ?? '',
+      ).error.code,
+    ).to.equal('ssh_keygen_missing')
     expect((await run.chatctl('settings', 'diff', 'settings.plan')).stderr).to.contain(
       'refuses this plan here',
     )

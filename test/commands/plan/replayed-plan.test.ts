@@ -10,7 +10,7 @@ const day = 86_400_000
 describe('a plan with --valid-for', () => {
   const run = perTest(() => PlanRun.start())
 
-  for (const { command, file, text, applyFlags } of plans) {
+  for (const { command, file, text, applyFlags } of plans)
     it(`of ${command} shows its last moment, which is signed, and is refused after it`, async () => {
       run.file(file, text)
       const save = (time: string, ...more: string[]) =>
@@ -35,7 +35,6 @@ describe('a plan with --valid-for', () => {
       run.clock = { ...systemClock, now: () => systemClock.now() + 6 * day }
       expect((await apply()).exitCode).to.equal(0)
     })
-  }
 })
 
 describe('a plan that is applied on another machine', () => {

@@ -29,9 +29,7 @@ describe('data of an older version', () => {
     return row?.n
   }
 
-  beforeEach(async () => {
-    expect(await run('service keys create old')).to.include({ exitCode: 0 })
-  })
+  beforeEach(async () => expect(await run('service keys create old')).to.include({ exitCode: 0 }))
 
   it('is refused by every command that reads or changes it, which name the command that migrates', () =>
     withSecondMigration(async () => {
@@ -100,11 +98,9 @@ describe('data of an older version', () => {
   it('is not migrated while another process uses it, unless it is told to', async () => {
     const old = openSqlite(directory())
     await withSecondMigration(async () => {
-      for (const line of ['service migrate', 'service migrate --dry-run', 'settings get app_name -p local']) {
+      for (const line of ['service migrate', 'service migrate --dry-run', 'settings get app_name -p local'])
         expectFailure(await run(line), 7, `Other processes use ${file()}`, 'service migrate --force')
-      }
-      const refused = await run('service run --port 0')
-      expectFailure(refused, 7, 'Other processes use', 'service run --migrate')
+      expectFailure(await run('service run --port 0'), 7, 'Other processes use', 'service run --migrate')
       expect(copies()).to.deep.equal([])
       const service = await serveInProcess(sandbox, ['--migrate'])
       expect((await fetch(`${service.url}/readyz`)).status).to.equal(200)

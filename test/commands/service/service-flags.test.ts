@@ -134,11 +134,7 @@ const effects: Record<string, () => Promise<void>> = {
     expect(piped.stdout).to.equal('admin\n')
     expect((await runHere([...reset, '--keep-password'])).stdout).to.equal('admin\n')
     const audit = [
-      'service',
-      'audit',
-      '--action',
-      'user.reset',
-      '--data',
+      ...'service audit --action user.reset --data'.split(' '),
       dir,
       '--jq',
       '[.[].after.password_changed]',
@@ -180,23 +176,10 @@ const effects: Record<string, () => Promise<void>> = {
     expect(await audit('--actor', 'machine'))
       .to.include('"machine:eve_o_"')
       .and.include('admin.create')
-    const kept = [
-      'service',
-      'users',
-      'delete',
-      'bob@example.com',
-      '--keep-audit',
-      '--yes',
-      '--jq',
-      '.audit_subject',
-    ]
+    const kept = 'service users delete bob@example.com --keep-audit --yes --jq .audit_subject'.split(' ')
     expect((await users(...kept)).stdout).to.equal(`${bob}\n`)
     const last = [
-      'service',
-      'users',
-      'offboard',
-      'eve@example.com',
-      '--export',
+      ...'service users offboard eve@example.com --export'.split(' '),
       `${path}.eve`,
       '--keep-audit',
       '--yes',
@@ -279,14 +262,7 @@ const effects: Record<string, () => Promise<void>> = {
       const dir = dataDirectory('trust')
       const create = ['service', 'trust', 'create', 'deploy', '--data', dir]
       const given = ['--issuer', 'https://ci.example/', '--audience', 'a b', '--subject', 'repo:acme/*:x']
-      const permissions = [
-        '--permission',
-        'read:chat',
-        '--permission',
-        '*:users',
-        '--permission',
-        'read:chat',
-      ]
+      const permissions = '--permission read:chat --permission *:users --permission read:chat'.split(' ')
       const limits = ['--expires', '1h', '--tier', 'enterprise', '--limit', '7', '--user', 'Admin@localhost']
       const made = await runHere([...create, ...given, ...permissions, ...limits, '--json'])
       const { id: _, created_at: __, ...trust } = JSON.parse(made.stdout)
@@ -306,14 +282,9 @@ const effects: Record<string, () => Promise<void>> = {
       const again = await runHere([...create, ...given, ...permissions])
       expect(again.exitCode).to.equal(7)
       expect(again.stderr).to.contain('chatctl service trust revoke deploy')
-      const plain = await runHere([
-        ...create.with(3, 'plain'),
-        ...given,
-        ...permissions,
-        '--jq',
-        '.expires_in',
-      ])
-      expect(plain.stdout).to.equal('900\n')
+      expect(
+        (await runHere([...create.with(3, 'plain'), ...given, ...permissions, '--jq', '.expires_in'])).stdout,
+      ).to.equal('900\n')
       const refused: [string[], string][] = [
         [['--issuer', 'http://ci.example'], 'https://'],
         [['--issuer', 'https://user@ci.example'], 'issuer'],
@@ -336,8 +307,7 @@ const effects: Record<string, () => Promise<void>> = {
         expect(slip.exitCode, words.join(' ')).to.equal(2)
         expect(slip.stderr, words.join(' ')).to.contain(sentence)
       }
-      const wrongName = await runHere([...create.with(3, 'a b'), ...given, ...permissions])
-      expect(wrongName.exitCode).to.equal(2)
+      expect((await runHere([...create.with(3, 'a b'), ...given, ...permissions])).exitCode).to.equal(2)
     },
   'service:trust:revoke data, yes': async () => {
     const dir = dataDirectory('trust')
@@ -347,13 +317,9 @@ const effects: Record<string, () => Promise<void>> = {
     expect((await runHere([...args, '--yes', '--jq', '.name'])).stdout).to.equal('deploy\n')
     expect((await runHere([...args, '--yes'])).exitCode).to.equal(6)
     const audit = [
-      'service',
-      'audit',
-      '--data',
+      ...'service audit --data'.split(' '),
       dir,
-      '--target',
-      'deploy',
-      '--jq',
+      ...'--target deploy --jq'.split(' '),
       '[.[] | .action] | join(" ")',
     ]
     expect((await runHere(audit)).stdout).to.equal('trust.create trust.revoke\n')
@@ -472,9 +438,8 @@ const effects: Record<string, () => Promise<void>> = {
     expect(await adminOf('--admin-port', String(port))).to.equal(`http://127.0.0.1:${port}`)
     expect(await adminOf('--admin-port', 'off')).to.equal(null)
     expect(await adminOf()).to.match(/^http:/)
-    for (const none of ['65536', '-1', 'on', '1.5']) {
+    for (const none of ['65536', '-1', 'on', '1.5'])
       expect(await runHere(['service', 'run', '--admin-port', none]), none).to.include({ exitCode: 2 })
-    }
   },
   'service:run drain': async () => {
     const { serve: answer, finish } = halfReply()

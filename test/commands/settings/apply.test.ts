@@ -68,8 +68,7 @@ describe('settings apply', () => {
     const args = ['apply', 'settings.yaml', '--yes']
     expectFailure(await run.settings(args, { env }), 2, 'No service is selected', '--profile local')
     expect((await run.settings([...args, '--profile', 'local'], { env })).exitCode).to.equal(0)
-    const after = await run.settings(['diff', 'settings.yaml', '--exit-code'], { env })
-    expect(after.exitCode).to.equal(0)
+    expect((await run.settings(['diff', 'settings.yaml', '--exit-code'], { env })).exitCode).to.equal(0)
   })
 
   it('prints each request with --dry-run and sends none', async () => {
@@ -83,8 +82,7 @@ describe('settings apply', () => {
     const words = await apply('both.yaml', '--dry-run')
     expect(words.stdout).to.match(/^PATCH \S+\n\{\n.+\n\}\n\nPOST \S+\n\{\n.+\n\}\n$/s)
     expect(run.changes).to.deep.equal([])
-    const after = await run.settings(['diff', 'both.yaml', '--json'])
-    expect(JSON.parse(after.stdout).changes).to.have.length(2)
+    expect(JSON.parse((await run.settings(['diff', 'both.yaml', '--json'])).stdout).changes).to.have.length(2)
   })
 
   describe('when the settings change after the plan is made', () => {
@@ -197,8 +195,7 @@ describe('settings apply', () => {
       const first = await run.settings(['diff', 'both.json'])
       expect(first.stdout).to.contain('compared with what was last sent from here (not known)')
       expect(first.stdout).to.contain('api.version               none → "v2"')
-      const applied = await yes('both.json')
-      expect(applied.stdout).to.equal(
+      expect((await yes('both.json')).stdout).to.equal(
         'Applied and verified: theme.mode, limits.max_tokens\n' +
           'Sent, and cannot be read back: api.version, api.cors.allowed_origins\n',
       )
@@ -209,8 +206,7 @@ describe('settings apply', () => {
       expect(await run.settings(['diff', 'both.json', '--exit-code'])).to.include({ exitCode: 0 })
 
       run.file('both.json', JSON.stringify({ api: { ...api, version: 'v3' } }))
-      const { stdout } = await run.settings(['diff', 'both.json', '--json'])
-      expect(JSON.parse(stdout).changes).to.deep.equal([
+      expect(JSON.parse((await run.settings(['diff', 'both.json', '--json'])).stdout).changes).to.deep.equal([
         { path: 'api.version', from: 'v2', to: 'v3', compared_with: 'last_sent' },
       ])
       await yes('both.json')
@@ -259,8 +255,7 @@ describe('settings apply', () => {
         'cannot be read back. To send it again, run the same command again.',
       )
       run.server.faults.clear()
-      const { stdout } = await run.settings(['diff', 'both.json'])
-      expect(stdout).to.contain('(not known)')
+      expect((await run.settings(['diff', 'both.json'])).stdout).to.contain('(not known)')
     })
   })
 })

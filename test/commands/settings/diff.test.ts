@@ -13,9 +13,7 @@ const changes = [{ path: 'theme.mode', from: 'light', to: 'dark' }]
 
 describe('settings diff', () => {
   const run = perTest(() => SettingsRun.start())
-  beforeEach(() => {
-    run.file('settings.yaml', wanted)
-  })
+  beforeEach(() => run.file('settings.yaml', wanted))
   const diff = (...args: string[]) => run.settings(['diff', ...args])
 
   it('shows the change of each key, and changes nothing', async () => {
@@ -50,12 +48,11 @@ describe('settings diff', () => {
   it('prints a Markdown table, of the changes or of the chosen fields, with -o markdown', async () => {
     const table = '| path | from | to |\n| --- | --- | --- |\n| `theme.mode` | `light` | `dark` |\n'
     expect((await diff('settings.yaml', '-o', 'markdown', '--fields', 'path,from,to')).stdout).to.equal(table)
-    for (const name of ['markdown', 'md']) {
+    for (const name of ['markdown', 'md'])
       expect((await diff('settings.yaml', '-o', name)).stdout).to.equal(
         '### Settings: 1 of the 2 keys in the file differs\n\n' +
           '| Key | Before | After |\n| --- | --- | --- |\n| `theme.mode` | `"light"` | `"dark"` |\n',
       )
-    }
     run.server.change({ theme: { mode: 'dark' } })
     expect(
       (await run.settings(['diff', 'settings.yaml'], { env: { CHATCTL_OUTPUT: 'markdown' } })).stdout,
@@ -110,8 +107,7 @@ describe('settings diff', () => {
       'theme.mode',
       'bad.yaml:4:9: features.chat',
     )
-    const { stderr } = await diff('bad.yaml', '--json')
-    expect(JSON.parse(stderr).error.details.faults).to.have.length(2)
+    expect(JSON.parse((await diff('bad.yaml', '--json')).stderr).error.details.faults).to.have.length(2)
     expectFailure(await diff(), 2, 'No settings file was given')
     expectFailure(await diff('nowhere.yaml'), 2, 'Cannot read nowhere.yaml')
     expectFailure(await diff('-', '-f', '-'), 2, '- was given twice')

@@ -8,9 +8,7 @@ const version = { version: 'v2', rate_limiting: { enabled: true } }
 
 describe('settings diff and apply with --only', () => {
   const run = perTest(() => SettingsRun.start())
-  beforeEach(() => {
-    run.file('both.yaml', both)
-  })
+  beforeEach(() => run.file('both.yaml', both))
   const diff = (...args: string[]) => run.settings(['diff', ...args])
   const apply = (...args: string[]) => run.settings(['apply', ...args, '--yes'])
 

@@ -51,13 +51,9 @@ describe('settings apply, set, and edit after a lost response', () => {
     const run = await SettingsRun.start()
     const changeLate = delayed(500, () => run.server.change({ app_name: 'New' }))
     run.server.faults.set('PATCH /v1/settings', changeLate)
-    const { exitCode, stdout, stderr } = await run.settings([
-      'set',
-      'app_name=New',
-      '--json',
-      '--timeout',
-      '250ms',
-    ])
+    const { exitCode, stdout, stderr } = await run.settings(
+      'set app_name=New --json --timeout 250ms'.split(' '),
+    )
     expect(exitCode, stderr).to.equal(0)
     expect(JSON.parse(stdout)).to.deep.equal(run.server.settings)
     expect(JSON.parse(stderr).warning.message).to.contain('within 250 ms')

@@ -92,8 +92,7 @@ describe('a state file of users on the command line', () => {
     it('replaces the id of an email without its hashes, and says so', async () => {
       const id = server.add({ email: 'ada@example.com' })
       write('{"email":"ada@example.com","id":"usr_old","hashes":{"name":"AAAAAAAAAAA"}}')
-      const run = await adopt(`ada@example.com=${id}`)
-      expect(run.stderr).to.contain(
+      expect((await adopt(`ada@example.com=${id}`)).stderr).to.contain(
         `users.state.json had ada@example.com with the id usr_old; it is now ${id}`,
       )
       expect(users()).to.deep.equal([{ email: 'ada@example.com', id, hashes: {} }])
@@ -153,8 +152,7 @@ describe('a state file of users on the command line', () => {
       const one = await chatctl(['users', 'get', '--state', 'users.state.json', 'ADA@example.com', '--json'])
       expect(JSON.parse(one.stdout).id).to.equal(ada)
       const args = ['users', 'get', '--state', 'users.state.json', 'bob@example.com', '-', '--fields', 'id']
-      const both = await chatctl(args, 'ada@example.com\n')
-      expect(both.stdout).to.equal(`${bob}\n${ada}\n`)
+      expect((await chatctl(args, 'ada@example.com\n')).stdout).to.equal(`${bob}\n${ada}\n`)
     })
 
     it('names a similar email, and how to add the user, if the email is not in the file', async () => {
@@ -186,8 +184,7 @@ describe('a state file of users on the command line', () => {
         [['-'], 'ada@example.com\neve@example.com\nbob@example.com\n'],
       ] as const) {
         const run = await chatctl([...args, ...words], stdin)
-        expect(run.exitCode).to.equal(9)
-        expect(run.stdout).to.equal(`${ada}\n${bob}\n`)
+        expect(run).to.include({ exitCode: 9, stdout: `${ada}\n${bob}\n` })
         expect(run.stderr).to.contain('users.state.json has no user with the email eve@example.com')
         expect(run.stderr).to.contain('1 of 3 users could not be read')
       }

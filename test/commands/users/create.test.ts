@@ -47,7 +47,7 @@ describe('users create', () => {
       expect(bodies()).to.deep.equal([{ email: 'ada@example.com', name: 'Ada' }])
     })
 
-    for (const status of [400, 422]) {
+    for (const status of [400, 422])
       it(`names the password flags if the service rejects the user with ${status}`, async () => {
         const run = await create(
           ['--no-password'],
@@ -59,7 +59,6 @@ describe('users create', () => {
           'If the service requires a password, use --generate-password, --password-stdin, or --password-file.',
         )
       })
-    }
 
     it('gives no advice on a conflict if no email was sent', async () => {
       const settings = await serve(failing(409, 'conflict', 'No'))
@@ -68,14 +67,13 @@ describe('users create', () => {
       expect(run.stderr).to.contain('Error: No').and.not.to.contain('Hint:')
     })
 
-    for (const other of [['--generate-password'], ['--password-stdin'], ['--password-file', 'p.txt']]) {
+    for (const other of [['--generate-password'], ['--password-stdin'], ['--password-file', 'p.txt']])
       it(`cannot be combined with ${other[0]}`, async () => {
         const run = await create(['--no-password', ...other])
         expect(run.exitCode).to.equal(2)
         expect(run.stderr).to.include('cannot be used together')
         expect(server.requests).to.deep.equal([])
       })
-    }
   })
 
   describe('with a prompt for the password', () => {
@@ -116,8 +114,7 @@ describe('users create', () => {
     it('refuses an empty password, and names the flag for a user without one', async () => {
       const run = await type('')
       expect(run.exitCode).to.equal(2)
-      expect(run.stdout).to.include('The password is empty')
-      expect(run.stdout).to.include('--no-password')
+      expect(run.stdout).to.include('The password is empty').and.include('--no-password')
     })
   })
 })

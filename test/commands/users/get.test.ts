@@ -196,8 +196,7 @@ describe('users get with several IDs', () => {
   })
 
   it('rejects a field that no user has before it prints a row', async () => {
-    const run = await get(['a', 'b', '--fields', 'id,nmae'], users())
-    expectFailure(run, 2, 'Unknown field "nmae"')
+    expectFailure(await get(['a', 'b', '--fields', 'id,nmae'], users()), 2, 'Unknown field "nmae"')
     await server.close()
     const some = await get(
       ['a', 'b', '--fields', 'id,x_extra'],

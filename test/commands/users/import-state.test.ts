@@ -80,8 +80,7 @@ describe('users import --state', () => {
     await serve()
     await importFile(rows(3))
     expect(existsSync(statePath())).to.equal(false)
-    const run = await importFile(rows(5), ...withState)
-    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(await importFile(rows(5), ...withState)).to.include({ exitCode: 0 })
     expect(users().map(({ email, id }) => [email, id])).to.deep.equal(
       Array.from({ length: 5 }, (_, index) => [
         `user-${index}@example.com`,
@@ -92,8 +91,7 @@ describe('users import --state', () => {
 
   it('records that the outcome of a create is unknown', async () => {
     await serve({ fates: { lost: 1 } })
-    const run = await importFile(rows(2), ...withState)
-    expect(run.exitCode).to.equal(9)
+    expect((await importFile(rows(2), ...withState)).exitCode).to.equal(9)
     expect(users()).to.deep.equal([
       { email: 'user-0@example.com', creation: 'unknown', hashes: {} },
       { email: 'user-1@example.com', creation: 'unknown', hashes: {} },
@@ -102,8 +100,7 @@ describe('users import --state', () => {
 
   it('skips rows that the service refused', async () => {
     await serve({ rejects: (email) => email.startsWith('user-1@') })
-    const run = await importFile(rows(3), ...withState)
-    expect(run.exitCode).to.equal(9)
+    expect((await importFile(rows(3), ...withState)).exitCode).to.equal(9)
     expect(users().map(({ email }) => email)).to.deep.equal(['user-0@example.com', 'user-2@example.com'])
   })
 
@@ -131,8 +128,7 @@ describe('users import --state', () => {
     const state = await openState()
     state.note({ email: 'user-0@example.com', id: 'usr_new', hashes: {} })
     await state.close()
-    const run = await importFile(rows(2), ...withState)
-    expect(run.stderr).to.contain(
+    expect((await importFile(rows(2), ...withState)).stderr).to.contain(
       'Not added to users.state.json: 1 row whose email or id belongs to another user there',
     )
     expect(users().map(({ id }) => id)).to.deep.equal(['usr_new', idOf('user-1@example.com')])
@@ -142,11 +138,10 @@ describe('users import --state', () => {
     await serve()
     const [ada, bob] = [server.add({ email: 'ada@example.com' }), server.add({ email: 'bob@example.com' })]
     await importFile(`id,email,role\n${ada},ada@example.com,admin\n`, ...withState)
-    const run = await importFile(
-      `id,email,role\n${ada},other@example.com,admin\n${bob},,admin\n`,
-      ...withState,
-    )
-    expect(run.stderr).to.contain(
+    expect(
+      (await importFile(`id,email,role\n${ada},other@example.com,admin\n${bob},,admin\n`, ...withState))
+        .stderr,
+    ).to.contain(
       'Not added to users.state.json: 1 row without an email, 1 row whose email or id belongs to another user there',
     )
     expect(users()).to.deep.equal([
@@ -200,8 +195,7 @@ describe('users import --state', () => {
 
   it('writes no state file with --dry-run', async () => {
     await serve()
-    const run = await importFile(rows(1), ...withState, '--dry-run')
-    expect(run.exitCode, run.stderr).to.equal(0)
+    expect(await importFile(rows(1), ...withState, '--dry-run')).to.include({ exitCode: 0 })
     expect(existsSync(statePath())).to.equal(false)
   })
 })

@@ -66,9 +66,8 @@ describe('users state', function () {
 
     it('changes nothing if one of the emails is not known', async () => {
       write('users.state.json', 3, ada)
-      const run = await forget('ada@example.com', 'adda@example.com')
       expectFailure(
-        run,
+        await forget('ada@example.com', 'adda@example.com'),
         2,
         'users.state.json has no user with the email adda@example.com',
         'ada@example.com?',

@@ -21,7 +21,7 @@ const matter = fc.record(
 )
 
 describe('a prompt file', () => {
-  it('is read as it was written: front matter by a YAML library, and a body', () => {
+  it('is read as it was written: front matter by a YAML library, and a body', () =>
     fc.assert(
       fc.property(matter, text, fc.constantFrom('\n', '\r\n'), (given, body, newline) => {
         const own = Object.keys(given).length === 0 ? '' : yaml.stringify(given, yamlWriting(given))
@@ -33,8 +33,7 @@ describe('a prompt file', () => {
           given,
         )
       }),
-    )
-  })
+    ))
 
   it('without front matter is a body, whatever it contains below its first line', () => {
     const prompt = parsePrompt('p.md', 'Rule:\n---\nmodel: x\n')
@@ -55,9 +54,8 @@ describe('a prompt file', () => {
     expect(fill('Review:\n')).to.equal('Review:\n\na {{b}}')
   })
 
-  it('has its first line as description, without the marks of a heading', () => {
-    expect(parsePrompt('p.md', '\n\n## Review a change\n\nmore').description).to.equal('Review a change')
-  })
+  it('has its first line as description, without the marks of a heading', () =>
+    expect(parsePrompt('p.md', '\n\n## Review a change\n\nmore').description).to.equal('Review a change'))
 
   const faulty: [text: string, ...messages: string[]][] = [
     ['---\nmode: x\n---\n', 'p.md:2:1: mode is an unknown key; did you mean model?'],
@@ -92,18 +90,16 @@ describe('a prompt file', () => {
       'p.md:5:4: {{a b}} is not a variable such as {{language}}; write \\{{ for a literal {{',
     ],
   ]
-  for (const [file, ...messages] of faulty) {
+  for (const [file, ...messages] of faulty)
     it(`is refused with every fault and its place: ${JSON.stringify(file)}`, () => {
       const { kind, message } = thrownFailure(() => parsePrompt('p.md', file))
       expect(kind).to.equal('refused')
       expect(message.split('\n').filter((line) => line.startsWith('p.md'))).to.deep.equal(messages)
     })
-  }
 
   it('is refused if it is empty', () => {
-    for (const file of ['', '\n \n', '---\n---\n', '---\n# a comment\n---\n']) {
+    for (const file of ['', '\n \n', '---\n---\n', '---\n# a comment\n---\n'])
       expect(thrownFailure(() => parsePrompt('p.md', file)).message).to.equal('p.md contains no prompt')
-    }
   })
 })
 
@@ -131,15 +127,13 @@ describe('filling a prompt', () => {
     expect(hint).to.equal('Did you mean language?')
   })
 
-  it('takes an empty value', () => {
-    expect(fill({ language: '', level: 'B1', tone: 'x' })().message).to.equal(' B1')
-  })
+  it('takes an empty value', () =>
+    expect(fill({ language: '', level: 'B1', tone: 'x' })().message).to.equal(' B1'))
 
-  it('does not let the message be set as a variable', () => {
+  it('does not let the message be set as a variable', () =>
     expect(thrownFailure(fill({ input: 'x' })).message).to.equal(
       'input is the message, not a variable that can be set',
-    )
-  })
+    ))
 
   it('requires a message if the body contains {{input}}', () => {
     const { message } = thrownFailure(() => fillPrompt(parsePrompt('p.md', '{{input}}'), filling))

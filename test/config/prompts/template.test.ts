@@ -44,25 +44,23 @@ function write(parts: Template, space = ''): string {
 }
 
 describe('a template', () => {
-  it('is read as it was written, with any text and white space inside the braces', () => {
+  it('is read as it was written, with any text and white space inside the braces', () =>
     fc.assert(
       fc.property(template, fc.constantFrom('', ' ', '\t '), (parts, space) => {
         const { template: found, faults } = parseTemplate(write(parts, space))
         expect(faults).to.deep.equal([])
         expect(found).to.deep.equal(parts)
       }),
-    )
-  })
+    ))
 
-  it('has no variable left after it is filled, and does not read values as templates', () => {
+  it('has no variable left after it is filled, and does not read values as templates', () =>
     fc.assert(
       fc.property(template, fc.string(), (parts, value) => {
         const values = new Map(variablesOf(parts).map((one) => [one, `{{${value}}}`]))
         const expected = parts.map((part) => (typeof part === 'string' ? part : `{{${value}}}`)).join('')
         expect(fillTemplate(parseTemplate(write(parts)).template, values)).to.equal(expected)
       }),
-    )
-  })
+    ))
 
   it('names its variables once, in the order of their first use', () => {
     const { template: parts } = parseTemplate('{{b}} {{a}} {{ b }} \\{{c}} {{{d}}}')
@@ -72,12 +70,11 @@ describe('a template', () => {
     )
   })
 
-  for (const text of ['{{', '{{}}', '{{ }}', '{{a b}}', '{{a.b}}', '{{1}}', '{{a\n}}', '{{a}', '{{#if a}}']) {
+  for (const text of ['{{', '{{}}', '{{ }}', '{{a b}}', '{{a.b}}', '{{1}}', '{{a\n}}', '{{a}', '{{#if a}}'])
     it(`reports ${JSON.stringify(text)}, which is not a variable`, () => {
       const { faults } = parseTemplate(`x\n${text}`)
       expect(faults.map(({ at }) => at)).to.deep.equal([2])
       expect(faults[0]?.words).to.contain('is not a variable such as {{language}}')
       expect(faults[0]?.words).not.to.contain('\n')
     })
-  }
 })

@@ -378,14 +378,13 @@ describe('the editor', () => {
       ['Escape', keys.escape],
       ['Ctrl+C', ctrl('c')],
       ['Ctrl+G', ctrl('g')],
-    ] as const) {
+    ] as const)
       it(`restores the draft on ${name}`, () => {
         const { type, take, screen } = start(entries)
         type('draft', keys.left, ctrl('r'), 'make', key)
         expect(screen()).to.deep.equal(['> draf|t'])
         expect(take()).to.deep.equal([])
       })
-    }
 
     it('accepts the entry on any other key, and handles that key', () => {
       const { type, screen } = start(entries)

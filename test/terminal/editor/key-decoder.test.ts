@@ -137,19 +137,17 @@ const foreign: [string, string][] = [
 ]
 
 describe('the key decoder', () => {
-  for (const [sent, keys] of sequences) {
+  for (const [sent, keys] of sequences)
     it(`decodes ${JSON.stringify(sent)}`, () => {
       expect(decode(sent)).to.deep.equal(keys)
       expect(decode(...sent.split('')), 'byte by byte').to.deep.equal(keys)
     })
-  }
 
-  for (const [what, sent] of foreign) {
+  for (const [what, sent] of foreign)
     it(`ignores ${what}`, () => {
       expect(decode(`a${sent}b`)).to.deep.equal([text('a'), text('b')])
       expect(decode('a', ...sent.split(''), 'b'), 'byte by byte').to.deep.equal([text('a'), text('b')])
     })
-  }
 
   it('returns typed text as whole characters', () => {
     expect(decode('héllo 世界 👩‍👩‍👧')).to.deep.equal([text('héllo 世界 👩‍👩‍👧')])
@@ -220,23 +218,20 @@ describe('the key decoder', () => {
   })
 
   describe('for a bracketed paste', () => {
-    it('returns one key, with \\n as line breaks', () => {
+    it('returns one key, with \\n as line breaks', () =>
       expect(decode('a\u001b[200~one\r\ntwo\rthree\nfour\tfive\u001b[201~\r')).to.deep.equal([
         text('a'),
         paste('one\ntwo\nthree\nfour\tfive'),
         press('enter'),
-      ])
-    })
+      ]))
 
-    it('removes control characters from escape sequences inside the paste', () => {
+    it('removes control characters from escape sequences inside the paste', () =>
       expect(
         decode('\u001b[200~\u001b[31mred\u001b[A\u001b[200~\u0003\u009b\u007f\u001b[201~'),
-      ).to.deep.equal([paste('[31mred[A[200~')])
-    })
+      ).to.deep.equal([paste('[31mred[A[200~')]))
 
-    it('returns no key for an empty paste', () => {
-      expect(decode('\u001b[200~\u001b[201~x')).to.deep.equal([text('x')])
-    })
+    it('returns no key for an empty paste', () =>
+      expect(decode('\u001b[200~\u001b[201~x')).to.deep.equal([text('x')]))
 
     it('returns an unfinished paste when the input ends', () => {
       const { keys, decoder, wait } = listen()
@@ -251,7 +246,7 @@ describe('the key decoder', () => {
       ['500 ms without a byte', undefined, []],
       ['a lone Ctrl-C', '\u0003', [press('c', ctrl)]],
       ['a lone Ctrl-C of the kitty protocol', '\u001b[99;133u', [press('c', ctrl)]],
-    ] as const) {
+    ] as const)
       it(`ends a paste without an end mark after ${ending}`, () => {
         const { keys, decoder, wait } = listen()
         decoder.push('\u001b[200~one\u0003\r')
@@ -265,7 +260,6 @@ describe('the key decoder', () => {
         decoder.push('\u0004')
         expect(keys.slice(pasted.length)).to.deep.equal([press('d', ctrl)])
       })
-    }
 
     it('does not type what arrives late from a paste, as its Enter would send a message', () => {
       const { keys, decoder, wait } = listen()
@@ -337,7 +331,7 @@ describe('the key decoder', () => {
     )
   })
 
-  it('never returns control characters as text', () => {
+  it('never returns control characters as text', () =>
     fc.assert(
       fc.property(fc.array(fc.string({ unit: codePoint })), (pieces) => {
         for (const key of decode(...pieces)) {
@@ -346,6 +340,5 @@ describe('the key decoder', () => {
             expect(key.text.replace(/[\t\n]/g, '')).not.to.match(/[\p{Control}\p{Surrogate}]/u)
         }
       }),
-    )
-  })
+    ))
 })

@@ -34,17 +34,14 @@ describe('the layout of the editor', () => {
     expect(show('世世世👩‍👩‍👧x', 10).lines).to.deep.equal(['> 世世世', '  👩‍👩‍👧x'])
   })
 
-  it('shows a tab as 4 columns', () => {
-    expect(show('a\tb', 20)).to.deep.include({ lines: ['> a    b'], cursor: { row: 0, column: 8 } })
-  })
+  it('shows a tab as 4 columns', () =>
+    expect(show('a\tb', 20)).to.deep.include({ lines: ['> a    b'], cursor: { row: 0, column: 8 } }))
 
-  it('removes control characters and bidirectional marks', () => {
-    expect(show('a\u202eb\u2066c\u2028d', 40).lines).to.deep.equal(['> abc d'])
-  })
+  it('removes control characters and bidirectional marks', () =>
+    expect(show('a\u202eb\u2066c\u2028d', 40).lines).to.deep.equal(['> abc d']))
 
-  it('shows a mark for a character that is wider than the terminal', () => {
-    expect(show('世\t', 2).lines).to.deep.equal(['?', ' '])
-  })
+  it('shows a mark for a character that is wider than the terminal', () =>
+    expect(show('世\t', 2).lines).to.deep.equal(['?', ' ']))
 
   it('scrolls a long text, and marks the hidden rows', () => {
     const text = 'one\ntwo\nthree\nfour\nfive'
@@ -81,7 +78,7 @@ describe('the layout of the editor', () => {
     expect(layout.indexAt(2, 6)).to.equal(4)
   })
 
-  it('shows every character once if there is room, and finds each position again', () => {
+  it('shows every character once if there is room, and finds each position again', () =>
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('a', 'b', '世', '👩‍👩‍👧', '\n'), maxLength: 60 }),
@@ -98,6 +95,5 @@ describe('the layout of the editor', () => {
           }
         },
       ),
-    )
-  })
+    ))
 })

@@ -43,13 +43,12 @@ const cases: [string, string, Action, string][] = [
 ]
 
 describe('the text buffer', () => {
-  for (const [what, before, act, after] of cases) {
+  for (const [what, before, act, after] of cases)
     it(what, () => {
       const buffer = bufferOf(before)
       act(buffer)
       expect(marked(buffer)).to.equal(after)
     })
-  }
 
   it('returns false if there is nothing to do', () => {
     const buffer = bufferOf('|')
@@ -69,9 +68,8 @@ describe('the text buffer', () => {
       () => buffer.moveTo(-1),
       () => buffer.moveWordLeft(),
       () => buffer.moveWordRight(),
-    ]) {
+    ])
       expect(act(), act.toString()).to.equal(false)
-    }
     expect(bufferOf('ab\n|c').transpose()).to.equal(false)
   })
 

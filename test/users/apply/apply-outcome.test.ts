@@ -49,8 +49,7 @@ describe('the outcome of applying a user', () => {
     const between = () => {
       for (const user of trial.service.users.values()) user.name = 'Eve'
     }
-    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { between })
-    expect(outcomes[0]).to.deep.include({
+    expect((await trial.run([{ ...ada, name: 'Ada L.' }], { between })).outcomes[0]).to.deep.include({
       status: 'conflict',
       mismatches: [{ path: 'name', expected: 'Ada', found: 'Eve' }],
     })
@@ -60,8 +59,7 @@ describe('the outcome of applying a user', () => {
   it('is a conflict without a read before the plan, if the value is not the one that was last sent', async () => {
     await applied()
     for (const user of trial.service.users.values()) user.name = 'Eve'
-    const { outcomes } = await trial.run([{ ...ada, name: 'Ada L.' }], { refresh: false })
-    expect(outcomes[0]).to.deep.include({
+    expect((await trial.run([{ ...ada, name: 'Ada L.' }], { refresh: false })).outcomes[0]).to.deep.include({
       status: 'conflict',
       mismatches: [{ path: 'name', expected: undefined, found: 'Eve' }],
     })
@@ -172,10 +170,8 @@ describe('the outcome of applying a user', () => {
     instead(`CREATE ${email}`, fail(undefined, true))
     expect(await applied()).to.include({ status: 'unknown', id: undefined })
     expect(await entry()).to.deep.equal({ email, creation: 'unknown', hashes: {} })
-    const { planned } = await trial.run([ada])
-    expect(planned).to.deep.equal([])
-    const { outcomes } = await trial.run([ada], { retries: () => true })
-    expect(outcomes[0]?.status).to.equal('created')
+    expect((await trial.run([ada])).planned).to.deep.equal([])
+    expect((await trial.run([ada], { retries: () => true })).outcomes[0]?.status).to.equal('created')
   })
 
   it('is pending, and nothing is sent, if the intent cannot be written to disk', async () => {

@@ -44,8 +44,7 @@ describe('a password command', () => {
     const flood = await failureOf(run(`${print('x'.repeat(70_000))};${endless}`))
     expect(flood.message).to.match(/ wrote more than 64 KiB$/)
     const clock = { ...systemClock, sleep: async () => {} }
-    const late = await failureOf(run(endless, { clock }))
-    expect(late.message).to.match(/ did not end within 60 s$/)
+    expect((await failureOf(run(endless, { clock }))).message).to.match(/ did not end within 60 s$/)
     const controller = new AbortController()
     const running = run(endless, { signal: controller.signal })
     const reason = new Error('interrupted')
@@ -54,9 +53,8 @@ describe('a password command', () => {
   })
 
   it('is refused if its words cannot be read', () => {
-    for (const line of ['', "pass 'ada", '""']) {
+    for (const line of ['', "pass 'ada", '""'])
       expect(() => readCommand(line, 'password command'), line).to.throw('Invalid password command')
-    }
     expect(readCommand('pass show "a b"', 'password command')).to.deep.equal(['pass', 'show', 'a b'])
   })
 })

@@ -50,7 +50,7 @@ describe('importing users who were created from this machine before', function (
   const idOf = (email: string) => server.report().creates.get(email)?.ids[0]
   const assigned = (email: string) => `/v1/users/${idOf(email)}/permissions`
 
-  for (const name of ['renamed.csv', 'other/users.csv', '-']) {
+  for (const name of ['renamed.csv', 'other/users.csv', '-'])
     it(`sends only an added row: ${name}`, async () => {
       await serve()
       await importing('users.csv', two)
@@ -69,7 +69,6 @@ describe('importing users who were created from this machine before', function (
       expect(counts(await importing(name, more))).to.include({ created: 0, already_done: 3 })
       expect(sent).to.deep.equal([])
     })
-  }
 
   it('assigns the role of a row to the user that any command created with its email', async () => {
     await serve()
@@ -182,8 +181,7 @@ describe('importing users who were created from this machine before', function (
     const path = join(sandbox.home, 'more.csv')
     writeFileSync(path, `${two}c@x.org,C,\n`)
     expect((await chatctl(['users', 'import', path])).exitCode).to.equal(3)
-    const closed = await chatctl(['users', 'import', path, '--close'])
-    expect(closed.stderr).to.contain('No unfinished import')
+    expect((await chatctl(['users', 'import', path, '--close'])).stderr).to.contain('No unfinished import')
   })
 
   it('does not change users of another service', async () => {
@@ -192,7 +190,6 @@ describe('importing users who were created from this machine before', function (
     await using other = await serveHandler(new UsersHandler())
     const env = { CHATCTL_BASE_URL: other.url }
     const line = ['users', 'import', join(sandbox.home, 'users.csv'), '--yes', '--json']
-    const done = await chatctl(line, { env })
-    expect(counts(done)).to.include({ created: 2 })
+    expect(counts(await chatctl(line, { env }))).to.include({ created: 2 })
   })
 })

@@ -75,7 +75,6 @@ describe('users import --dry-run', () => {
     expect((await run(path, '--dry-run')).stderr).not.to.include('requests:')
     writeFileSync(path, `${two}c@example.com\n`)
     const { stderr } = await run(path, '--dry-run')
-    expect(stderr).to.include('The request:\n')
-    expect(stderr).to.include(`POST ${server.url}/v1/users (line 4)\n`)
+    expect(stderr).to.include('The request:\n').and.include(`POST ${server.url}/v1/users (line 4)\n`)
   })
 })

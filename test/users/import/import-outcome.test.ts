@@ -288,8 +288,7 @@ describe('the outcome of a request of an import', function () {
     )
     const others = { u1: 'z@example.com', u2: 'y@example.com', u3: 'c@example.com' }
     behave = ({ path: at }) => json(200, { email: others[at.split('/')[3] as 'u1'] })
-    const done = await run('--state', join(sandbox.home, 'users.state.json'))
-    expect(done.exitCode, done.stderr).to.equal(9)
+    expect(await run('--state', join(sandbox.home, 'users.state.json'))).to.include({ exitCode: 9 })
     expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([
       ['u1', 'failed'],
       ['u2', 'failed'],
@@ -316,17 +315,15 @@ describe('the outcome of a request of an import', function () {
     ['500', 'unknown', answer(500)],
     ['503 with Retry-After', 'unknown', answer(503, { 'retry-after': '0' })],
   ]
-  for (const [name, status, behavior] of answers) {
+  for (const [name, status, behavior] of answers)
     it(`is ${status} after ${name}`, async () => {
       behave = () => behavior
-      const done = await run()
-      expect(done.exitCode, done.stderr).to.equal(status === 'created' ? 0 : 9)
+      expect(await run()).to.include({ exitCode: status === 'created' ? 0 : 9 })
       expect(statuses()).to.deep.equal([status])
       const before = sent()
       await run()
       expect(sent() - before).to.equal(status === 'failed' ? before : 0)
     })
-  }
 
   const places: [headers: Record<string, string>, id: string | undefined][] = [
     [{ location: '/v1/users/u1' }, 'u1'],
@@ -334,7 +331,7 @@ describe('the outcome of a request of an import', function () {
     [{ location: '/v1/users/' }, undefined],
     [{ location: '/v1/users/%ff' }, undefined],
   ]
-  for (const [headers, id] of places) {
+  for (const [headers, id] of places)
     it(`names the user ${id ?? 'nowhere'} for the Location ${headers['location']}`, async () => {
       writeFileSync(path, 'email,role\na@example.com,editor\n')
       behave = (_, count) => (count === 1 ? json(201, {}, headers) : json(200, {}))
@@ -343,7 +340,6 @@ describe('the outcome of a request of an import', function () {
       const [, second] = server.requests.filter(({ method }) => method !== 'GET')
       expect(second?.path).to.equal(id && `/v1/users/${encodeURIComponent(id)}/permissions`)
     })
-  }
 })
 
 async function waitUntil(isSo: () => boolean): Promise<void> {

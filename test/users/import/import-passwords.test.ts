@@ -77,8 +77,7 @@ describe('the generated passwords of an import', function () {
     const path = file('users.csv', 'email,password\na@example.com,\nb@example.com,pw\n')
     const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
     const run = () => runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
-    const { stderr } = await run()
-    expect(stderr).to.contain(
+    expect((await run()).stderr).to.contain(
       'Warning: 1 new user without a password. If the service requires one, use --generate-passwords',
     )
     expect((await run()).stderr)

@@ -44,9 +44,8 @@ describe('an import with many rows whose outcome is unknown', function () {
     const listed: Record<string, string>[] = parse(readFileSync(list), { columns: true })
     expect(listed).to.have.length(unknown)
     expect(Object.keys(listed[0] ?? {})).to.deep.equal(['line', 'email', 'id', 'status', 'error'])
-    for (const { line, email, status } of listed) {
+    for (const { line, email, status } of listed)
       expect([email, status]).to.deep.equal([`user${Number(line) - 1}@example.com`, 'unknown'])
-    }
     const warning = JSON.parse(done.stderr.split('\n').find((line) => line.includes('is unknown')) ?? '')
     expect(warning.warning.message.match(/is unknown/g)).to.have.length(10)
     expect(warning.warning.message).to.contain(`and ${unknown - 10} more; all are listed in ${list}`)
@@ -80,9 +79,8 @@ describe('an import with many rows whose outcome is unknown', function () {
     let requests = 0
     server.onRequest = () => requests++
     expectFailure(await run('users', 'import', path, '--close'), 2, 'No unfinished import')
-    for (const flags of [['--restart'], ['--quota', '5/h'], ['--concurrency', '2']]) {
+    for (const flags of [['--restart'], ['--quota', '5/h'], ['--concurrency', '2']])
       expectFailure(await run('users', 'import', path, '--close', ...flags), 2, `${flags[0]}`)
-    }
     expect(requests).to.equal(0)
   })
 })

@@ -58,8 +58,8 @@ function withLine(text: string, line: number, replace: (content: string) => stri
 }
 
 describe('a state file', () => {
-  it('is the same after it was read and written again', async () => {
-    await fc.assert(
+  it('is the same after it was read and written again', () =>
+    fc.assert(
       fc.asyncProperty(stateEntries, fc.nat(), async (entries, serial) => {
         await writeStateFile({ path, name: path }, { service, serial }, entries)
         const written = readFileSync(path, 'utf8')
@@ -68,8 +68,7 @@ describe('a state file', () => {
         expect(readFileSync(path, 'utf8')).to.equal(written)
       }),
       { numRuns: 30 },
-    )
-  })
+    ))
 
   it('is read in every format that a JSON formatter may give it', async () => {
     const text = await writeTen()
@@ -165,13 +164,12 @@ describe('a state file', () => {
       /^users\.state\.json is not a state file of users$/,
     ],
   }
-  for (const [shape, [change, message, kind = 'refused']] of Object.entries(shapes)) {
+  for (const [shape, [change, message, kind = 'refused']] of Object.entries(shapes))
     it(`that ${shape} is refused and not changed`, async () => {
       const failure = await failureOf(change(await writeTen()))
       expect(failure.message).to.match(message)
       expect(failure.kind).to.equal(kind)
     })
-  }
 
   it('that is not UTF-8 is refused', async () => {
     const bytes = Buffer.from(await writeTen())

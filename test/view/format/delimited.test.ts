@@ -14,22 +14,21 @@ const anyGrid = fc.integer({ min: 1, max: 4 }).chain((width) =>
 const unescaped: Record<string, string> = { '\\\\': '\\', '\\t': '\t', '\\n': '\n', '\\r': '\r' }
 
 describe('delimited output', () => {
-  it('is CSV whose rows are the same for readers that end lines at LF, CR LF, or CR', async () => {
-    await fc.assert(
+  it('is CSV whose rows are the same for readers that end lines at LF, CR LF, or CR', () =>
+    fc.assert(
       fc.asyncProperty(anyGrid, async (grid) => {
         const records = parse(await renderCsv(grid), { record_delimiter: ['\n', '\r\n', '\r'] })
         expect(records).to.deep.equal([grid.header, ...grid.rows])
       }),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
-  })
+    ))
 
   it('is CSV without blank lines, which many readers skip', async () => {
     expect(await renderCsv({ header: ['name'], rows: [[''], ['a']] })).to.equal('name\n""\na\n')
     expect(await renderCsv({ header: ['id', 'name'], rows: [['', '']] })).to.equal('id,name\n,\n')
   })
 
-  it('is TSV with one line per row and escapes in its cells', () => {
+  it('is TSV with one line per row and escapes in its cells', () =>
     fc.assert(
       fc.property(anyGrid, (grid) => {
         const lines = parse(renderTsv(grid), {
@@ -44,6 +43,5 @@ describe('delimited output', () => {
         expect(cells).to.deep.equal(grid.rows)
       }),
       { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
-    )
-  })
+    ))
 })

@@ -37,7 +37,7 @@ const anyCell = fc.oneof(
 )
 
 describe('a Markdown table', () => {
-  it('has a heading, a delimiter row, and each value as code', () => {
+  it('has a heading, a delimiter row, and each value as code', () =>
     expect(
       markdownTable(
         ['Key', 'Before'],
@@ -46,8 +46,7 @@ describe('a Markdown table', () => {
           ['app_name', ''],
         ],
       ),
-    ).to.equal('| Key | Before |\n| --- | --- |\n| `theme.mode` | `"light"` |\n| `app_name` |  |\n')
-  })
+    ).to.equal('| Key | Before |\n| --- | --- |\n| `theme.mode` | `"light"` |\n| `app_name` |  |\n'))
 
   it('shows every value unchanged as code on one line, whatever it contains', () => {
     const anyTable = fc

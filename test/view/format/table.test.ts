@@ -40,7 +40,7 @@ describe('a table', () => {
     else process.env['TZ'] = zone
   })
 
-  it('with several rows has local times, lists without brackets, and no empty column', () => {
+  it('with several rows has local times, lists without brackets, and no empty column', () =>
     expect(table(keyView, [key, { ...key, id: 'key_2', name: 'me', permissions: null }], 140)).to.equal(
       [
         'ID                              NAME                    TIER  LIMIT  USER_EMAIL       PERMISSIONS              EXPIRES_AT',
@@ -48,14 +48,12 @@ describe('a table', () => {
         'key_2                           me                      pro   1000   ada@example.com                           2027-01-02 12:04',
         '',
       ].join('\n'),
-    )
-  })
+    ))
 
-  it('has an empty column if --fields names it', () => {
-    expect(table(keyView, [key], 100, ['name', 'revoked_at'])).to.match(/^NAME +REVOKED_AT\n/)
-  })
+  it('has an empty column if --fields names it', () =>
+    expect(table(keyView, [key], 100, ['name', 'revoked_at'])).to.match(/^NAME +REVOKED_AT\n/))
 
-  it('shows each row as a block of lines if words would be broken in columns', () => {
+  it('shows each row as a block of lines if words would be broken in columns', () =>
     expect(table(keyView, [key, { id: 'key_2', name: 'me' }], 60)).to.equal(
       [
         'id           key_01m805esanbm9jx5r0q2cgkxp4',
@@ -70,8 +68,7 @@ describe('a table', () => {
         'name  me',
         '',
       ].join('\n'),
-    )
-  })
+    ))
 
   it('with one record has a line for each value, including nested values, and none for empty values', () => {
     const user = {
@@ -106,9 +103,7 @@ describe('a table', () => {
     )
   })
 
-  it('is empty without rows', () => {
-    expect(table(keyView, [])).to.equal('')
-  })
+  it('is empty without rows', () => expect(table(keyView, [])).to.equal(''))
 
   it('is never wider than the terminal, loses no letter, and contains no control characters', () => {
     const cell = fc.oneof(
@@ -143,8 +138,7 @@ describe('a table', () => {
   // An algorithm that is cubic in the number of lines would exceed the timeout of the test.
   it('wraps a text as long as a book in a short time', () => {
     const message = { id: 'm1', role: 'assistant', content: 'word '.repeat(40_000) }
-    const text = table(historyView, { messages: [message] }, 80)
-    expect(text.match(/word/g)).to.have.length(40_000)
+    expect(table(historyView, { messages: [message] }, 80).match(/word/g)).to.have.length(40_000)
   })
 
   it('shows keys that are longer than the width', () => {
