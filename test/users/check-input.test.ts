@@ -82,15 +82,15 @@ describe('checking a file of users', () => {
   })
 
   it('finds duplicates in a large file', async () => {
-    const half = Array.from({ length: 40_000 }, (_, index) => `u${index}@x\n`).join('')
+    const half = Array.from({ length: 4_000 }, (_, index) => `u${index}@x\n`).join('')
     const { checked, faults } = await check(`email\n${half}bad\n${half}`)
-    expect(checked.valid).to.have.length(40_000)
-    expect(faults.length).to.equal(40_001)
+    expect(checked.valid).to.have.length(4_000)
+    expect(faults.length).to.equal(4_001)
     expect(faults.slice(0, 2)).to.deep.equal([
-      '40002:1 "bad" is not a valid email address',
-      '40003:1 email is already used on line 2',
+      '4002:1 "bad" is not a valid email address',
+      '4003:1 email is already used on line 2',
     ])
-    expect(faults.at(-1)).to.equal('80002:1 email is already used on line 40001')
+    expect(faults.at(-1)).to.equal('8002:1 email is already used on line 4001')
   })
 
   it('distinguishes an email and an ID with the same text', async () =>

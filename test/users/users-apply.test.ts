@@ -208,11 +208,8 @@ describe('users apply', function () {
 
   it('gets passwords from a command that knows the email', async () => {
     write(ada, bob)
-    const program = JSON.stringify(process.execPath)
-    expect(
-      await apply('--password-command', `${program} -e 'console.log("secret " + process.env.CHATCTL_EMAIL)'`),
-    ).to.include({ exitCode: 0 })
-    expect(serverUser('bob@example.com')?.password).to.equal('secret bob@example.com')
+    expect(await apply('--password-command', 'printenv CHATCTL_EMAIL')).to.include({ exitCode: 0 })
+    expect(serverUser('bob@example.com')?.password).to.equal('bob@example.com')
     write(ada, bob, { email: 'eve@example.com' })
     const failed = await apply('--password-command', 'false')
     expect(failed.stderr).to.contain('The password command for "eve@example.com" exited with code 1')

@@ -145,7 +145,7 @@ describe('auth login --device', () => {
   for (const [what, fields, flags, message, seconds] of [
     ['the code expires', { expires_in: 12 }, [], 'The code expired', 12],
     ['--wait has passed', {}, ['--wait', '12s'], 'not completed within 12 s', 12],
-    ['15 minutes have passed', {}, [], 'not completed within 15 min', 900],
+    ['15 minutes have passed', { interval: 60 }, [], 'not completed within 15 min', 900],
     ['the interval is longer than the wait', { interval: 1e12 }, [], 'not completed within 15 min', 900],
   ] as const)
     it(`exits 4 when ${what}`, async () => {

@@ -13,15 +13,15 @@ const otherTests = globSync('**/*.test.ts', { cwd: tests, exclude: ['node_module
   .filter((path) => path !== 'cli/flags/flags.test.ts')
   .map((path) => ({ path, text: readFileSync(join(tests, path), 'utf8') }))
 
-/** Whether another test runs the command, or covers its topic, and uses the flag. */
-function isTriedElsewhere(id: string, flag: string): boolean {
-  const words = id.split(':')
-  const calls = new RegExp(`'${words.join("', '")}'|${words.join(' ')} `)
-  const gives = new RegExp(`--(no-)?${flag}(?![\\w-])`)
-  return otherTests.some(
-    ({ path, text }) => (calls.test(text) || path.startsWith(`${words[0]}/`)) && gives.test(text),
-  )
-}
+/** The tests that run the command, or cover its topic, as one text. */
+const testsOf = new Map(
+  commands.map(({ id }) => {
+    const words = id.split(':')
+    const calls = new RegExp(`'${words.join("', '")}'|${words.join(' ')} `)
+    const found = otherTests.filter(({ path, text }) => path.startsWith(`${words[0]}/`) || calls.test(text))
+    return [id, found.map(({ text }) => text).join('')]
+  }),
+)
 
 describe('command flags', function () {
   this.timeout(60_000)
@@ -35,7 +35,7 @@ describe('command flags', function () {
         .map(({ name, summary }) => ({ id, name, summary })),
     )
     const isTried = ({ id, name }: { id: string; name: string }) =>
-      tried.has(`${id} ${name}`) || isTriedElsewhere(id, name)
+      tried.has(`${id} ${name}`) || new RegExp(`--(no-)?${name}(?![\\w-])`).test(testsOf.get(id) ?? '')
     // Flags with the same summary are one declaration that several commands share.
     const isSame = (one: (typeof declared)[number]) => (other: typeof one) =>
       other.name === one.name && other.summary === one.summary

@@ -63,7 +63,7 @@ describe('the expiry of an API key', () => {
 
   it('gives the warning for a credential command, unless it says that it prints an access token', async () => {
     const warn = async (output: string) => {
-      const command = `'${process.execPath}' -p '${JSON.stringify(output)}'`
+      const command = `echo '${output}'`
       const login = ['auth', 'login', '--profile', 'work', '--base-url', service.url, '--no-verify']
       await run([...login, '--credential-command', command], day)
       return (await run(['chat', 'models'], day)).stderr

@@ -123,7 +123,6 @@ describe('settings export', () => {
           readSettingsFiles([{ name: 'settings.yaml', text: uncommented }], { allowsUnknownKeys: true })
         if (expected.length > 0) expect([...valuesOf(readAll().settings)]).to.have.deep.members(expected)
       }),
-      { numRuns: 3 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 })

@@ -49,13 +49,10 @@ describe('users create', () => {
 
     for (const status of [400, 422])
       it(`names the password flags if the service rejects the user with ${status}`, async () => {
-        const run = await create(
-          ['--no-password'],
-          failing(status, 'invalid_request', 'password is required'),
-        )
-        expect(run.exitCode).to.equal(1)
-        expect(run.stderr).to.include('Error: password is required')
-        expect(run.stderr).to.include(
+        expectFailure(
+          await create(['--no-password'], failing(status, 'invalid_request', 'password is required')),
+          1,
+          'Error: password is required',
           'If the service requires a password, use --generate-password, --password-stdin, or --password-file.',
         )
       })
@@ -69,9 +66,7 @@ describe('users create', () => {
 
     for (const other of [['--generate-password'], ['--password-stdin'], ['--password-file', 'p.txt']])
       it(`cannot be combined with ${other[0]}`, async () => {
-        const run = await create(['--no-password', ...other])
-        expect(run.exitCode).to.equal(2)
-        expect(run.stderr).to.include('cannot be used together')
+        expectFailure(await create(['--no-password', ...other]), 2, 'cannot be used together')
         expect(server.requests).to.deep.equal([])
       })
   })

@@ -159,8 +159,8 @@ describe('users import --state', () => {
     await serve({ fates: { lost: 1 } })
     server.add({ email: 'ada@example.com' })
     writeFileSync(statePath(), readFileSync(statePath(), 'utf8').replace(url, server.url))
-    const run = await importFile(`id,email,name\n${id},ada@example.com,Augusta\n`, ...withState)
-    expect(run.exitCode).to.equal(9)
+    const changed = await importFile(`id,email,name\n${id},ada@example.com,Augusta\n`, ...withState)
+    expect(changed.exitCode).to.equal(9)
     expect(Object.keys(users()[0]?.hashes ?? {})).to.deep.equal(['role'])
   })
 

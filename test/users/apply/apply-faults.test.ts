@@ -100,7 +100,7 @@ describe('applying users to a service that loses responses', function () {
         const last = await trial.run(file)
         expect([last.planned, trial.service.requests]).to.deep.equal([[], []])
       }),
-      { numRuns: 40, seed: 19 },
+      { numRuns: 20, seed: 19 },
     )
     expect(kills).to.be.above(20)
     expect(unknowns).to.be.above(10)

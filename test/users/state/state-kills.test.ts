@@ -90,7 +90,7 @@ describe('the state of users after processes that were killed', () => {
           )
         }
       }),
-      { numRuns: 0.6 * (fc.readConfigureGlobal().numRuns ?? 100) },
+      { numRuns: 0.4 * (fc.readConfigureGlobal().numRuns ?? 100) },
     )
   })
 })
