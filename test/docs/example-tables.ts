@@ -111,7 +111,7 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
 /** The examples that cannot run here, with the reason and the test that covers them. */
 export const elsewhere: readonly { text: string; why: string; test: string }[] = [
   { text: 'npm test', why: 'runs this test', test: '.ci/run' },
-  { text: 'npm start -- chat send "Hello"', why: 'builds', test: 'test/e2e/first-run.test.ts' },
+  { text: 'npm start -- chat send "Hello"', why: 'builds', test: 'test/slow/program/first-commands.test.ts' },
   { text: 'npm ci && npm run build && npm link', why: 'installs', test: '.ci/run' },
   {
     text: 'npm ci && npm pack && npm install --global ./chatctl-*.tgz',

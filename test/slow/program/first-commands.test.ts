@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { perTest } from '../../support/lifetime.ts'
@@ -10,6 +10,28 @@ describe('the first commands on a machine', () => {
   const sandbox = perTest(createSandbox)
 
   const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runProgram(sandbox, args, { env })
+
+  it('reply from the embedded service, print its data directory once, and store the conversation', async () => {
+    const first = await run(['chat', 'send', 'Hello'])
+    expect(first.exitCode).to.equal(0)
+    expect(first.stdout).to.match(/not an AI.*\n$/)
+    expect(first.stderr).to.contain('embedded service')
+    expect(first.stderr).to.contain(join(sandbox.home, '.local', 'share', 'chatctl'))
+    const second = await run(['chat', 'send', '--continue', 'Again'])
+    expect(second.exitCode).to.equal(0)
+    expect(second.stderr).to.match(/^Continuing "Hello" \(1 turn, \d+ s ago\)\n$/)
+  })
+
+  it('store a sign-in with a key for the next process, which signs out', async () => {
+    const login = 'auth login --profile work --base-url https://chat.example --with-api-key'.split(' ')
+    const done = await runProgram(sandbox, [...login, '--insecure-storage', '--no-verify'], {
+      stdin: 'a-key\n',
+    })
+    expect(done.exitCode, done.stderr).to.equal(0)
+    const config = join(sandbox.home, '.config', 'chatctl', 'config.json')
+    expect(readFileSync(config, 'utf8')).to.contain('https://chat.example').and.not.to.contain('a-key')
+    expect(await run(['auth', 'logout', '--profile', 'work'])).to.include({ exitCode: 0 })
+  })
 
   it('create the data once if ten run at the same time, and all store their message', async () => {
     const runs = await Promise.all(
