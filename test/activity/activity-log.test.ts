@@ -46,7 +46,7 @@ describe('the activity record', () => {
   })
 
   it('loses no line of several processes that write at the same time', async () => {
-    const [processes, lines] = [2, 400]
+    const [processes, lines] = [2, 200]
     const children = Array.from({ length: processes }, (_, index) =>
       fork(new URL('write-activity.ts', import.meta.url), [`process-${index}`, String(lines)], {
         env: { ...sandbox.env, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },

@@ -157,8 +157,10 @@ describe('a change', () => {
     }
   })
 
-  for (const { args, command, method, path, fields, email, userId, values } of changes) {
-    for (const [title, { outcome, status, error, behavior }] of Object.entries(outcomes))
+  for (const [row, { args, command, method, path, fields, email, userId, values }] of changes.entries()) {
+    // The client decides the outcome, so each change is tried with a third of them.
+    const cells = Object.entries(outcomes).filter((_, column) => (row + column) % 3 === 0)
+    for (const [title, { outcome, status, error, behavior }] of cells)
       it(`of ${command} is recorded once as ${outcome} after ${title}`, async () => {
         const url = behavior ? await startWith(behavior) : await deadUrl()
         await runChatctl(sandbox, args, { env: envFor(url) })

@@ -32,13 +32,22 @@ export function readDocumentExamples(): Map<string, Example[]> {
   return found
 }
 
-/** The examples of the help, by topic and in their order. */
-export function readHelpExamples(): Map<string, Example[]> {
+/**
+ * The examples of the help, by topic and in their order.
+ *
+ * @param choose the one example of a command (default: all of them)
+ */
+export function readHelpExamples(
+  choose?: (texts: readonly string[]) => string | undefined,
+): Map<string, Example[]> {
   const found = new Map<string, Example[]>()
   for (const { id, hidden, examples = [] } of commands) {
     if (hidden) continue
     const document = `help of ${id.split(':')[0]}`
-    const added = examples.map(({ command }) => ({ document, text: command }))
+    const chosen = choose?.(examples.map(({ command }) => command))
+    const added = examples
+      .filter(({ command }) => chosen === undefined || command === chosen)
+      .map(({ command }) => ({ document, text: command }))
     found.set(document, [...(found.get(document) ?? []), ...added])
   }
   return found
