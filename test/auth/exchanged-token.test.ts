@@ -24,9 +24,7 @@ describe('a token with fewer permissions', function () {
     apiKey = await makeKey(sandbox)
   })
   const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-    runChatctl(sandbox, args, {
-      env: { CHATCTL_BASE_URL: service.url, CHATCTL_API_KEY: apiKey, ...env },
-    })
+    runChatctl(sandbox, args, { env: { CHATCTL_BASE_URL: service.url, CHATCTL_API_KEY: apiKey, ...env } })
   const token = (...args: string[]) => run(['auth', 'token', ...args])
 
   it('is printed by auth token, and has only the given permissions', async () => {

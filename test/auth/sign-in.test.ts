@@ -121,12 +121,7 @@ describe('auth login', () => {
         pkce: true,
         redirect: { host: '127.0.0.1', ports: [0], path: '/callback' },
         wait: 10_000,
-        transport: {
-          timeout: 10_000,
-          retries: 0,
-          signal: new AbortController().signal,
-          clock: systemClock,
-        },
+        transport: { timeout: 10_000, retries: 0, signal: new AbortController().signal, clock: systemClock },
         openBrowser: async (startUrl) => {
           const { authorizationUrl, cookie } = await openStartPage(startUrl)
           void agreeByHttp(authorizationUrl).then((redirect) => openPage(redirect, cookie))

@@ -18,8 +18,8 @@ export const editing = { EDITOR: 'echo "app_name: New" >' }
 
 /** A command line that would make a change, and the expected output of --dry-run. */
 interface Case {
-  command: string
-  args: string[]
+  /** Its words, as one text if none has a space. */
+  line: string | string[]
   stdin?: string
   env?: NodeJS.ProcessEnv
   /** The request that is not sent, for a change to the service. */
@@ -32,14 +32,12 @@ interface Case {
 
 export const cases: readonly Case[] = [
   {
-    command: 'api',
-    args: ['api', 'POST', '/v1/users', '--data', JSON.stringify({ name: 'Ada', password })],
+    line: ['api', 'POST', '/v1/users', '--data', JSON.stringify({ name: 'Ada', password })],
     request: { method: 'POST', path: '/v1/users', body: { name: 'Ada', password: '[redacted]' } },
   },
-  { command: 'api', args: ['api', 'GET', '/v1/x'], request: { method: 'GET', path: '/v1/x' } },
+  { line: 'api GET /v1/x', request: { method: 'GET', path: '/v1/x' } },
   {
-    command: 'chat:send',
-    args: ['chat', 'send', 'Hello', '--context', 'c1'],
+    line: 'chat send Hello --context c1',
     request: {
       method: 'POST',
       path: '/api/chat/send',
@@ -47,14 +45,12 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    command: 'chat:prompts:set',
-    args: ['chat', 'prompts', 'set', 'review'],
+    line: 'chat prompts set review',
     stdin: 'Review this:',
     change: { name: 'review', replaced: true, path: '~/.config/chatctl/prompts/review.md' },
   },
   {
-    command: 'chat:complete',
-    args: ['chat', 'complete', '--prompt', 'review', 'Hello', '--temperature', '1'],
+    line: 'chat complete --prompt review Hello --temperature 1',
     request: {
       method: 'POST',
       path: '/v1/chat/completions',
@@ -62,8 +58,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    command: 'settings:apply',
-    args: ['settings', 'apply', '-', '--yes'],
+    line: 'settings apply - --yes',
     stdin: 'theme: { mode: dark }\nlimits: { max_tokens: 5 }',
     request: {
       method: 'PATCH',
@@ -72,14 +67,12 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    command: 'settings:edit',
-    args: ['settings', 'edit'],
+    line: 'settings edit',
     env: editing,
     request: { method: 'PATCH', path: '/v1/settings', body: { app_name: 'New' } },
   },
   {
-    command: 'users:create',
-    args: ['users', 'create', '--email', 'ada@example.com', '--password-stdin'],
+    line: 'users create --email ada@example.com --password-stdin',
     stdin: password,
     request: {
       method: 'POST',
@@ -88,8 +81,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    command: 'users:permissions:assign',
-    args: ['users', 'permissions', 'assign', '--file', rolesFile],
+    line: `users permissions assign --file ${rolesFile}`,
     answered: 'updated',
     change: {
       ...{ rows: 1, already_done: 0, creates: 0, updates: 0, assignments: 1, requests: 1 },
@@ -99,8 +91,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    command: 'users:import',
-    args: ['users', 'import', usersFile],
+    line: `users import ${usersFile}`,
     change: {
       ...{ rows: 2, already_done: 0, creates: 2, updates: 0, assignments: 1, requests: 3 },
       first_requests: [
@@ -117,50 +108,25 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    command: 'auth:login',
-    args: ['auth', 'login', '--profile', 'work', '--base-url', 'https://chat.example', '--with-api-key'],
+    line: 'auth login --profile work --base-url https://chat.example --with-api-key',
     change: {
-      sign_in: {
-        profile: 'work',
-        base_url: 'https://chat.example',
-        with: 'an API key',
-        storage: 'keychain',
-      },
+      sign_in: { profile: 'work', base_url: 'https://chat.example', with: 'an API key', storage: 'keychain' },
     },
   },
   {
-    command: 'auth:logout',
-    args: ['auth', 'logout', '--profile', 'other', '--base-url', 'https://chat.example'],
+    line: 'auth logout --profile other --base-url https://chat.example',
     change: { sign_out: [{ profile: 'other', base_url: 'https://chat.example', storage: 'keychain' }] },
   },
+  { line: 'auth remove other', change: { remove: 'other', sign_out: [], default: false, directories: [] } },
+  { line: 'auth rename other acme', change: { rename: 'other', name: 'acme' } },
+  { line: 'auth use other', change: { profile: null, key: 'default_profile', value: 'other' } },
   {
-    command: 'auth:remove',
-    args: ['auth', 'remove', 'other'],
-    change: { remove: 'other', sign_out: [], default: false, directories: [] },
-  },
-  {
-    command: 'auth:rename',
-    args: ['auth', 'rename', 'other', 'acme'],
-    change: { rename: 'other', name: 'acme' },
-  },
-  {
-    command: 'auth:use',
-    args: ['auth', 'use', 'other'],
-    change: { profile: null, key: 'default_profile', value: 'other' },
-  },
-  {
-    command: 'config:set',
-    args: ['config', 'set', 'model', 'small', '--profile', 'work'],
+    line: 'config set model small --profile work',
     change: { profile: 'work', key: 'model', value: 'small' },
   },
+  { line: 'config unset model --profile other', change: { profile: 'other', key: 'model', value: null } },
   {
-    command: 'config:unset',
-    args: ['config', 'unset', 'model', '--profile', 'other'],
-    change: { profile: 'other', key: 'model', value: null },
-  },
-  {
-    command: 'service:keys:create',
-    args: ['service', 'keys', 'create', '--name', 'ci'],
+    line: 'service keys create --name ci',
     change: {
       create: {
         name: 'ci',
@@ -174,8 +140,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    command: 'service:keys:update',
-    args: ['service', 'keys', 'update', keyToRevoke, '--tier', 'pro', '--permission', 'read:chat'],
+    line: `service keys update ${keyToRevoke} --tier pro --permission read:chat`,
     change: {
       update: keyToRevoke,
       name: 'ci',
@@ -188,37 +153,22 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    command: 'service:admin:create',
-    args: ['service', 'admin', 'create', 'henry@example.com', '--name', 'Henry'],
+    line: 'service admin create henry@example.com --name Henry',
     change: { create: { email: 'henry@example.com', name: 'Henry', role: 'admin' } },
   },
   {
-    command: 'service:users:reset',
-    args: ['service', 'users', 'reset', 'admin@localhost', '--password-stdin'],
+    line: 'service users reset admin@localhost --password-stdin',
     stdin: password,
     change: { reset: { id: 'usr_admin', email: 'admin@localhost' } },
   },
+  { line: 'service backup --to copy.db', change: { back_up_to: 'copy.db' } },
   {
-    command: 'service:backup',
-    args: ['service', 'backup', '--to', 'copy.db'],
-    change: { back_up_to: 'copy.db' },
-  },
-  {
-    command: 'service:restore',
-    args: ['service', 'restore', 'earlier.db'],
+    line: 'service restore earlier.db',
     change: { restore: '~/earlier.db', replace: '~/.local/share/chatctl/chatctl.db' },
   },
+  { line: `service keys revoke ${keyToRevoke}`, change: { revoke: keyToRevoke } },
   {
-    command: 'service:keys:revoke',
-    args: ['service', 'keys', 'revoke', keyToRevoke],
-    change: { revoke: keyToRevoke },
-  },
-  {
-    command: 'service:trust:create',
-    args: [
-      ...['service', 'trust', 'create', 'deploy', '--issuer', 'https://ci.example', '--audience', 'a'],
-      ...['--subject', 'b', '--permission', 'read:chat', '--expires', '5m'],
-    ],
+    line: 'service trust create deploy --issuer https://ci.example --audience a --subject b --permission read:chat --expires 5m',
     change: {
       create: {
         name: 'deploy',
@@ -234,14 +184,6 @@ export const cases: readonly Case[] = [
       },
     },
   },
-  {
-    command: 'service:trust:revoke',
-    args: ['service', 'trust', 'revoke', trustToRevoke],
-    change: { revoke: trustToRevoke },
-  },
-  {
-    command: 'service:sessions:revoke',
-    args: ['service', 'sessions', 'revoke', sessionToRevoke],
-    change: { revoke: sessionToRevoke },
-  },
+  { line: `service trust revoke ${trustToRevoke}`, change: { revoke: trustToRevoke } },
+  { line: `service sessions revoke ${sessionToRevoke}`, change: { revoke: sessionToRevoke } },
 ]

@@ -53,11 +53,9 @@ function readsSecret(words: readonly string[]): boolean {
 /** The commands that declare --dry-run. Only `auth refresh` needs a sign-in (test/commands/auth/refresh-now.test.ts). */
 const drying = commands.filter(({ id, flags }) => 'dry-run' in flags && id !== 'auth:refresh')
 
-/** The fields that a real run would show. `api` shows any field. */
-function answeredBy(command: string): string {
-  const found = drying.find(({ id }) => id === command)
-  return found?.view?.columns.map(({ path }) => path).join(',') ?? 'a'
-}
+/** The command of a line. No command with --dry-run is a topic, too. */
+const commandOf = (args: readonly string[]) =>
+  drying.find(({ id }) => id === args.slice(0, id.split(':').length).join(':'))
 
 describe('--dry-run', function () {
   this.timeout(60_000)
@@ -110,10 +108,7 @@ describe('--dry-run', function () {
     runChatctl(
       sandbox,
       args.map((word) => (word === keyToRevoke ? keyId : word === sessionToRevoke ? sessionId : word)),
-      {
-        env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...env },
-        stdin,
-      },
+      { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key, ...env }, stdin },
     )
 
   for (const entry of drying)
@@ -143,7 +138,11 @@ describe('--dry-run', function () {
       }
     })
 
-  for (const { command, args, stdin, env, request, change, answered: field = answeredBy(command) } of cases) {
+  for (const { line, stdin, env, request, change, answered } of cases) {
+    const args = typeof line === 'string' ? line.split(' ') : line
+    const { id = '', view } = commandOf(args) ?? {}
+    // The fields that a real run would show. `api` shows any field.
+    const field = answered ?? view?.columns.map(({ path }) => path).join(',') ?? 'a'
     it(`prints the request or local change and makes no change: ${args.join(' ')}`, async () => {
       const before = fingerprint(sandbox.home)
       const plain = await run([...args, '--dry-run'], stdin, env)
@@ -156,7 +155,7 @@ describe('--dry-run', function () {
       const debug = await run([...args, '--dry-run', '--debug'], stdin, env)
 
       expect(server.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])
-      if (!readsFirst.has(command)) expect(server.requests).to.deep.equal([])
+      if (!readsFirst.has(id)) expect(server.requests).to.deep.equal([])
       expect(fingerprint(sandbox.home)).to.deep.equal(before)
       for (const { exitCode, stdout, stderr } of [plain, structured, variable, debug]) {
         expect(exitCode, stderr).to.equal(0)

@@ -198,11 +198,12 @@ describe('users list', () => {
         .replaceAll(/\d{4}-[\d\-T:.]+Z/g, 'TIME')
         .trim()
         .split(/\r?\n/),
-    ).to.deep.equal(
-      'email,id,created_at,source,outcome DAN@x.example,u4,TIME,activity,done cid@x.example,,TIME,activity,unknown ada@x.example,u1,TIME,activity,done'.split(
-        ' ',
-      ),
-    )
+    ).to.deep.equal([
+      'email,id,created_at,source,outcome',
+      'DAN@x.example,u4,TIME,activity,done',
+      'cid@x.example,,TIME,activity,unknown',
+      'ada@x.example,u1,TIME,activity,done',
+    ])
     expect(stderr.split(note)).to.have.length(2)
   })
 

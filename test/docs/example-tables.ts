@@ -28,11 +28,7 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
   },
   { of: /(?<=base-url )http:\/\/127\.0\.0\.1:8787/g, by: ({ url }) => url, why: 'its port is a free one' },
   { of: /\bmy-client\b/g, by: () => 'chatctl', why: 'the one client of the embedded service' },
-  {
-    of: /'op read [^']+'/g,
-    by: ({ home }) => `'cat ${home}/key.txt'`,
-    why: 'no password manager',
-  },
+  { of: /'op read [^']+'/g, by: ({ home }) => `'cat ${home}/key.txt'`, why: 'no password manager' },
   {
     of: /auth login(?![^|&]*--credential-command)/g,
     by: () => 'auth login --insecure-storage',
@@ -87,11 +83,7 @@ export const substitutions: readonly { of: RegExp; by: (names: Names) => string;
     by: ({ home }) => `--data ${home}/.local/share/chatctl`,
     why: 'a directory of the system',
   },
-  {
-    of: /service run(?!.* --port)(?= --|$)/g,
-    by: () => '$& --port 0',
-    why: 'a free port',
-  },
+  { of: /service run(?!.* --port)(?= --|$)/g, by: () => '$& --port 0', why: 'a free port' },
   {
     of: /(?<=config seal-key )seal\.key/g,
     by: ({ number }) => `seal-${number}.key`,

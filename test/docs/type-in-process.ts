@@ -19,10 +19,7 @@ export const typeInProcess: Typist = {
     if (!typed) throw new Error(`this needs a shell: ${text}`)
     const { words = '', from, to, file = '' } = typed
     const inHome = (name: string) => join(sandbox.home, name)
-    const running = startChatctl(sandbox, wordsOf(words), {
-      timeout: 40_000,
-      host: { openBrowser: agree },
-    })
+    const running = startChatctl(sandbox, wordsOf(words), { timeout: 40_000, host: { openBrowser: agree } })
     running.stdin.end(from === undefined ? '' : readFileSync(inHome(from)))
     if (until === 'first output') {
       await Promise.race([once(running.stdout, 'data'), running.ended])

@@ -333,9 +333,7 @@ describe('applying a settings plan', () => {
       await begin(
         { ...ignored, answerPatch: reset, ...reading(() => failing(500, 'oops', 'Broken')) },
         undefined,
-        {
-          retries: 0,
-        },
+        { retries: 0 },
       )
       expect((await failureOf(apply(dark))).kind).to.equal('unknown_outcome')
       expect(told.taken).to.equal(true)

@@ -66,10 +66,7 @@ describe('a plan', () => {
       fc.property(anySettings, anyPatch, anySubset(anyConfiguration), (current, settings, api) => {
         expect(
           settingsFileOf(makePlan('local', { settings, api }, current, undefined, systemClock)),
-        ).to.deep.equal({
-          settings,
-          api,
-        })
+        ).to.deep.equal({ settings, api })
       }),
     ))
 

@@ -60,15 +60,10 @@ describe('a settings file', () => {
     ))
 
   it('replaces lists of the files before it as a whole', () => {
-    const layer = (methods: string) => ({
-      name: 'x',
-      text: `api: {cors: {allowed_methods: ${methods}}}`,
-    })
+    const layer = (methods: string) => ({ name: 'x', text: `api: {cors: {allowed_methods: ${methods}}}` })
     expect(
       readSettingsFiles([layer('[GET, POST]'), layer('[PUT]'), { name: 'y', text: '' }]).api,
-    ).to.deep.equal({
-      cors: { allowed_methods: ['PUT'] },
-    })
+    ).to.deep.equal({ cors: { allowed_methods: ['PUT'] } })
     expect(readSettingsFiles([layer('[GET]'), layer('[]')]).api).to.deep.equal({
       cors: { allowed_methods: [] },
     })
@@ -89,9 +84,7 @@ describe('a settings file', () => {
           { name: 'a', text },
           { name: 'b', text: 'app_name: x' },
         ]).settings,
-      ).to.deep.equal({
-        app_name: 'x',
-      })
+      ).to.deep.equal({ app_name: 'x' })
       expect(thrownFailure(() => read(text)).message, text).to.equal('No settings in settings.yaml')
     }
     expect(thrownFailure(() => read('', undefined, 'a.json')).message).to.equal('No settings in a.json')

@@ -21,9 +21,5 @@ export function useStateDirectory(env: NodeJS.ProcessEnv = {}): StateDirectory {
     Object.assign(env, { HOME: root, XDG_STATE_HOME: root })
   })
   afterEach(() => rmSync(root, { recursive: true, force: true }))
-  return {
-    path: () => join(root, 'chatctl', 'state'),
-    home: () => root,
-    directories: new Directories(env),
-  }
+  return { path: () => join(root, 'chatctl', 'state'), home: () => root, directories: new Directories(env) }
 }

@@ -40,13 +40,25 @@ const pieces = [
   ...[
     'word',
     'two words',
-    ...'a 1 12. snake_case https://example.com/x?y=1'.split(' '),
+    'a',
+    '1',
+    '12.',
+    'snake_case',
+    'https://example.com/x?y=1',
     'const a = "b"',
     '/*',
     '*/',
   ],
   ...['中文', '、', '👩‍👩‍👧', '🇩🇪', 'é', 'e\u0301', '\ud83d', '&amp;', '&#27;', 'x'.repeat(30)],
-  ...['\u001b[31m', '\u001b]0;title\u0007', '\u001b]8;;http://x\u001b\\', ...'  ‮ '.split(' ')],
+  ...[
+    '\u001b[31m',
+    '\u001b]0;title\u0007',
+    '\u001b]8;;http://x\u001b\\',
+    '\u001b',
+    '\u009b',
+    '\u202e',
+    '\u0007',
+  ],
 ]
 
 /** Text with many Markdown marks, closed or unclosed, valid or not. */

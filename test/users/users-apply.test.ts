@@ -221,10 +221,7 @@ describe('users apply', function () {
     write(ada)
     const command = ['users', 'apply', 'users.json', '--no-password']
     expectFailure(await runChatctl(sandbox, command, options()), 3, '--yes')
-    const state = await UsersState.open(path('users.state.json'), {
-      service: server.url,
-      access: 'write',
-    })
+    const state = await UsersState.open(path('users.state.json'), { service: server.url, access: 'write' })
     expectFailure(await apply('--no-password'), 7, 'Another chatctl process is using users.state.json')
     await state.close()
     expect((await created()).exitCode).to.equal(0)

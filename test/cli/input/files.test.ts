@@ -28,10 +28,7 @@ describe('an input file', () => {
   const write = (name: string, content: string | Uint8Array) =>
     writeFileSync(join(sandbox.home, name), content)
   const run = (args: string[], stdin = '') =>
-    runChatctl(sandbox, args, {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' },
-      stdin,
-    })
+    runChatctl(sandbox, args, { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }, stdin })
   const sent = () => server.requests.map(({ body }) => JSON.parse(body))
 
   for (const args of [

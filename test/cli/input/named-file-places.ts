@@ -22,16 +22,8 @@ export const namedFilePlaces: Record<string, NamedFilePlace> = {
     exitCode: 2,
     max: '64 KiB',
   },
-  '--messages': {
-    args: (path) => ['chat', 'complete', '--messages', path],
-    exitCode: 2,
-    max: '64 MiB',
-  },
-  'settings apply FILE': {
-    args: (path) => ['settings', 'apply', path, '--yes'],
-    exitCode: 2,
-    max: '4 MiB',
-  },
+  '--messages': { args: (path) => ['chat', 'complete', '--messages', path], exitCode: 2, max: '64 MiB' },
+  'settings apply FILE': { args: (path) => ['settings', 'apply', path, '--yes'], exitCode: 2, max: '4 MiB' },
   '--model-server-key-file': {
     args: (path) => [
       ...['service', 'run', '--port', '0', '--model-server', 'http://127.0.0.1:9/v1'],

@@ -21,10 +21,7 @@ const questions: { args: string[]; flags: string[]; others?: string[][] }[] = [
     args: ['users', 'create', '--email', 'ada@example.com'],
     flags: ['--password-stdin', '--password-file', '--generate-password', '--no-password'],
   },
-  {
-    args: ['service', 'admin', 'create', 'ada@example.com'],
-    flags: ['--password-stdin', '--password-file'],
-  },
+  { args: ['service', 'admin', 'create', 'ada@example.com'], flags: ['--password-stdin', '--password-file'] },
   {
     args: ['service', 'users', 'reset', 'usr_admin', '--keep-password'],
     flags: ['--yes'],

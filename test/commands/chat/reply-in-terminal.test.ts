@@ -43,12 +43,7 @@ describe('a reply in a terminal', () => {
     ...given,
     // While no time passes, nothing is shown about the wait.
     host: { clock: new SteppedClock(), ...given.host },
-    env: {
-      CHATCTL_BASE_URL: server.url,
-      CHATCTL_API_KEY: 'some-key',
-      TERM: 'xterm',
-      ...given.env,
-    },
+    env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key', TERM: 'xterm', ...given.env },
   })
   const run = (args: readonly string[], given?: HostOptions) => runChatctl(sandbox, args, options(given))
   const start = (args: readonly string[], given?: HostOptions): Running => {

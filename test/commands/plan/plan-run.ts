@@ -8,13 +8,7 @@ import { json, type ScriptedServer, startScriptedServer } from '../../support/sc
 
 /** Both kinds of plans: a file to make one from, and a value that the plan contains. */
 export const plans = [
-  {
-    command: 'settings',
-    file: 'settings.yaml',
-    text: 'app_name: Quince\n',
-    value: 'Quince',
-    applyFlags: [],
-  },
+  { command: 'settings', file: 'settings.yaml', text: 'app_name: Quince\n', value: 'Quince', applyFlags: [] },
   {
     command: 'users',
     file: 'users.jsonl',

@@ -32,11 +32,7 @@ describe('users import --state', () => {
     return JSON.parse(readFileSync(statePath(), 'utf8')).users
   }
 
-  const openState = () =>
-    UsersState.open(statePath(), {
-      service: `${server.url}/`,
-      access: 'write',
-    })
+  const openState = () => UsersState.open(statePath(), { service: `${server.url}/`, access: 'write' })
 
   const idOf = (email: string) => server.report().creates.get(email)?.ids[0]
   const rows = (count: number) =>

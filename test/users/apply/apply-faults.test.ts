@@ -23,10 +23,7 @@ const anyFile: fc.Arbitrary<WantedUser[]> = fc
   .array(anyUser, { minLength: 1, maxLength: 8 })
   .map((users) => users.map((user, index) => ({ ...user, email: `u${index}@example.com` })))
 
-const anyRun = fc.record({
-  file: anyFile,
-  killAfter: fc.option(fc.nat({ max: 30 }), { nil: undefined }),
-})
+const anyRun = fc.record({ file: anyFile, killAfter: fc.option(fc.nat({ max: 30 }), { nil: undefined }) })
 
 /** Every user of the service is in the state once, and no hash is of a value that the service does not have. */
 async function expectAgreement(trial: ApplyTrial): Promise<void> {
