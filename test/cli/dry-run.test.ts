@@ -46,9 +46,8 @@ function rename(command: string, word: string): string {
 /** The session of the examples. */
 const plannedSession = 's20261121-142233-k3f9'
 
-function readsSecret(words: readonly string[]): boolean {
-  return words.includes('--password-stdin') || words.includes('--with-api-key')
-}
+const readsSecret = (words: readonly string[]): boolean =>
+  words.includes('--password-stdin') || words.includes('--with-api-key')
 
 /** The commands that declare --dry-run. Only `auth refresh` needs a sign-in (test/commands/auth/refresh-now.test.ts). */
 const drying = commands.filter(({ id, flags }) => 'dry-run' in flags && id !== 'auth:refresh')

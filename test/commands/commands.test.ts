@@ -40,9 +40,8 @@ describe('chatctl commands', () => {
     return stdout
   }
 
-  async function describeAll(...words: string[]): Promise<Described[]> {
-    return JSON.parse(await print(...words, '--json'))
-  }
+  const describeAll = async (...words: string[]): Promise<Described[]> =>
+    JSON.parse(await print(...words, '--json'))
 
   it('prints a line of JSON with the name, effect, and summary of each command, in at most 12 kB', async () => {
     const text = await print('--json')

@@ -15,14 +15,12 @@ const done = async (): Promise<ApiResponse<unknown>> => ({ body: {}, status: 200
 describe('the record of the API configuration that was last sent', () => {
   const state = useStateDirectory()
   const clock = new SteppedClock()
-  function send(
+  const send = (
     version: string,
     act: () => Promise<ApiResponse<unknown>> = done,
     signal = quiet,
     to = service,
-  ) {
-    return sendConfiguration(state.directories, to, { version }, act, { signal, clock })
-  }
+  ) => sendConfiguration(state.directories, to, { version }, act, { signal, clock })
   const directory = () => join(state.path(), 'api-configuration')
 
   it('contains the configuration of the last 2xx response, with the time', async () => {

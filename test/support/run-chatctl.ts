@@ -31,6 +31,8 @@ export interface RunOptions {
 
 /** Options of a run in this process. */
 export interface HostOptions extends RunOptions {
+  /** Selects this service, with the key `some-key`. Variables in `env` take precedence. */
+  service?: { readonly url: string }
   /** Overrides of the host that `startChatctl` creates. */
   host?: Partial<Host>
   /** Makes all three streams a terminal, which shows stdout and stderr together. */
@@ -58,7 +60,7 @@ export interface Running {
 export function startChatctl(
   sandbox: Sandbox,
   args: readonly string[],
-  { env, cwd, timeout = 20_000, host: given, terminal }: HostOptions = {},
+  { service, env, cwd, timeout = 20_000, host: given, terminal }: HostOptions = {},
 ): Running {
   const [stdin, stdout] = terminal
     ? [new TerminalInput(), new TerminalOutput(terminal.columns)]
@@ -76,7 +78,7 @@ export function startChatctl(
   const host: Host = {
     installation: sourceInstallation,
     platform: process.platform,
-    env: definedIn({ ...sandbox.env, ...env }),
+    env: definedIn({ ...sandbox.env, ...(service && keyFor(service.url)), ...env }),
     cwd: cwd ?? sandbox.home,
     stdin: stdin as unknown as NodeJS.ReadStream,
     stdout: stdout as unknown as NodeJS.WriteStream,
@@ -130,6 +132,8 @@ export async function runChatctl(
   running.stdin.end(options.stdin ?? '')
   return running.ended
 }
+
+const keyFor = (url: string) => ({ CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key' })
 
 /** The keychain of a machine that has none. */
 const noKeychain: CredentialStore = {

@@ -4,12 +4,11 @@ import { encode } from 'uqr'
 import { drawQrCode } from '../../src/terminal/qr-code.ts'
 
 /** The light modules of a drawing, row by row. */
-function readModules(lines: readonly string[]): boolean[][] {
-  return lines.flatMap((line) => [
+const readModules = (lines: readonly string[]): boolean[][] =>
+  lines.flatMap((line) => [
     [...line].map((block) => '█▀'.includes(block)),
     [...line].map((block) => '█▄'.includes(block)),
   ])
-}
 
 describe('drawQrCode', () => {
   it('draws every module, with a light border around them', () =>

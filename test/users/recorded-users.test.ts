@@ -12,10 +12,7 @@ describe('users as code, for users that only the activity record has', function 
   const sandbox = perTest(createSandbox)
   const server = perTest(() => serveHandler(new UsersHandler({ allowsDuplicates: true })))
   const path = (name: string) => join(sandbox.home, name)
-  const chatctl = (...words: string[]) =>
-    runChatctl(sandbox, ['users', ...words], {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
-    })
+  const chatctl = (...words: string[]) => runChatctl(sandbox, ['users', ...words], { service: server })
   const apply = (...flags: string[]) => chatctl('apply', 'users.csv', '--yes', ...flags)
   const entries = (): { email: string; id?: string }[] =>
     JSON.parse(readFileSync(path('users.state.json'), 'utf8')).users

@@ -28,10 +28,7 @@ describe('users apply', function () {
   const path = (name: string) => join(sandbox.home, name)
   const read = (name: string) => readFileSync(path(name), 'utf8')
   const write = (...rows: Row[]) => writeFileSync(path('users.json'), JSON.stringify(rows, null, 1))
-  const options = (more: HostOptions = {}): HostOptions => ({
-    ...more,
-    env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key', ...more.env },
-  })
+  const options = (more: HostOptions = {}): HostOptions => ({ ...more, service: server })
   const apply = async (...flags: string[]) => {
     requests.length = 0
     return runChatctl(sandbox, ['users', 'apply', 'users.json', '--yes', ...flags], options())

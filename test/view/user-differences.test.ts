@@ -74,9 +74,8 @@ const differences: PrintedDifferences = {
   },
 }
 
-function textAt(width: number, body = differences): string {
-  return ((userDifferenceView.text?.(body, width) ?? []) as readonly Span[]).map(({ text }) => text).join('')
-}
+const textAt = (width: number, body = differences): string =>
+  ((userDifferenceView.text?.(body, width) ?? []) as readonly Span[]).map(({ text }) => text).join('')
 
 describe('the differences of users', () => {
   it('have one line for each field, if the terminal is wide enough', () =>

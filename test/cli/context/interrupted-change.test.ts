@@ -60,9 +60,7 @@ describe('a signal', () => {
     const server = await startScriptedServer({
       choose: (request, index) => (isAwaited(request, index) ? kill : json(200, settings)),
     })
-    running = startChatctl(sandbox, args, {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' },
-    })
+    running = startChatctl(sandbox, args, { service: server })
     running.stdin.end()
     const run = await running.ended
     await server.close()

@@ -27,8 +27,7 @@ describe('an input file', () => {
 
   const write = (name: string, content: string | Uint8Array) =>
     writeFileSync(join(sandbox.home, name), content)
-  const run = (args: string[], stdin = '') =>
-    runChatctl(sandbox, args, { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' }, stdin })
+  const run = (args: string[], stdin = '') => runChatctl(sandbox, args, { service: server, stdin })
   const sent = () => server.requests.map(({ body }) => JSON.parse(body))
 
   for (const args of [
@@ -158,8 +157,7 @@ describe('an input file', () => {
       ['app_name=@@name', '@name'],
       ['app_name=-', 'piped'],
     ] as const) {
-      const env = { CHATCTL_BASE_URL: keeping.url, CHATCTL_API_KEY: 'test-key' }
-      await runChatctl(sandbox, ['settings', 'set', word], { env, stdin: 'piped\n' })
+      await runChatctl(sandbox, ['settings', 'set', word], { service: keeping, stdin: 'piped\n' })
       expect(keeping.settings['app_name']).to.equal(name)
     }
   })

@@ -9,8 +9,8 @@ const parse = (...pairs: string[]) => parseNestedFields(pairs, '--field')
 const escaped = (name: string): string => name.replace(/[\\.=:[]/g, '\\$&')
 
 /** The fields of an object, with each string as text and everything else as JSON. */
-function fieldsOf(value: Record<string, unknown>, above = ''): string[] {
-  return Object.entries(value).flatMap(([name, inner]) => {
+const fieldsOf = (value: Record<string, unknown>, above = ''): string[] =>
+  Object.entries(value).flatMap(([name, inner]) => {
     const key = above + escaped(name)
     if (typeof inner === 'string') return [`${key}=${inner}`]
     const isGroup = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -19,7 +19,6 @@ function fieldsOf(value: Record<string, unknown>, above = ''): string[] {
       return inner.map((item) => `${key}[]:=${JSON.stringify(item)}`)
     return [`${key}:=${JSON.stringify(inner)}`]
   })
-}
 
 describe('nested fields', () => {
   it('give back any object of which they are the fields', () => {

@@ -326,9 +326,7 @@ describe('output', function () {
     it('counts as success if the reader closes the pipe', async () => {
       const many = { data: Array.from({ length: 50_000 }, (_, index) => ({ id: `model-${index}` })) }
       await server.serve(json(200, many))
-      const running = startChatctl(sandbox, ['chat', 'models'], {
-        env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
-      })
+      const running = startChatctl(sandbox, ['chat', 'models'], { service: server })
       running.stdin.end()
       running.stdout.once('data', () => running.stdout.destroy())
       expect(await running.ended).to.include({ exitCode: 0, stderr: '' })

@@ -26,11 +26,7 @@ describe('chat send --each', function () {
 
   beforeEach(() => writeFileSync(path('rows.csv'), 'text,language\none,French\ntwo,\nthree,Dutch\n'))
 
-  const options = (more: RunOptions = {}) => ({
-    env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
-    timeout: 50_000,
-    ...more,
-  })
+  const options = (more: RunOptions = {}) => ({ service: server, timeout: 50_000, ...more })
   const args = (message: string, ...flags: string[]) => [
     ...['chat', 'send', message, '--yes', ...flags],
     ...(flags.includes('--each') ? [] : ['--each', 'rows.csv']),

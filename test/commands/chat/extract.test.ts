@@ -22,7 +22,8 @@ describe('chat send and chat complete with --extract', () => {
       ...given,
       // While no time passes, a terminal shows nothing about the wait.
       host: { clock: new SteppedClock() },
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key', ...env },
+      service: server,
+      env,
     })
   const printed = async (args: readonly string[], given?: HostOptions, text = reply) => {
     server.answerNext({ text: text.match(/[\s\S]{1,9}/gu) ?? [] })
@@ -69,9 +70,7 @@ describe('chat send and chat complete with --extract', () => {
     const third = await run(['send', '-x3', 'Hi'])
     expectFailure(third, 1, 'contains 2 code blocks, so block 3 does not exist')
     const [, command = ''] = /: chatctl (history .*)\n/.exec(third.stderr) ?? []
-    const { stdout } = await runChatctl(sandbox, command.split(' '), {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
-    })
+    const { stdout } = await runChatctl(sandbox, command.split(' '), { service: server })
     expect(stdout).to.contain(reply.replaceAll(/^/gm, '> ').replaceAll(/ $/gm, ''))
 
     for (const args of [['send', '--no-stream'], ['send'], ['complete']]) {

@@ -13,10 +13,7 @@ describe('chat show without an ID', () => {
   const server = perTest(() => serveHandler(new ChatHandler()))
 
   const run = (args: readonly string[], options: HostOptions = {}) =>
-    runChatctl(sandbox, ['chat', ...args], {
-      ...options,
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key', ...options.env },
-    })
+    runChatctl(sandbox, ['chat', ...args], { ...options, service: server })
   const send = async (text: string, reply: string, ...flags: string[]) => {
     server.answerNext(reply)
     expect((await run(['send', text, ...flags])).exitCode).to.equal(0)

@@ -24,10 +24,7 @@ describe('chat send --schema', () => {
   const sandbox = perTest(createSandbox)
   const server = perTest(startScriptedServer)
   const run = (words: readonly string[], given: HostOptions & { stdin?: string } = {}) =>
-    runChatctl(sandbox, ['chat', 'send', 'List', '--schema', schema, ...words], {
-      ...given,
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
-    })
+    runChatctl(sandbox, ['chat', 'send', 'List', '--schema', schema, ...words], { ...given, service: server })
   const bodies = () => server.requests.map(({ body }) => JSON.parse(body))
 
   for (const [what, reply] of [
@@ -143,8 +140,7 @@ describe('chat send --schema', () => {
     await server.serve([said('[1]'), said('[null, 1]')])
     await runChatctl(sandbox, ['chat', 'prompts', 'set', 'list'], { stdin: 'All: {{input}}' })
     const words = ['chat', 'send', 'Sort', '-f', 'a.txt', '--prompt', 'list', '--schema', 'schema.json']
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
-    expect(await runChatctl(sandbox, words, { env, stdin: 'b' })).to.include({
+    expect(await runChatctl(sandbox, words, { service: server, stdin: 'b' })).to.include({
       stdout: '[null, 1]\n',
       stderr: 'Reply 1 of 2 does not fit the JSON Schema: /0 must be null\n',
     })
@@ -171,8 +167,11 @@ describe('chat send --schema', () => {
       await server.serve(said(example))
       writeFileSync(join(sandbox.home, 'broken.json'), '{\n  type: 1\n}')
       writeFileSync(join(sandbox.home, 'list.json'), '[]')
-      const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
-      expectFailure(await runChatctl(sandbox, ['chat', 'send', 'x', '--schema', given], { env }), 2, ...words)
+      expectFailure(
+        await runChatctl(sandbox, ['chat', 'send', 'x', '--schema', given], { service: server }),
+        2,
+        ...words,
+      )
       expect(server.requests).to.deep.equal([])
     })
 

@@ -32,8 +32,7 @@ describe('history search after history sync', () => {
   })
 
   function chatctl(args: readonly string[], options: HostOptions = {}) {
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'key-for-search', ...options.env }
-    return runChatctl(sandbox, ['history', ...args], { ...options, env })
+    return runChatctl(sandbox, ['history', ...args], { service: server, ...options })
   }
 
   const mirrors = () => join(sandbox.home, '.local/share/chatctl/mirrors')

@@ -13,8 +13,7 @@ describe('a state file of users on the command line', () => {
   const server = perTest(() => serveHandler(new UsersHandler()))
 
   function chatctl(args: readonly string[], stdin = ''): Promise<Run> {
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' }
-    return runChatctl(sandbox, args, { env, stdin })
+    return runChatctl(sandbox, args, { service: server, stdin })
   }
 
   const adopt = (...args: string[]) => chatctl(['users', 'adopt', ...args])

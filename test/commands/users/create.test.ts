@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
-import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { type HostOptions, type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { type Behavior, failing, json, startScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
@@ -12,9 +12,9 @@ describe('users create', () => {
   const created = json(201, { id: 'u1' })
   const words = ['users', 'create', '--email', 'ada@example.com']
 
-  async function serve(behavior: Behavior): Promise<RunOptions> {
+  async function serve(behavior: Behavior): Promise<HostOptions> {
     await server.serve(behavior)
-    return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' } }
+    return { service: server }
   }
 
   async function create(flags: readonly string[], behavior: Behavior = created, stdin = ''): Promise<Run> {
@@ -48,14 +48,13 @@ describe('users create', () => {
     })
 
     for (const status of [400, 422])
-      it(`names the password flags if the service rejects the user with ${status}`, async () => {
+      it(`names the password flags if the service rejects the user with ${status}`, async () =>
         expectFailure(
           await create(['--no-password'], failing(status, 'invalid_request', 'password is required')),
           1,
           'Error: password is required',
           'If the service requires a password, use --generate-password, --password-stdin, or --password-file.',
-        )
-      })
+        ))
 
     it('gives no advice on a conflict if no email was sent', async () => {
       const settings = await serve(failing(409, 'conflict', 'No'))

@@ -36,9 +36,7 @@ describe('users create --generate-password', () => {
       return behavior(request, response, incoming)
     })
     const words = ['users', 'create', '--email', 'ada@example.com', '--generate-password', ...flags]
-    running = startChatctl(sandbox, words, {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'test-key' },
-    })
+    running = startChatctl(sandbox, words, { service: server })
     running.stdin.end()
     const run = await running.ended
     await server.close()

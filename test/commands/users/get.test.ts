@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { type Clock, systemClock } from '../../../src/system/clock.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
-import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { type HostOptions, type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import {
   type Behavior,
@@ -21,9 +21,7 @@ describe('users get with a response without any documented field', () => {
 
   async function get(args: readonly string[], body: unknown): Promise<Run> {
     await server.serve(json(200, body))
-    return runChatctl(sandbox, ['users', 'get', ...args], {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
-    })
+    return runChatctl(sandbox, ['users', 'get', ...args], { service: server })
   }
 
   const enveloped = { data: { id: 'u1', password: 'canary', tags: ['\u001b[31m'] } }
@@ -58,9 +56,9 @@ describe('users get with several IDs', () => {
   const sandbox = perSuite(createSandbox)
   const server = perTest(startScriptedServer)
 
-  async function start(script: Script): Promise<RunOptions> {
+  async function start(script: Script): Promise<HostOptions> {
     await server.serve(script)
-    return { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' } }
+    return { service: server }
   }
 
   async function get(

@@ -16,10 +16,7 @@ describe('users state', function () {
   const sandbox = perTest(createSandbox)
   const server = perTest(() => serveHandler(new UsersHandler({ idIn: ['nowhere'], allowsDuplicates: true })))
   const chatctl = (args: readonly string[], stdin = '') =>
-    runChatctl(sandbox, ['users', ...args], {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-key' },
-      stdin,
-    })
+    runChatctl(sandbox, ['users', ...args], { service: server, stdin })
   const path = (name: string) => join(sandbox.home, name)
   const write = (name: string, serial: number, ...users: object[]) => {
     const header = { format: 'chatctl-users-state', v: 1, service: `${server.url}/`, serial }

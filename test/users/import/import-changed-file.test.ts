@@ -25,10 +25,7 @@ describe('importing a file of users again after it has changed', function () {
   })
 
   const run = (...args: string[]): Promise<Run> =>
-    runChatctl(sandbox, ['users', ...args], {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
-      timeout: 50_000,
-    })
+    runChatctl(sandbox, ['users', ...args], { service: server, timeout: 50_000 })
   const importing = (...flags: string[]) => run('import', path, '--yes', '--json', ...flags)
   const errorOf = (run: Run, exitCode: number) => {
     expect([run.exitCode, run.stdout], run.stderr).to.deep.equal([exitCode, ''])
@@ -129,10 +126,7 @@ describe('updates and assignments in a file', function () {
   const server = perTest(() => serveHandler(new UsersHandler()))
 
   const run = (...args: string[]): Promise<Run> =>
-    runChatctl(sandbox, ['users', ...args, '--yes', '--json'], {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
-      timeout: 50_000,
-    })
+    runChatctl(sandbox, ['users', ...args, '--yes', '--json'], { service: server, timeout: 50_000 })
   const file = (name: string, text: string): string => {
     const path = join(sandbox.home, name)
     writeFileSync(path, text)
@@ -205,7 +199,7 @@ describe('updates and assignments in a file', function () {
     // The first run has used three of the four requests.
     expect((await run('import', path, '--quota', '4/h')).exitCode).to.equal(75)
     const closed = await runChatctl(sandbox, ['users', 'import', path, '--close', '--json'], {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
+      service: server,
     })
     expect(closed.exitCode, closed.stderr).to.equal(0)
     expect(JSON.parse(closed.stdout)[0]).to.include({ file: path, rows: 3, sent: 2, unknown: 0 })

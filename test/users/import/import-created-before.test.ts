@@ -27,11 +27,7 @@ describe('importing users who were created from this machine before', function (
   afterEach(() => server.close())
 
   const chatctl = (args: readonly string[], more: RunOptions = {}): Promise<Run> =>
-    runChatctl(sandbox, args, {
-      ...more,
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key', ...more.env },
-      timeout: 50_000,
-    })
+    runChatctl(sandbox, args, { ...more, service: server, timeout: 50_000 })
   const results = () => join(sandbox.home, 'results.csv')
   /** Imports a file with this text. `sent` then has only its requests. */
   const importing = async (name: string, text: string, ...flags: string[]): Promise<Run> => {

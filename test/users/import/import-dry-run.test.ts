@@ -24,8 +24,7 @@ describe('users import --dry-run', () => {
   }
 
   async function run(...args: string[]): Promise<Run> {
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
-    return runChatctl(sandbox, ['users', 'import', ...args], { env })
+    return runChatctl(sandbox, ['users', 'import', ...args], { service: server })
   }
 
   const csv = [

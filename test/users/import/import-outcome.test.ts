@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { perTest } from '../../support/lifetime.ts'
-import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { type HostOptions, type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import {
   answer,
@@ -34,10 +34,7 @@ describe('the outcome of a request of an import', function () {
     writeFileSync(path, 'email\na@example.com\n')
   })
 
-  const options = (): RunOptions => ({
-    env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
-    timeout: 50_000,
-  })
+  const options = (): HostOptions => ({ service: server, timeout: 50_000 })
   const args = (flags: readonly string[]) => [
     ...['users', 'import', path, '--yes', '--json', '--results', join(sandbox.home, 'results.csv')],
     ...flags,

@@ -31,7 +31,7 @@ describe('the generated passwords of an import', function () {
     runChatctl(
       sandbox,
       ['users', 'import', path, '--yes', '--generate-passwords', '--results', results, ...flags],
-      { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' } },
+      { service: server },
     )
   const sent = () => new Map([...server.report().users.values()].map((user) => [user.email, user.password]))
   const kept = () => parse(readFileSync(results), { columns: true, bom: true }) as Record<string, string>[]
@@ -75,8 +75,7 @@ describe('the generated passwords of an import', function () {
 
   it('are suggested if users have no password', async () => {
     const path = file('users.csv', 'email,password\na@example.com,\nb@example.com,pw\n')
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
-    const run = () => runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
+    const run = () => runChatctl(sandbox, ['users', 'import', path, '--yes'], { service: server })
     expect((await run()).stderr).to.contain(
       'Warning: 1 new user without a password. If the service requires one, use --generate-passwords',
     )

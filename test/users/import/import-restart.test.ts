@@ -25,10 +25,7 @@ describe('users import --restart', function () {
   })
 
   const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> =>
-    runChatctl(sandbox, args, {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key', ...env },
-      timeout: 50_000,
-    })
+    runChatctl(sandbox, args, { service: server, env, timeout: 50_000 })
   const importing = (...flags: string[]) => run(['users', 'import', path, ...flags])
 
   it('keeps the journal until something is sent', async () => {

@@ -25,10 +25,7 @@ describe('an import with many rows whose outcome is unknown', function () {
   })
 
   const run = (...args: string[]): Promise<Run> =>
-    runChatctl(sandbox, args, {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
-      timeout: 50_000,
-    })
+    runChatctl(sandbox, args, { service: server, timeout: 50_000 })
   const importing = (...flags: string[]) => run('users', 'import', path, '--yes', ...flags)
   const imports = async () =>
     JSON.parse((await run('doctor', '--json')).stdout).filter(

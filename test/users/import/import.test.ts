@@ -42,8 +42,7 @@ describe('users import', function () {
 
   async function run(args: string[], options: RunOptions = {}): Promise<Run> {
     requests.length = 0
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key', ...options.env }
-    return runChatctl(sandbox, ['users', ...args], { timeout: 50_000, ...options, env })
+    return runChatctl(sandbox, ['users', ...args], { timeout: 50_000, service: server, ...options })
   }
 
   const importing = (path: string, ...flags: string[]) => run(['import', path, '--yes', ...flags])
@@ -274,8 +273,7 @@ describe('users import', function () {
     const path = file('users.csv', three)
     const first = importing(path)
     while (changes().length === 0) await sleep(20)
-    const env = { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' }
-    const second = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { env })
+    const second = await runChatctl(sandbox, ['users', 'import', path, '--yes'], { service: server })
     expectFailure(second, 7, 'Another chatctl process is importing')
     expect((await first).exitCode).to.equal(0)
     expect(server.report().users.size).to.equal(3)

@@ -50,12 +50,11 @@ async function failureOf(text: string | Uint8Array) {
 }
 
 /** The text with one line replaced. */
-function withLine(text: string, line: number, replace: (content: string) => string): string {
-  return text
+const withLine = (text: string, line: number, replace: (content: string) => string): string =>
+  text
     .split('\n')
     .map((content, index) => (index === line - 1 ? replace(content) : content))
     .join('\n')
-}
 
 describe('a state file', () => {
   it('is the same after it was read and written again', () =>

@@ -36,9 +36,8 @@ beforeEach(() => {
   path = join(directory.path, 'users.state.json')
 })
 
-function open(options: Partial<StateOptions> = {}): Promise<UsersState> {
-  return UsersState.open(path, { service, access: 'write', name: 'users.state.json', ...options })
-}
+const open = (options: Partial<StateOptions> = {}): Promise<UsersState> =>
+  UsersState.open(path, { service, access: 'write', name: 'users.state.json', ...options })
 
 function user(name: string, more: Partial<StateEntry> = {}): StateEntry {
   return { email: `${name}@example.com`, id: `usr_${name}`, hashes: {}, ...more }
