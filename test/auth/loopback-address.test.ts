@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { hintOf } from '../../src/cli/errors/hints.ts'
 import { failureOf } from '../client/capture.ts'
-import { state, withListener } from './temporary-listener.ts'
+import { withListener } from './temporary-listener.ts'
 
 describe('the address of the callback listener', () => {
   it('has the first free port, and the error names each port if none is free', () =>
@@ -34,14 +34,4 @@ describe('the address of the callback listener', () => {
       { ports: [free, 0] },
     )
   })
-
-  it('has the configured path', () =>
-    withListener(
-      async ({ listener, visit }) => {
-        expect(new URL(listener.redirectUri).pathname).to.equal('/oauth/back/')
-        void visit(`/oauth/back/?code=a&state=${state}`).catch(() => {})
-        expect((await listener.outcome).kind).to.equal('granted')
-      },
-      { path: '/oauth/back/' },
-    ))
 })

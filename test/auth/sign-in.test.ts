@@ -67,7 +67,7 @@ describe('auth login', () => {
     })
   })
 
-  it('has its result shown by auth status and auth list', async () => {
+  it('has its result shown by auth status', async () => {
     await signIn(sandbox, { server, service }, scope)
     expect(JSON.parse((await run('auth', 'status', '--json')).stdout)).to.deep.include({
       profile: 'work',
@@ -79,13 +79,6 @@ describe('auth login', () => {
       verified: true,
       user: { id: 'u1', email: 'ada@example.com', name: 'Ada' },
     })
-    const list = await run(
-      'auth',
-      'list',
-      '--jq',
-      '.[] | select(.default) | [.profile, .origin, .kind, .storage] | tojson',
-    )
-    expect(JSON.parse(list.stdout)).to.deep.equal(['work', service.url, 'oauth', 'file'])
   })
 
   it('stores the token for its owner only', async function () {

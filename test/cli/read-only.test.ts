@@ -21,9 +21,8 @@ function forwardTo(service: { url: string }): Behavior {
   }
 }
 
-function refusal(what: string, from = 'CHATCTL_READ_ONLY'): string {
-  return `${what} is refused, because read-only mode is on (${from})`
-}
+const refusal = (what: string, from = 'CHATCTL_READ_ONLY'): string =>
+  `${what} is refused, because read-only mode is on (${from})`
 
 describe('read-only mode', function () {
   this.timeout(60_000)
@@ -79,7 +78,7 @@ describe('read-only mode', function () {
     it(`refuses a change, and sends only GET requests: the examples of ${entry.id}`, async () => {
       const name = entry.id.replaceAll(':', ' ')
       const before = ownFiles()
-      for (const line of exampleWords(entry)) {
+      for (const line of exampleWords(entry).slice(0, 2)) {
         const words = line.filter((word) => word !== '--dry-run')
         const ended = { ...(await run(words, { CHATCTL_JSON: '1' })), requests: proxy.requests }
         const isExchange = name === 'auth token' && words.includes('--permission')

@@ -15,10 +15,7 @@ describe('users apply with a saved plan', function () {
 
   const write = (...rows: object[]) =>
     writeFileSync(join(sandbox.home, 'users.json'), JSON.stringify(rows, null, 1))
-  const run = (...words: string[]) =>
-    runChatctl(sandbox, ['users', ...words], {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
-    })
+  const run = (...words: string[]) => runChatctl(sandbox, ['users', ...words], { service: server })
   const apply = (...flags: string[]) => run('apply', 'users.plan', '--yes', ...flags)
   const plan = async (...rows: object[]) => {
     write(...rows)
@@ -120,10 +117,7 @@ describe('users apply after a lost response to a create', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
   const server = perTest(() => serveHandler(new UsersHandler({ fates: { lost: 1 } })))
-  const run = (...words: string[]) =>
-    runChatctl(sandbox, ['users', ...words], {
-      env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: 'some-api-key' },
-    })
+  const run = (...words: string[]) => runChatctl(sandbox, ['users', ...words], { service: server })
   const apply = (...flags: string[]) => run('apply', 'users.csv', '--yes', '--no-password', ...flags)
   const creates = () => server.report().creates.get('ada@example.com')?.met
 
@@ -152,24 +146,5 @@ describe('users apply after a lost response to a create', function () {
     expect(creates()).to.deep.equal(['lost', 409])
     expect((await apply('--retry-unknown')).exitCode).to.equal(9)
     expect(creates()).to.deep.equal(['lost', 409])
-  })
-})
-
-describe('users apply with the embedded service', function () {
-  this.timeout(60_000)
-  const sandbox = perTest(createSandbox)
-
-  it('names the ID of a user who exists already', async () => {
-    const runOf = (machine: string, ...words: string[]) =>
-      runChatctl(sandbox, ['users', ...words, '--profile', 'local'], {
-        env: { XDG_STATE_HOME: join(sandbox.home, machine) },
-      })
-    const [email, file] = ['ada@example.com', 'users.yaml']
-    writeFileSync(join(sandbox.home, file), `- email: ${email}\n  name: Ada\n`)
-    await runOf('one', 'apply', file, '--yes', '--results', 'new.csv', '--state', 'other.json')
-    const { id } = JSON.parse(readFileSync(join(sandbox.home, 'other.json'), 'utf8')).users[0]
-    const taken = await runOf('other', 'apply', file, '--yes', '--results', 'new2.csv')
-    expect(taken.exitCode).to.equal(9)
-    expect(taken.stderr).to.contain(`chatctl users adopt ${email}=${id} --state users.state.json`)
   })
 })

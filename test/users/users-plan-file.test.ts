@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { composePlan, misfitOf } from '../../src/system/files/saved-plan.ts'
+import { composePlan } from '../../src/system/files/saved-plan.ts'
 import { type UsersPlan, UsersPlanBuilder } from '../../src/users/apply/users-plan.ts'
 import { compareUser } from '../../src/users/compare-user.ts'
 import { managedFields } from '../../src/users/managed-fields.ts'
@@ -52,17 +52,12 @@ describe('a saved plan of users', () => {
       }),
     ))
 
-  it('is private', async () => {
-    const path = join(directory.path, 'users.plan')
-    await saveUsersPlan(path, header, { users: [], unmanaged: [], counts: countsOf(0) })
-    expect(statSync(path).mode & 0o777).to.equal(0o600)
-  })
-
-  it('replaces another plan, but no other file', async () => {
+  it('is private, and replaces another plan, but no other file', async () => {
     const path = join(directory.path, 'users.plan')
     const empty = { users: [], unmanaged: [], counts: countsOf(0) }
     await saveUsersPlan(path, header, empty)
     await saveUsersPlan(path, header, empty)
+    expect(statSync(path).mode & 0o777).to.equal(0o600)
     writeFileSync(path, '{"format":"notes"}')
     expect(await failureOf(() => saveUsersPlan(path, header, empty))).to.include({ kind: 'refused' })
     expect(readFileSync(path, 'utf8')).to.equal('{"format":"notes"}')
@@ -85,29 +80,11 @@ describe('a saved plan of users', () => {
     )
   })
 
-  it('fits only the service and the version that it was made for', () => {
-    const about = { service: 'https://chat.example', toolVersion: '1.2.3', now: 0 }
-    const misfit = (more: object) => misfitOf('users.plan', header, { ...about, ...more }, usersPlan)
-    expect(misfit({})).to.equal(undefined)
-    const refused = { kind: 'conflict' }
-    expect(misfit({ toolVersion: '1.2.4' })).to.include(refused)
-    expect(misfit({ service: 'local' })).to.include({
-      ...refused,
-      message: 'The plan users.plan is for https://chat.example, not for the embedded service',
-    })
-  })
-
   it('is refused in another format', async () => {
     const text = composePlan(usersPlan, { ...header, tool: '9.0.0', ...{ v: 2 } })
     const { kind, message } = await failureOf(() => read(text))
     expect(kind).to.equal('conflict')
     expect(message).to.equal('The plan users.plan was made by chatctl 9.0.0, but this is chatctl 1.2.3')
-  })
-
-  it('is refused if only the beginning is that of a plan', async () => {
-    const { kind, message } = await failureOf(() => read('{"format":"chatctl-users-plan"}\n'))
-    expect(kind).to.equal('refused')
-    expect(message).to.include('users.plan was changed or truncated')
   })
 })
 

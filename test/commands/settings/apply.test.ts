@@ -5,7 +5,7 @@ import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { answer, failing, reset } from '../../support/scripted-server.ts'
+import { answer, failing } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const patch = { theme: { mode: 'dark' }, limits: { max_tokens: 5 } }
@@ -213,18 +213,6 @@ describe('settings apply', () => {
       expect(run.changes.at(-1)).to.deep.equal({ method: 'POST', body: { ...api, version: 'v3' } })
     })
 
-    it('exits 7 for a plan if another configuration was sent from this machine since', async () => {
-      await run.settings(['diff', 'both.json', '--save', 'both.plan'])
-      await run.settings(['api', 'set', '--version', 'v9'])
-      run.server.requests.length = 0
-      expectFailure(
-        await yes('both.plan'),
-        7,
-        'and is now "v9" (the API configuration was sent from this machine at 20',
-      )
-      expect(run.changes).to.deep.equal([])
-    })
-
     it('applies a plan on a machine that has sent nothing, or something before the plan was made', async () => {
       await yes('both.json')
       run.file('both.json', JSON.stringify({ api: { ...api, version: 'v3' } }))
@@ -243,19 +231,6 @@ describe('settings apply', () => {
         expect(run.changes).to.deep.equal([{ method: 'POST', body: { ...api, version: 'v3' } }])
         machine.remove()
       }
-    })
-
-    it('forgets the configuration that was last sent after a lost response', async () => {
-      await yes('both.json')
-      run.server.faults.set('POST /v1/settings/api', reset)
-      expectFailure(
-        await run.settings(['api', 'set', '--version', 'v3']),
-        69,
-        'The outcome of the change is unknown',
-        'cannot be read back. To send it again, run the same command again.',
-      )
-      run.server.faults.clear()
-      expect((await run.settings(['diff', 'both.json'])).stdout).to.contain('(not known)')
     })
   })
 })

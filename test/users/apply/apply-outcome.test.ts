@@ -38,24 +38,6 @@ describe('the outcome of applying a user', () => {
   }
   const entry = async () => (await trial.entries())[0]
 
-  it('is created, or changed', async () => {
-    expect(await applied()).to.deep.include({ status: 'created', isCreated: true, sent: ['role'] })
-    expect(await applied({ ...ada, name: 'Ada L.' })).to.deep.include({ status: 'changed', sent: [] })
-    expect(Object.keys((await entry())?.hashes ?? {}).sort()).to.deep.equal(['name', 'role'])
-  })
-
-  it('is a conflict, and nothing is sent, if a field was changed after the plan', async () => {
-    await applied()
-    const between = () => {
-      for (const user of trial.service.users.values()) user.name = 'Eve'
-    }
-    expect((await trial.run([{ ...ada, name: 'Ada L.' }], { between })).outcomes[0]).to.deep.include({
-      status: 'conflict',
-      mismatches: [{ path: 'name', expected: 'Ada', found: 'Eve' }],
-    })
-    expect(trial.service.requests).not.to.include(`PATCH ${email}`)
-  })
-
   it('is a conflict without a read before the plan, if the value is not the one that was last sent', async () => {
     await applied()
     for (const user of trial.service.users.values()) user.name = 'Eve'
@@ -166,14 +148,6 @@ describe('the outcome of applying a user', () => {
     expect(await entry()).to.equal(undefined)
   })
 
-  it('is unknown if the response to the create is lost, and the create is not sent again', async () => {
-    instead(`CREATE ${email}`, fail(undefined, true))
-    expect(await applied()).to.include({ status: 'unknown', id: undefined })
-    expect(await entry()).to.deep.equal({ email, creation: 'unknown', hashes: {} })
-    expect((await trial.run([ada])).planned).to.deep.equal([])
-    expect((await trial.run([ada], { retries: () => true })).outcomes[0]?.status).to.equal('created')
-  })
-
   it('is pending, and nothing is sent, if the intent cannot be written to disk', async () => {
     const { outcomes, ended } = await failing.call('writeSync', () => trial.run([ada]))
     expect(outcomes[0]?.status).to.equal('pending')
@@ -183,14 +157,6 @@ describe('the outcome of applying a user', () => {
     await applied()
     await failing.call('writeSync', () => trial.run([{ ...ada, name: 'Ada L.', role: 'editor' }]))
     expect(Object.keys((await entry())?.hashes ?? {}).sort()).to.deep.equal(['name', 'role'])
-  })
-
-  it('is nameless if the response to the create has no ID', async () => {
-    trial.service.faults = ['nameless']
-    expect(await applied()).to.deep.include({ status: 'nameless', isCreated: true })
-    expect(await entry()).to.deep.include({ creation: 'nameless' })
-    trial.service.faults = []
-    expect((await trial.run([ada], { retries: () => true })).planned).to.deep.equal([])
   })
 
   it('is unknown if the response to a PATCH is lost, and the next run finds what it did', async () => {
