@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import { Failure } from '../contract/failure.ts'
 import { testProgramModel } from '../contract/model-server-address.ts'
+import { joinQuestions } from '../contract/reply/join-questions.ts'
 import type { CompletionRequest, Message, ResponseFormat, Usage } from '../contract/resources/completion.ts'
 import type { HistoryMessage, SendRequest } from '../contract/resources/conversation.ts'
 import type { Transcript, TranscriptLine } from './transcript/transcript.ts'
@@ -70,8 +71,7 @@ export class Conversation {
       model,
       messages: [
         ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
-        ...withReplies(this.messages),
-        { role: 'user', content: prompt },
+        ...joinQuestions([...this.messages, { role: 'user', content: prompt }]),
       ],
       temperature,
       max_tokens: maxTokens,
@@ -79,7 +79,7 @@ export class Conversation {
     }
   }
 
-  /** @param reply empty if none arrived */
+  /** @param reply empty if it has no text, so that the question is still open */
   add(prompt: string, reply: string, usage?: Usage): void {
     this.usage = usage
     if (this.mode === 'completions') this.isOnService = false
@@ -150,20 +150,9 @@ export class Conversation {
   }
 }
 
-/**
- * The messages without prompts whose reply is empty, for example because the model sent only reasoning:
- * some models refuse an empty message, or two prompts in a row.
- */
-function withReplies(messages: readonly Message[]): Message[] {
-  return messages.filter(({ role, content }, index) => {
-    const next = messages[index + 1]
-    return role === 'user' ? next?.role === 'assistant' && next.content !== '' : content !== ''
-  })
-}
-
-/** A history message as a message of a conversation. Empty for an unknown role or a content that is not text. */
+/** A history message as a message of a conversation. Empty for an unknown role, or a content that is no text. */
 export function toMessages({ role, content }: HistoryMessage): Message[] {
-  if (typeof content !== 'string') return []
+  if (typeof content !== 'string' || content.trim() === '') return []
   return role === 'user' || role === 'assistant' || role === 'system' ? [{ role, content }] : []
 }
 
@@ -177,11 +166,12 @@ export async function fetchMessages(
   contextId: string,
   signal: AbortSignal,
 ): Promise<Message[]> {
-  const pages: Message[][] = []
+  const found: HistoryMessage[] = []
   for await (const { messages } of client.history.pages({ context_id: contextId }, { signal })) {
-    pages.unshift(messages.flatMap(toMessages))
+    found.unshift(...messages)
   }
-  return pages.flat()
+  const isStopped = (reply?: HistoryMessage) => reply?.['incomplete'] === true && !reply.content?.trim()
+  return found.filter((_, index) => !isStopped(found[index + 1])).flatMap(toMessages)
 }
 
 export function noMessages(contextId: string): Failure {

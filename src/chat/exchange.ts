@@ -2,14 +2,10 @@ import type { Client } from '../client/client.ts'
 import type { ApiResponse } from '../client/response/response.ts'
 import type { ContextOwner } from '../config/last-context.ts'
 import { Failure } from '../contract/failure.ts'
+import { readWholeReply } from '../contract/reply/assembly.ts'
 import type { Completion } from '../contract/resources/completion.ts'
 import type { SendResponse } from '../contract/resources/conversation.ts'
-import {
-  isTokenLimit,
-  reasoningIn,
-  type StreamEvent,
-  type StreamFormat,
-} from '../contract/resources/stream-event.ts'
+import type { StreamEvent, StreamFormat } from '../contract/resources/stream-event.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { Conversation, fetchMessages, noMessages, type Parameters } from './conversation.ts'
 import { Recorder } from './reply/recorder.ts'
@@ -130,9 +126,13 @@ export class Exchange {
     return this.#options.conversation.mode === 'completions'
   }
 
-  /** Whether the reply has reached its maximum number of tokens. */
-  get isCutShort(): boolean {
-    return isTokenLimit(this.#turn?.outcome.end?.finishReason)
+  /** How the last reply ended. */
+  get end() {
+    const end = this.#turn?.outcome.end
+    if (!end) return undefined
+    const { maxTokens } = this.#options.conversation.parameters
+    const isKept = this.contextId !== undefined || this.transcript.path !== undefined
+    return { end, hasReasoning: this.#turn?.hasReasoning === true, maxTokens, isKept }
   }
 
   /** The text of the last reply. */
@@ -143,11 +143,6 @@ export class Exchange {
   /** ID and path of the transcript. Undefined if nothing is recorded. */
   get transcript(): Pick<Recorder, 'id' | 'path'> {
     return this.#options.recorder
-  }
-
-  /** See `Turn`. */
-  get emptiness(): Turn['emptiness'] {
-    return this.#turn?.emptiness
   }
 
   /** Ends the record, also of a reply that is still arriving when the process ends. */
@@ -191,13 +186,13 @@ export class Exchange {
     try {
       if (this.isCompletion) {
         const response = await client.chat.complete(conversation.completionRequest(message))
-        for (const event of eventsOfCompletion(response.body)) turn.take(event)
+        turn.takeWhole(readWholeReply(response.body))
         return response
       }
       const request = conversation.sendRequest(message)
       if (isStreamed) return await client.chat.collect(request, { onEvent })
       const response = await client.chat.send(request)
-      for (const event of eventsOfMessage(response.body)) turn.take(event)
+      turn.takeWhole(readWholeReply(response.body))
       return response
     } catch (error) {
       turn.fail(error)
@@ -212,36 +207,4 @@ export class Exchange {
     this.#turn = new Turn({ ...this.#options, prompt })
     return this.#turn
   }
-}
-
-/** A reply that arrived in one piece, as the events of a stream. */
-function eventsOfMessage(body: SendResponse | undefined): StreamEvent[] {
-  const { id, context_id: contextId, response } = body ?? {}
-  const named = { ...(id && { id }), ...(contextId && { contextId }) }
-  const finishReason = body?.['finish_reason']
-  const reason = typeof finishReason === 'string' && { finishReason }
-  return [{ type: 'start', ...named }, ...wholeReply(response ?? '', { ...named, ...reason })]
-}
-
-/** The same for a completion. */
-function eventsOfCompletion({ id, model, usage, choices }: Completion = {}): StreamEvent[] {
-  const all = Array.isArray(choices) ? choices : []
-  const choice = all.find(({ message }) => typeof message?.content === 'string') ?? all[0]
-  const reasoning = reasoningIn(choice?.message)
-  const named = { ...(id && { id }) }
-  const finishReason = choice?.finish_reason
-  return [
-    { type: 'start', ...named, ...(model && { model }) },
-    ...(reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning } as const]),
-    ...(usage ? [{ type: 'usage', usage } as const] : []),
-    ...wholeReply(choice?.message?.content ?? '', { ...named, ...(finishReason && { finishReason }) }),
-  ]
-}
-
-function wholeReply(
-  text: string,
-  more: { id?: string; contextId?: string; finishReason?: string },
-): StreamEvent[] {
-  const end = { type: 'end', complete: true, verified: true, ...more, text } as const
-  return text === '' ? [end] : [{ type: 'delta', text }, end]
 }

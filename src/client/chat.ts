@@ -28,7 +28,7 @@ export class Chat {
    * Completes a list of messages, of which the service keeps nothing: POST /v1/chat/completions
    * (docs/interface.md, "Chat completion request").
    *
-   * @throws Failure `invalid_response` if the response contains neither text nor reasoning
+   * @throws Failure `invalid_response` if the response contains no reply; an empty one is a reply
    */
   complete(body: CompletionRequest, options: Options = {}): Promise<ApiResponse<Completion>> {
     return this.#caller.call('createCompletion', { ...options, body })

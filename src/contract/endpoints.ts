@@ -1,9 +1,7 @@
 import * as z from 'zod/mini'
-import { isRecord } from './notation/exact-json.ts'
 import { completion, completionRequest, modelList } from './resources/completion.ts'
 import { historyPage, historyQuery, sendRequest, sendResponse } from './resources/conversation.ts'
 import { apiConfiguration, preferences, settings, settingsPatch } from './resources/settings.ts'
-import { reasoningIn } from './resources/stream-event.ts'
 import {
   assignPermissionsRequest,
   createUserRequest,
@@ -29,18 +27,11 @@ export interface Endpoint {
    * The minimum that makes a response usable. Other deviations from `response` cause a warning, not an
    * error.
    */
-  needs?: Readonly<Record<string, z.ZodMiniType>>
+  needs?: Readonly<Record<string, z.ZodMiniType>> | 'reply'
 }
 
 /** Unlike `z.array(z.unknown())`, it does not copy the list. */
 const list = z.custom<unknown[]>(Array.isArray, 'must be an array')
-const choices = z.array(z.unknown()).check(z.refine((all) => all.some(hasReply), 'must hold a text'))
-
-/** A model may use all tokens for reasoning. Its reply is then empty. */
-function hasReply(choice: unknown): boolean {
-  const message = isRecord(choice) ? choice['message'] : undefined
-  return isRecord(message) && (typeof message['content'] === 'string' || reasoningIn(message) !== undefined)
-}
 
 export const endpoints = {
   createCompletion: {
@@ -48,7 +39,7 @@ export const endpoints = {
     path: '/v1/chat/completions',
     request: completionRequest,
     response: completion,
-    needs: { choices },
+    needs: 'reply',
   },
   listModels: { method: 'GET', path: '/v1/chat/models', response: modelList, needs: { data: list } },
   sendMessage: {
@@ -56,7 +47,7 @@ export const endpoints = {
     path: '/api/chat/send',
     request: sendRequest,
     response: sendResponse,
-    needs: { response: z.string() },
+    needs: 'reply',
   },
   listHistory: {
     method: 'GET',

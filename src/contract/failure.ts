@@ -20,6 +20,7 @@ export type FailureKind =
   | 'unknown_outcome'
   | 'rate_limited'
   | 'storage'
+  | 'not_whole'
   | 'incomplete'
   | 'config'
   | 'program_not_executable'

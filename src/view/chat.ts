@@ -1,4 +1,5 @@
 import { valueAt } from '../contract/notation/tree.ts'
+import { readWholeReply } from '../contract/reply/assembly.ts'
 import type { StreamEvent } from '../contract/resources/stream-event.ts'
 import { listAt, listView, pairsView, recordsView, textOf, type View } from './format/view.ts'
 
@@ -19,6 +20,8 @@ export function describeStreamEvent(event: StreamEvent): Record<string, unknown>
     case 'end':
       return {
         ...version,
+        end: event.end,
+        tools: event.tools,
         complete: event.complete,
         verified: event.verified,
         finish_reason: event.finishReason,
@@ -37,21 +40,27 @@ export const modelsView = recordsView('id:whole owned_by created:time object:hid
 })
 
 /** Used by `chat send` and `chat show`. */
-export const sendView = recordsView('id:whole context_id created_at:time response finish_reason:hidden', {
-  json: 'sendMessage',
-  text: (body) => String(valueAt(body, 'response') ?? ''),
-})
+export const sendView = recordsView(
+  `
+  id:whole context_id created_at:time response finish_reason:hidden end:hidden model:hidden
+  usage:hidden:open tools:hidden:strings
+`,
+  {
+    json: 'sendMessage',
+    text: (body) => readWholeReply(body).text,
+  },
+)
 
 /** The result of a batch: numbers of rows by status. */
 export const batchView = pairsView(`
-  rows:integer done:integer already_done:integer failed:integer unknown:integer skipped:integer
-  remaining:integer requests:integer results failed_rows
+  rows:integer done:integer already_done:integer not_whole:integer failed:integer unknown:integer
+  skipped:integer remaining:integer requests:integer results failed_rows
 `)
 
 /** One event of a streamed reply, a line of JSON. */
 export const streamEventView = recordsView(`
-  v:integer type context_id id:whole model text usage:open complete:boolean verified:boolean finish_reason
-  response reason
+  v:integer type context_id id:whole model text usage:open end tools:strings complete:boolean verified:boolean
+  finish_reason response reason
 `)
 
 /** Used by `chat complete` and `chat send`. */
@@ -61,11 +70,7 @@ export const completionView: View = {
     usage:hidden:open choices:hidden:open
   `),
   json: 'createCompletion',
-  // The client has checked that a choice contains text, or only reasoning.
-  text: (body) => {
-    const texts = listAt('choices')(body).map((choice) => valueAt(choice, 'message.content'))
-    return String(texts.find((text) => typeof text === 'string') ?? '')
-  },
+  text: (body) => readWholeReply(body).text,
 }
 
 /** A session as a document. */
@@ -73,7 +78,7 @@ export const transcriptView = pairsView(`
   v:integer id at updated_at profile base_url name mode context_id model system temperature:number
   max_tokens:integer turns[].turn:integer turns[].at turns[].user turns[].reasoning turns[].answer
   turns[].status turns[].context_id turns[].id turns[].model turns[].usage:object turns[].finish_reason
-  turns[].reason turns[].first_ms:number turns[].total_ms:number
+  turns[].end turns[].tools:strings turns[].reason turns[].first_ms:number turns[].total_ms:number
 `)
 
 /** A session of this machine. Used by `chat delete`, `chat rename`, and `chat sessions`. */

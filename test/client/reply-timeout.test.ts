@@ -66,6 +66,7 @@ describe('the timeout of a reply', () => {
     expect((await client.chat.collect({ message: 'hi' })).body).to.deep.equal({
       context_id: 'c1',
       response: 'x',
+      end: 'complete',
     })
   })
 

@@ -163,6 +163,7 @@ const byCommand: Record<string, FlagRow> = {
     base: 'chat send {{email}} --results replies.jsonl --yes',
   },
   'chat:send format': { valid: 'csv', invalid: 'xml', base: batch },
+  'chat:send on-not-whole': { valid: 'retry', invalid: 'skip', base: batch },
   'chat:send on-unknown': { valid: 'retry', invalid: 'created', base: batch },
   'chat:send quota': { base: batch },
   'chat:send restart': { base: batch },

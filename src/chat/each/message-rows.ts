@@ -6,8 +6,9 @@ import { afterColon, Failure } from '../../contract/failure.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
 import { plainValue } from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
-import type { Completion } from '../../contract/resources/completion.ts'
-import type { SendResponse } from '../../contract/resources/conversation.ts'
+import { readWholeReply } from '../../contract/reply/assembly.ts'
+import type { CompletionRequest } from '../../contract/resources/completion.ts'
+import { describeReplyEnd, isAtLimit } from '../../view/reply-end.ts'
 import { Conversation, type Parameters } from '../conversation.ts'
 
 /** The values of a row, by column. */
@@ -49,15 +50,16 @@ export function planRequest(template: MessageTemplate, { line, row = {} }: Check
   return { line, method, path, body }
 }
 
-/** The reply to a row, for the results. */
-export function takeReply(
-  { response, choices, id, context_id, model, usage, finish_reason }: SendResponse & Completion,
-  asked?: string,
-) {
-  const [choice] = choices ?? []
-  const reply = choice?.message?.content ?? response ?? ''
-  const reason = choice?.finish_reason ?? finish_reason
-  return { reply, id, context_id, model: model ?? asked, usage, finish_reason: reason }
+/** The reply to a row, for the results, and why it is not whole. A limit of the batch itself is no reason. */
+export function takeReply(body: unknown, { model: asked, max_tokens }: CompletionRequest) {
+  const whole = readWholeReply(body)
+  const { text: reply, id, contextId: context_id, model = asked, usage, tools, end, reasoning } = whole
+  const isWhole = end === 'length' && isAtLimit(whole, max_tokens)
+  const why = isWhole ? undefined : describeReplyEnd(whole, reasoning !== '')
+  return {
+    result: { reply, id, context_id, model, usage, finish_reason: whole.finishReason, end, tools },
+    why,
+  }
 }
 
 /** Rows with any columns, each with a message. */

@@ -4,7 +4,7 @@ import { tryParse } from '../../contract/notation/exact-json.ts'
 import { systemFailure } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 
-export type RowStatus = 'done' | 'failed' | 'unknown' | 'skipped'
+export type RowStatus = 'done' | 'not_whole' | 'failed' | 'unknown' | 'skipped'
 
 /** The outcome of a row. `index`: from 0, as in `InputRow`. */
 interface ResultLine {

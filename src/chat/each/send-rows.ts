@@ -34,8 +34,8 @@ export interface BatchOptions extends FileOptions {
   readTemplate(): Promise<MessageTemplate>
   /** Path of the results file. */
   results: string
-  /** Whether to send the rows again whose outcome is unknown. */
-  retriesUnknown: boolean
+  /** Which rows to send again. */
+  retried: ReadonlySet<RowStatus>
   isStreamed: boolean
 }
 
@@ -43,8 +43,8 @@ export type BatchEvent = FileEvent<PlannedRows, BatchReport>
 
 export interface BatchReport extends FileReport {
   counts: Record<RowStatus, number>
-  /** The failed and unknown rows. */
-  problems: { line: number; status: 'failed' | 'unknown'; error: string }[]
+  /** The rows that failed, are unknown, or have a reply that is not whole. */
+  problems: { line: number; status: Exclude<RowStatus, 'done' | 'skipped'>; error: string }[]
 }
 
 /** In ms, of a reply. */
@@ -110,17 +110,16 @@ function journalRequest({ input, template, rows, options, around }: Omit<Batch, 
 /** @returns undefined for a dry run */
 async function* runBatch(batch: Batch): AsyncGenerator<BatchEvent, BatchReport | undefined> {
   const { template, rows, journal, options, around } = batch
-  const { isDryRun, restart, retriesUnknown, concurrency, quota } = options
+  const { isDryRun, restart, retried, concurrency, quota } = options
   demandOwnResults(journal, options)
   if (restart) for (const key of [...journal.content.states.keys()]) journal.drop(key)
   let results = restart || isDryRun ? undefined : reopenResults(batch)
   const statuses = rows.map((row) => statusOf(row, journal))
   const countOf = (status: RowStatus) => statuses.filter((one) => one === status).length
-  const work = rows.filter((_, index) => {
-    const status = statuses[index]
-    return status === undefined || status === 'failed' || (status === 'unknown' && retriesUnknown)
-  })
-  const planned = { rows: rows.length, done: countOf('done'), requests: work.length }
+  const isSent = (status = 'failed' as RowStatus) => retried.has(status)
+  const work = rows.filter((_, index) => isSent(statuses[index]))
+  const done = countOf('done') + (isSent('not_whole') ? 0 : countOf('not_whole'))
+  const planned = { rows: rows.length, done, requests: work.length }
   if (isDryRun) {
     yield { type: 'planned', planned, first: work.slice(0, 1).map((row) => planRequest(template, row)) }
     return undefined
@@ -139,14 +138,14 @@ async function* runBatch(batch: Batch): AsyncGenerator<BatchEvent, BatchReport |
     await journal.sync()
     results ??= new ResultsLog(options.results, true)
     const sending = { ...batch, results, client, throttle: run.throttle, health: new ServiceHealth() }
-    const unknown = retriesUnknown ? 0 : countOf('unknown')
+    const unknown = isSent('unknown') ? 0 : countOf('unknown')
     ended = yield* run.sendRows(
       work,
       { rows: rows.length, concurrency, counts: { done: planned.done, failed: 0, unknown } },
       (row) => sendRow(sending, row),
       (row) => {
         const status = statusOf(row, journal)
-        return status === 'skipped' ? undefined : status
+        return status === 'skipped' ? undefined : status === 'not_whole' ? 'done' : status
       },
     )
   }
@@ -160,14 +159,15 @@ function reopenResults({ rows, journal, options }: Batch): ResultsLog {
   for (const { index, line, key } of rows) {
     const written = results.statusOf(index)
     const phase = journal.content.states.get(key)?.phase
-    if (phase === 'took' && written !== 'done') {
+    if ((phase === 'took' && written !== 'done') || (phase === 'differs' && written !== 'not_whole')) {
       throw new Failure('storage', `${options.results} lacks the reply of line ${line}`, {
         hint: 'The file was changed or removed after chatctl wrote it.',
         advice: [{ code: 'restore_results' }],
       })
     }
-    if (phase === 'took') continue
-    if (written === 'done') journal.record({ key, step, did: 'took' })
+    if (phase === 'took' || phase === 'differs') continue
+    if (written === 'not_whole') journal.record({ key, step, did: 'differs' })
+    else if (written === 'done') journal.record({ key, step, did: 'took' })
     else if (written === 'failed' && phase === 'intended') journal.record({ key, step, did: 'refused' })
   }
   return results
@@ -181,16 +181,22 @@ async function sendRow(
   const { key, index, line, row = {} } = checked
   const { client, results, journal, options, template } = sending
   const { endpoint, body } = requestOf(messageOf(template, row))
-  const isRetry = statusOf(checked, journal) === 'unknown'
+  const before = statusOf(checked, journal)
   await sendStep(sending, {
-    ...{ key, step, isRetry },
-    request: () => {
+    ...{ key, step, isRetry: before === 'unknown' },
+    request: async () => {
+      if (before === 'not_whole') {
+        // After a kill, the earlier reply must not be taken for the next one.
+        const error = { code: 'unknown', message: 'it is sent again, because its reply is not whole' }
+        await results.add({ index, line, status: 'unknown', error, row })
+      }
       if (endpoint === 'createCompletion') return client.chat.complete(body)
       return options.isStreamed ? client.chat.collect(body) : client.chat.send(body)
     },
     confirm: async (response) => {
-      await results.add({ index, line, status: 'done', ...takeReply(Object(response.body), body.model), row })
-      return { did: 'took' }
+      const { result, why } = takeReply(response.body, body)
+      await results.add({ index, line, status: why === undefined ? 'done' : 'not_whole', ...result, row })
+      return why === undefined ? { did: 'took' } : { did: 'differs', error: why }
     },
     refuse: async ({ code }, message) => {
       await results.add({ index, line, status: 'failed', error: { code, message }, row })
@@ -204,6 +210,7 @@ function statusOf({ key, fault }: CheckedRow, journal: Journal): RowStatus | und
   if (fault !== undefined) return 'skipped'
   const phase = journal.content.states.get(key)?.phase
   if (phase === undefined || phase === 'unsent') return undefined
+  if (phase === 'differs') return 'not_whole'
   return phase === 'took' ? 'done' : phase === 'refused' ? 'failed' : 'unknown'
 }
 
@@ -212,7 +219,7 @@ async function report(
   results: ResultsLog,
   ended: unknown,
 ): Promise<Omit<BatchReport, 'requests'>> {
-  const counts = { done: 0, failed: 0, unknown: 0, skipped: 0 }
+  const counts = { done: 0, not_whole: 0, failed: 0, unknown: 0, skipped: 0 }
   const problems: BatchReport['problems'] = []
   const ids = new Map<number, undefined>()
   const added: Promise<void>[] = []
@@ -226,7 +233,7 @@ async function report(
     if (status === undefined || status === 'done') continue
     const message =
       fault ?? journal.content.states.get(key)?.error ?? 'the run ended before a response arrived'
-    if (status !== 'unknown') ids.set(index, undefined)
+    if (status === 'failed' || status === 'skipped') ids.set(index, undefined)
     if (status !== 'skipped') problems.push({ line, status, error: message })
     if (results.statusOf(index) !== status)
       added.push(results.add({ index, line, status, error: { code: status, message }, row }))

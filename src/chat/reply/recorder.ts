@@ -1,6 +1,6 @@
 import { Failure } from '../../contract/failure.ts'
 import type { Usage } from '../../contract/resources/completion.ts'
-import { isTokenLimit, type StreamEnd, type StreamEvent } from '../../contract/resources/stream-event.ts'
+import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import type { Conversation } from '../conversation.ts'
@@ -49,7 +49,7 @@ export class Recorder {
     this.#sync()
   }
 
-  start({ contextId, id, model }: Extract<StreamEvent, { type: 'start' }>): void {
+  start({ contextId, id, model }: Omit<Extract<StreamEvent, { type: 'start' }>, 'type'>): void {
     this.#append({ type: 'start', turn: this.turns, at: this.#now(), context_id: contextId, id, model })
   }
 
@@ -116,6 +116,8 @@ function describeEnd({ end, failure, firstMs, totalMs }: TurnOutcome, isStopped:
     complete: end?.complete ?? false,
     verified: end?.verified ?? false,
     finish_reason: end?.finishReason,
+    end: end?.end ?? (isStopped ? ('interrupted' as const) : failure && ('failed' as const)),
+    tools: end?.tools,
     id: end?.id,
     context_id: end?.contextId,
     reason: end?.failure ? describeFailure(end.failure) : end?.reason,
@@ -155,7 +157,6 @@ export function describeTurn(outcome: TurnOutcome, conversation: Conversation): 
     firstMs === undefined ? undefined : `first ${seconds(firstMs)}`,
     `total ${seconds(totalMs)}`,
     whereaboutsOf(conversation, outcome),
-    isTokenLimit(end?.finishReason) ? 'stopped at the token limit' : undefined,
     end?.complete && !end.verified ? 'the service did not mark the end' : undefined,
   ]
   // A narrow terminal breaks the line only between short parts.

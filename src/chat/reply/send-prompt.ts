@@ -1,9 +1,10 @@
 import { Failure } from '../../contract/failure.ts'
-import { isTokenLimit, type StreamEnd } from '../../contract/resources/stream-event.ts'
+import type { StreamEnd } from '../../contract/resources/stream-event.ts'
 import type { ReplyWriter } from '../../terminal/markdown/plain-writer.ts'
 import type { Screen } from '../../terminal/screen/screen.ts'
 import { describeFailure } from '../../view/failure-details.ts'
 import { countOf } from '../../view/format/quantities.ts'
+import { noteReplyEnd } from '../../view/reply-end.ts'
 import type { SessionOptions } from '../session-options.ts'
 import { type ConversationHost, switchToCompletions } from './conversation-mode.ts'
 import { describeTurn } from './recorder.ts'
@@ -103,7 +104,7 @@ async function reportTurn(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { output } = session
-  const { text, emptiness, outcome } = turn
+  const { text, outcome } = turn
   const { end } = outcome
   // An error that the service sends before any text is not a truncated reply.
   const failure = outcome.failure ?? (text === '' ? errorInPlaceOfReply(end) : undefined)
@@ -118,11 +119,9 @@ async function reportTurn(
   }
   if (!end) output.note('[interrupted]')
   else if (!end.complete) output.note(describeTruncation(end, turn))
-  else if (emptiness) {
-    const isThought = emptiness === 'reasoning'
-    output.note(isThought ? '[the model sent only reasoning, and no reply]' : '[the reply is empty]')
-  }
-  const isAtLimit = end?.complete === true && isTokenLimit(end.finishReason)
+  const why = end?.complete && noteReplyEnd(end, turn.hasReasoning)
+  if (why) output.note(`[${why}]`)
+  const isAtLimit = end?.end === 'length'
   const partial = { prompt, part: text, replyId: end?.id, isAtLimit }
   session.partialReply = end?.complete && !isAtLimit ? undefined : partial
   if (!end || end.complete) return true

@@ -1,6 +1,7 @@
 import type { Client } from '../../client/client.ts'
 import type { ReplyStream } from '../../client/stream/reply-stream.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { WholeReply } from '../../contract/reply/assembly.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Conversation } from '../conversation.ts'
@@ -51,12 +52,6 @@ export class Turn {
     return this.#thinkingSince !== undefined
   }
 
-  /** What a complete reply without text consists of. Undefined for any other reply. */
-  get emptiness(): 'reasoning' | 'nothing' | undefined {
-    if (!this.outcome.end?.complete || this.text !== '') return undefined
-    return this.hasReasoning ? 'reasoning' : 'nothing'
-  }
-
   /** Requests the reply as events. */
   stream(format: StreamFormat | undefined): Promise<ReplyStream> {
     const { client, conversation, prompt, signal } = this.#options
@@ -87,6 +82,22 @@ export class Turn {
       this.outcome.usage = event.usage
       recorder.part({ type: 'usage', usage: event.usage })
     } else this.outcome.end = event
+  }
+
+  /** Takes a reply that arrived as a whole, and records it. */
+  takeWhole({ reasoning, ...end }: WholeReply): void {
+    const { conversation, recorder } = this.#options
+    this.hasBegun = true
+    this.#takeContext(end.contextId)
+    conversation.replyModel = end.model ?? conversation.replyModel
+    recorder.start(end)
+    if (reasoning !== '') this.#thinkingSince = this.#elapsed()
+    if (end.text !== '') this.outcome.firstMs = this.#elapsed()
+    this.text = end.text
+    this.#pending = { reasoning, delta: end.text }
+    this.flush()
+    if (end.usage) recorder.part({ type: 'usage', usage: end.usage })
+    Object.assign(this.outcome, { end, usage: end.usage })
   }
 
   /** Records the text that has arrived. Call it before the text is shown. */

@@ -1,5 +1,4 @@
 import { Failure } from '../../contract/failure.ts'
-import { isTokenLimit } from '../../contract/resources/stream-event.ts'
 import { isoNow } from '../../system/clock.ts'
 import { Conversation, fetchMessages, noMessages, toMessages } from '../conversation.ts'
 import type { ConversationHost, PartialReply } from '../reply/conversation-mode.ts'
@@ -8,7 +7,15 @@ import type { ConversationStart, SessionOptions } from '../session-options.ts'
 import { linesThrough, readForkSource, readMessageNumber } from '../transcript/fork-transcript.ts'
 import { belongsTo, findTranscriptOfContext } from '../transcript/list-transcripts.ts'
 import { buildTranscript, readTranscript } from '../transcript/read-transcript.ts'
-import { cleanName, describeProfile, nameOf, type Transcript, type Turn } from '../transcript/transcript.ts'
+import {
+  cleanName,
+  describeProfile,
+  endOf,
+  isEnded,
+  nameOf,
+  type Transcript,
+  type Turn,
+} from '../transcript/transcript.ts'
 import { TranscriptWriter } from '../transcript/transcript-writer.ts'
 import {
   fetchBeginning,
@@ -225,9 +232,9 @@ async function continueTranscript(
 
 /** The reply that /continue completes. */
 function partialReplyOf(turn: Turn | undefined): PartialReply | undefined {
-  const isEnded = turn?.status === 'complete' || turn?.status === 'unverified'
-  const isAtLimit = isEnded && isTokenLimit(turn.finishReason)
-  if (!turn || (isEnded && !isAtLimit)) return undefined
+  if (!turn) return undefined
+  const isAtLimit = isEnded(turn.status) && endOf(turn) === 'length'
+  if (isEnded(turn.status) && !isAtLimit) return undefined
   return { prompt: turn.user, part: turn.reply, replyId: turn.id, isAtLimit }
 }
 

@@ -32,13 +32,13 @@ export function readLocalMessages(
       const outline = readOutline(path)
       if (!belongsTo(outline, owner) || !outline.turns.some(isLocal)) continue
       for (const message of readMessages(path).messages) {
-        const { id = null, text: content, role, at, contextId: context = null, isComplete } = message
+        const { id = null, text: content, role, at, contextId: context = null, isComplete, end } = message
         const isInContext = contextId === undefined || contextId === context
         const key = digestOf([role, at, content])
         if (!message.isLocal || !isInContext || Date.parse(at) < since || found.has(key)) continue
         const place = { context_id: context, session_id: outline.id }
-        const incomplete = isComplete ? {} : { incomplete: true }
-        found.set(key, { id, content, role, created_at: at, ...incomplete, ...place })
+        const more = { ...(isComplete ? {} : { incomplete: true }), ...(end && { end }) }
+        found.set(key, { id, content, role, created_at: at, ...more, ...place })
       }
     } catch (error) {
       if (!(error instanceof Failure)) throw error

@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { Failure } from '../../contract/failure.ts'
 import type { Message } from '../../contract/resources/completion.ts'
-import { type LineOf, parseLine, type Transcript, type TranscriptLine, type Turn } from './transcript.ts'
+import {
+  endOf,
+  isEnded,
+  type LineOf,
+  parseLine,
+  type Transcript,
+  type TranscriptLine,
+  type Turn,
+} from './transcript.ts'
 import { sessionIdOf, withStorageErrors } from './transcript-files.ts'
 
 /**
@@ -39,10 +47,11 @@ export function readMessages(path: string) {
     const { at, user, reply, repliedAt = at, origin, status } = turn
     const contextId = turn.contextId ?? origin.contextId
     const common = { turn: turn.number, contextId, isLocal: isLocal(turn) }
-    const prompt = { ...common, role: 'user', at, text: user, id: undefined, isComplete: true }
+    const none = { id: undefined, end: undefined }
+    const prompt = { ...common, ...none, role: 'user', at, text: user, isComplete: true }
     if (reply === '') return [prompt]
-    const isComplete = status === 'complete' || status === 'unverified'
-    return [prompt, { ...common, role: 'assistant', at: repliedAt, text: reply, id: turn.id, isComplete }]
+    const ended = { id: turn.id, isComplete: isEnded(status), end: endOf(turn) }
+    return [prompt, { ...common, role: 'assistant', at: repliedAt, text: reply, ...ended }]
   })
   return { id, profile, baseUrl, messages }
 }
@@ -186,6 +195,8 @@ function finish(turn: Turn, line: LineOf<'end'>): void {
   turn.status = statusOf(line)
   turn.reason = line.reason ?? line.error?.message
   turn.finishReason = line.finish_reason
+  if (line.end) turn.end = line.end
+  if (line.tools) turn.tools = line.tools
   turn.firstMs = line.first_ms
   turn.totalMs = line.total_ms
 }
@@ -208,12 +219,11 @@ function recover(turn: Turn, text: string): void {
   // The history does not tell whether the text is complete.
   turn.status = 'unverified'
   turn.reason = undefined
+  delete turn.end
 }
 
-function messagesOf({ user, reply }: Turn): Message[] {
-  if (reply === '') return []
-  return [
-    { role: 'user', content: user },
-    { role: 'assistant', content: reply },
-  ]
+function messagesOf({ user, reply, status }: Turn): Message[] {
+  const question = { role: 'user', content: user } as const
+  if (reply !== '') return [question, { role: 'assistant', content: reply }]
+  return isEnded(status) ? [question] : []
 }

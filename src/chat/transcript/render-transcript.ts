@@ -5,6 +5,7 @@ import { localTime } from '../../view/format/quantities.ts'
 import {
   describeProfile,
   describeStatus,
+  isEnded,
   nameOf,
   type ProfileNameOf,
   type Transcript,
@@ -149,6 +150,8 @@ function describeTurn(turn: Turn): Record<string, unknown> {
     model: turn.model,
     usage: turn.usage,
     finish_reason: turn.finishReason,
+    end: turn.end,
+    tools: turn.tools,
     reason: turn.reason,
     first_ms: turn.firstMs,
     total_ms: turn.totalMs,
@@ -170,10 +173,12 @@ function* describeEvents({ turns }: Transcript): Generator<Record<string, unknow
 export function* replayTurn(turn: Turn): Generator<StreamEvent> {
   if (turn.events[0]?.type !== 'start') yield { type: 'start' }
   yield* turn.events
-  const { status, finishReason, id, contextId, reply, reason } = turn
+  const { status, end, tools, finishReason, id, contextId, reply, reason } = turn
   yield {
     type: 'end',
-    complete: status === 'complete' || status === 'unverified',
+    end,
+    tools,
+    complete: isEnded(status),
     verified: status === 'complete',
     finishReason,
     id,

@@ -1,11 +1,13 @@
 import * as z from 'zod/mini'
 import { isRecord, parseJson } from '../../contract/notation/exact-json.ts'
 import { orElse } from '../../contract/or-else.ts'
+import { endOfReason, type ReplyEnd, replyEnds } from '../../contract/reply/reply-end.ts'
 import { type Message, message, type Usage } from '../../contract/resources/completion.ts'
 import { splitFiles } from '../../contract/resources/file-block.ts'
-import { isTokenLimit, type StreamEvent } from '../../contract/resources/stream-event.ts'
+import type { StreamEvent } from '../../contract/resources/stream-event.ts'
 import { oneLine } from '../../terminal/strip-controls.ts'
 import { countOf } from '../../view/format/quantities.ts'
+import { noteReplyEnd } from '../../view/reply-end.ts'
 
 /**
  * How a turn ended. `unverified`: apparently complete, but the service did not mark the end;
@@ -36,6 +38,10 @@ export interface Turn {
   model?: string
   usage?: Usage
   finishReason?: string
+  /** How the reply ended. Earlier versions did not record it. */
+  end?: ReplyEnd
+  /** The tools that the model called. */
+  tools?: string[]
   /** Why the reply is not complete. */
   reason?: string
   /** Milliseconds to the first piece of the reply. */
@@ -108,15 +114,26 @@ export interface TranscriptSummary extends Omit<Transcript, 'turns' | 'conversat
 
 /**
  * Why a reply may be incomplete: `truncated after 214 characters: the connection was reset`. Undefined
- * for a complete reply below its token limit.
+ * for a whole reply.
  */
-export function describeStatus({ status, reply, reason, finishReason }: Turn): string | undefined {
-  if (status === 'complete') return isTokenLimit(finishReason) ? 'stopped at the token limit' : undefined
-  if (status === 'unverified') return 'unverified: the service did not mark the end of the reply'
+export function describeStatus(turn: Turn): string | undefined {
+  const { status, reply, reason, finishReason, tools, reasoning } = turn
+  const why = noteReplyEnd({ end: endOf(turn), finishReason, tools }, reasoning !== undefined)
+  if (status === 'complete') return why
+  const unverified = 'unverified: the service did not mark the end of the reply'
+  if (status === 'unverified') return why === undefined ? unverified : `${why}; ${unverified}`
   const length = Array.from(reply).length
   const after = length === 0 ? '' : ` after ${countOf(length, 'character')}`
   return `${status}${after}${reason === undefined ? '' : `: ${reason}`}`
 }
+
+/** How a reply ended. Of an earlier version, what its finish reason says, if anything. */
+export function endOf({ end, finishReason = '' }: Pick<Turn, 'end' | 'finishReason'>): ReplyEnd | undefined {
+  return end ?? endOfReason(finishReason)
+}
+
+/** Whether a turn has its whole reply, as far as the service says. */
+export const isEnded = (status: Turn['status']): boolean => status === 'complete' || status === 'unverified'
 
 const optionalText = z.optional(z.string())
 
@@ -179,6 +196,8 @@ const transcriptLine = z.discriminatedUnion('type', [
     complete: z.boolean(),
     verified: z.boolean(),
     finish_reason: optionalText,
+    end: z.catch(z.optional(z.enum(replyEnds)), undefined),
+    tools: z.catch(z.optional(z.array(z.string())), undefined),
     id: optionalText,
     context_id: optionalText,
     reason: optionalText,

@@ -101,6 +101,7 @@ function exitCodesOf({ id, flags, requests: { calls, opensData } }: CatalogComma
   const mayConnect = calls.length > 0 || opensData || /^(api|auth|service)\b/.test(id)
   const impossible = [
     ...(mayConnect ? [] : ['4', '5', '69', '75']),
+    ...(calls.includes('createCompletion') ? [] : ['8']),
     ...('concurrency' in flags ? [] : ['9']),
     ...('exit-code' in flags ? [] : ['10']),
     ...(id === 'exec' ? [] : ['126', '127']),

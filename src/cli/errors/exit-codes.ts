@@ -14,6 +14,7 @@ const exitCodes: Record<FailureKind, number> = {
   forbidden: 5,
   not_found: 6,
   conflict: 7,
+  not_whole: 8,
   incomplete: 9,
   unreachable: 69,
   timeout: 69,

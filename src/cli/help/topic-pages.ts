@@ -66,6 +66,7 @@ export const exitCodeMeanings: readonly Row[] = [
     '7',
     'Conflict (409), a port that is in use, an outdated, expired, or already sent plan, an import file that was edited, a change that did not take effect, or a reply that does not fit --schema',
   ],
+  ['8', 'The reply is not whole: stopped by a limit or filter, refused, a call of tools, or empty'],
   ['9', 'Some of the rows or users failed, were skipped, or have an unknown outcome'],
   ['10', 'Differences found (settings diff or users diff, with --exit-code)'],
   ['69', 'Service unreachable, timeout, 5xx, truncated response, or a change whose outcome is unknown'],

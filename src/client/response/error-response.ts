@@ -6,18 +6,12 @@ import {
   type FailureOptions,
   unknownOutcome,
 } from '../../contract/failure.ts'
-import { isNumber, isRecord, readJson } from '../../contract/notation/exact-json.ts'
+import { isRecord, readJson } from '../../contract/notation/exact-json.ts'
+import { readErrorContent } from '../../contract/reply/error-content.ts'
 import { unknownOutcomeHint } from '../network/network-failure.ts'
 import { type RawResponse, requestIdOf } from './response.ts'
 
 type ErrorResponse = Pick<RawResponse, 'status' | 'statusText' | 'headers' | 'bytes'>
-
-/** The content of an error response, in any of the known shapes. */
-export interface ErrorContent {
-  code?: string | undefined
-  message?: string | undefined
-  details?: unknown
-}
 
 /** The kind of failure for an HTTP status (docs/interface.md, "Errors"). */
 export function kindOfStatus(status: number): FailureKind {
@@ -88,29 +82,6 @@ export function mayHaveDone(status: number): boolean {
   return status >= 500 || status === 302 || status === 303
 }
 
-/**
- * Reads `{error: {code, message, details}}` (docs/interface.md, "Errors") and what gateways send
- * instead: `error` as a string, `message` and `code` at the top, or `detail` (RFC 9457 section 3.1.4).
- */
-export function readErrorContent(body: unknown): ErrorContent {
-  if (!isRecord(body)) return {}
-  const error = body['error']
-  const inner = isRecord(error) ? error : {}
-  const outerMessage =
-    textOf(body['message']) ?? textOf(body['error_description']) ?? messageOfDetail(body['detail'])
-  const message = textOf(inner['message']) ?? outerMessage ?? textOf(error)
-  const bareCode = outerMessage === undefined ? undefined : textOf(error)
-  const code = textOf(inner['code']) ?? textOf(body['code']) ?? bareCode
-  const details = inner['details'] ?? body['details']
-  return { code, message, details: details ?? undefined }
-}
-
-/** FastAPI servers send a list of faults instead of a text. */
-function messageOfDetail(detail: unknown): string | undefined {
-  const [first] = Array.isArray(detail) ? detail : []
-  return textOf(isRecord(first) ? first['msg'] : detail)
-}
-
 function describeResponse({ status, statusText, headers, bytes }: ErrorResponse): string {
   const statusLine = `HTTP ${status}${statusText ? ` ${statusText}` : ''}`
   if (!/^text\/plain\b/i.test(headers['content-type'] ?? '')) return statusLine
@@ -120,11 +91,6 @@ function describeResponse({ status, statusText, headers, bytes }: ErrorResponse)
     .trim()
   if (excerpt === '') return statusLine
   return `${statusLine}: ${excerpt.length > 200 ? `${excerpt.slice(0, 200)}…` : excerpt}`
-}
-
-function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.trim() === '' ? undefined : value
-  return isNumber(value) ? String(value) : undefined
 }
 
 /** Advice if the response is a web page, as from a captive portal, a sign-in page, or a wrong path. */

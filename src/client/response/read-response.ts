@@ -4,10 +4,12 @@ import { type FailedRequest, Failure, type FailureKind, type FailureOptions } fr
 import { checkShape, type Fault, faultsOf } from '../../contract/faults.ts'
 import { isRecord, readJson } from '../../contract/notation/exact-json.ts'
 import { faultOfUtf8 } from '../../contract/notation/text.ts'
+import { readWholeReply } from '../../contract/reply/assembly.ts'
+import { readErrorContent } from '../../contract/reply/error-content.ts'
 import type { FinalResponse } from '../deliver.ts'
 import { mayChange } from '../network/network-failure.ts'
 import { concealFailure, type Redact, redactBytes } from '../redaction.ts'
-import { readErrorContent, webPageAdvice } from './error-response.ts'
+import { webPageAdvice } from './error-response.ts'
 import { type ApiResponse, type RawResponse, requestIdOf } from './response.ts'
 
 interface SuccessResponse {
@@ -64,7 +66,13 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
     return response
   }
 
-  const unusable = whyUnusable(endpoint, body)
+  const reply = endpoint.needs === 'reply' ? readWholeReply(body) : undefined
+  if (reply?.failure) {
+    const { kind, message, code, details } = reply.failure
+    const isOutcomeUnknown = kind !== 'invalid_response' && mayChange(received.request)
+    throw fail(kind, message, { code, details, isOutcomeUnknown })
+  }
+  const unusable = reply ? undefined : whyUnusable(endpoint, body)
   if (unusable !== undefined) throw fail('invalid_response', `The response ${unusable}`)
   response.body = body
   const invalid = faultOfUtf8(bytes)
@@ -95,6 +103,7 @@ function namesId(body: unknown): boolean {
 
 /** Why a response is unusable. Undefined for a usable one. */
 function whyUnusable({ needs = {} }: Endpoint, body: unknown): string | undefined {
+  if (needs === 'reply') return readWholeReply(body).text === '' ? 'contains no reply' : undefined
   const fields = isRecord(body) ? body : {}
   const missing = Object.keys(needs).filter((name) => fields[name] === undefined || fields[name] === null)
   if (missing.length > 0) return `does not contain ${missing.map((name) => `"${name}"`).join(', ')}`

@@ -45,14 +45,8 @@ export async function collectReply(
 
   const kind = end.failure?.kind
   if ((end.isWholeBody && kind !== 'truncated') || kind === 'invalid_response') {
-    try {
-      const received = { status, headers, bytes: kept.join(), request }
-      return readResponse(endpoints.sendMessage, received) as ApiResponse<SendResponse>
-    } catch (error) {
-      // A body that does not have the documented shape may still contain a reply.
-      const isReadable = end.complete && error instanceof Failure && error.kind === 'invalid_response'
-      if (!isReadable) throw error
-    }
+    const received = { status, headers, bytes: kept.join(), request }
+    return readResponse(endpoints.sendMessage, received) as ApiResponse<SendResponse>
   }
   if (end.failure) throw asUnknownOutcome(end.failure)
   return { body: bodyOf(end), status, headers, faults: [], requestId: requestIdOf(headers) }
@@ -70,14 +64,20 @@ function keeping(kept: ResponseBytes, response: OpenResponse): OpenResponse {
   }
 }
 
-function bodyOf({ id, text, contextId, createdAt, finishReason }: StreamEnd): SendResponse {
-  return {
-    ...(id !== undefined && { id }),
-    response: text,
-    ...(contextId !== undefined && { context_id: contextId }),
-    ...(createdAt !== undefined && { created_at: createdAt }),
-    ...(finishReason !== undefined && { finish_reason: finishReason }),
+function bodyOf(reply: StreamEnd): SendResponse {
+  const { id, text: response, contextId: context_id, createdAt: created_at, end, tools, model, usage } = reply
+  const fields = {
+    id,
+    response,
+    context_id,
+    created_at,
+    finish_reason: reply.finishReason,
+    end,
+    tools,
+    model,
+    usage,
   }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
 /** The service has the message, and may have stored it. */

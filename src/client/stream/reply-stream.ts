@@ -1,10 +1,10 @@
+import { Assembly, type Interruption } from '../../contract/reply/assembly.ts'
 import type { StreamEvent, StreamFormat } from '../../contract/resources/stream-event.ts'
 import { describeDuration, startTimer } from '../../system/clock.ts'
 import { Expired, Interrupted, type OpenResponse } from '../../system/network/transport.ts'
 import type { FinalResponse } from '../deliver.ts'
 import { describeInterruption } from '../network/network-failure.ts'
 import { concealFailure, type Redact } from '../redaction.ts'
-import { Assembly, type Interruption } from './assembly.ts'
 
 /** A streamed reply. It can be iterated once; leaving the loop early closes the connection. */
 export type ReplyStream = AsyncIterable<StreamEvent> & {
@@ -17,8 +17,8 @@ export type ReplyStream = AsyncIterable<StreamEvent> & {
 /** The accepted formats, the most explicit first. */
 export const streamAccept = 'text/event-stream, application/x-ndjson;q=.9, application/json;q=.8, */*;q=.1'
 
-/** Milliseconds to wait for frames after a finish reason, such as the usage. */
-const waitAfterFinish = 1000
+/** Milliseconds without a byte after a finish reason, which some services send in each frame. */
+const waitAfterFinish = 5000
 /** Milliseconds to wait for the end of the body after the reply, so that the connection can be reused. */
 const waitForBodyEnd = 250
 
@@ -80,12 +80,6 @@ function toInterruption(interrupted: Interrupted): Interruption {
   return { reason, cause }
 }
 
-/** Whether they are comments of server-sent events only. */
-function isComment(bytes: Uint8Array): boolean {
-  const lines = bytes[0] === 0x3a ? new TextDecoder().decode(bytes).split('\n') : ['data']
-  return lines.every((line) => line.startsWith(':') || line.trim() === '')
-}
-
 /**
  * The next events. Rejects if none arrive in time; pauses of the reader do not count. A service that keeps
  * the connection open with comments does not extend the time of its model.
@@ -98,7 +92,7 @@ function readWithin(
   const read = async (): Promise<StreamEvent[] | undefined> => {
     for (let bytes = await response.read(); bytes; bytes = await response.read()) {
       const events = assembly.push(bytes)
-      if (events.length > 0 || !isComment(bytes)) return events
+      if (events.length > 0 || assembly.isHeard) return events
     }
     return undefined
   }

@@ -26,4 +26,11 @@ export const batchFlags = {
     helpValue: 'ACTION',
     summary: 'For rows with an unknown outcome: retry',
   })(),
+  'on-not-whole': Flags.option({
+    dependsOn: ['each'],
+    exclusive: ['restart'],
+    options: ['retry'] as const,
+    helpValue: 'ACTION',
+    summary: 'For rows whose reply is not whole: retry',
+  })(),
 }

@@ -3,12 +3,14 @@ import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, replyTimeoutFlag } from '../../cli/flags/shared-flags.ts'
 import { readMessages } from '../../cli/input/read-document.ts'
+import type { Failure } from '../../contract/failure.ts'
+import { readWholeReply } from '../../contract/reply/assembly.ts'
 import { requestDefaults } from '../../contract/request-defaults.ts'
-import { isTokenLimit, reasoningIn } from '../../contract/resources/stream-event.ts'
 import { completionView } from '../../view/chat.ts'
 import { messageArgument, messageFlags, readMessage } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
-import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './show-reply.ts'
+import { ReplyPrinter, replyFlags } from './show-reply.ts'
+import { checkWhole } from './whole-reply.ts'
 
 export default class ChatComplete extends BaseCommand {
   static override summary = 'Complete a list of messages without storing them'
@@ -58,15 +60,13 @@ export default class ChatComplete extends BaseCommand {
     }
     await offerModelServer(context)
     const client = await context.connect()
-    const reply = new ReplyPrinter(context, completionView, flags)
+    let fault: Failure | undefined
+    const reply = new ReplyPrinter(context, completionView, { ...flags, findFault: () => fault })
     reply.begin()
     const response = await client.chat.complete(request).finally(() => reply.end())
+    const end = readWholeReply(response.body)
+    fault = checkWhole(context, { end, hasReasoning: end.reasoning !== '', maxTokens, isKept: false })
     await reply.show(response)
-    const choice = response.body?.choices?.[0]
-    if (choice && !choice.message?.content)
-      context.output.progress(
-        emptyReplyNotice(reasoningIn(choice.message) === undefined ? 'nothing' : 'reasoning'),
-      )
-    if (isTokenLimit(choice?.finish_reason)) context.output.progress(tokenLimitNotice)
+    if (fault) throw fault
   }
 }

@@ -20,13 +20,15 @@ const maxListedRows = 10
 interface EachFlags extends BulkFlags {
   each?: string | undefined
   'on-unknown'?: 'retry' | undefined
+  'on-not-whole'?: 'retry' | undefined
   stream?: boolean | undefined
 }
 
 /**
  * Sends a message for each row of a file, with a confirmation prompt and progress, and shows the numbers of rows.
  *
- * @throws Failure `incomplete` if rows failed or have an unknown outcome; the reason of an early end
+ * @throws Failure `incomplete` if rows failed or have an unknown outcome, or else `not_whole` if replies are not whole;
+ *   the reason of an early end
  */
 export async function sendEach(context: Context, line: MessageLine, flags: EachFlags): Promise<void> {
   const { resolvePath } = context
@@ -39,7 +41,11 @@ export async function sendEach(context: Context, line: MessageLine, flags: EachF
       ...options,
       readTemplate: () => readTemplate(context, line),
       results: resolvePath(results),
-      retriesUnknown: flags['on-unknown'] !== undefined,
+      retried: new Set([
+        'failed' as const,
+        ...(flags['on-unknown'] ? ['unknown' as const] : []),
+        ...(flags['on-not-whole'] ? ['not_whole' as const] : []),
+      ]),
       isStreamed: stream !== false,
       isDryRun: context.dryRun,
       maxWait: context.options.max_wait.value,
@@ -97,6 +103,12 @@ function parse(text: string, name: string): Template {
   throw new Failure('usage', `${name}: ${faults[0].words}`)
 }
 
+const outcomes = {
+  failed: 'Line N failed',
+  unknown: 'The outcome of line N is unknown',
+  not_whole: 'The reply to line N is not whole',
+}
+
 async function showReport(
   context: Context,
   report: BatchReport,
@@ -105,8 +117,7 @@ async function showReport(
   const { output } = context
   const { rows, counts, alreadyDone, remaining, requests, problems, failedRows, resultsFailure } = report
   const lines = problems.slice(0, maxListedRows).map(({ line, status, error }) => {
-    const outcome = status === 'failed' ? `Line ${line} failed` : `The outcome of line ${line} is unknown`
-    return `${outcome}: ${error}`
+    return `${outcomes[status].replace('N', String(line))}: ${error}`
   })
   const more = problems.length - lines.length
   if (more > 0) lines.push(`and ${groupDigits(more)} more in ${options.results}`)
@@ -126,5 +137,9 @@ async function showReport(
     const name = `${path.slice(0, -extname(path).length)}.results.jsonl`
     const resent = counts.failed > 0 ? 'The same command sends failed rows again. ' : ''
     return `${resent}To change the rows first, edit ${path} and run: ${again({ each: path, results: name })}`
+  })
+  if (counts.not_whole === 0) return
+  throw new Failure('not_whole', `${countOf(counts.not_whole, 'row')} got a reply that is not whole`, {
+    hint: `Send these rows again with: ${again({ 'on-not-whole': 'retry' })}`,
   })
 }

@@ -2,7 +2,6 @@ import * as Flags from '@oclif/core/flags'
 import type { Parameters } from '../../chat/conversation.ts'
 import type { ConversationStart } from '../../chat/session-options.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { hintOf, sentences } from '../../cli/errors/hints.ts'
@@ -15,8 +14,9 @@ import { batchFlags } from './batch-flags.ts'
 import { chooseBeginning, rememberContext } from './choose-beginning.ts'
 import { continueFlags, messageArgument, messageFlags, readMessage, schemaFlags } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
-import { emptyReplyNotice, ReplyPrinter, replyFlags, tokenLimitNotice } from './show-reply.ts'
+import { ReplyPrinter, replyFlags } from './show-reply.ts'
 import type { ReplySchema } from './structured/json-schema.ts'
+import { checkWhole } from './whole-reply.ts'
 
 export default class ChatSend extends BaseCommand {
   static override summary = 'Send one message and print the reply'
@@ -88,20 +88,23 @@ export default class ChatSend extends BaseCommand {
     if (streams || (!isCompletion && flags.stream !== false)) context.host.expectStreamedReply()
     await offerModelServer(context)
     const { exchange, close } = await openExchange(context, { begin, parameters, model }, schema)
-    const reply = new ReplyPrinter(context, view, flags)
+    const findFault = () => exchange.end && checkWhole(context, exchange.end)
+    const reply = new ReplyPrinter(context, view, { ...flags, findFault })
     try {
       reply.begin()
       const isStreamed = flags.stream !== false
       if (schema) {
         const { printValue } = await import('./structured/print-value.ts')
         const request = { message, schema, attempts: flags.attempts ?? 2, isStreamed }
-        await printValue(exchange, request, context, reply)
+        await printValue(exchange, request, context, reply, findFault)
       } else if (streams) {
         const end = await reply.showEvents(exchange.stream(message, format), { asText })
         if (isCompletion && end.isWholeBody && extract === undefined)
           output.progress('The reply was not streamed: this service does not stream completions.')
         if (end.failure) throw end.failure
       } else await reply.show(await exchange.send(message, { isStreamed }))
+      const fault = schema ? undefined : findFault()
+      if (fault) throw fault
     } catch (error) {
       throw explainRefusal(error, flags)
     } finally {
@@ -155,12 +158,6 @@ async function openExchange(
     withdrawCleanup()
     exchange.close()
     await rememberContext(context, exchange.contextId)
-    if (schema === undefined && exchange.emptiness) output.progress(emptyReplyNotice(exchange.emptiness))
-    if (schema === undefined && exchange.isCutShort) {
-      const isKept = exchange.contextId !== undefined || (isRecorded && !lost)
-      const command = commandFor(context, 'chat', 'send', '--continue', 'Continue')
-      output.progress(`${tokenLimitNotice}${isKept ? ` Continue it with: ${command}` : ''}`)
-    }
     if (lost) {
       const words = sentences([lost.message, ...[hintOf(lost)].filter((hint) => hint !== undefined)])
       await output.warn(`This machine does not record the message and its reply: ${words}`)

@@ -35,14 +35,9 @@ interface ReplyFlags {
   extract: CodeSelection | undefined
   /** The command that shows the whole reply (default: an export of the conversation). */
   wholeReply?: readonly string[]
+  /** Why the reply may lack what is extracted. */
+  findFault?(): Failure | undefined
 }
-
-/** @param content what a reply without text consists of */
-export function emptyReplyNotice(content: 'reasoning' | 'nothing'): string {
-  return content === 'reasoning' ? 'The model sent only reasoning, and no reply.' : 'The reply is empty.'
-}
-
-export const tokenLimitNotice = 'The reply stopped at the token limit.'
 
 /** Prints a reply. Until then, a terminal shows what the command waits for. */
 export class ReplyPrinter {
@@ -176,7 +171,7 @@ export class ReplyPrinter {
       const hint = words && `Show the whole reply with: ${commandFor(this.#context, ...words)}`
       // The service does not keep this reply.
       if (!hint) this.sayReply(reply)
-      throw error.reworded(error.message, { hint })
+      throw this.#flags.findFault?.() ?? error.reworded(error.message, { hint })
     }
   }
 

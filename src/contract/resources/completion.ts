@@ -69,6 +69,9 @@ export interface Choice extends Received {
   /** `stop` for a complete reply. The service defines the other values. */
   finish_reason?: Maybe<string>
   index?: Maybe<number>
+  /** See `ReplyEnd`. Only the embedded service has it, and the names of the tools that the model calls. */
+  end?: Maybe<string>
+  tools?: Maybe<string[]>
 }
 
 /** The text of a reply. */
@@ -81,6 +84,8 @@ const choice = response<Choice>(() => ({
   message: response<ChoiceMessage>(() => ({ role: z.string(), content: z.string() })),
   finish_reason: z.string(),
   index: z.int(),
+  end: z.string(),
+  tools: z.array(z.string()),
 }))
 
 /** docs/interface.md, "Chat completion response". */

@@ -68,6 +68,8 @@ export interface HistoryMessage extends Received {
   role?: Maybe<string>
   /** Timestamp, as the service wrote it. */
   created_at?: Maybe<string>
+  /** See `ReplyEnd`. Only messages of the embedded service and of transcripts have it. */
+  end?: Maybe<string>
 }
 
 const historyMessage = response<HistoryMessage>(() => ({
@@ -75,6 +77,7 @@ const historyMessage = response<HistoryMessage>(() => ({
   content: z.string(),
   role: z.string(),
   created_at: z.string(),
+  end: z.string(),
 }))
 
 /** One page of messages (docs/interface.md, "Chat history"). The service decides their order. */

@@ -1,5 +1,5 @@
 import type { Failure } from '../failure.ts'
-import { isRecord } from '../notation/exact-json.ts'
+import type { ReplyEnd } from '../reply/reply-end.ts'
 import type { Usage } from './completion.ts'
 
 export const streamFormats = ['auto', 'sse', 'ndjson', 'json', 'text'] as const
@@ -21,7 +21,9 @@ export type StreamEvent =
 /** How a streamed reply ended. */
 export interface StreamEnd {
   type: 'end'
-  /** False if the reply is incomplete. */
+  /** Undefined only in transcripts of earlier versions. */
+  end: ReplyEnd | undefined
+  /** False if the end is `failed` or `truncated`. */
   complete: boolean
   /** Whether the service marked the end of the reply; some formats have no mark. */
   verified: boolean
@@ -30,7 +32,11 @@ export interface StreamEnd {
   contextId?: string
   /** Timestamp, as the service wrote it. */
   createdAt?: string
-  /** The whole text, without the reasoning. */
+  model?: string
+  usage?: Usage
+  /** The tools that the model calls. */
+  tools?: string[]
+  /** The whole text, without the reasoning. The text of a refusal is a part of it. */
   text: string
   /** Why the reply is incomplete. */
   reason?: string
@@ -38,25 +44,4 @@ export interface StreamEnd {
   failure?: Failure
   /** Set if the service did not stream, and sent one JSON body. */
   isWholeBody?: true
-}
-
-/** Whether a finish reason means the maximum number of tokens. Servers have two names for it. */
-export function isTokenLimit(reason: unknown): boolean {
-  return reason === 'length' || reason === 'max_tokens'
-}
-
-/**
- * Fields of a message that contain reasoning. The interface has none; servers for models that reason add
- * one of these, or several with the same text.
- */
-const reasoningFields = ['reasoning', 'reasoning_content', 'thinking'] as const
-
-/** The reasoning in a message, or in a part of one. It is never a part of the reply. */
-export function reasoningIn(message: unknown): string | undefined {
-  if (!isRecord(message)) return undefined
-  for (const field of reasoningFields) {
-    const text = message[field]
-    if (typeof text === 'string' && text !== '') return text
-  }
-  return undefined
 }

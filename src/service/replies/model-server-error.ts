@@ -1,3 +1,4 @@
+import { readErrorContent } from '../../contract/reply/error-content.ts'
 import type { Clock } from '../../system/clock.ts'
 import { readStart } from '../../system/network/fetch-text.ts'
 import { describeFault, readFault } from '../../system/network/network-fault.ts'
@@ -113,17 +114,12 @@ function readRetryAfter(header: string | undefined, clock: Clock): number | unde
 const maxMessageLength = 1000
 
 /**
- * The message of a model server's error: `{"error":{"message"}}` of OpenAI, `{"error":"…"}` of Ollama,
- * `{"message"}`, and `{"detail"}` or `{"detail":[{"msg"}]}` of servers made with FastAPI. Undefined for
- * anything else.
+ * The message of a model server's error, in any of the known shapes.
  * @param secrets see `ModelServer`
  */
 export function messageInBody(body: unknown, secrets: readonly string[]): string | undefined {
-  const { error, message, detail } = Object(body)
-  const first: unknown = Array.isArray(detail) ? Object(detail[0]).msg : undefined
-  const places = [Object(error).message, error, message, detail, first]
-  const found = places.find((words) => typeof words === 'string')
-  return found === undefined ? undefined : redact(found, secrets)
+  const { message } = readErrorContent(body)
+  return message === undefined ? undefined : redact(message, secrets)
 }
 
 function redact(words: string, secrets: readonly string[]): string {

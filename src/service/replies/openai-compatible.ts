@@ -65,7 +65,7 @@ async function* stream(
 ): AsyncGenerator<ReplyPart> {
   const response = await server.post('/chat/completions', bodyOf(modelRequest, true), signal)
   try {
-    if (isEventStream(response)) {
+    if (isStream(response)) {
       yield* readReply(response, modelRequest.model, server.secrets)
       return
     }
@@ -79,7 +79,8 @@ async function* stream(
     const { reasoning = '', content = '' } = choice?.message ?? {}
     if (reasoning !== '') yield { kind: 'reasoning', text: reasoning, model }
     if (content !== '') yield { kind: 'delta', text: content, model }
-    yield { kind: 'finish', reason: choice?.finish_reason ?? 'stop', model, usage }
+    const { finish_reason: reason = 'stop', tools } = choice ?? {}
+    yield { kind: 'finish', reason, ...(tools && { tools }), model, usage }
   } catch (error) {
     throw modelServerError(error, signal)
   }
@@ -94,7 +95,7 @@ async function* relay(
   const { secrets } = server
   const response = await server.relay('/chat/completions', request, signal)
   try {
-    if (request['stream'] === true && isEventStream(response)) {
+    if (request['stream'] === true && isStream(response)) {
       yield* readRelayed(response, Math.max(1, Number(request['n'] ?? 1)), secrets)
       return
     }
@@ -108,8 +109,8 @@ async function* relay(
   }
 }
 
-const isEventStream = ({ headers }: OpenResponse) =>
-  headers['content-type']?.includes('text/event-stream') === true
+const isStream = ({ headers }: OpenResponse) =>
+  /event-stream|ndjson|json-?l/i.test(headers['content-type'] ?? '')
 
 /** Names each field that is sent, so that no other field of a client's request is. */
 function bodyOf(modelRequest: ModelRequest, stream: boolean) {

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
+import { readWholeReply } from '../../contract/reply/assembly.ts'
+import { reasonFor } from '../../contract/reply/reply-end.ts'
 import type { Model } from '../../contract/resources/completion.ts'
-import { reasoningIn } from '../../contract/resources/stream-event.ts'
 import type { ModelServer } from './model-server.ts'
 import { invalidResponse, messageInBody } from './model-server-error.ts'
 import type { CompletionResult, RelayedPart, TokenCounts } from './reply-source.ts'
@@ -16,12 +17,6 @@ const modelList = z.looseObject({
   data: z.array(z.looseObject({ id: z.string(), created: count, owned_by: text })),
 })
 
-const choice = z.looseObject({
-  message: z.looseObject({ role: text, content: z.nullish(z.string()) }),
-  finish_reason: text,
-  index: count,
-})
-
 /** Some servers send -1 for a count that they do not know. */
 const tokens = z.catch(
   z.optional(
@@ -32,15 +27,10 @@ const tokens = z.catch(
 
 const usage = z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens })
 
-const completion = z.looseObject({
-  created: count,
-  model: text,
-  usage: z.optional(z.unknown()),
-  choices: z.array(choice),
-})
+const otherFormat = 'sent a response that is not in the OpenAI format'
 
 const relayed = z.looseObject({
-  choices: z.array(z.looseObject({ message: z.looseObject({}) })).check(z.minLength(1)),
+  choices: z.array(z.looseObject({ message: z.optional(z.looseObject({})) })).check(z.minLength(1)),
   usage: z.optional(z.unknown()),
 })
 
@@ -48,12 +38,28 @@ const relayed = z.looseObject({
  * @param secrets see `ModelServer`
  * @throws ApiError `model_server_error` for a body that is not a completion
  */
-export const parseRelayed = (body: unknown, secrets: readonly string[]): z.infer<typeof relayed> =>
-  parse(relayed, body, secrets)
+export function parseRelayed(body: unknown, secrets: readonly string[]): z.infer<typeof relayed> {
+  readChoices(body, secrets)
+  return parse(relayed, body, secrets)
+}
+
+/** @throws ApiError `model_server_error` if the body contains no reply, or says that the model failed */
+function readChoices(body: unknown, secrets: readonly string[]) {
+  const { choices } = Object(body)
+  const all: unknown[] = Array.isArray(choices) && choices.length > 0 ? choices : [undefined]
+  return all.map((choice, position) => {
+    const reply = readWholeReply(body, choice)
+    // Some gateways report an error of the model server with status 200, at the top or in the choice.
+    if (reply.failure?.kind === 'invalid_response') throw invalidResponse(otherFormat)
+    if (reply.failure) throw invalidResponse(`failed: ${messageInBody(reply.failure, secrets)}`)
+    const { index, message } = Object(choice)
+    return { ...reply, index: count.parse(index) ?? position, role: text.parse(message?.role) }
+  })
+}
 
 /** A whole completion as the only part of a stream, in which a tool call has an index. */
 export function toChunk({ choices, ...rest }: z.infer<typeof relayed>): RelayedPart {
-  const chunks = choices.map(({ message: { tool_calls: calls, ...message }, ...choice }) => {
+  const chunks = choices.map(({ message: { tool_calls: calls, ...message } = {}, ...choice }) => {
     const tool_calls = Array.isArray(calls) ? calls.map((call, index) => ({ index, ...call })) : undefined
     return { ...choice, delta: { ...message, tool_calls } }
   })
@@ -83,24 +89,17 @@ export function parseCompletion(
   asked: string,
   { secrets, clock }: Pick<ModelServer, 'secrets' | 'clock'>,
 ): CompletionResult {
-  const { choices, created, model, usage } = parse(completion, body, secrets)
-  if (choices.length === 0) throw invalidResponse('sent a response without choices')
+  const choices = readChoices(body, secrets)
   return {
-    created: created ?? Math.floor(clock.now() / 1000),
-    model: model ?? asked,
-    usage: parseUsage(usage) ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
-    choices: choices.map(({ message, finish_reason, index }, position) => {
-      const reasoning = reasoningIn(message)
-      return {
-        index: index ?? position,
-        message: {
-          role: message.role ?? 'assistant',
-          content: message.content ?? '',
-          ...(reasoning !== undefined && { reasoning }),
-        },
-        finish_reason: finish_reason ?? 'stop',
-      }
-    }),
+    created: count.parse(Object(body).created) ?? Math.floor(clock.now() / 1000),
+    model: choices[0]?.model ?? asked,
+    usage: parseUsage(choices[0]?.usage) ?? { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+    choices: choices.map(({ index, role, text, reasoning, end, tools, finishReason }) => ({
+      index,
+      message: { role: role ?? 'assistant', content: text, ...(reasoning !== '' && { reasoning }) },
+      finish_reason: reasonFor(end, finishReason),
+      ...(tools && { tools }),
+    })),
   }
 }
 
@@ -118,9 +117,6 @@ export function parseUsage(given: unknown): TokenCounts | undefined {
 function parse<S extends z.ZodMiniType>(schema: S, body: unknown, secrets: readonly string[]): z.infer<S> {
   const result = schema.safeParse(body)
   if (result.success) return result.data
-  // Some gateways report an error of the model server with status 200.
   const words = Object(body).error ? messageInBody(body, secrets) : undefined
-  throw words === undefined
-    ? invalidResponse('sent a response that is not in the OpenAI format', result.error)
-    : invalidResponse(`failed: ${words}`)
+  throw words === undefined ? invalidResponse(otherFormat, result.error) : invalidResponse(`failed: ${words}`)
 }

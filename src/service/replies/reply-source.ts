@@ -61,6 +61,7 @@ export interface CompletionResult {
     /** `reasoning` is omitted if the model server sends none. */
     message: { role: string; content: string; reasoning?: string }
     finish_reason: string
+    tools?: string[]
   }[]
 }
 
@@ -71,5 +72,5 @@ export type TextPart = { kind: 'reasoning' | 'delta'; text: string; model: strin
 
 export type ReplyPart =
   | TextPart
-  /** `usage` is undefined if the server does not report it. */
-  | { kind: 'finish'; reason: string; model: string; usage: TokenCounts | undefined }
+  /** `usage` is undefined if the server does not report it. `reason` is one that means the end: see `reasonFor`. */
+  | { kind: 'finish'; reason: string; tools?: string[]; model: string; usage: TokenCounts | undefined }

@@ -118,18 +118,18 @@ describe('a session with a model that sends reasoning', () => {
     expect(world.transcript().turns[0]).to.include({ reply: '', status: 'complete' })
   })
 
-  it('sends no prompt with an empty reply to the model again', async () => {
+  it('sends a prompt whose reply is empty again, together with the next one', async () => {
     await begin()
     await run.say('/system be brief', 'system: be brief')
     await run.say('One', /^You said: One$[\s\S]*total/m)
     world.server.answerNext({ reasoning, text: '' })
     await run.say('Two', /only reasoning[\s\S]*total/)
-    await run.say('Three', /^You said: Three$/m)
+    await run.say('Three', /^You said: Two\n\n?Three$/m)
     expect(world.server.completions.at(-1)?.messages?.map(({ content }) => content)).to.deep.equal([
       'be brief',
       'One',
       'You said: One',
-      'Three',
+      'Two\n\nThree',
     ])
   })
 

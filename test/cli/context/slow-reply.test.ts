@@ -43,7 +43,9 @@ describe('chat send without a terminal', function () {
 
   it('prints with --json the body that the service would send without streaming', async () => {
     const { stdout } = await run(stream(events), 'chat', 'send', 'Hi', '--json')
-    expect(stdout).to.equal(`${JSON.stringify({ ...body, finish_reason: 'stop' }, null, 2)}\n`)
+    expect(stdout).to.equal(
+      `${JSON.stringify({ ...body, finish_reason: 'stop', end: 'complete', model: 'm' }, null, 2)}\n`,
+    )
   })
 
   it('prints nothing of an incomplete reply, and --continue uses its conversation', async () => {
@@ -62,7 +64,11 @@ describe('chat send without a terminal', function () {
       1,
       'No credit',
     )
-    expectFailure(await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'), 1, 'does not contain "response"')
+    expectFailure(
+      await run(json(200, { id: 'm1' }), 'chat', 'send', 'Hi'),
+      1,
+      'The response contains no reply',
+    )
   })
 
   it('requests a reply that is not streamed with --no-stream', async () => {
@@ -92,7 +98,8 @@ describe('the body collected from a stream', () => {
           else if (kind === 'sse') behavior = sse(frames)
           else behavior = ndjson([...frames, { ...names, done: true }])
           const { body: collected } = await client.chat.collect({ message: 'hi' })
-          expect(collected).to.deep.equal(JSON.parse(JSON.stringify(whole)))
+          const end = kind === 'json' ? {} : { end: 'complete' }
+          expect(collected).to.deep.equal(JSON.parse(JSON.stringify({ ...whole, ...end })))
         }),
         { numRuns: 60, seed: 13 },
       )

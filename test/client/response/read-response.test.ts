@@ -66,9 +66,9 @@ describe('an HTTP response', () => {
     ]
     const complete = () => client.chat.complete({ messages: [] })
     const wrong: [unknown, () => Promise<unknown>, RegExp][] = [
-      [{ choices: [] }, complete, /choices must hold a text/],
-      [{ choices: [{ message: { content: null } }] }, complete, /choices must hold a text/],
-      [{ response: [] }, () => client.chat.send({ message: 'hi' }), /response must be a string/],
+      [{ choices: [] }, complete, /contains no reply/],
+      [{ choices: [{ message: null }] }, complete, /contains no reply/],
+      [{ response: [] }, () => client.chat.send({ message: 'hi' }), /contains no reply/],
       [{ messages: 7 }, () => client.history.page(), /messages must be an array/],
     ]
     for (const [body, call, message] of wrong) {

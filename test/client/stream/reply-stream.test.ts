@@ -19,7 +19,7 @@ import { heldTimeout, holdTimers } from '../hold-timers.ts'
 import { scriptedClient } from '../scripted-client.ts'
 
 /** In ms, as in src/client/stream/reply-stream.ts. */
-const waitAfterFinish = 1000
+const waitAfterFinish = 5000
 
 const deltas = [{ context_id: 'c1', delta: 'Hel' }, { delta: 'lo' }]
 
@@ -70,6 +70,7 @@ describe('a reply stream', () => {
       { type: 'delta', text: 'Hello' },
       {
         type: 'end',
+        end: 'complete',
         complete: true,
         verified: true,
         id: 'm1',
@@ -127,6 +128,23 @@ describe('a reply stream', () => {
     await until(() => held.pending > 0)
     held.fire()
     expect(await end).to.include({ complete: true, verified: true, finishReason: 'stop' })
+  })
+
+  it('keeps text after a finish reason as long as bytes arrive', async () => {
+    const { promise: second, resolve: sendSecond } = Promise.withResolvers<void>()
+    const frame = (content: string) =>
+      `data: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason: 'stop' }] })}\n\n`
+    await start(async (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(frame('one '))
+      await second
+      response.write(frame('two'))
+    })
+    const end = ask()
+    await until(() => held.pending === 1)
+    sendSecond()
+    await until(() => held.started === 2 && held.pending === 1)
+    held.fire()
+    expect(await end).to.include({ complete: true, text: 'one two', end: 'complete' })
   })
 
   it('leaves the connection usable for the next request', async () => {

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import fs, {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
@@ -6,14 +14,16 @@ import { ChatHandler } from '../../support/handlers/chat.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Run, type RunOptions, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
-import { failing as failingWith, limited, reset, serveHandler } from '../../support/scripted-server.ts'
+import { failing as failingWith, json, limited, reset, serveHandler } from '../../support/scripted-server.ts'
 import { failing } from '../../system/failing.ts'
+import { replacingCalls } from '../../system/replacing-calls.ts'
 
 interface Result {
   index: number
   line: number
   status: string
   reply?: string
+  end?: string
   error?: { code: string; message: string }
   row: Record<string, unknown>
 }
@@ -58,7 +68,17 @@ describe('chat send --each', function () {
       Array(3).fill([undefined, 'model-b']),
     )
     expect(JSON.parse(done.stdout)).to.deep.equal({
-      ...{ rows: 3, done: 3, already_done: 0, failed: 0, unknown: 0, skipped: 0, remaining: 0, requests: 3 },
+      ...{
+        rows: 3,
+        done: 3,
+        already_done: 0,
+        not_whole: 0,
+        failed: 0,
+        unknown: 0,
+        skipped: 0,
+        remaining: 0,
+        requests: 3,
+      },
       results: 'out.jsonl',
     })
     const [first] = results()
@@ -320,5 +340,68 @@ describe('chat send --each', function () {
     expect(messages()).to.have.length(1)
     expect((await send('Say {{text}}')).exitCode).to.equal(9)
     expect(statuses()).to.deep.equal(['unknown', 'done', 'done'])
+  })
+
+  it('keeps a reply that is not whole, and sends its row again only on request', async () => {
+    server.answerNext({ text: 'Half', finishReason: 'length' })
+    server.answerNext({ text: [], finishReason: 'stop' })
+    const ends = () => results().map(({ status, reply, end }) => [status, reply, end])
+    const first = await send('Say {{text}}', '--concurrency', '1', '--json')
+    expect(first.exitCode, first.stderr).to.equal(8)
+    expect(JSON.parse(first.stdout)).to.include({ done: 1, not_whole: 2, failed: 0, requests: 3 })
+    expect(first.stderr).to.include('--on-not-whole retry').and.include('stopped at the token limit')
+    const expected = [
+      ['not_whole', 'Half', 'length'],
+      ['not_whole', '', 'empty'],
+      ['done', 'You said: Say three', 'complete'],
+    ]
+    expect(ends()).to.deep.equal(expected)
+    const same = await send('Say {{text}}')
+    expect(same.exitCode).to.equal(8)
+    expect(same.stderr).to.include('2 rows got a reply that is not whole')
+    expect([messages().length, ends()]).to.deep.equal([3, expected])
+    const again = await send('Say {{text}}', '--on-not-whole', 'retry')
+    expect([again.exitCode, messages().length], again.stderr).to.deep.equal([0, 5])
+    expect(statuses()).to.deep.equal(['done', 'done', 'done'])
+  })
+
+  it('resumes after a kill at any write while it sends such a row again', async () => {
+    server.answerNext({ text: 'Half', finishReason: 'length' })
+    await send('Say {{text}}', '--concurrency', '1')
+    const files = () => {
+      const all = readdirSync(sandbox.home, { recursive: true, withFileTypes: true, encoding: 'utf8' })
+      const logs = all.filter(({ name, parentPath }) => /batches|out\.jsonl/.test(join(parentPath, name)))
+      const paths = logs.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
+      return paths.map((file) => [file, readFileSync(file)] as const)
+    }
+    const states: ReturnType<typeof files>[] = []
+    const real = fs.fdatasync
+    const fdatasync = (...[file, done]: Parameters<typeof real>) => {
+      states.push(files())
+      real(file, done)
+    }
+    const again = () => send('Say {{text}}', '--on-not-whole', 'retry', '--concurrency', '1')
+    expect((await replacingCalls({ fdatasync }, again)).exitCode).to.equal(0)
+    expect(states.length).to.be.greaterThan(2)
+    for (const state of states) {
+      for (const [file, bytes] of state) writeFileSync(file, bytes)
+      const { exitCode, stderr } = await send('Say {{text}}')
+      expect(exitCode, stderr).to.be.oneOf([0, 8, 9])
+    }
+  })
+
+  it('counts a reply at a token limit as done if the batch has set the limit that was reached', async () => {
+    for (const [tokens, code] of [
+      [2, 0],
+      [1, 8],
+    ]) {
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'Half' }, finish_reason: 'length' }]
+      const body = { choices, usage: { completion_tokens: tokens } }
+      server.faults.set('POST /v1/chat/completions', [json(200, body)])
+      rmSync(path('out.jsonl'), { force: true })
+      const message = `Say {{text}} ${tokens}`
+      const { exitCode, stderr } = await send(message, '--concurrency', '1', '--max-tokens', '2')
+      expect([exitCode, results()[0]?.end], stderr).to.deep.equal([code, 'length'])
+    }
   })
 })

@@ -6,7 +6,11 @@ import { delta, events } from './raw-responses.ts'
 /** The body of a response. */
 function bodyOf(parts: Uint8Array[]) {
   const rest = parts.values()
-  return { read: async () => rest.next().value, cancel: () => {} }
+  return {
+    headers: { 'content-type': 'text/event-stream' },
+    read: async () => rest.next().value,
+    cancel: () => {},
+  }
 }
 
 async function read(parts: Uint8Array[]): Promise<{ text: string; reason: string | undefined }> {

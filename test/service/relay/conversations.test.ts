@@ -119,4 +119,34 @@ onEachTransport('a conversation', (withService) => {
         { modelServer: { url } },
       ),
     ))
+
+  it('sends a message again whose reply had no text, together with the next one', () => {
+    const replies = [
+      { content: null, reasoning_content: 'Hm' },
+      { content: '' },
+      { content: 'Yes' },
+      { content: 'So' },
+    ]
+    return withModelServer(
+      (response) => sendJson(response, { choices: [{ message: replies.shift() }] }),
+      ({ url, requests }) =>
+        withService(
+          async ({ call }) => {
+            const { body } = await call('POST', '/api/chat/send', { message: 'Why?' })
+            for (const message of ['Continue', 'Please', 'And?'])
+              await call('POST', '/api/chat/send', { message, context_id: body.context_id })
+            const sent = requests.flatMap(({ method, body }) =>
+              method === 'POST' ? [JSON.parse(body).messages] : [],
+            )
+            const question = { role: 'user', content: 'Why?\n\nContinue\n\nPlease' }
+            expect(sent.slice(1)).to.deep.equal([
+              [{ role: 'user', content: 'Why?\n\nContinue' }],
+              [question],
+              [question, { role: 'assistant', content: 'Yes' }, { role: 'user', content: 'And?' }],
+            ])
+          },
+          { modelServer: { url } },
+        ),
+    )
+  })
 })

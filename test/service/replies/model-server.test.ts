@@ -35,8 +35,18 @@ describe('a model server behind the embedded service', () => {
             expect(body.model).to.equal('m1')
             expect(body.usage).to.deep.equal({ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 })
             expect(body.choices).to.deep.equal([
-              { index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' },
-              { index: 1, message: { role: 'assistant', content: '' }, finish_reason: 'length' },
+              {
+                index: 0,
+                message: { role: 'assistant', content: 'a' },
+                finish_reason: 'stop',
+                end: 'complete',
+              },
+              {
+                index: 1,
+                message: { role: 'assistant', content: '' },
+                finish_reason: 'length',
+                end: 'empty',
+              },
             ])
             expect(body).not.to.have.property('secret')
           },

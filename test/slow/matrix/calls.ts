@@ -1,5 +1,6 @@
 import { commandOf, localCalls, type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
 import { commands } from '../../support/manifest.ts'
+import { sentEnds } from '../../support/reply-endings.ts'
 import type { Form } from './forms.ts'
 
 /** A call that succeeds in a prepared home (prepared-home.ts), with the service that the home names. */
@@ -117,11 +118,24 @@ const more: readonly Call[] = [
   },
 ]
 
+/** The calls that print a reply, whole and streamed, with each end of it. */
+const endCalls: readonly Call[] = Object.entries(sentEnds).flatMap(([end, [, , code]]) =>
+  serviceCalls
+    .filter(({ name }) => /^chat:(send|complete)\b/.test(name))
+    .map((service) => ({
+      service,
+      name: `${service.name} that ends: ${end}`,
+      args: service.args.map((word) => (word === 'Hello' ? `wants ${end}` : word)),
+      fine: { terminal: code, pipe: code, JSON: code },
+    })),
+)
+
 /** At least one call of every command. */
 export const calls: readonly Call[] = [
   ...serviceCalls.map((service) => ({ ...service, fine, service })),
   ...localCalls.map(({ name, args }) => ({ name, args, fine, ...prepared[name] })),
   ...more,
+  ...endCalls,
 ]
 
 /** The first call of a command, to which its flags are added. */

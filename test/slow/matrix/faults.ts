@@ -1,4 +1,5 @@
 import type { ServiceCall } from '../../support/command-lines.ts'
+import { endingWith, type SentEnd, sentEnds } from '../../support/reply-endings.ts'
 import {
   answer,
   type Behavior,
@@ -141,3 +142,13 @@ export const faults = {
     ending: { shown: useless, notShown: { done: 'no body' } },
   },
 } satisfies Record<string, Fault>
+
+/** How a reply can end, except completely: the behaviors of a service for the calls that print a reply. */
+export const replyEnds: Record<string, Fault> = Object.fromEntries(
+  Object.entries(sentEnds).flatMap(([end, [, , exitCode]]) => {
+    if (exitCode === 0) return []
+    const code = exitCode === 8 ? end : 'server_error'
+    const script = same(endingWith(end as SentEnd))
+    return [[`a reply that ends: ${end}`, { script, sent: 'once', ending: { exitCode, code } }]]
+  }),
+)

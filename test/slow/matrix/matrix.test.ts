@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { commandOf, serviceCalls } from '../../support/command-lines.ts'
+import { commandOf, type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
 import { createJobPool } from '../../support/job-pool.ts'
 import { startScriptedServer } from '../../support/scripted-server.ts'
 import { takeCells } from '../../support/take-sample.ts'
 import { callNamed } from './calls.ts'
-import { type Fault, faults } from './faults.ts'
+import { type Fault, faults, replyEnds } from './faults.ts'
 import { formsHere, inWords, leftOut } from './forms.ts'
 import { startGoodService } from './good-service.ts'
 import { expectGoodManners, expectNothingLeft, filesOf } from './invariants.ts'
@@ -18,8 +18,11 @@ interface Cell extends Judged {
   title: string
 }
 
+const faultsOf = ({ name }: ServiceCall): [string, Fault][] =>
+  Object.entries({ ...faults, ...(/^chat:(send|complete)\b/.test(name) ? replyEnds : {}) })
+
 const cells: Cell[] = serviceCalls.flatMap((call) =>
-  Object.entries(faults as Record<string, Fault>).flatMap(([faultName, fault]) =>
+  faultsOf(call).flatMap(([faultName, fault]) =>
     formsHere.map((form) => ({
       call,
       faultName,
@@ -83,7 +86,7 @@ async function meet({ call, fault, faultName, form }: Cell, home: PreparedHome):
 describe('the cells of the matrix of service faults', () => {
   it('include one for each call, fault, and form', () => {
     expect(new Set(cells.map(({ title }) => title)).size).to.equal(
-      serviceCalls.length * Object.keys(faults).length * formsHere.length,
+      serviceCalls.flatMap(faultsOf).length * formsHere.length,
     )
     expect(new Set(serviceCalls.map(({ name }) => commandOf(name))).size).to.be.at.least(18)
   })

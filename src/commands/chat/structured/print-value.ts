@@ -15,13 +15,16 @@ const shownFaults = 10
  *
  * @param request.attempts maximum number of replies
  * @param request.isStreamed as for `Exchange.send`
- * @throws Failure `conflict` if no reply fits; the last one is in the transcript, or on stderr
+ * @param findFault see `checkWhole`
+ * @throws Failure `conflict` if no reply fits; the last one is in the transcript, or on stderr. `not_whole` if a message
+ *   with the faults would not help
  */
 export async function printValue(
   exchange: Exchange,
   request: { message: string; schema: ReplySchema; attempts: number; isStreamed: boolean },
   { streams, output }: Context,
   printer: ReplyPrinter,
+  findFault: () => Failure | undefined,
 ): Promise<void> {
   const { schema, attempts } = request
   let message = `${request.message}\n\nReply only with JSON that fits this JSON Schema:\n\n${schema.source}`
@@ -30,7 +33,12 @@ export async function printValue(
     const response = await exchange.send(message, request)
     printer.end()
     await warnOfResponse(response, output)
-    const found = exchange.isCutShort ? { fault: 'it stopped at the token limit' } : findValue(exchange.reply)
+    const end = exchange.end?.end.end
+    if (end === 'filtered' || end === 'refusal' || end === 'tool_calls') {
+      if (exchange.transcript.path === undefined) printer.sayReply(exchange.reply)
+      throw findFault()
+    }
+    const found = end === 'length' ? { fault: 'it stopped at the token limit' } : findValue(exchange.reply)
     const all = 'fault' in found ? [found.fault] : schema.check(found.value)
     if ('text' in found && all.length === 0)
       return streams.writeData(`${streams.isShown ? stripControls(found.text) : found.text}\n`)

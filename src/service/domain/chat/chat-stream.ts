@@ -1,3 +1,4 @@
+import { endOfReply, type ReplyEnd } from '../../../contract/reply/reply-end.ts'
 import type { CompletionRequest, Message } from '../../../contract/resources/completion.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
 import type { ReplyPart, ReplySource, TokenCounts } from '../../replies/reply-source.ts'
@@ -29,6 +30,9 @@ export type ChatEvent =
       data: ReplyHead & {
         response: string
         finish_reason: string
+        end: ReplyEnd
+        /** The tools that the model calls. Omitted if it calls none. */
+        tools?: string[]
         /** Omitted if the model server does not report it. */
         usage?: TokenCounts
       }
@@ -45,7 +49,7 @@ export async function* streamMessage(
 ): AsyncGenerator<ChatEvent> {
   const { db, replySource, signal, clock } = context
   let record: StoredReply | undefined
-  let usage: TokenCounts | undefined
+  let finish: FinishPart | undefined
   // This generator waits for a client that stops reading, so an abort stores the text that arrived.
   const keep = () => record?.store().catch(() => {})
   signal.addEventListener('abort', keep)
@@ -54,7 +58,7 @@ export async function* streamMessage(
     for await (const piece of replySource.stream(modelRequest, signal)) {
       record ??= new StoredReply(db, exchange, clock)
       const delta = await record.take(piece)
-      if (piece.kind === 'finish') usage = piece.usage
+      if (piece.kind === 'finish') finish = piece
       if (piece.kind === 'reasoning')
         yield { event: 'reasoning', data: { ...headOf(record.exchange), reasoning: piece.text } }
       if (delta !== '') yield { event: 'delta', data: { ...headOf(record.exchange), delta } }
@@ -67,7 +71,7 @@ export async function* streamMessage(
     signal.removeEventListener('abort', keep)
     await keep()
   }
-  if (record) yield doneEvent(headOf(record.exchange), record.exchange, usage)
+  if (record && finish) yield doneEvent(headOf(record.exchange), record.exchange.reply, finish)
 }
 
 /** One stateless completion as it arrives. Nothing is stored. @throws ApiError as `complete` */
@@ -82,7 +86,7 @@ export async function* streamCompletion(
   let reply = ''
   for await (const piece of replySource.stream(modelRequest, signal)) {
     const head = { ...about, model: piece.model }
-    if (piece.kind === 'finish') yield doneEvent(head, { reply, finishReason: piece.reason }, piece.usage)
+    if (piece.kind === 'finish') yield doneEvent(head, reply, piece)
     else if (piece.kind === 'reasoning')
       yield { event: 'reasoning', data: { ...head, reasoning: piece.text } }
     else {
@@ -99,20 +103,15 @@ const headOf = ({ replyId, contextId, createdAt, model }: Exchange): ReplyHead =
   model,
 })
 
+type FinishPart = Extract<ReplyPart, { kind: 'finish' }>
+
 function doneEvent(
   head: ReplyHead,
-  { reply: response, finishReason }: Pick<Exchange, 'reply' | 'finishReason'>,
-  usage: TokenCounts | undefined,
+  response: string,
+  { reason: finish_reason, tools, usage }: FinishPart,
 ): ChatEvent {
-  return {
-    event: 'done',
-    data: {
-      ...head,
-      response,
-      finish_reason: finishReason ?? 'stop',
-      ...(usage && { usage }),
-    },
-  }
+  const ended = { response, finish_reason, end: endOfReply(finish_reason, response) }
+  return { event: 'done', data: { ...head, ...ended, ...(tools && { tools }), ...(usage && { usage }) } }
 }
 
 /** How often, in ms, an incomplete reply is stored. */

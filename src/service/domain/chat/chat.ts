@@ -1,3 +1,4 @@
+import { endOfReply } from '../../../contract/reply/reply-end.ts'
 import type { Completion, CompletionRequest, Message, Model } from '../../../contract/resources/completion.ts'
 import type { SendRequest, SendResponse } from '../../../contract/resources/conversation.ts'
 import { type Clock, isoNow } from '../../../system/clock.ts'
@@ -44,8 +45,10 @@ export async function prepareExchange(
 ): Promise<PreparedExchange> {
   requireChat(settings)
   const sentAt = isoNow(clock)
-  const earlier =
-    context_id === undefined ? [] : await readConversation(db, userId, context_id, Buffer.byteLength(message))
+  const messages: Message[] =
+    context_id === undefined
+      ? [{ role: 'user', content: message }]
+      : await readConversation(db, userId, context_id, message)
   const chosen = model ?? (await replySource.defaultModel(signal))
   return {
     exchange: {
@@ -60,7 +63,7 @@ export async function prepareExchange(
     },
     modelRequest: {
       model: chosen,
-      messages: [...earlier, { role: 'user', content: message }],
+      messages,
       max_tokens: capTokens(settings, undefined),
       response_format,
     },
@@ -72,13 +75,20 @@ export async function sendMessage(sent: MessageRequest, context: MessageContext)
   const { db, replySource, signal, clock } = context
   const nothingStored = (error: unknown) => Promise.reject(withStored(error, false))
   const { exchange, modelRequest } = await prepareExchange(sent, context).catch(nothingStored)
-  const { choices, model } = await replySource.complete(modelRequest, signal).catch(nothingStored)
-  const response = storableText(choices[0]?.message.content ?? '')
-  const finishReason = choices[0]?.finish_reason ?? 'stop'
-  const reply = { reply: response, incomplete: false, model, finishReason, createdAt: isoNow(clock) }
-  const createdAt = await storeExchange(db, { ...exchange, ...reply })
+  const { choices, model, usage } = await replySource.complete(modelRequest, signal).catch(nothingStored)
+  const { message, finish_reason = 'stop', tools } = choices[0] ?? {}
+  const response = storableText(message?.content ?? '')
+  const reply = {
+    reply: response,
+    incomplete: false,
+    model,
+    finishReason: finish_reason,
+    createdAt: isoNow(clock),
+  }
+  const created_at = await storeExchange(db, { ...exchange, ...reply })
+  const ended = { finish_reason, end: endOfReply(finish_reason, response), ...(tools && { tools }) }
   const { replyId: id, contextId: context_id } = exchange
-  return { id, response, context_id, created_at: createdAt, finish_reason: finishReason }
+  return { id, response, context_id, created_at, ...ended, model, usage }
 }
 
 /** The lists of models and messages can be read even if chat is off. @throws ApiError `feature_disabled` */
@@ -119,8 +129,11 @@ export async function complete(
   signal: AbortSignal,
 ): Promise<Completion> {
   const modelRequest = await prepareCompletion(replySource, settings, request, signal)
-  const result = await replySource.complete(modelRequest, signal)
-  return { id: createId('chatcmpl'), object: 'chat.completion', ...result }
+  const { choices: made, ...result } = await replySource.complete(modelRequest, signal)
+  const endOf = ({ finish_reason, message }: (typeof made)[number]) =>
+    endOfReply(finish_reason, message.content)
+  const choices = made.map((choice) => ({ ...choice, end: endOf(choice) }))
+  return { id: createId('chatcmpl'), object: 'chat.completion', ...result, choices }
 }
 
 export async function listModels(replySource: ReplySource, signal: AbortSignal): Promise<{ data: Model[] }> {

@@ -1,3 +1,4 @@
+import { joinQuestions } from '../../../contract/reply/join-questions.ts'
 import type { Message } from '../../../contract/resources/completion.ts'
 import { ApiError } from '../../api-error.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
@@ -19,32 +20,29 @@ const selectContext = prepareQuery((db, { id, userId }: { id: string; userId: st
 const maxConversation = 4 * 1024 * 1024
 
 /**
- * The whole conversation of a user for the model, oldest first, without empty replies.
- * @param added bytes of the new message
+ * The whole conversation of a user for the model, oldest first, and a new message.
  * @throws ApiError `context_not_found`, also for the conversation of another user; `context_too_long`
  */
 export async function readConversation(
   db: Database,
   userId: string,
   contextId: string,
-  added: number,
+  message: string,
 ): Promise<Message[]> {
   await findContext(db, userId, contextId)
   const earlier = await selectConversation(db, { contextId })
-  const bytes = earlier.reduce((sum, { content }) => sum + Buffer.byteLength(content), added)
-  if (bytes <= maxConversation) return withoutEmptyReplies(earlier)
+  const all = [...earlier, { role: 'user' as const, content: message }]
+  const bytes = all.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0)
+  if (bytes <= maxConversation) return joinQuestions(all)
   throw new ApiError('context_too_long', 'The conversation would exceed 4 MiB of text; start a new one')
 }
 
-/**
- * Omits an exchange without a reply, for example one that was stopped while the model was thinking: some
- * models refuse an empty message, or two messages of a user in a row.
- */
-const withoutEmptyReplies = (messages: readonly Message[]): Message[] =>
-  messages.filter(({ content }, index) => content !== '' && messages[index + 1]?.content !== '')
-
 const selectConversation = prepareQuery((db, { contextId }: { contextId: string }) =>
-  db.selectFrom('messages').select(['role', 'content']).where('context_id', '=', contextId).orderBy('seq'),
+  db
+    .selectFrom('messages')
+    .select(['role', 'content', 'incomplete'])
+    .where('context_id', '=', contextId)
+    .orderBy('seq'),
 )
 
 /** A message and its reply, which are adjacent in the history. */

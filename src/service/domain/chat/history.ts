@@ -1,3 +1,4 @@
+import { endOfReply } from '../../../contract/reply/reply-end.ts'
 import type { HistoryMessage, HistoryPage, HistoryQuery } from '../../../contract/resources/conversation.ts'
 import { invalidRequest } from '../../api-error.ts'
 import { prepareQuery } from '../../store/prepared-query.ts'
@@ -47,7 +48,7 @@ interface PageBounds {
   count: number
 }
 
-const historyColumns = ['id', 'content', 'role', 'created_at', 'incomplete'] as const
+const historyColumns = ['id', 'content', 'role', 'created_at', 'incomplete', 'finish_reason'] as const
 
 const newestBefore = (db: Database, { seq, count }: PageBounds) =>
   db.selectFrom('messages').select(historyColumns).where('seq', '<', seq).orderBy('seq', 'desc').limit(count)
@@ -66,6 +67,8 @@ function present({
   role,
   created_at,
   incomplete,
+  finish_reason: reason,
 }: Pick<MessageRow, (typeof historyColumns)[number]>): HistoryMessage {
-  return { id, content, role, created_at, ...(incomplete && { incomplete: true }) }
+  const end = reason === null ? {} : { end: endOfReply(reason, content) }
+  return { id, content, role, created_at, ...(incomplete && { incomplete: true }), ...end }
 }

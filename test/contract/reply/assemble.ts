@@ -1,4 +1,4 @@
-import { Assembly } from '../../../src/client/stream/assembly.ts'
+import { Assembly } from '../../../src/contract/reply/assembly.ts'
 import type { StreamEnd, StreamEvent } from '../../../src/contract/resources/stream-event.ts'
 
 export const request = { method: 'POST', url: 'https://x.example/api/chat/send' }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Assembly } from '../../../src/client/stream/assembly.ts'
+import { Assembly } from '../../../src/contract/reply/assembly.ts'
 import type { StreamEvent, StreamFormat } from '../../../src/contract/resources/stream-event.ts'
 import { endOf, request, run } from './assemble.ts'
 
@@ -210,10 +210,13 @@ describe('a streamed reply', () => {
       { type: 'usage', usage: { total_tokens: 3 } },
       {
         type: 'end',
+        end: 'length',
         complete: true,
         verified: true,
         contextId: 'c1',
         id: 'x1',
+        model: 'm1',
+        usage: { total_tokens: 3 },
         finishReason: 'length',
         text: 'a',
       },
@@ -370,6 +373,23 @@ describe('a streamed reply', () => {
 
   it('is complete if the connection is reset after the end marker', () => {
     expect(endOf(runText(sse, events([choice('Hi'), finish]), 'connection reset')).complete).to.equal(true)
+  })
+
+  it('is complete if a reset truncates an event after the finish reason', () => {
+    const body = events([choice('Hi'), finish], '{"usa').trimEnd()
+    for (const text of [body, `${body}\n\n`, events([choice('Hi'), finish], 'DONE')])
+      expect(endOf(runText(sse, text, 'connection reset'))).to.include({ text: 'Hi', complete: true })
+  })
+
+  it('is truncated if an unreadable frame is between texts that each have a finish reason', () => {
+    const last = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }] }
+    const body = `${events([last], 'DONE')}${events([last])}`
+    expect(endOf(runText(sse, body))).to.include({ text: 'HiHi', end: 'truncated' })
+  })
+
+  it('in text with a line that is no field is truncated', () => {
+    for (const body of ['data: Hi\nthere\n\n', 'there\ndata: Hi\n\ndata: you\n\n'])
+      expect(endOf(runText(sse, body)).end, body).to.equal('truncated')
   })
 
   const errors: [string, string, string, string][] = [
