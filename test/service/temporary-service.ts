@@ -122,11 +122,14 @@ export const modelOn =
   (withService: WithService) =>
   <T>(
     complete: Completion,
-    use: (service: TemporaryService & Pick<ScriptedServer, 'requests'>) => Promise<T> | T,
+    use: (service: TemporaryService & Pick<ScriptedServer, 'requests' | 'requestsOf'>) => Promise<T> | T,
     options: Partial<ServiceOptions> = {},
   ): Promise<T> =>
-    withModelServer(complete, ({ url, requests }) =>
-      withService((service) => use({ ...service, requests }), { ...options, modelServer: { url } }),
+    withModelServer(complete, ({ url, requests, requestsOf }) =>
+      withService((service) => use({ ...service, requests, requestsOf }), {
+        ...options,
+        modelServer: { url },
+      }),
     )
 
 /** A service on an empty directory, closed and deleted after `use`. */

@@ -12,6 +12,8 @@ export type Completion = (response: ServerResponse, request: RecordedRequest) =>
 
 interface ModelServerOptions {
   models?: readonly string[]
+  /** More fields of each model in the list. */
+  about?: object
   /** Default: each model replies with its ID. */
   complete?: Completion
 }
@@ -19,9 +21,10 @@ interface ModelServerOptions {
 /** Starts an OpenAI-compatible model server on loopback. Its URL includes `/v1`. See README.md. */
 export async function startModelServer({
   models = ['m1', 'm2', 'm3'],
+  about,
   complete = (response, request) => introduce(response, request, models),
 }: ModelServerOptions = {}): Promise<ScriptedServer> {
-  const listed = { data: models.map((id) => ({ id, object: 'model', created: 7, owned_by: 'me' })) }
+  const listed = { data: models.map((id) => ({ id, object: 'model', created: 7, owned_by: 'me', ...about })) }
   const server = await startScriptedServer({
     choose: ({ path }) => {
       if (path === '/v1/models') return json(200, { object: 'list', ...listed })

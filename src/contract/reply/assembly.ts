@@ -57,6 +57,8 @@ export class Assembly {
   ended: 'no' | 'soon' | 'now' = 'no'
   /** The model, as soon as the service names it. */
   model: string | undefined
+  /** The JSON value in which the service sent an error. */
+  failedValue: unknown
   readonly #about: About
   readonly #utf8 = new CheckingDecoder()
   readonly #text = new AssembledText()
@@ -164,7 +166,8 @@ export class Assembly {
       } else if (unit.type === 'json') {
         if (typeof unit.value !== 'string') this.#objects++
         events.push(...this.#take(readFrame(unit.value, unit.event)))
-        if (!this.hasFailed && !this.#gap) this.#about.onValue?.(unit.value, unit.data)
+        if (this.hasFailed) this.failedValue ??= unit.value
+        else if (!this.#gap) this.#about.onValue?.(unit.value, unit.data)
       } else {
         this.#isTooLong = unit.type === 'too_long'
         this.ended = 'now'

@@ -104,7 +104,7 @@ export const handlers: Handlers = {
     const signal = openSignal()
     const request = await prepareRelay(replySource, settings, body, signal, openAiFields)
     const parts = relay(replySource, request, { signal, clock: by.clock })
-    if (request.stream === true) return openAiEventStream(parts)
+    if (request.body['stream'] === true) return openAiEventStream(parts)
     let json = ''
     for await (const { data } of parts) json += data
     return new JsonText(json)

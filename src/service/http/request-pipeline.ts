@@ -16,7 +16,7 @@ import { authenticate, authorize, type CredentialSources, type IsProcessKey } fr
 import { applyCors } from './request/cors.ts'
 import { findPath, type KnownPath } from './request/find-endpoint.ts'
 import { hasBody, parseBody, requireJson } from './request/parse-json.ts'
-import { openAiErrorBodyOf } from './response/openai-error.ts'
+import { openAiErrorResponse } from './response/openai-error.ts'
 import {
   bodyLimit,
   bodyTooLarge,
@@ -90,8 +90,8 @@ export class RequestPipeline {
       const preflight = this.begin(request, headers)
       return (preflight && (await preflight)) ?? (await this.#answer(request, headers))
     } catch (error) {
-      const bodyOf = this.#isForOpenAi(request.url) ? openAiErrorBodyOf : undefined
-      return this.fail(error, headers, request.log, bodyOf)
+      const respondWith = this.#isForOpenAi(request.url) ? openAiErrorResponse : errorResponse
+      return this.fail(error, headers, request.log, respondWith)
     }
   }
 
@@ -109,9 +109,9 @@ export class RequestPipeline {
     error: unknown,
     headers: ResponseHeaders,
     log: FailureSink | undefined,
-    bodyOf?: (apiError: ApiError) => object,
+    respondWith: (apiError: ApiError, headers: ResponseHeaders) => ServiceResponse = errorResponse,
   ): ServiceResponse {
-    return errorResponse(this.#record(toApiError(error), log), headers, bodyOf)
+    return respondWith(this.#record(toApiError(error), log), headers)
   }
 
   /** @throws ApiError `storage_migrated`; errors of the database */

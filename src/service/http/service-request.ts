@@ -79,11 +79,12 @@ export function requestIdFor(headers: Readonly<IncomingHttpHeaders>): string {
 export function errorResponse(
   apiError: ApiError,
   headers: ResponseHeaders,
-  bodyOf: (apiError: ApiError) => object = errorBodyOf,
+  body: object = errorBodyOf(apiError),
+  status = statusOf(apiError),
 ): ServiceResponse {
   if (apiError.code === 'unauthorized') headers['www-authenticate'] = 'Bearer realm="chatctl"'
   if (apiError.retryAfter !== undefined) headers['retry-after'] = String(apiError.retryAfter)
-  return jsonResponse(statusOf(apiError), headers, bodyOf(apiError))
+  return jsonResponse(status, headers, body)
 }
 
 /** Logs a failure of the service itself. The log line of the request already shows the status of a mistake of the client. */

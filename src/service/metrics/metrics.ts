@@ -57,7 +57,7 @@ export function observeReplySource(replySource: ReplySource, metrics: Metrics, c
     relay:
       relay &&
       ((request, signal) =>
-        observeParts(relay(request, signal), request['stream'] === true ? 'stream' : 'completion', signal)),
+        observeParts(relay(request, signal), request.body['stream'] ? 'stream' : 'completion', signal)),
     reload: () => replySource.reload(),
     close: () => replySource.close(),
   }

@@ -6,9 +6,9 @@ import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-eve
 import { readStart } from '../../system/network/fetch-text.ts'
 import type { OpenResponse } from '../../system/network/transport.ts'
 import { ApiError } from '../api-error.ts'
-import { invalidResponse, invalidText, messageInText } from './model-server-error.ts'
+import { invalidResponse, invalidText, messageInText, reportedError } from './model-server-error.ts'
 import { parseUsage } from './parse-response.ts'
-import type { RelayedPart, ReplyPart, TextPart } from './reply-source.ts'
+import type { CompletionBody, RelayedPart, ReplyPart, TextPart } from './reply-source.ts'
 
 /** Maximum text of one stream, reasoning included, and of one event, in characters. */
 const maxText = 4 * 1024 * 1024
@@ -50,27 +50,26 @@ export async function* readReply(
       yield { kind, text, model: reply.model ?? asked }
     }
   }
-  const { end, finishReason, tools, usage } = yield* readParts(body, reply, take, secrets)
+  const { end, finishReason, tools, usage } = yield* readParts(body, reply, take, asked, secrets)
   const [reason, model] = [reasonFor(end, finishReason), reply.model ?? asked]
   yield { kind: 'finish', reason, ...(tools && { tools }), model, usage: parseUsage(usage) }
 }
 
 /**
  * The data of each event of an OpenAI stream, without `[DONE]`.
- * @param choices how many the client has requested
  * @param secrets see `ModelServer`
  * @throws as `readParts`
  */
 export async function* readRelayed(
   body: ResponseBody,
-  choices: number,
+  { model, n }: CompletionBody,
   secrets: readonly string[],
 ): AsyncGenerator<RelayedPart> {
   const parts: RelayedPart[] = []
-  const reply = openAssembly(body, choices, (value, data) =>
+  const reply = openAssembly(body, Math.max(1, Number(n ?? 1)), (value, data) =>
     parts.push({ data, usage: parseUsage(Object(value).usage) }),
   )
-  yield* readParts(body, reply, () => parts.splice(0), secrets)
+  yield* readParts(body, reply, () => parts.splice(0), model, secrets)
 }
 
 /**
@@ -82,12 +81,17 @@ async function* readParts<Part>(
   body: ResponseBody,
   reply: Assembly,
   take: (events: StreamEvent[]) => Iterable<Part>,
+  model: string,
   secrets: readonly string[],
 ): AsyncGenerator<Part, StreamEnd> {
   let lingering: NodeJS.Timeout | undefined
+  let hasBegun = false
   try {
     for (let bytes = await body.read(); bytes; bytes = await body.read()) {
-      yield* take(reply.push(bytes))
+      for (const part of take(reply.push(bytes))) {
+        hasBegun = true
+        yield part
+      }
       if (reply.isUnreadable) throw invalidResponse('sent an event that is not JSON')
       if (reply.isHeard) {
         clearTimeout(lingering)
@@ -104,6 +108,9 @@ async function* readParts<Part>(
     else body.cancel()
   }
   const events = reply.end()
+  // Before the first part, an error can have a status.
+  const refusal = hasBegun ? undefined : reportedError(reply.failedValue, model, secrets)
+  if (refusal) throw refusal
   yield* take(events)
   const end = events.at(-1) as StreamEnd
   if (end.failure || reply.ended === 'no') throw failureOf(end, reply.ended !== 'no', secrets)

@@ -61,7 +61,9 @@ export function statusError(
   secrets: readonly string[],
   forwarder?: string,
 ): ApiError {
-  if (status === 404 && model !== undefined) return new ApiError('model_not_found', `No model ${model}`)
+  const message = messageInText(text, secrets)
+  if (status === 404 && model !== undefined && lacksModel(model, text, message))
+    return new ApiError('model_not_found', `No model ${model}`)
   // These statuses may also be those of the proxy itself.
   const proxy = [403, 407, 502, 503, 504].includes(status) ? forwarder : undefined
   const server = proxy ? `The model server, or the proxy of ${proxy},` : 'The model server'
@@ -75,23 +77,43 @@ export function statusError(
     const words = `Cannot reach the model server: ${proxy ? `the proxy of ${proxy}` : 'its proxy'} requires credentials (407)`
     return new ApiError('model_server_unreachable', words, { details: known })
   }
-  const message = messageInText(text, secrets)
   const details = { ...known, ...(message !== undefined && { model_server_message: message }) }
   if (isTooLong(status, text)) {
     const words = 'The conversation is longer than the context window of the model'
     return new ApiError('context_too_long', words, { details })
   }
   // Without a model, this was a request for the list of models, which contains nothing from the client.
-  if (model !== undefined && (status === 400 || status === 422)) {
+  if (model !== undefined && [400, 413, 422].includes(status)) {
+    const code = status === 413 ? 'payload_too_large' : 'invalid_request'
     const why = message === undefined ? '' : `: ${message}`
-    return new ApiError('invalid_request', `The model server rejected the request${why}`, { details })
+    return new ApiError(code, `The model server rejected the request${why}`, { details })
   }
-  if (status === 429 || status === 503) {
+  if ([429, 503, 529].includes(status)) {
     const words = `${server} is overloaded; try again later`
     return new ApiError('model_server_overloaded', words, { details, retryAfter })
   }
   return new ApiError('model_server_error', `${server} returned ${status}`, { details })
 }
+
+/** The error response for an error with status 200, by the status in it. Undefined for one without, and for most 5xx. */
+export function reportedError(body: unknown, model: string, secrets: readonly string[]) {
+  const { error, choices } = Object(body)
+  const found = Object(choices?.[0]).error ?? error ?? (choices ? undefined : body)
+  const { status: given, code, type } = Object(found)
+  const text = JSON.stringify({ error: found })
+  const isLimited = /rate_?limit|too_?many|resource_?exhausted|insufficient_quota|overload|throttling/i
+  const isRejected = isTooLong(400, text) || /invalid_?request|bad_?request/i.test(`${type} ${code}`)
+  const named = isLimited.test(`${type} ${code} ${given}`) ? 429 : isRejected ? 400 : 500
+  const status = [given, code].map(Number).find((one) => one >= 400 && one < 600) ?? named
+  const isKnown = status < 500 || [503, 529].includes(status)
+  return isKnown ? statusError({ status, text, retryAfter: undefined }, model, secrets) : undefined
+}
+
+/** Whether a 404 says that the model is missing. Otherwise, the path may be wrong. */
+const lacksModel = (model: string, text: string, message = '') =>
+  /model_?not_?(found|available)/i.test(text) ||
+  (/(?<![/\w-])models?(?! server)(?![\w-])/i.test(message) &&
+    (message.includes(model) || /not found|not exist|no such|unknown|available/i.test(message)))
 
 /**
  * `context_length_exceeded` (OpenAI), "maximum context length" (vLLM), `exceed_context_size_error`

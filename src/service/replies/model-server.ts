@@ -18,6 +18,8 @@ import {
   readFailedResponse,
   statusError,
 } from './model-server-error.ts'
+import type { CompletionBody } from './reply-source.ts'
+import { isAboutField, renameLimit } from './token-limit.ts'
 
 export interface ModelServerOptions {
   /** The base URL, with `/v1` if the server has it, or the name of a known server. */
@@ -38,14 +40,6 @@ export interface ModelServerOptions {
 export const defaultTimeouts = { connect: 10_000, silence: modelTimeout }
 
 export type ModelServerTimeouts = typeof defaultTimeouts
-
-/** The body of a completion request. */
-interface CompletionBody {
-  model: string
-  stream?: unknown
-  response_format?: unknown
-  stream_options?: unknown
-}
 
 /** @throws Failure `config` or `refused` for a URL or a key that cannot be used */
 export async function connectModelServer(
@@ -69,6 +63,8 @@ export class ModelServer {
   readonly #network: Network
   #key: string | undefined
   #takesUsageRequest = true
+  /** The models that take `max_completion_tokens` in place of `max_tokens`. */
+  readonly #renaming = new Set<string>()
 
   /** @throws Failure as `readKey` */
   constructor(base: URL, options: ModelServerOptions, network: Network, clock: Clock) {
@@ -96,25 +92,20 @@ export class ModelServer {
    * A stream also requests its usage, unless the server has refused that before. A format that the server refuses is
    * omitted. @throws as `get`
    */
-  async post(path: string, given: CompletionBody, signal: AbortSignal): Promise<OpenResponse> {
-    const asksForUsage = given.stream === true && this.#takesUsageRequest
+  async post(given: CompletionBody, isRelayed: boolean, signal: AbortSignal): Promise<OpenResponse> {
+    const asksForUsage = !isRelayed && given['stream'] === true && this.#takesUsageRequest
     let body: CompletionBody = asksForUsage ? { ...given, ...usageRequest } : given
-    let response = await this.#sendCompletion(path, body, signal)
+    let response = await this.#sendCompletion(body, signal)
     if (asksForUsage && refuses(response, /stream_options|include_usage/)) {
       this.#takesUsageRequest = false
       body = given
-      response = await this.#sendCompletion(path, body, signal)
+      response = await this.#sendCompletion(body, signal)
     }
     // A server may refuse only this schema.
-    if (body.response_format && refuses(response, /response_format|schema|grammar/i)) {
-      response = await this.#sendCompletion(path, { ...body, response_format: undefined }, signal)
+    if (!isRelayed && body['response_format'] && refuses(response, /response_format|schema|grammar/i)) {
+      response = await this.#sendCompletion({ ...body, response_format: undefined }, signal)
     }
     return this.#demandSuccess(response, body)
-  }
-
-  /** Sends a request as it is. @throws as `get` */
-  async relay(path: string, body: CompletionBody, signal: AbortSignal): Promise<OpenResponse> {
-    return this.#demandSuccess(await this.#sendCompletion(path, body, signal), body)
   }
 
   #demandSuccess(response: OpenResponse | FailedResponse, body?: CompletionBody) {
@@ -136,9 +127,21 @@ export class ModelServer {
     }
   }
 
-  #sendCompletion(path: string, body: CompletionBody, signal: AbortSignal) {
+  /** Sends the limit of the tokens in the field that the model takes, unless the client chose the newer one. */
+  async #sendCompletion(given: CompletionBody, signal: AbortSignal) {
+    const { model, max_tokens, max_completion_tokens: chosen } = given
+    const isMovable = max_tokens !== undefined && chosen === undefined
+    const body = isMovable && this.#renaming.has(model) ? renameLimit(given) : given
+    const response = await this.#post(body, signal)
+    if (!isMovable || !refuses(response, { test: isAboutField })) return response
+    const second = await this.#post(renameLimit(body), signal)
+    if ('read' in second) this.#renaming[body === given ? 'add' : 'delete'](model)
+    return second
+  }
+
+  #post(body: CompletionBody, signal: AbortSignal) {
     const headers = this.#headers({ 'content-type': 'application/json' })
-    return this.#send(path, { method: 'POST', headers, body: JSON.stringify(body) }, signal)
+    return this.#send('/chat/completions', { method: 'POST', headers, body: JSON.stringify(body) }, signal)
   }
 
   /** Reads a response to its end if its status is not 2xx. */
@@ -169,7 +172,7 @@ export class ModelServer {
  */
 const usageRequest = { stream_options: { include_usage: true } }
 
-const refuses = (response: OpenResponse | FailedResponse, fields: RegExp) =>
+const refuses = (response: OpenResponse | FailedResponse, fields: Pick<RegExp, 'test'>) =>
   'text' in response && (response.status === 400 || response.status === 422) && fields.test(response.text)
 
 /** @throws Failure `config` or `refused` */

@@ -3,6 +3,7 @@ import { Failure } from '../../contract/failure.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { readStart } from '../../system/network/fetch-text.ts'
 import type { OpenResponse } from '../../system/network/transport.ts'
+import { unlessAborted } from '../../system/unless-aborted.ts'
 import { ApiError } from '../api-error.ts'
 import { readRelayed, readReply } from './completion-stream.ts'
 import {
@@ -12,9 +13,25 @@ import {
   type ModelServerOptions,
   type ModelServerTimeouts,
 } from './model-server.ts'
-import { invalidResponse, invalidText, modelServerError } from './model-server-error.ts'
-import { parseCompletion, parseModels, parseRelayed, parseUsage, toChunk } from './parse-response.ts'
-import type { ModelRequest, RelayedPart, RelayedRequest, ReplyPart, ReplySource } from './reply-source.ts'
+import { invalidResponse, invalidText, modelServerError, reportedError } from './model-server-error.ts'
+import {
+  parseCompletion,
+  parseContexts,
+  parseModels,
+  parseRelayed,
+  parseUsage,
+  toChunk,
+} from './parse-response.ts'
+import type {
+  CompletionBody,
+  CompletionResult,
+  ModelRequest,
+  RelayedPart,
+  RelayedRequest,
+  ReplyPart,
+  ReplySource,
+} from './reply-source.ts'
+import { sendLimited } from './token-limit.ts'
 
 /** How long, in ms, the first model of a list is reused: each request without a model needs it. */
 const maxAge = 10_000
@@ -30,10 +47,38 @@ export async function createOpenAiCompatible(
 ): Promise<ReplySource> {
   const server = await connectModelServer(options, timeouts, clock)
   let first: { id: string; until: number } | undefined
+  let contexts: ReadonlyMap<string, number> = new Map()
+  let listing: Promise<unknown> | undefined
 
   async function listModels(signal: AbortSignal) {
     const response = await server.get('/models', signal)
-    return parseModels(await readJson(response, signal), server.secrets)
+    const text = await readText(response).catch((error) => Promise.reject(modelServerError(error, signal)))
+    const list = parseText(text)
+    contexts = parseContexts(list, server.secrets)
+    listing ??= Promise.resolve()
+    return parseModels(list, server.secrets)
+  }
+
+  /** Sends the default limit if the context of the model is larger. For that, the models are listed once. */
+  async function* send<Part>(
+    { body, default_max_tokens: limit }: RelayedRequest,
+    isRelayed: boolean,
+    read: Reader<Part>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Part> {
+    if (limit !== undefined) {
+      listing ??= listModels(AbortSignal.timeout(2_000)).catch(() => {})
+      await unlessAborted(listing, signal)
+    }
+    const isLarge = Number(limit) >= Number(contexts.get(body.model))
+    yield* sendLimited(body, isLarge ? undefined : limit, async function* (sent) {
+      const response = await server.post(sent, isRelayed, signal)
+      try {
+        yield* read(response, sent, server)
+      } catch (error) {
+        throw modelServerError(error, signal)
+      }
+    })
   }
 
   return {
@@ -47,65 +92,56 @@ export async function createOpenAiCompatible(
       return model.id
     },
     async complete(modelRequest, signal) {
-      const response = await server.post('/chat/completions', bodyOf(modelRequest, false), signal)
-      return parseCompletion(await readJson(response, signal), modelRequest.model, server)
+      return (await send(requestOf(modelRequest, false), false, complete, signal).next()).value
     },
-    stream: (modelRequest, signal) => stream(server, modelRequest, signal),
-    relay: (request, signal) => relay(server, request, signal),
+    stream: (modelRequest, signal) => send(requestOf(modelRequest, true), false, stream, signal),
+    relay: (request, signal) => send(request, true, relay, signal),
     reload: () => server.reload(),
     close: () => server.close(),
   }
 }
 
 /** If the caller stops early, the iterator destroys the body, and the server stops generating. */
-async function* stream(
-  server: ModelServer,
-  modelRequest: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ReplyPart> {
-  const response = await server.post('/chat/completions', bodyOf(modelRequest, true), signal)
-  try {
-    if (isStream(response)) {
-      yield* readReply(response, modelRequest.model, server.secrets)
-      return
-    }
-    // Some servers do not support streaming and send the whole reply in one piece.
-    const { choices, model, usage } = parseCompletion(
-      await readJsonBody(response),
-      modelRequest.model,
-      server,
-    )
+type Reader<Part> = (response: OpenResponse, body: CompletionBody, server: ModelServer) => AsyncIterable<Part>
+
+const complete: Reader<CompletionResult> = async function* (response, { model }, server) {
+  yield readWhole(await readText(response), model, server, (json) => parseCompletion(json, model, server))
+}
+
+const stream: Reader<ReplyPart> = async function* (response, body, server) {
+  if (isStream(response)) {
+    yield* readReply(response, body.model, server.secrets)
+    return
+  }
+  // Some servers do not support streaming and send the whole reply in one piece.
+  for await (const { choices, model, usage } of complete(response, body, server)) {
     const [choice] = choices
     const { reasoning = '', content = '' } = choice?.message ?? {}
     if (reasoning !== '') yield { kind: 'reasoning', text: reasoning, model }
     if (content !== '') yield { kind: 'delta', text: content, model }
     const { finish_reason: reason = 'stop', tools } = choice ?? {}
     yield { kind: 'finish', reason, ...(tools && { tools }), model, usage }
-  } catch (error) {
-    throw modelServerError(error, signal)
   }
 }
 
 /** As `stream`, without changes. */
-async function* relay(
-  server: ModelServer,
-  request: RelayedRequest,
-  signal: AbortSignal,
-): AsyncGenerator<RelayedPart> {
-  const { secrets } = server
-  const response = await server.relay('/chat/completions', request, signal)
+const relay: Reader<RelayedPart> = async function* (response, body, server) {
+  if (body['stream'] === true && isStream(response)) {
+    yield* readRelayed(response, body, server.secrets)
+    return
+  }
+  const text = await readText(response)
+  const completion = readWhole(text, body.model, server, (json) => parseRelayed(json, server.secrets))
+  yield body['stream'] === true ? toChunk(completion) : { data: text, usage: parseUsage(completion.usage) }
+}
+
+/** An error with status 200 has the status that it names. */
+function readWhole<T>(text: string, model: string, { secrets }: ModelServer, parse: (json: unknown) => T): T {
+  const json = parseText(text)
   try {
-    if (request['stream'] === true && isStream(response)) {
-      yield* readRelayed(response, Math.max(1, Number(request['n'] ?? 1)), secrets)
-      return
-    }
-    const text = await readText(response)
-    const completion = parseRelayed(parseText(text), secrets)
-    yield request['stream'] === true
-      ? toChunk(completion)
-      : { data: text, usage: parseUsage(completion.usage) }
+    return parse(json)
   } catch (error) {
-    throw modelServerError(error, signal)
+    throw reportedError(json, model, secrets) ?? error
   }
 }
 
@@ -113,24 +149,13 @@ const isStream = ({ headers }: OpenResponse) =>
   /event-stream|ndjson|json-?l/i.test(headers['content-type'] ?? '')
 
 /** Names each field that is sent, so that no other field of a client's request is. */
-function bodyOf(modelRequest: ModelRequest, stream: boolean) {
+function requestOf({ default_max_tokens, ...modelRequest }: ModelRequest, stream: boolean) {
   const { model, messages, temperature, max_tokens, response_format } = modelRequest
-  return { model, messages, temperature, max_tokens, response_format, stream }
-}
-
-async function readJson(response: OpenResponse, signal: AbortSignal): Promise<unknown> {
-  try {
-    return await readJsonBody(response)
-  } catch (error) {
-    throw modelServerError(error, signal)
-  }
+  return { body: { model, messages, temperature, max_tokens, response_format, stream }, default_max_tokens }
 }
 
 /** Maximum size of a response: a faulty server must not exhaust the memory. */
 const maxResponseBytes = 4 * 1024 * 1024
-
-/** @throws as `readText`; ApiError `model_server_error` for a body that is not JSON */
-const readJsonBody = async (response: OpenResponse): Promise<unknown> => parseText(await readText(response))
 
 /** @throws ApiError `model_server_error` for a body that is too large or not UTF-8; Interrupted */
 async function readText(response: OpenResponse): Promise<string> {

@@ -80,6 +80,13 @@ export function parseModels(body: unknown, secrets: readonly string[]): Model[] 
   }))
 }
 
+/** The context sizes of models: of vLLM and SGLang, of gateways, and of llama.cpp. @throws as `parseModels` */
+export function parseContexts(body: unknown, secrets: readonly string[]) {
+  const sizeOf = (model: Record<string, unknown>) => model['max_model_len'] ?? model['context_length']
+  const models = parse(modelList, body, secrets).data
+  return new Map(models.map((one) => [one.id, Number(sizeOf(one) ?? Object(one['meta']).n_ctx_train)]))
+}
+
 /**
  * @param asked the requested model, for a server that does not name the model in its response
  * @throws ApiError `model_server_error` for a body that is not a completion

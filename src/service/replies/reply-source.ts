@@ -31,19 +31,23 @@ export interface ReplySource {
   close(): Promise<void>
 }
 
-/** A request to a model. Only these fields are sent to a model server. */
+/** A request to a model. No other field is sent to a model server. */
 export interface ModelRequest {
   model: string
   messages: readonly Message[]
   temperature?: number | undefined
   max_tokens?: number | undefined
+  /** The limit of the settings, for a request without `max_tokens`. */
+  default_max_tokens?: number | undefined
   response_format?: CompletionRequest['response_format']
 }
 
 /** The body of a request for a chat completion of OpenAI's API, with any other fields. */
-export interface RelayedRequest extends Record<string, unknown> {
+export interface CompletionBody extends Record<string, unknown> {
   model: string
 }
+
+export type RelayedRequest = Pick<ModelRequest, 'default_max_tokens'> & { body: CompletionBody }
 
 /** JSON, and the usage in it. */
 export interface RelayedPart {

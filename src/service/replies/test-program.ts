@@ -41,16 +41,13 @@ export function createTestProgram(notice = '', clock: Clock = systemClock): Repl
   }
 }
 
-function replyTo(
-  { model, messages, max_tokens: most = Number.POSITIVE_INFINITY }: ModelRequest,
-  notice: string,
-) {
+function replyTo({ model, messages, max_tokens, default_max_tokens }: ModelRequest, notice: string) {
   if (model !== testProgramModel) {
     throw new ApiError('model_not_found', `No model ${model}; this service has only ${testProgramModel}`)
   }
   const asked = messages.findLast(({ role }) => role === 'user')?.content ?? ''
   const pieces = describe(asked, notice).split(/(?<= )/)
-  const kept = pieces.slice(0, most)
+  const kept = pieces.slice(0, max_tokens ?? default_max_tokens)
   return { pieces: kept, reason: kept.length < pieces.length ? 'length' : 'stop' }
 }
 

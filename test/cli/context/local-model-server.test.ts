@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
-import { startModelServer } from '../../support/model-server.ts'
+import { sendJson, startModelServer } from '../../support/model-server.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import {
@@ -103,9 +103,35 @@ describe('the model server of the embedded service', () => {
     expectFailure(failed, 6, 'No model m9', 'List the models with: chatctl chat models')
   })
 
+  it('that does not take the limit of the settings gets another request, and replies', async () => {
+    for (const message of ["Use 'max_completion_tokens' instead", 'max_tokens is too large: 4096']) {
+      await using picky = await startModelServer({
+        complete: (response, { body }) =>
+          JSON.parse(body).max_tokens
+            ? sendJson(response, { error: { message } }, 400)
+            : sendJson(response, { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }),
+      })
+      for (const words of [['send'], ['send', '--no-stream'], ['complete', '--model', 'm2']]) {
+        const { stdout, stderr } = await run(['chat', ...words, 'x'], { CHATCTL_MODEL_SERVER: picky.url })
+        expect([stdout, stderr.includes('Error')], message).to.deep.equal(['Hi\n', false])
+      }
+      const sent = picky.requestsOf('/v1/chat/completions').map(({ body }) => JSON.parse(body))
+      expect(sent.map(({ max_completion_tokens: most }) => most)).to.include(
+        message.startsWith('Use') ? 4096 : undefined,
+      )
+    }
+  })
+
   it('without its /v1 is an error that says so', async () => {
     await run(['config', 'set', 'model_server', server.url.replace('/v1', '')])
-    expectFailure(await run(['chat', 'send', 'hi']), 69, 'returned 404', 'need /v1 at the end')
+    for (const words of [[], ['--model', 'm9'], ['--model', 'm9', '--no-stream']])
+      expectFailure(
+        await run(['chat', 'send', 'hi', ...words]),
+        69,
+        'returned 404',
+        '"no such path"',
+        'need /v1 at the end',
+      )
   })
 
   it('with a key file that does not exist is an error that names the file', async () => {

@@ -71,10 +71,14 @@ function withTurns(
   let turn = 0
   return withModelServer(
     (response) => turns[Math.min(turn++, turns.length - 1)]?.(response),
-    ({ url, requests }) =>
-      withService((service) => use(service, () => requests.map(({ body }) => JSON.parse(body))), {
-        modelServer: { url },
-      }),
+    ({ url, requestsOf }) =>
+      withService(
+        (service) =>
+          use(service, () => requestsOf('/v1/chat/completions').map(({ body }) => JSON.parse(body))),
+        {
+          modelServer: { url },
+        },
+      ),
   )
 }
 
@@ -212,8 +216,17 @@ describe('the SDK of OpenAI as a client of the embedded service', () => {
       }
     }))
 
+  it('does not retry what the model server refuses', () =>
+    withTurns([402, 404, 413].map(fails), async (service, bodies) => {
+      for (const status of [402, 404, 413]) {
+        const { completions } = connect(service).chat
+        expect(await thrownBy(() => completions.create({ model: 'm1', messages }))).to.include({ status })
+      }
+      expect(bodies()).to.have.length(3)
+    }))
+
   it('retries if the model server is overloaded, or fails', () =>
-    withTurns([fails(429), fails(500), whole], async (service, bodies) => {
+    withTurns([fails(529), fails(500), whole], async (service, bodies) => {
       const { choices } = await connect(service).chat.completions.create({ model: 'm1', messages })
       expect(choices[0]?.message.content).to.equal('General Kenobi')
       expect(bodies()).to.have.length(3)

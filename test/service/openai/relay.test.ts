@@ -79,7 +79,7 @@ describe('a request of an OpenAI client', () => {
         const request = `{"model":"m1","messages":[],"seed":9007199254740993,"top_p":1.0}`
         const { status, text } = await service.call('POST', path, request)
         expect([status, text]).to.deep.equal([200, body])
-        expect(requests[0]?.body).to.include('"seed":9007199254740993,"top_p":1.0')
+        expect(requests.at(-1)?.body).to.include('"seed":9007199254740993,"top_p":1.0')
       },
     )
   })
@@ -174,14 +174,14 @@ describe('the stream for an OpenAI client', () => {
         sendData(response, ...chunks)
         sendDone(response)
       },
-      async (service, { requests }) => {
+      async (service, { requestsOf }) => {
         const options = { include_usage: true }
         expect(await stream(service, { ...streamed, stream_options: options })).to.deep.equal([
           ...chunks,
           '[DONE]',
         ])
         await stream(service, streamed)
-        const asked = requests.map(({ body }) => JSON.parse(body).stream_options)
+        const asked = requestsOf('/v1/chat/completions').map(({ body }) => JSON.parse(body).stream_options)
         expect(asked).to.deep.equal([options, undefined])
       },
     )
@@ -299,7 +299,7 @@ describe('an error of the model server', () => {
       'model_server_error',
       'rejects the',
     ],
-    ['404', (to) => sendJson(to, { error: 'pull it first' }, 404), 404, 'model_not_found', 'No model m1'],
+    ['404', (to) => sendJson(to, { error: 'no such model' }, 404), 404, 'model_not_found', 'No model m1'],
     [
       'a conversation that is too long',
       (to) => sendJson(to, { error: { message: 'maximum context length is 10' } }, 400),
@@ -332,12 +332,12 @@ describe('an error of the model server', () => {
     const statuses = [429, 503]
     return withRelay(
       (response) => sendJson(response.setHeader('retry-after', '7'), {}, statuses.shift()),
-      async (service, { requests }) => {
+      async (service, { requestsOf }) => {
         for (const request of [ask, streamed]) {
           const { status, headers } = await service.call('POST', path, request)
           expect([status, headers.get('retry-after')]).to.deep.equal([503, '7'])
         }
-        expect(requests).to.have.length(2)
+        expect(requestsOf('/v1/chat/completions')).to.have.length(2)
       },
     )
   })

@@ -20,7 +20,7 @@ describe('a request to a model server', () => {
         sendDelta(response, 'hi', 'stop')
         sendDone(response)
       },
-      ({ url, requests }) =>
+      ({ url, requestsOf }) =>
         withService(
           async ({ call }) => {
             const canaries = {
@@ -35,8 +35,8 @@ describe('a request to a model server', () => {
             await call('POST', '/v1/chat/completions', { messages, model: 'm1' }, canaries)
             await call('POST', '/api/chat/send', { message: 'x', model: 'm1' }, canaries)
             await call('POST', '/api/chat/send', { message: 'x', model: 'm1', stream: true }, canaries)
-            expect(requests).to.have.length(3)
-            for (const { headers, body } of requests) {
+            expect(requestsOf('/v1/chat/completions')).to.have.length(3)
+            for (const { headers, body } of requestsOf('/v1/chat/completions')) {
               expect(Object.keys(headers).sort()).to.deep.equal([
                 'accept',
                 'accept-encoding',
@@ -69,7 +69,7 @@ describe('a request to a model server', () => {
           sendDelta(response, 'hi', 'stop')
           sendDone(response)
         },
-        async ({ call, requests }) => {
+        async ({ call, requestsOf }) => {
           for (let round = 0; round < 3; round++) {
             const answer = await call('POST', '/api/chat/send', {
               message: 'x',
@@ -78,7 +78,7 @@ describe('a request to a model server', () => {
             })
             expect(answer.text).to.include('event: done')
           }
-          expect(requests).to.have.length(4)
+          expect(requestsOf('/v1/chat/completions')).to.have.length(4)
         },
       ))
   }
@@ -96,13 +96,15 @@ describe('a request to a model server', () => {
           const message = { role: 'assistant', content: '{}' }
           sendJson(response, { model: 'm1', choices: [{ index: 0, message, finish_reason: 'stop' }] })
         },
-        async ({ call, requests }) => {
+        async ({ call, requestsOf }) => {
           const message = { message: 'x', model: 'm1', response_format }
           for (const stream of [true, false])
             expect((await call('POST', '/api/chat/send', { ...message, stream })).status).to.equal(200)
           const completion = { messages, model: 'm1', response_format }
           expect((await call('POST', '/v1/chat/completions', completion)).status).to.equal(200)
-          const formats = requests.map(({ body }) => JSON.parse(body).response_format)
+          const formats = requestsOf('/v1/chat/completions').map(
+            ({ body }) => JSON.parse(body).response_format,
+          )
           const each = error === '' ? [response_format] : [response_format, undefined]
           expect(formats).to.deep.equal([...each, ...each, ...each])
           const wrong = { ...message, response_format: { type: 'text' } }

@@ -74,14 +74,14 @@ describe('a client that leaves', () => {
                 for (let round = 0; round < 3; round++) {
                   const socket = ask(service, kind as keyof typeof asked)
                   if (kind === 'stream' && when === 'in the middle') await once(socket, 'data')
-                  else await until(() => modelServer.requests.length > round)
+                  else await until(() => modelServer.requestsOf('/v1/chat/completions').length > round)
                   await new Promise((resolve) => setTimeout(resolve, 20))
                   took.push(await leave(modelServer, () => go(socket)))
                   socket.destroy()
                 }
                 // The best of three, so that a busy machine does not matter.
                 expect(Math.min(...took)).to.be.below(bound)
-                expect(modelServer.requests.length).to.equal(3)
+                expect(modelServer.requestsOf('/v1/chat/completions').length).to.equal(3)
               },
               { modelServer: { url: modelServer.url } },
             ),

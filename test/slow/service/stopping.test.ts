@@ -84,7 +84,7 @@ describe('a service that is stopped', () => {
         idle.on('error', () => {})
         idle.resume()
         const asked = Array.from({ length: 40 }, ask)
-        while (modelServer.requests.length < 40) await pause(20)
+        while (modelServer.requestsOf('/v1/chat/completions').length < 40) await pause(20)
         const exit = once(child, 'exit')
         const before = Date.now()
         child.kill('SIGTERM')
@@ -138,7 +138,7 @@ describe('a service that is stopped', () => {
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
           body: JSON.stringify({ message: 'x', model: 'm', stream: true }),
         }).catch(() => undefined)
-        while (modelServer.requests.length === 0) await pause(20)
+        while (modelServer.requestsOf('/v1/chat/completions').length === 0) await pause(20)
         const exit = once(child, 'exit')
         child.kill('SIGTERM')
         await pause(300)

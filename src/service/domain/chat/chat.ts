@@ -64,7 +64,7 @@ export async function prepareExchange(
     modelRequest: {
       model: chosen,
       messages,
-      max_tokens: capTokens(settings, undefined),
+      ...limitTokens(settings),
       response_format,
     },
   }
@@ -104,8 +104,8 @@ export function requireChat({ features }: EffectiveSettings): void {
 }
 
 /** How many tokens a completion may generate: as requested, and at most as the settings allow. */
-export const capTokens = ({ limits }: EffectiveSettings, wanted: number | undefined): number =>
-  Math.min(wanted ?? limits.max_tokens, limits.max_tokens)
+export const limitTokens = ({ limits: { max_tokens: most } }: EffectiveSettings, wanted?: number) =>
+  wanted === undefined ? { default_max_tokens: most } : { max_tokens: Math.min(wanted, most) }
 
 /** The request to the model for a completion. @throws ApiError `feature_disabled` */
 export async function prepareCompletion(
@@ -116,9 +116,9 @@ export async function prepareCompletion(
 ): Promise<ModelRequest> {
   requireChat(settings)
   const { messages, temperature, response_format } = request
-  const max_tokens = capTokens(settings, request.max_tokens)
+  const limit = limitTokens(settings, request.max_tokens)
   const model = request.model ?? (await replySource.defaultModel(signal))
-  return { model, messages, temperature, max_tokens, response_format }
+  return { model, messages, temperature, ...limit, response_format }
 }
 
 /** One stateless completion. Nothing is stored. @throws ApiError as `prepareCompletion` */

@@ -16,7 +16,7 @@ export async function* composeReply(
 ): AsyncGenerator<RelayedPart> {
   const modelRequest = readRequest(request)
   const id = createId('chatcmpl')
-  if (request['stream'] !== true) {
+  if (request.body['stream'] !== true) {
     const { usage, ...result } = await replySource.complete(modelRequest, signal)
     yield { data: JSON.stringify({ id, object: 'chat.completion', ...result, usage }), usage }
     return
@@ -35,7 +35,7 @@ export async function* composeReply(
     }
     yield chunkOf({}, part.reason)
     const { usage } = part
-    if (Object(request['stream_options']).include_usage !== true) continue
+    if (Object(request.body['stream_options']).include_usage !== true) continue
     yield { data: JSON.stringify({ ...head, choices: [], usage }), usage }
   }
 }
@@ -47,15 +47,15 @@ const needsModel: Record<string, (value: unknown) => boolean> = {
   tool_choice: (value) => value !== 'auto' && value !== 'none',
 }
 
-function readRequest(request: RelayedRequest): ModelRequest {
-  const { model, messages } = request
+function readRequest({ body, default_max_tokens }: RelayedRequest): ModelRequest {
+  const { model, messages } = body
   for (const [field, isNeeded] of Object.entries(needsModel)) {
-    const value = request[field] ?? undefined
+    const value = body[field] ?? undefined
     if (value !== undefined && isNeeded(value)) throw cannot(field, 'needs a model')
   }
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalidRequest([{ path: 'messages', message: 'must be a list of at least one message' }])
-  const limit = request['max_completion_tokens'] ?? request['max_tokens']
+  const limit = body['max_completion_tokens'] ?? body['max_tokens'] ?? default_max_tokens
   return { model, messages: messages.map(readMessage), max_tokens: limit as number | undefined }
 }
 

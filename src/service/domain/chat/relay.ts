@@ -3,7 +3,7 @@ import { isNumber, isRecord } from '../../../contract/notation/exact-json.ts'
 import { invalidRequest } from '../../api-error.ts'
 import type { RelayedPart, RelayedRequest, ReplySource } from '../../replies/reply-source.ts'
 import type { EffectiveSettings } from '../settings.ts'
-import { capTokens, type RequestContext, requireChat } from './chat.ts'
+import { limitTokens, type RequestContext, requireChat } from './chat.ts'
 import { composeReply } from './compose-reply.ts'
 
 /** The fields that limit the tokens of a reply. `n_predict` is that of llama.cpp, where it precedes `max_tokens`. */
@@ -41,13 +41,13 @@ export async function prepareRelay(
     const limit = isNumber(value) ? Number(value) : undefined
     if (value !== undefined && !(Number.isInteger(limit) && Number(limit) > 0))
       faults.push({ path: field, message: 'must be an integer, at least 1' })
-    limits[field] = limit && capTokens(settings, limit)
+    limits[field] = limit && limitTokens(settings, limit).max_tokens
   }
   if (faults.length > 0) throw invalidRequest(faults)
   // Only llama.cpp knows `n_predict`, and not every server ignores the case.
-  if (limits['max_completion_tokens'] === undefined) limits['max_tokens'] ??= capTokens(settings, undefined)
+  const { max_completion_tokens, max_tokens = max_completion_tokens } = limits
   const chosen = typeof model === 'string' && model !== '' ? model : await replySource.defaultModel(signal)
-  return { ...body, ...limits, model: chosen }
+  return { ...limitTokens(settings, max_tokens), body: { ...body, ...limits, model: chosen } }
 }
 
 /** @throws ApiError as `ReplySource.relay` */

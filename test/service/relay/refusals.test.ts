@@ -1,0 +1,167 @@
+import type { ServerResponse } from 'node:http'
+import { expect } from 'chai'
+import { sendDone, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
+import { type TemporaryService, withService } from '../temporary-service.ts'
+
+const messages = [{ role: 'user', content: 'hello' }]
+const openAi = '/openai/v1/chat/completions'
+
+/** A request of each kind: a message and a completion of the interface, and a completion of an OpenAI client. */
+const requests = [false, true].flatMap(
+  (stream) =>
+    [
+      ['/api/chat/send', { message: 'x', model: 'm9', stream }, stream],
+      ['/v1/chat/completions', { messages, model: 'm9' }, stream],
+      [openAi, { messages, model: 'm9', stream }, stream],
+    ] as const,
+)
+
+/** The responses to each of these requests, by path. */
+async function responsesOf(
+  respond: (response: ServerResponse, stream: boolean) => unknown,
+  check: (path: string, answer: Awaited<ReturnType<TemporaryService['call']>>, stream: boolean) => unknown,
+) {
+  await withModelServer(
+    (response, { body }) => respond(response, JSON.parse(body).stream === true),
+    ({ url }) =>
+      withService(
+        async ({ call }) => {
+          for (const [path, body, stream] of requests)
+            check(path, await call('POST', path, body, stream ? { accept: 'text/event-stream' } : {}), stream)
+        },
+        { modelServer: { url } },
+      ),
+  )
+}
+
+describe('a 404 of a model server', () => {
+  for (const error of [
+    { error: { message: 'The model `m9` does not exist.', type: 'NotFoundError', code: 404 } },
+    { error: { message: 'Use a different ID', code: 'model_not_found' } },
+    { error: "model 'm9' not found" },
+    { type: 'error', error: { type: 'not_found_error', message: 'model: m9' } },
+  ])
+    it(`means that the model is missing if it says so: ${JSON.stringify(error)}`, () =>
+      responsesOf(
+        (response) => sendJson(response, error, 404),
+        (path, { status, body }) => {
+          expect([status, body.error.code], path).to.deep.equal([404, 'model_not_found'])
+          expect(body.error.message).to.equal('No model m9')
+        },
+      ))
+
+  for (const [text, words] of [
+    ['404 page not found', '404 page not found'],
+    ['{"detail":"Not Found"}', 'Not Found'],
+    ['{"error":"Unknown path /models/chat of the model server m9"}', 'Unknown path'],
+    ['<html><h1>No model</h1></html>', ''],
+  ] as const)
+    it(`shows its message otherwise, because the path may be wrong: ${text}`, () =>
+      responsesOf(
+        (response) => response.writeHead(404).end(text),
+        (path, { status, body }) => {
+          expect([status, body.error.code], path).to.deep.equal([
+            path === openAi ? 404 : 502,
+            'model_server_error',
+          ])
+          expect(body.error.message).to.match(/^The model server returned 404/)
+          // The log has no text of the model server, so the message of the interface has none, either.
+          expect(path === openAi ? body.error.message : JSON.stringify(body.error.details)).to.include(words)
+        },
+      ))
+})
+
+/** By status of the model server: the status and the code of the service, and the status for an OpenAI client. */
+const statuses: [number, number, string, number][] = [
+  [400, 400, 'invalid_request', 400],
+  [402, 502, 'model_server_error', 402],
+  [409, 502, 'model_server_error', 409],
+  [413, 413, 'payload_too_large', 413],
+  [429, 503, 'model_server_overloaded', 503],
+  [451, 502, 'model_server_error', 451],
+  [500, 502, 'model_server_error', 502],
+  [529, 503, 'model_server_overloaded', 503],
+]
+
+describe('a status of a model server', () => {
+  for (const [given, status, code, openAiStatus] of statuses)
+    it(`keeps its class: ${given}`, () =>
+      responsesOf(
+        (response) =>
+          sendJson(response.setHeader('retry-after', '7'), { error: { message: 'No more' } }, given),
+        (path, { status: found, body, headers }) => {
+          expect([found, body.error.code], path).to.deep.equal([
+            path === openAi ? openAiStatus : status,
+            code,
+          ])
+          expect(JSON.stringify(body)).to.include('No more')
+          expect(headers.get('retry-after')).to.equal(status === 503 ? '7' : null)
+        },
+      ))
+})
+
+/** Errors with status 200, with the status for an OpenAI client, and the code. */
+const reported: [object, number, string][] = [
+  [{ error: { message: 'Slow down', code: 429 } }, 503, 'model_server_overloaded'],
+  [{ error: { message: 'Slow down', type: 'rate_limit_error' } }, 503, 'model_server_overloaded'],
+  [
+    { type: 'error', error: { message: 'Slow down', type: 'overloaded_error' } },
+    503,
+    'model_server_overloaded',
+  ],
+  [
+    { choices: [{ index: 0, message: {}, error: { message: 'Slow down', code: '429' } }] },
+    503,
+    'model_server_overloaded',
+  ],
+  [{ object: 'error', message: 'maximum context length is 10', code: 400 }, 400, 'context_too_long'],
+  [{ error: 'the request exceeds the available context size' }, 400, 'context_too_long'],
+  [{ error: { message: 'too long', code: 'context_length_exceeded' } }, 400, 'context_too_long'],
+  [{ error: { message: 'no such model', code: 404 } }, 404, 'model_not_found'],
+  [{ error: { message: 'Pay first', code: 402 } }, 402, 'model_server_error'],
+  [{ error: { message: 'Bad tool', type: 'invalid_request_error' } }, 400, 'invalid_request'],
+  [{ error: { message: 'Provider overloaded', code: 502 } }, 502, 'model_server_error'],
+  [{ error: { message: 'context_length_exceeded or so', code: 500 } }, 502, 'model_server_error'],
+  [
+    { choices: [{ index: 0, message: { content: 'context_length_exceeded' }, finish_reason: 'error' }] },
+    502,
+    'model_server_error',
+  ],
+]
+
+describe('an error with status 200', () => {
+  for (const [error, openAiStatus, code] of reported)
+    it(`has the status of such an error, whole or as the first event: ${JSON.stringify(error)}`, () =>
+      responsesOf(
+        (response, stream) => {
+          if (!stream) return sendJson(response, error)
+          startEvents(response)
+          response.write(`data: ${JSON.stringify(error)}\n\n`)
+          sendDone(response)
+        },
+        (path, { status, body }, stream) => {
+          if (stream && JSON.stringify(error).includes('content"')) return
+          const known = openAiStatus === 402 && path !== openAi ? 502 : openAiStatus
+          const named = code === 'context_too_long' && path === openAi ? 'context_length_exceeded' : code
+          expect([status, body?.error.code], `${path} ${stream}`).to.deep.equal([known, named])
+        },
+      ))
+
+  it('keeps its code after the first part of a stream', () =>
+    responsesOf(
+      (response, stream) => {
+        if (!stream) return sendJson(response, {}, 429)
+        startEvents(response)
+        for (const event of [
+          { choices: [{ delta: { content: 'one' } }] },
+          { error: { message: 'Slow down', code: 429 } },
+        ])
+          response.write(`data: ${JSON.stringify(event)}\n\n`)
+        response.end()
+      },
+      (path, { status, text }, stream) => {
+        if (!stream) return
+        expect([status, text.includes('truncated the response: Slow down')], path).to.deep.equal([200, true])
+      },
+    ))
+})
