@@ -2,7 +2,6 @@ import { type FailedRequest, Failure } from '../contract/failure.ts'
 import { startTimer } from '../system/clock.ts'
 import { readStart } from '../system/network/fetch-text.ts'
 import { Expired, type HttpRequest, type OpenResponse, type Transport } from '../system/network/transport.ts'
-import { mayChange } from './network/network-failure.ts'
 
 /** Maximum number of bytes that are read of an error response that is not shown. */
 const maxErrorBytes = 64 * 1024
@@ -113,7 +112,7 @@ export class ResponseBytes {
     const { origin } = new URL(this.#request.url)
     throw new Failure('invalid_response', `The response from ${origin} is longer than ${this.#maxMiB} MiB`, {
       status: this.#status,
-      isOutcomeUnknown: mayChange(this.#request),
+      isOutcomeUnknown: true,
     })
   }
 

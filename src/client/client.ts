@@ -2,7 +2,6 @@ import { readBaseUrl } from '../contract/base-url.ts'
 import { type Endpoint, type EndpointName, endpoints, type ResponseOf } from '../contract/endpoints.ts'
 import type { Failure } from '../contract/failure.ts'
 import { bearer } from '../contract/headers.ts'
-import { readJson } from '../contract/notation/exact-json.ts'
 import { requestDefaults } from '../contract/request-defaults.ts'
 import type { SendResponse } from '../contract/resources/conversation.ts'
 import type { StreamFormat } from '../contract/resources/stream-event.ts'
@@ -11,11 +10,10 @@ import { type Network, openTransport, processTransport, type Transport } from '.
 import { once } from '../system/once.ts'
 import { Chat } from './chat.ts'
 import type { ClientOptions } from './client-options.ts'
-import { deliver, type FinalResponse, type Reading } from './deliver.ts'
+import { deliver, type FinalResponse, isSuccess, type Reading, RequestEffect } from './deliver.ts'
 import { History } from './history/history.ts'
 import { resolvePath } from './network/address.ts'
 import { obtainCredential } from './obtain-credential.ts'
-import { OutcomeTracker } from './outcome-tracker.ts'
 import {
   type CollectOptions,
   composeRawRequest,
@@ -25,13 +23,18 @@ import {
   type OutgoingRequest,
   type RawRequest,
 } from './outgoing-request.ts'
-import { type Redact, redactorOfRequest, withoutSecret } from './redaction.ts'
+import { concealFailure, type Redact, redactorOfRequest, withoutSecret } from './redaction.ts'
 import { responseFailure } from './response/error-response.ts'
-import { readRawResponse, readResponse } from './response/read-response.ts'
+import {
+  type Confirmation,
+  readConfirmation,
+  readRawResponse,
+  readResponse,
+} from './response/read-response.ts'
 import type { ApiResponse, RawResponse } from './response/response.ts'
 import { Settings } from './settings.ts'
 import { collectReply } from './stream/collect-reply.ts'
-import { openReplyStream, type ReplyStream, streamAccept } from './stream/reply-stream.ts'
+import { openReplyStream, type ReplyStream, type StreamSource, streamAccept } from './stream/reply-stream.ts'
 import { Users } from './users.ts'
 
 /**
@@ -73,7 +76,7 @@ export class Client {
     return this.#exchange(request, input.signal, wholeBody, ({ finalResponse }) => {
       this.#assertSuccess(finalResponse)
       const result = readResponse(endpoints[name] as Endpoint, finalResponse) as ApiResponse<ResponseOf<N>>
-      return { result, body: result.body }
+      return { result, response: result }
     })
   }
 
@@ -87,8 +90,10 @@ export class Client {
     input: Input<N> = {},
     format?: StreamFormat,
   ): Promise<ReplyStream> {
-    const { source, redact } = await this.#openStream(name, input, format)
-    return withoutSecret(redact, () => openReplyStream(source))
+    const request = composeRequest(name, input, streamAccept)
+    return this.#exchange(request, input.signal, streamedBody, (delivered) => ({
+      result: openReplyStream(this.#streamOf(delivered, format)),
+    }))
   }
 
   /**
@@ -100,21 +105,20 @@ export class Client {
     input: Input<'sendMessage'>,
     { onEvent = () => {} }: CollectOptions = {},
   ): Promise<ApiResponse<SendResponse>> {
-    const { source, redact } = await this.#openStream('sendMessage', input)
     // A reply that is not shown while it arrives may pause for as long as its first byte may take.
     const { timeout = requestDefaults.replyTimeout, maxBodyMiB } = this.#options
-    const idleTimeout = Math.max(source.idleTimeout, timeout)
-    return withoutSecret(redact, () => collectReply({ ...source, idleTimeout }, { onEvent, maxBodyMiB }))
+    const request = composeRequest('sendMessage', input, streamAccept)
+    return this.#exchange(request, input.signal, streamedBody, async (delivered) => {
+      const source = this.#streamOf(delivered)
+      const idleTimeout = Math.max(source.idleTimeout, timeout)
+      return { result: await collectReply({ ...source, idleTimeout }, { onEvent, maxBodyMiB }) }
+    })
   }
 
-  async #openStream<N extends EndpointName>(name: N, input: Input<N>, format?: StreamFormat) {
-    const request = composeRequest(name, input, streamAccept)
-    const reading = { stream: true, wholeErrors: false }
-    return this.#exchange(request, input.signal, reading, ({ finalResponse, redact }) => {
-      this.#assertSuccess(finalResponse)
-      const idleTimeout = this.#options.idleTimeout ?? this.#options.timeout ?? requestDefaults.replyTimeout
-      return { result: { source: { finalResponse, format, idleTimeout, redact }, redact } }
-    })
+  #streamOf({ finalResponse, redact }: Delivered, format?: StreamFormat): StreamSource {
+    this.#assertSuccess(finalResponse)
+    const idleTimeout = this.#options.idleTimeout ?? this.#options.timeout ?? requestDefaults.replyTimeout
+    return { finalResponse, format, idleTimeout, redact }
   }
 
   /**
@@ -126,9 +130,10 @@ export class Client {
   async send(raw: RawRequest): Promise<RawResponse> {
     const reading = { stream: false, wholeErrors: true }
     return this.#exchange(composeRawRequest(raw), raw.signal, reading, (delivered) => {
-      const { finalResponse, redact } = delivered
-      const result = readRawResponse(finalResponse, this.#failureOf(finalResponse), redact)
-      return { result, body: readJson(finalResponse.bytes) }
+      const { finalResponse, redact, effect } = delivered
+      const failure = this.#failureOf(finalResponse)
+      const result = readRawResponse(finalResponse, failure && effect.settle(failure), redact)
+      return { result, ...(failure ? { failure } : readConfirmation(finalResponse)) }
     })
   }
 
@@ -150,12 +155,16 @@ export class Client {
     await (await network)?.close(closed())
   }
 
-  /** Sends a request, and reports its outcome to the function of the gate. `read` returns the JSON body, too. */
+  /**
+   * Sends a request, and reports its outcome to the function of the gate.
+   *
+   * @param read returns how a response is read, too, or the failure that the call does not throw
+   */
   async #exchange<T>(
     request: OutgoingRequest,
     own: AbortSignal | undefined,
     reading: Reading,
-    read: (delivered: Delivered) => { result: T; body?: unknown },
+    read: (delivered: Delivered) => ReadResult<T> | Promise<ReadResult<T>>,
   ): Promise<T> {
     const options = this.#options
     const signal = options.signal && own ? AbortSignal.any([options.signal, own]) : (own ?? options.signal)
@@ -166,15 +175,16 @@ export class Client {
     const url = resolvePath(this.#base(), request.path, request.query)
     if (typeof options.credential === 'string') bearer(options.credential)
     const onOutcome = (await options.gate?.(request)) || undefined
-    const tracker = onOutcome && new OutcomeTracker(request, onOutcome)
+    const effect = new RequestEffect({ ...request, url, body: undefined }, onOutcome)
     try {
-      const { finalResponse, redact } = await this.#deliver(request, url, { signal, own }, reading, tracker)
-      const { result, body } = await withoutSecret(redact, () => read({ finalResponse, redact }))
-      tracker?.answered(finalResponse, body, redact)
+      const delivered = await this.#deliver(request, url, { signal, own }, reading, effect)
+      const { finalResponse, redact } = delivered
+      const { result, response, failure } = await withoutSecret(redact, () => read(delivered))
+      if (failure) effect.failed(concealFailure(failure, redact))
+      else effect.succeeded(finalResponse, redact, response)
       return result
     } catch (error) {
-      tracker?.failed(error)
-      throw error
+      throw effect.failed(error)
     }
   }
 
@@ -183,15 +193,9 @@ export class Client {
     url: URL,
     { signal, own }: { signal: AbortSignal | undefined; own: AbortSignal | undefined },
     reading: Reading,
-    tracker: OutcomeTracker | undefined,
+    effect: RequestEffect,
   ): Promise<Delivered> {
     const options = this.#options
-    const observe: ClientOptions['observe'] = tracker
-      ? (event) => {
-          tracker.follow(event)
-          options.observe?.(event)
-        }
-      : options.observe
     const timeout = options.timeout ?? defaultTimeoutOf(request)
     // The credential may come from another process, so fetch it while the network modules load.
     const pending = obtainCredential(options, own)
@@ -220,12 +224,13 @@ export class Client {
             followRedirects: options.followRedirects ?? true,
             signal,
             redact,
-            observe,
+            observe: options.observe,
             openTrace: options.internal?.openTrace,
+            effect,
           },
         ),
       )
-      return { finalResponse, redact }
+      return { finalResponse, redact, effect }
     }
 
     const credential = await pending
@@ -250,18 +255,24 @@ export class Client {
   }
 
   #failureOf(finalResponse: FinalResponse): Failure | undefined {
-    if (finalResponse.status >= 200 && finalResponse.status <= 299) return undefined
+    if (isSuccess(finalResponse)) return undefined
     return responseFailure(finalResponse, finalResponse.request, finalResponse.asked, this.#clock.now())
   }
 }
 
 /** How most responses are read. */
 const wholeBody: Reading = { stream: false, wholeErrors: false }
+const streamedBody: Reading = { stream: true, wholeErrors: false }
+
+interface ReadResult<T> extends Confirmation {
+  result: T
+}
 
 interface Delivered {
   finalResponse: FinalResponse
   /** Removes the secrets of the request. */
   redact: Redact
+  effect: RequestEffect
 }
 
 /** Without a stack: Node reads the stack of an error that destroys a socket, and computing it is slow. */

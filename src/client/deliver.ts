@@ -1,4 +1,5 @@
-import type { FailedRequest } from '../contract/failure.ts'
+import { type Endpoint, endpoints } from '../contract/endpoints.ts'
+import { type FailedRequest, Failure, type RequestOutcome, unknownOutcome } from '../contract/failure.ts'
 import { credentialExpiryOf } from '../contract/headers.ts'
 import type { Clock } from '../system/clock.ts'
 import { readFault } from '../system/network/network-fault.ts'
@@ -8,8 +9,9 @@ import type { ClientEvent } from './client-event.ts'
 import { describeInterruption, networkFailure } from './network/network-failure.ts'
 import { followRedirect } from './network/redirect.ts'
 import { type Redact, showUrl } from './redaction.ts'
+import { mayHaveDone, storedNothing } from './response/error-response.ts'
 import { limitHeaders } from './response/rate-limit-headers.ts'
-import { requestIdOf } from './response/response.ts'
+import { type ApiResponse, idOfCreated, requestIdOf } from './response/response.ts'
 import { judge, type Outcome, type RetryPolicy, untried, type Verdict } from './retry.ts'
 import type { Trace } from './trace.ts'
 
@@ -31,6 +33,7 @@ interface Delivery extends Reading {
   redact: Redact
   observe: ((event: ClientEvent) => void) | undefined
   openTrace: (() => Promise<Trace>) | undefined
+  effect: RequestEffect
 }
 
 /** The final response, after redirects and retries. */
@@ -39,6 +42,87 @@ export interface FinalResponse extends AttemptResponse {
   request: FailedRequest
   /** Milliseconds that the service asked to wait, if that was too long. */
   asked?: number | undefined
+}
+
+/**
+ * What a request may have changed. Decides its outcome for the message, the exit code, and the activity record: what
+ * one attempt leaves unknown stays unknown, unless the request succeeds later.
+ */
+export class RequestEffect {
+  readonly #request: HttpRequest
+  readonly #report: (outcome: RequestOutcome) => void
+  /** Where the request was last sent. */
+  url: string | undefined
+  /** Whether the last attempt may have taken effect. Undefined if its status is 2xx: then its body tells. */
+  last: boolean | undefined = false
+  /** Whether an attempt before it may have. */
+  #mayBeDone = false
+
+  /** @param report called once, also if the request is aborted: a run that a signal ends knows what it has changed */
+  constructor(request: HttpRequest, report: (outcome: RequestOutcome) => void = () => {}) {
+    this.#request = request
+    this.#report = report
+  }
+
+  beginAttempt(): void {
+    this.#mayBeDone ||= this.last === true
+    this.last = false
+  }
+
+  succeeded({ status, headers }: FinalResponse, redact: Redact, read?: ApiResponse<unknown>): void {
+    this.#report({
+      outcome: 'done',
+      url: this.url,
+      status,
+      requestId: redact(requestIdOf(headers)),
+      createdId: read && this.#is(endpoints.createUser) ? redact(idOfCreated(read)) : undefined,
+    })
+  }
+
+  /** @returns what to throw */
+  failed(error: unknown): unknown {
+    const failure = error instanceof Failure ? this.settle(error) : undefined
+    this.#report({
+      outcome: (failure?.isOutcomeUnknown ?? this.#isUnknown(true)) ? 'unknown' : 'refused',
+      url: this.url,
+      status: failure?.status,
+      requestId: failure?.request?.id,
+      error: failure?.kind ?? 'interrupted',
+    })
+    return failure ?? error
+  }
+
+  /** The failure of the last attempt as that of the request. */
+  settle(failure: Failure): Failure {
+    const { kind, message, details, cause, isOutcomeUnknown } = failure
+    const isUnchanged = storedNothing(details)
+    const isUnknown = this.#isUnknown(isOutcomeUnknown && !isUnchanged)
+    const hint = isUnknown
+      ? [unknownHint, failure.hint].filter(Boolean).join(' ')
+      : (failure.hint ?? (isUnchanged ? unchangedHint : undefined))
+    if (!isUnknown && !isOutcomeUnknown && hint === failure.hint) return failure
+    // These words say nothing of an outcome that is unknown.
+    if (isUnknown && (this.last === false || kind === 'rejected')) return unknownOutcome(failure, hint)
+    return new Failure(kind, message, { ...failure, cause, hint, isOutcomeUnknown: isUnknown })
+  }
+
+  /** @param ofBody what a response with the status 2xx leaves unknown */
+  #isUnknown(ofBody: boolean): boolean {
+    // The service stores nothing of a completion.
+    if (/^(GET|HEAD)$/.test(this.#request.method) || this.#is(endpoints.createCompletion)) return false
+    return this.#mayBeDone || (this.last ?? ofBody)
+  }
+
+  #is({ method, path }: Pick<Endpoint, 'method' | 'path'>): boolean {
+    return this.#request.method === method && this.#request.url.pathname.endsWith(path)
+  }
+}
+
+const unknownHint = 'The request may have taken effect. Check before you send it again.'
+const unchangedHint = 'The service has stored nothing. You can send the request again.'
+
+export function isSuccess({ status }: Pick<AttemptResponse, 'status'>): boolean {
+  return status >= 200 && status <= 299
 }
 
 /** An event without what is the same in all events of an attempt. */
@@ -50,7 +134,7 @@ type News<E = ClientEvent> = E extends ClientEvent ? Omit<E, 'method' | 'url' | 
  * @throws Failure of the network or a redirect; the reason of the signal
  */
 export async function deliver(first: HttpRequest, delivery: Delivery): Promise<FinalResponse> {
-  const { transport, policy, clock, signal, redact, observe } = delivery
+  const { transport, policy, clock, signal, redact, observe, effect } = delivery
   const trace = delivery.openTrace && (await delivery.openTrace())
   let redirects = 0
   let httpRequest = first
@@ -61,6 +145,7 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
     const request: FailedRequest = { method, url: redact(showUrl(url)) }
     const report = (news: News) => observe?.({ ...news, ...request, attempt: number } as ClientEvent)
     report({ type: 'request' })
+    effect.beginAttempt()
     trace?.request(httpRequest, number, redact)
     const started = clock.now()
     const decide = (outcome: Outcome): Verdict =>
@@ -69,7 +154,12 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
     let reason: string
     let status = 0
     try {
-      const received = await attempt(transport, httpRequest, delivery, () => report({ type: 'sent' }))
+      const received = await attempt(transport, httpRequest, delivery, () => {
+        effect.last = true
+        effect.url = request.url
+        report({ type: 'sent' })
+      })
+      effect.last = isSuccess(received) ? undefined : mayHaveDone(received)
       const elapsed = clock.now() - started
       const response = trace?.response(httpRequest, received, elapsed, redact) ?? received
       status = response.status
@@ -86,6 +176,7 @@ export async function deliver(first: HttpRequest, delivery: Delivery): Promise<F
       reason = redact(`${status} ${response.statusText}`.trim())
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error
+      effect.last = error.stage !== 'connect'
       const { isHopeless: hopeless } = readFault(error.cause)
       verdict = decide({ type: 'interrupted', stage: error.stage, hopeless })
       if (!verdict.again) throw networkFailure(error, request)

@@ -1,12 +1,13 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { hurriedClock } from '../client/capture.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { perTest } from '../support/lifetime.ts'
 import { stateOf } from '../support/recorded-activity.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { deadUrl, failing, json, startScriptedServer } from '../support/scripted-server.ts'
+import { deadUrl, failing, json, startScriptedServer, thenClosed } from '../support/scripted-server.ts'
 import { SteppedClock } from '../support/stepped-clock.ts'
 
 describe('activity', () => {
@@ -141,6 +142,19 @@ describe('activity', () => {
         '[0].next_step',
         `Check the user with: chatctl users get u1 --base-url ${url}/`,
       )
+    })
+
+    it('agrees with the error of a change that may have been made before its retry was refused', async () => {
+      const url = await server.serve([thenClosed(server, failing(500, 'down', 'no'))])
+      const env = { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key' }
+      const args = ['users', 'settings', 'set', '--theme', 'dark']
+      const { exitCode, stderr } = await runChatctl(sandbox, args, { env, host: { clock: hurriedClock() } })
+      expect(stderr).to.match(
+        /^Error: The outcome of the change is unknown: cannot reach http.*: connection refused$/m,
+      )
+      expect(stderr).to.match(/^Hint: +Check your preferences with: /m)
+      expect(exitCode).to.equal(69)
+      expect(await shown('--unknown')).to.have.nested.property('[0].method', 'PUT')
     })
 
     it('names the profile if the change was sent with it', async () => {

@@ -196,6 +196,14 @@ export const hangUp: Behavior = (_, __, incoming) => {
   incoming.socket.end()
 }
 
+/** Stops the server after its response: nothing listens for the next connection. */
+export function thenClosed(server: Pick<ScriptedServer, 'close'>, behavior: Behavior): Behavior {
+  return (request, response, incoming) => {
+    response.once('finish', () => server.close())
+    return behavior(request, response, incoming)
+  }
+}
+
 /** Announces a body, sends `part` of it, and resets the connection. */
 export function resetMidBody(part = '{"half":', status = 200): Behavior {
   return async (_, response, incoming) => {

@@ -1,5 +1,4 @@
 import type { Advice } from '../../contract/advice.ts'
-import { endpoints } from '../../contract/endpoints.ts'
 import { type FailedRequest, Failure } from '../../contract/failure.ts'
 import { describeDuration } from '../../system/clock.ts'
 import { describeFault, otherSchemeOf, readFault, trustHintOf } from '../../system/network/network-fault.ts'
@@ -20,12 +19,10 @@ export function describeInterruption({ cause }: Interrupted): string {
  */
 export function networkFailure({ cause, stage }: Interrupted, request: FailedRequest): Failure {
   const { origin, host, hostname } = new URL(request.url)
-  const unknownHint = unknownOutcomeHint(request, stage !== 'connect')
-  const unknown = unknownHint === undefined ? {} : { hint: unknownHint, isOutcomeUnknown: true }
   if (cause instanceof Expired) {
     const advice = [longerTimeout(cause)]
     const words = `No response from ${origin} within ${describeDuration(cause.ms)}`
-    return new Failure('timeout', words, { cause, request, ...unknown, advice })
+    return new Failure('timeout', words, { cause, request, advice })
   }
   const fault = readFault(cause)
   const { kind, code, proxy } = fault
@@ -34,26 +31,9 @@ export function networkFailure({ cause, stage }: Interrupted, request: FailedReq
   if (proxy) advice.push({ code: 'bypass_proxy', variable: proxy.variable, host: hostname })
   else if (scheme) advice.push({ code: 'other_scheme', url: `${scheme}://${host}` })
   else if (stage === 'connect' && addressCodes.has(code)) advice.push({ code: 'check_address', origin })
-  const options = { cause, request, hint: trustHintOf(code), ...unknown, advice }
+  const options = { cause, request, hint: trustHintOf(code), advice }
   const words = describeFault(fault, stage, origin, true)
   return new Failure(stage === 'body' ? 'truncated' : kind, words, options)
-}
-
-/**
- * The hint for a request whose outcome is unknown. Undefined if the request changed nothing.
- *
- * @param arrived whether it may have reached the service
- */
-export function unknownOutcomeHint(request: FailedRequest, arrived: boolean): string | undefined {
-  if (!arrived || !mayChange(request)) return undefined
-  return 'The request may have taken effect. Check before you send it again.'
-}
-
-/** Whether a request can change something. The service stores nothing of a completion. */
-export function mayChange({ method, url }: FailedRequest): boolean {
-  if (method === 'GET' || method === 'HEAD') return false
-  const { method: completes, path } = endpoints.createCompletion
-  return method !== completes || !new URL(url).pathname.endsWith(path)
 }
 
 export const longerTimeout = ({ ms }: Expired): Advice => ({ code: 'longer_timeout', ms })

@@ -1,8 +1,6 @@
-import { Failure, unknownOutcome } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import type { HttpRequest } from '../../system/network/transport.ts'
 import { showUrl } from '../redaction.ts'
-import { mayHaveDone } from '../response/error-response.ts'
-import { unknownOutcomeHint } from './network-failure.ts'
 
 /** Maximum number of redirects of one request. */
 const maxRedirects = 5
@@ -18,7 +16,7 @@ interface RedirectResponse {
  *
  * @param earlier number of redirects of this request so far
  * @throws Failure `rejected` for another origin, which must not receive the credential, and for too many
- *   redirects; `unknown_outcome` if the service may have made a change before it redirected
+ *   redirects
  */
 export function followRedirect(
   httpRequest: HttpRequest,
@@ -31,13 +29,8 @@ export function followRedirect(
   if (location === undefined || !URL.canParse(location, httpRequest.url.href)) return undefined
   const safe = httpRequest.method === 'GET' || httpRequest.method === 'HEAD'
   const request = { method: httpRequest.method, url: showUrl(httpRequest.url) }
-  const unknownHint = unknownOutcomeHint(request, mayHaveDone(status))
-  const rejected = (message: string, hint?: string) => {
-    const failure = new Failure('rejected', message, { status, request, hint })
-    return unknownHint === undefined
-      ? failure
-      : unknownOutcome(failure, [unknownHint, hint].filter(Boolean).join(' '))
-  }
+  const rejected = (message: string, hint?: string) =>
+    new Failure('rejected', message, { status, request, hint })
   const target = new URL(location, httpRequest.url)
   if (target.origin !== httpRequest.url.origin) {
     throw rejected(
@@ -47,8 +40,6 @@ export function followRedirect(
   }
   if (status <= 303 && !safe) return undefined
 
-  target.username = ''
-  target.password = ''
   target.hash = ''
   if (earlier >= maxRedirects) {
     throw rejected(`${httpRequest.url.origin} redirects more than ${maxRedirects} times (${status})`)

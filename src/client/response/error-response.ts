@@ -1,14 +1,7 @@
 import type { Advice } from '../../contract/advice.ts'
-import {
-  type FailedRequest,
-  Failure,
-  type FailureKind,
-  type FailureOptions,
-  unknownOutcome,
-} from '../../contract/failure.ts'
+import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../../contract/failure.ts'
 import { isRecord, readJson } from '../../contract/notation/exact-json.ts'
 import { readErrorContent } from '../../contract/reply/error-content.ts'
-import { unknownOutcomeHint } from '../network/network-failure.ts'
 import { type RawResponse, requestIdOf } from './response.ts'
 
 type ErrorResponse = Pick<RawResponse, 'status' | 'statusText' | 'headers' | 'bytes'>
@@ -36,8 +29,6 @@ const unreachedModelServer = 'model_server_unreachable'
 const modelServerHint =
   'The service responds, but cannot reach its model server. Start it, or correct its address.'
 
-export const unchangedHint = 'The service has stored nothing. You can send the request again.'
-
 /** Whether the details of an error say that the request had no effect, as the embedded service does. */
 export function storedNothing(details: unknown): boolean {
   return isRecord(details) && details['stored'] === false
@@ -56,30 +47,23 @@ export function responseFailure(
 ): Failure {
   const { status, headers } = response
   const id = requestIdOf(headers)
-  const content = readErrorContent(readJson(response.bytes))
-  const { code, details } = content
+  const { message, code, details } = readErrorContent(readJson(response.bytes))
   const options: FailureOptions = { status, request: { ...request, id }, code, details }
-  const reachedNoModel = content.code === unreachedModelServer
-  const isUnchanged = reachedNoModel || storedNothing(content.details)
-  const hint = unknownOutcomeHint(request, mayHaveDone(status) && !isUnchanged)
-  options.isOutcomeUnknown = hint !== undefined
   if (asked !== undefined)
     options.advice = [{ code: 'longer_wait', ms: asked, until: new Date(now + asked).toISOString() }]
-  else if (hint !== undefined) options.hint = hint
-  else if (reachedNoModel) options.hint = modelServerHint
-  else if (isUnchanged) options.hint = unchangedHint
+  else if (code === unreachedModelServer) options.hint = modelServerHint
   else if (status < 500 && status !== 401) options.advice = webPageAdvice(headers, response.bytes)
-  const failure = new Failure(kindOfStatus(status), content.message ?? describeResponse(response), options)
-  // A redirect that is not followed does not tell whether the change was made.
-  return failure.kind === 'rejected' && hint !== undefined ? unknownOutcome(failure, hint) : failure
+  return new Failure(kindOfStatus(status), message ?? describeResponse(response), options)
 }
 
 /**
- * Whether the service may have made the change before it sent this status. A 5xx may come from a crash
+ * Whether the service may have made the change before it sent this response outside 2xx. A 5xx may come from a crash
  * or a gateway. A 303, for which many services send 302, points to the result (RFC 9110 section 15.4.4).
  */
-export function mayHaveDone(status: number): boolean {
-  return status >= 500 || status === 302 || status === 303
+export function mayHaveDone({ status, bytes }: Pick<RawResponse, 'status' | 'bytes'>): boolean {
+  if (status < 500) return status === 302 || status === 303
+  const { code, details } = readErrorContent(readJson(bytes))
+  return code !== unreachedModelServer && !storedNothing(details)
 }
 
 function describeResponse({ status, statusText, headers, bytes }: ErrorResponse): string {

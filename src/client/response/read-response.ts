@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import type { Endpoint } from '../../contract/endpoints.ts'
+import { type Endpoint, endpoints } from '../../contract/endpoints.ts'
 import { type FailedRequest, Failure, type FailureKind, type FailureOptions } from '../../contract/failure.ts'
 import { checkShape, type Fault, faultsOf } from '../../contract/faults.ts'
 import { isRecord, readJson } from '../../contract/notation/exact-json.ts'
@@ -7,7 +7,6 @@ import { faultOfUtf8 } from '../../contract/notation/text.ts'
 import { readWholeReply } from '../../contract/reply/assembly.ts'
 import { readErrorContent } from '../../contract/reply/error-content.ts'
 import type { FinalResponse } from '../deliver.ts'
-import { mayChange } from '../network/network-failure.ts'
 import { concealFailure, type Redact, redactBytes } from '../redaction.ts'
 import { webPageAdvice } from './error-response.ts'
 import { type ApiResponse, type RawResponse, requestIdOf } from './response.ts'
@@ -45,7 +44,7 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
   if (reported) {
     const words = reported.message ?? 'The request failed'
     // If the body names an ID, the service may still have made the change.
-    const isOutcomeUnknown = mayChange(received.request) && (namesId(body) || response.location !== undefined)
+    const isOutcomeUnknown = namesId(body) || response.location !== undefined
     throw fail('rejected', words, { ...reported, isOutcomeUnknown })
   }
   if (body === undefined || (endpoint.response !== undefined && !isRecord(body))) {
@@ -69,8 +68,7 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
   const reply = endpoint.needs === 'reply' ? readWholeReply(body) : undefined
   if (reply?.failure) {
     const { kind, message, code, details } = reply.failure
-    const isOutcomeUnknown = kind !== 'invalid_response' && mayChange(received.request)
-    throw fail(kind, message, { code, details, isOutcomeUnknown })
+    throw fail(kind, message, { code, details, isOutcomeUnknown: kind !== 'invalid_response' })
   }
   const unusable = reply ? undefined : whyUnusable(endpoint, body)
   if (unusable !== undefined) throw fail('invalid_response', `The response ${unusable}`)
@@ -116,7 +114,7 @@ function whyUnusable({ needs = {} }: Endpoint, body: unknown): string | undefine
 }
 
 /** Whether a body that is not JSON comes from another program, such as a sign-in page or a gateway. */
-export function confirmsNothing({ headers, bytes }: Pick<SuccessResponse, 'headers' | 'bytes'>): boolean {
+function confirmsNothing({ headers, bytes }: Pick<SuccessResponse, 'headers' | 'bytes'>): boolean {
   const type = headers['content-type']
   return bytes.length > 0 && type !== undefined && !jsonType.test(type)
 }
@@ -126,6 +124,21 @@ const jsonType = /[/+]json\b/i
 function describeUnread(headers: Record<string, string>): string {
   const type = headers['content-type'] ?? 'application/json'
   return jsonType.test(type) ? 'is not valid JSON' : `is ${type}, not JSON`
+}
+
+export interface Confirmation {
+  response?: ApiResponse<unknown>
+  failure?: Failure
+}
+
+/** Whether a 2xx response confirms a raw request, which is read as a change whose response the interface does not show. */
+export function readConfirmation(received: SuccessResponse): Confirmation {
+  try {
+    return { response: readResponse(endpoints.createUser, received) }
+  } catch (error) {
+    if (error instanceof Failure) return { failure: error }
+    throw error
+  }
 }
 
 /**

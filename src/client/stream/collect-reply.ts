@@ -4,8 +4,7 @@ import type { SendResponse } from '../../contract/resources/conversation.ts'
 import type { StreamEnd, StreamEvent } from '../../contract/resources/stream-event.ts'
 import { Expired, type OpenResponse } from '../../system/network/transport.ts'
 import { ResponseBytes } from '../attempt.ts'
-import { longerTimeout, unknownOutcomeHint } from '../network/network-failure.ts'
-import { storedNothing, unchangedHint } from '../response/error-response.ts'
+import { longerTimeout } from '../network/network-failure.ts'
 import { readResponse } from '../response/read-response.ts'
 import { type ApiResponse, requestIdOf } from '../response/response.ts'
 import { openReplyStream, type StreamSource } from './reply-stream.ts'
@@ -48,7 +47,18 @@ export async function collectReply(
     const received = { status, headers, bytes: kept.join(), request }
     return readResponse(endpoints.sendMessage, received) as ApiResponse<SendResponse>
   }
-  if (end.failure) throw asUnknownOutcome(end.failure)
+  if (end.failure) {
+    // The service has the message, and may have stored it.
+    const { kind, message, cause } = end.failure
+    const advice = cause instanceof Expired ? [longerTimeout(cause)] : []
+    throw new Failure(kind, message, {
+      ...end.failure,
+      cause,
+      isOutcomeUnknown: true,
+      hint: undefined,
+      advice,
+    })
+  }
   return { body: bodyOf(end), status, headers, faults: [], requestId: requestIdOf(headers) }
 }
 
@@ -78,18 +88,4 @@ function bodyOf(reply: StreamEnd): SendResponse {
     usage,
   }
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-}
-
-/** The service has the message, and may have stored it. */
-function asUnknownOutcome(failure: Failure): Failure {
-  const { kind, message, details, request, cause } = failure
-  const isUnchanged = storedNothing(details)
-  const hint = isUnchanged ? unchangedHint : request && unknownOutcomeHint(request, true)
-  return new Failure(kind, message, {
-    ...failure,
-    cause,
-    isOutcomeUnknown: !isUnchanged,
-    hint,
-    advice: cause instanceof Expired ? [longerTimeout(cause)] : [],
-  })
 }
