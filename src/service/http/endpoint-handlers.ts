@@ -111,7 +111,7 @@ export const handlers: Handlers = {
   },
   openAiModels: async ({ replySource, openSignal }) => ({
     object: 'list',
-    ...(await listModels(replySource, openSignal())),
+    data: await replySource.listModels(openSignal()),
   }),
   openAiModel: ({ replySource, id, openSignal }) => findModel(replySource, id, openSignal()),
 }

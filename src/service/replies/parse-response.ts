@@ -68,15 +68,17 @@ export function toChunk({ choices, ...rest }: z.infer<typeof relayed>): RelayedP
 }
 
 /**
+ * The models with all their fields.
+ *
  * @param secrets see `ModelServer`
  * @throws ApiError `model_server_error` for a body that is not a list of models
  */
 export function parseModels(body: unknown, secrets: readonly string[]): Model[] {
-  return parse(modelList, body, secrets).data.map(({ id, created, owned_by }) => ({
-    id,
-    created: created ?? 0,
+  return parse(modelList, body, secrets).data.map((model) => ({
+    ...model,
+    created: model.created ?? 0,
     object: 'model',
-    owned_by: owned_by ?? '',
+    owned_by: model.owned_by ?? '',
   }))
 }
 

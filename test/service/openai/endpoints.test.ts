@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { sendJson, withModelServer } from '../../support/model-server.ts'
+import { sendJson, startModelServer, withModelServer } from '../../support/model-server.ts'
 import { plantKey } from '../domain/plant-key.ts'
 import { withCountedService } from '../limits/counted-service.ts'
 import { allEvents } from '../read-events.ts'
@@ -11,29 +11,31 @@ const models = '/openai/v1/models'
 const completions = '/openai/v1/chat/completions'
 
 describe('the endpoints for OpenAI clients', () => {
-  it('list the models, and find one whose ID has slashes, encoded or not', () =>
-    withModelServer(
-      () => {},
-      ({ url }) =>
-        withService(
-          async ({ call }) => {
-            const m1 = { id: 'm1', object: 'model', created: 7, owned_by: 'me' }
-            expect((await call('GET', models)).body).to.deep.equal({ object: 'list', data: [m1] })
-            expect((await call('GET', `${models}/m1`)).body).to.deep.equal(m1)
-            for (const path of ['org/m2', 'org%2Fm2']) {
-              const { status, body } = await call('GET', `${models}/${path}`)
-              expect(status).to.equal(404)
-              expect(body.error).to.deep.equal({
-                message: 'No model org/m2',
-                type: 'invalid_request_error',
-                param: 'model',
-                code: 'model_not_found',
-              })
-            }
-          },
-          { modelServer: { url } },
-        ),
-    ))
+  it('list the models with all their fields, and find one whose ID has slashes, encoded or not', async () => {
+    const about = { max_model_len: 8192, meta: { n_ctx_train: 4096 }, permission: [null], root: 'weights' }
+    await using server = await startModelServer({ models: ['m1', 'org/m3'], about })
+    await withService(
+      async ({ call }) => {
+        const documented = { object: 'model', created: 7, owned_by: 'me' }
+        const [m1, m3] = ['m1', 'org/m3'].map((id) => ({ id, ...documented, ...about }))
+        expect((await call('GET', models)).body).to.deep.equal({ object: 'list', data: [m1, m3] })
+        expect((await call('GET', `${models}/m1`)).body).to.deep.equal(m1)
+        for (const path of ['org/m3', 'org%2Fm3'])
+          expect((await call('GET', `${models}/${path}`)).body).to.deep.equal(m3)
+        const missing = await call('GET', `${models}/org/m2`)
+        expect(missing.status).to.equal(404)
+        expect(missing.body.error).to.deep.equal({
+          message: 'No model org/m2',
+          type: 'invalid_request_error',
+          param: 'model',
+          code: 'model_not_found',
+        })
+        const { body } = await call('GET', '/v1/chat/models')
+        expect(body.data[0]).to.deep.equal({ id: 'm1', ...documented })
+      },
+      { modelServer: { url: server.url } },
+    )
+  })
 
   it('require a key with the permission of the interface, and turn off with chat', () =>
     withServer({}, async ({ url, store, call }) => {

@@ -137,7 +137,8 @@ export async function complete(
 }
 
 export async function listModels(replySource: ReplySource, signal: AbortSignal): Promise<{ data: Model[] }> {
-  return { data: await replySource.listModels(signal) }
+  const models = await replySource.listModels(signal)
+  return { data: models.map(({ id, created, object, owned_by }) => ({ id, created, object, owned_by })) }
 }
 
 /** @throws ApiError `model_not_found` */
