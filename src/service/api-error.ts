@@ -27,6 +27,7 @@ const statuses = {
   model_server_error: 502,
   model_server_unreachable: 502,
   model_server_overloaded: 503,
+  service_overloaded: 503,
   service_stopping: 503,
   storage_busy: 503,
   storage_migrated: 503,

@@ -15,6 +15,7 @@ import {
   readExposure,
   signInIsOff,
 } from './http/listening/exposure.ts'
+import type { PipelineOptions } from './http/request-pipeline.ts'
 import type { Metrics } from './metrics/create-metrics.ts'
 import {
   abortGrace,
@@ -26,7 +27,10 @@ import {
 import { type Announcement, announceRun } from './run-record.ts'
 import { storageFailure } from './store/storage-failure.ts'
 
-export interface ServiceOptions extends ExposureOptions, OpenOptions {
+export interface ServiceOptions
+  extends ExposureOptions,
+    OpenOptions,
+    Pick<PipelineOptions, 'servesOpenAi' | 'openAiFields' | 'openAiBodyLimit'> {
   /** Default: 127.0.0.1. */
   host?: string | undefined
   /** Default: 0, any free port. */
@@ -39,12 +43,8 @@ export interface ServiceOptions extends ExposureOptions, OpenOptions {
   admin?: { port: number | undefined } | undefined
   /** Whether a device sign-in may have the scope `admin`. Default: no. */
   allowsDeviceAdmin?: boolean | undefined
-  /** Whether it has the endpoints for OpenAI clients. Default: yes. */
-  servesOpenAi?: boolean | undefined
   /** Reads the URL of PostgreSQL again, from where `database` comes from. */
   readDatabase?: (() => string | undefined) | undefined
-  /** As in `PipelineOptions`. */
-  openAiFields?: readonly string[] | undefined
   /** The version of chatctl. */
   version?: string | undefined
   /** How long, in ms, requests in progress may take to end when the service closes. Default: 4,000. */
@@ -80,7 +80,7 @@ export interface RunningService {
  * `refused` for a model server, a certificate, or an address that cannot be used
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { host = '127.0.0.1', log = 'silent', version, servesOpenAi, openAiFields } = options
+  const { host = '127.0.0.1', log = 'silent', version } = options
   const exposure = readExposure(host, options)
   const metrics = options.admin && (await import('./metrics/create-metrics.ts')).createMetrics(version ?? '')
   const logger = log === 'silent' ? undefined : (await import('./http/create-logger.ts')).createLogger(log)
@@ -95,7 +95,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     processKeys.add(key)
     return key
   }
-  const parts = { isProcessKey, logger, metrics, version, publicUrl, servesOpenAi, openAiFields }
+  const parts = { ...options, isProcessKey, logger, metrics, publicUrl }
   const service = await openService(options, parts)
   try {
     const running = await serve(service, { ...options, host, exposure, metrics, logger })

@@ -4,7 +4,14 @@ import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { isInterruptedBy } from '../../cli/context/interruption.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { durationFlag, integerFlag, portFlag, textFlag, textListFlag } from '../../cli/flags/flag-types.ts'
+import {
+  durationFlag,
+  fileSizeFlag,
+  integerFlag,
+  portFlag,
+  textFlag,
+  textListFlag,
+} from '../../cli/flags/flag-types.ts'
 import type { Output } from '../../cli/output/output.ts'
 import type { ModelServerChoice } from '../../config/resolve-model-server.ts'
 import { formatDuration } from '../../config/units.ts'
@@ -90,6 +97,9 @@ export default class ServiceRun extends BaseCommand {
       helpValue: 'NAME',
       summary: 'Field that OpenAI clients may send, besides model, messages, and stream (default: all)',
     }),
+    'openai-body-limit': fileSizeFlag({
+      summary: 'Maximum size of a request of an OpenAI client, such as 8m; at most 64m (default: 32m)',
+    }),
     'admin-port': portFlag({
       helpValue: 'PORT',
       summary: 'Loopback port of /metrics: a number, 0 (any free port), or off (default: --port plus 1000)',
@@ -106,8 +116,9 @@ export default class ServiceRun extends BaseCommand {
     const { flags, context } = await this.start(ServiceRun)
     const { output } = context
     const { drain = 30_000 } = flags
-    if (!flags.openai && flags['openai-field'])
-      throw new Failure('usage', '--openai-field and --no-openai cannot be used together')
+    const [unused] = ['openai-field', 'openai-body-limit'].filter((name) => name in flags)
+    if (!flags.openai && unused)
+      throw new Failure('usage', `--${unused} and --no-openai cannot be used together`)
     const database = context.administration.databaseOf(flags.database)
     const modelServer = chooseModelServer(context, flags['model-server'], flags['model-server-key-file'])
     // In a terminal, messages for people replace the log unless --log-level is given.
@@ -126,6 +137,7 @@ export default class ServiceRun extends BaseCommand {
       allowsDeviceAdmin: flags['device-admin'],
       servesOpenAi: flags.openai,
       openAiFields: flags['openai-field'],
+      openAiBodyLimit: flags['openai-body-limit'],
       migratesAlways: flags.migrate,
       drain,
       admin: flags['admin-port'] === 'off' ? undefined : { port: flags['admin-port'] },

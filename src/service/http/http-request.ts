@@ -1,12 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../system/clock.ts'
-import { ApiError } from '../api-error.ts'
 import type { Metrics } from '../metrics/create-metrics.ts'
 import { clientDisconnected } from '../to-api-error.ts'
-import { bodyLimit, bodyTooLarge, type ServiceRequest } from './service-request.ts'
+import { type BodyRules, refusalOf, type ServiceRequest } from './service-request.ts'
 
 /** A request that arrives over HTTP. */
 export class HttpRequest implements ServiceRequest {
@@ -41,8 +40,34 @@ export class HttpRequest implements ServiceRequest {
     return new URL(`${scheme}://127.0.0.1:${socket.localPort}`).origin
   }
 
-  readBody(): Promise<Uint8Array> {
-    return readBody(this.#request.raw)
+  readBody(rules: BodyRules): Promise<Uint8Array> {
+    const { raw: incoming } = this.#request
+    let length = 0
+    const received = new Promise<Buffer>((resolve, reject) => {
+      const chunks: Buffer[] = []
+      const onData = (chunk: Buffer) => {
+        length += chunk.length
+        rules.receiving += chunk.length
+        const refusal = refusalOf(length, rules)
+        if (!refusal) return void chunks.push(chunk)
+        // If the connection closed while the body still arrives, it would be reset, and some clients would
+        // lose the response. The rest is discarded, until the request timeout.
+        chunks.length = 0
+        incoming.off('data', onData).resume()
+        reject(refusal)
+      }
+      incoming.on('data', onData)
+      incoming.once('end', () =>
+        resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+      )
+      incoming.once('error', () => reject(clientDisconnected()))
+      incoming.once('close', () => {
+        if (!incoming.complete) reject(clientDisconnected())
+      })
+    })
+    return received.finally(() => {
+      rules.receiving -= length
+    })
   }
 
   get connection(): Socket {
@@ -61,28 +86,6 @@ export class HttpRequest implements ServiceRequest {
   onOver(listener: () => void): void {
     this.#response.once('close', listener)
   }
-}
-
-function readBody(incoming: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const onData = (chunk: Buffer) => {
-      length += chunk.length
-      if (length <= bodyLimit) return void chunks.push(chunk)
-      // If the connection closed while the body still arrives, it would be reset, and some clients would
-      // lose the response. The rest is discarded, until the request timeout.
-      chunks.length = 0
-      incoming.off('data', onData).resume()
-      reject(new ApiError('payload_too_large', bodyTooLarge))
-    }
-    incoming.on('data', onData)
-    incoming.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
-    incoming.once('error', () => reject(clientDisconnected()))
-    incoming.once('close', () => {
-      if (!incoming.complete) reject(clientDisconnected())
-    })
-  })
 }
 
 export interface RecordOptions {

@@ -18,12 +18,13 @@ import { findPath, type KnownPath } from './request/find-endpoint.ts'
 import { hasBody, parseBody, requireJson } from './request/parse-json.ts'
 import { openAiErrorResponse } from './response/openai-error.ts'
 import {
-  bodyLimit,
-  bodyTooLarge,
+  type BodyRules,
   errorResponse,
   type FailureSink,
   logFailure,
+  MiB,
   type ResponseHeaders,
+  refusalOf,
   type ServiceRequest,
   type ServiceResponse,
 } from './service-request.ts'
@@ -45,6 +46,8 @@ export interface PipelineOptions extends Partial<Omit<PublicRoutesOptions, 'read
   servesOpenAi?: boolean | undefined
   /** The fields that a request of an OpenAI client may have, besides the usual ones. Default: all. */
   openAiFields?: readonly string[] | undefined
+  /** Maximum bytes of the body of such a request, which may contain images. Default: 32 MiB. */
+  openAiBodyLimit?: number | undefined
 }
 
 /**
@@ -59,6 +62,8 @@ export class RequestPipeline {
   readonly #limiter: RateLimiter
   readonly #resources: ServerResources
   readonly #public: PublicRoutesOptions
+  readonly #bodies: BodyRules = { max: 4 * MiB, maxReceiving: Infinity, receiving: 0, anyKeys: false }
+  readonly #openAiBodies: BodyRules
 
   constructor(options: PipelineOptions) {
     const { store, replySource, isProcessKey, logger, clock, version, publicUrl } = options
@@ -72,6 +77,8 @@ export class RequestPipeline {
       clock,
     )
     this.#public = { readiness: this.readiness, version, publicUrl }
+    const { openAiBodyLimit: max = 32 * MiB } = options
+    this.#openAiBodies = { max, maxReceiving: 64 * MiB, receiving: 0, anyKeys: true }
     this.#resources = {
       store,
       replySource,
@@ -177,7 +184,8 @@ export class RequestPipeline {
     const permission = requiredPermissions[name]
     authorize(principal, permission)
     // The body of a GET has no meaning.
-    const body = method === 'GET' || method === 'HEAD' ? undefined : await readBody(request)
+    const rules = isForOpenAi ? this.#openAiBodies : this.#bodies
+    const body = method === 'GET' || method === 'HEAD' ? undefined : await readBody(request, rules)
     const confirm = async () => {
       const current = await authenticate(this.#credentials, request.headers)
       authorize(current, permission)
@@ -193,12 +201,12 @@ const openAiPaths = Object.values(openAiEndpoints)
   .join(', ')
 
 /** The parsed body. Undefined if there is none. */
-async function readBody(request: ServiceRequest): Promise<unknown> {
+async function readBody(request: ServiceRequest, rules: BodyRules): Promise<unknown> {
   requireJson(request)
   if (!hasBody(request)) return undefined
-  if (Number(request.headers['content-length']) > bodyLimit)
-    throw new ApiError('payload_too_large', bodyTooLarge)
-  return parseBody(await request.readBody())
+  const refusal = refusalOf(Number(request.headers['content-length']), rules)
+  if (refusal) throw refusal
+  return parseBody(await request.readBody(rules), rules)
 }
 
 /** The error for a request that matches no endpoint: 405 with Allow if the path exists, otherwise 404. */

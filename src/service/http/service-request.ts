@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import { type ApiError, errorBodyOf, statusOf } from '../api-error.ts'
+import { ApiError, errorBodyOf, statusOf } from '../api-error.ts'
 import { createId } from '../domain/identifiers.ts'
 
 /** The part of a logger that failures need. */
@@ -27,8 +27,8 @@ export interface ServiceRequest {
   keyId?: string
   /** The `error.code` of the event that ended the stream, whose status is 200. */
   streamError?: string
-  /** Reads the body. @throws ApiError `payload_too_large` */
-  readBody(): Promise<Uint8Array>
+  /** Reads the body. @throws ApiError as `refusalOf` */
+  readBody(rules: BodyRules): Promise<Uint8Array>
   /** Whether no client waits for the response any more: it was sent, or the client disconnected. */
   readonly isOver: boolean
   /** Whether the whole response was sent. */
@@ -61,10 +61,26 @@ export function jsonResponse(status: number, headers: ResponseHeaders, body: unk
   return { status, headers, body: body instanceof JsonText ? body.text : JSON.stringify(body) }
 }
 
-/** Maximum size of a body, in bytes: parsing it must not block the event loop for long. */
-export const bodyLimit = 4 * 1024 * 1024
+export const MiB = 1024 * 1024
 
-export const bodyTooLarge = 'The request body is larger than 4 MiB'
+/** What the bodies of some endpoints may have, in bytes: parsing one must not block the event loop for long. */
+export interface BodyRules {
+  max: number
+  /** Of all that are being received. */
+  maxReceiving: number
+  receiving: number
+  /** Whether a key may be `__proto__`. */
+  anyKeys: boolean
+}
+
+/** Why a body of this length is not received. */
+export function refusalOf(length: number, { max, receiving, maxReceiving }: BodyRules): ApiError | undefined {
+  if (length > max)
+    return new ApiError('payload_too_large', `The request body is larger than ${max / MiB} MiB`)
+  if (receiving <= maxReceiving) return undefined
+  const words = 'The service is receiving too many large requests; try again later'
+  return new ApiError('service_overloaded', words, { retryAfter: 1, details: { stored: false } })
+}
 
 /** Characters that are safe in a header, a log line, and a database. */
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/

@@ -426,6 +426,20 @@ const effects: Record<string, () => Promise<void>> = {
       expect([refused.status, await refused.text()].join()).to.match(/^400.*\bn\b/)
     })
   },
+  'service:run openai-body-limit': async () => {
+    const dir = dataDirectory('limit')
+    const made = await runHere(['service', 'keys', 'create', '--name', 'x', '--data', dir, '--jq', '.key'])
+    await serve(['--port', '0', '--data', dir, '--openai-body-limit', '1k'], async (url) => {
+      const send = async (size: number) => {
+        const body = JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] }).padEnd(size)
+        const headers = { authorization: `Bearer ${made.stdout.trim()}`, 'content-type': 'application/json' }
+        return (await fetch(`${url}/openai/v1/chat/completions`, { method: 'POST', headers, body })).status
+      }
+      expect([await send(1024), await send(1025)]).to.deep.equal([200, 413])
+    })
+    for (const wrong of [['0'], ['65m'], ['1k', '--no-openai']])
+      expect(await runHere(['service', 'run', '--openai-body-limit', ...wrong])).to.include({ exitCode: 2 })
+  },
   'service:run admin-port': async () => {
     const adminOf = async (...flag: string[]) => {
       let admin: unknown

@@ -72,16 +72,19 @@ describe('the endpoints for OpenAI clients', () => {
     ['a body that is a list', 400, { path: completions, body: '[]' }],
     ['no body', 400, { path: completions }],
     ['another type', 415, { path: completions, body: 'x', headers: { 'content-type': 'text/plain' } }],
-    ['a large body', 413, { path: completions, body: `"${'x'.repeat(4 * 1024 * 1024)}"` }],
+    ['a large body', 413, { path: completions, body: `"${'x'.repeat(1024)}"` }],
   ]
   for (const [what, status, { path, method = 'POST', body, headers }] of mistakes) {
     it(`report ${what} in the format of OpenAI`, () =>
-      withService(async ({ call }) => {
-        const answer = await call(method, path, body, headers)
-        expect(answer.status).to.equal(status)
-        expect(answer.body.error).to.have.all.keys('message', 'type', 'param', 'code')
-        expect(answer.headers.get('x-request-id')).to.match(/^req_/)
-      }))
+      withService(
+        async ({ call }) => {
+          const answer = await call(method, path, body, headers)
+          expect(answer.status).to.equal(status)
+          expect(answer.body.error).to.have.all.keys('message', 'type', 'param', 'code')
+          expect(answer.headers.get('x-request-id')).to.match(/^req_/)
+        },
+        { openAiBodyLimit: 1024 },
+      ))
   }
 
   it('are unknown paths if they are turned off', () =>

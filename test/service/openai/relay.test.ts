@@ -63,9 +63,12 @@ describe('a request of an OpenAI client', () => {
           seed: 3,
           top_k: 40,
           unknown_field: { deep: [false] },
+          // As JSON has it, and not the prototype of an object.
+          schema: JSON.parse('{"__proto__":{"type":"object"},"constructor":{"prototype":1}}'),
         }
         await service.call('POST', path, sent, { cookie: 'canary=1', 'x-stainless-lang': 'js' })
         expect(JSON.parse(requests[0]?.body ?? '')).to.deep.equal(sent)
+        expect(requests[0]?.body).to.include('"schema":{"__proto__":{"type":"object"}')
         expect(requests[0]?.headers.authorization).to.equal(`Bearer ${key}`)
         expect(JSON.stringify(requests[0]?.headers)).not.to.match(/canary|stainless|ck_/)
       },

@@ -1,7 +1,7 @@
 import { parse } from 'secure-json-parse'
 import { mayHoldExactNumbers, parseJson } from '../../../contract/notation/exact-json.ts'
 import { ApiError, invalidRequest } from '../../api-error.ts'
-import type { ServiceRequest } from '../service-request.ts'
+import type { BodyRules, ServiceRequest } from '../service-request.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -36,16 +36,16 @@ export function requireJson(request: ServiceRequest): void {
 
 /**
  * The value of a JSON body. It must be UTF-8, because replacement characters would be stored as if they
- * had been sent, and must not have a key `__proto__`. Validation decides whether a body is required.
+ * had been sent. Validation decides whether a body is required.
  * @returns undefined for an empty body
  * @throws ApiError `invalid_request`
  */
-export function parseBody(body: Uint8Array): unknown {
+export function parseBody(body: Uint8Array, { anyKeys }: BodyRules): unknown {
   if (body.length === 0) return undefined
   const text = attempt(() => utf8.decode(body), 'must be UTF-8')
   // The parser's message quotes the body, which may contain a password that would then be logged.
   const value = attempt(
-    () => parse(text, undefined, { protoAction: 'error', constructorAction: 'ignore' }),
+    () => parse(text, undefined, { protoAction: anyKeys ? 'ignore' : 'error', constructorAction: 'ignore' }),
     'must be valid JSON',
   )
   if (!mayHoldExactNumbers(text)) return value
