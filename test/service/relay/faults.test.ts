@@ -86,6 +86,10 @@ const truncation = (message: string) => ({
 })
 
 const ofStreams: Record<string, Fault> = {
+  'does not speak HTTP': [
+    refusal('No response from the model server: the response is not HTTP'),
+    thenEnds(says('SSH-2.0-OpenSSH_9.2\r\n')),
+  ],
   'is silent': [late, () => {}],
   'resets immediately': [broken, (socket) => socket.resetAndDestroy()],
   'hangs up immediately': [broken, (socket) => socket.end()],
@@ -141,6 +145,10 @@ const ofStreams: Record<string, Fault> = {
   'reports an error by the name of an event, as plain text': [
     truncation('out of luck'),
     says(sse, chunk(`${events(delta('half'))}event: error\ndata: out of luck\n\n`)),
+  ],
+  'reports an error without words': [
+    truncation('no reason given'),
+    says(sse, chunk(`${events(delta('half'))}event: error\n${events('17')}`)),
   ],
   'reports an error in a field named error': [
     truncation('out of luck'),
