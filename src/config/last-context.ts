@@ -52,11 +52,7 @@ export async function rememberLastContext(
   await changeContexts(directories, (contexts) => ({ ...contexts, [keyOf(owner)]: last }))
 }
 
-/**
- * Forgets conversations, with every profile and base URL.
- *
- * @returns the failure, if the file cannot be changed
- */
+/** Forgets conversations, with every profile and base URL. @returns the failure, if the file cannot be changed */
 export async function forgetLastContexts(
   directories: Directories,
   ids: readonly unknown[],
@@ -69,7 +65,7 @@ export async function forgetLastContexts(
     )
     return undefined
   } catch (cause) {
-    const words = `${ids.join(', ')} was deleted from this machine, but is still the last conversation for --continue`
+    const words = `${ids.join(', ')} was deleted from this machine, but is still the last conversation, which can be continued`
     const hint = `Delete ${pathIn(directories)}, which has only the last conversation of each profile.`
     return new Failure('storage', `${words}: ${describeSystemError(cause)}`, { hint, cause })
   }

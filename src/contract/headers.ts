@@ -27,9 +27,7 @@ function unusable(why: string): Failure {
 export const credentialExpiryHeader = 'x-credential-expires-at'
 export const settingsSerialHeader = 'x-settings-serial'
 
-/**
- * When the credential of the request ends, as ISO 8601 UTC. Undefined if the service does not tell it.
- */
+/** When the credential of the request ends, as ISO 8601 UTC. Undefined if the service does not tell it. */
 export function credentialExpiryOf(headers: Readonly<Record<string, string>>): string | undefined {
   const text = headers[credentialExpiryHeader] ?? ''
   // Date.parse also accepts other texts, some in the local time zone.

@@ -1,10 +1,10 @@
 import type { Advice } from '../../contract/advice.ts'
-import { Failure } from '../../contract/failure.ts'
 import { placesIn } from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
 import { type CsvRecord, csvRecords } from './csv-records.ts'
 import {
   type CsvColumns,
+  failAt,
   type InputRow,
   type ReportFault,
   type RowFault,
@@ -62,21 +62,18 @@ function readRow<R>(
  * @throws Failure `refused` for an unknown, duplicate, or missing column, with its place
  */
 function readCsvHeader<R>(record: CsvRecord, name: string, shape: RowShape<R>): CsvColumns<R> {
-  const refuse = (words: string, offset: number, help: { hint?: string; advice?: Advice } = {}): Failure => {
-    const { line, column } = placesIn(record.raw, record.line)(offset)
-    const message = joinLines([`${name}:${line}:${column}: ${words}`])
-    return new Failure('refused', message, { hint: help.hint, advice: help.advice && [help.advice] })
-  }
+  const placeOf = placesIn(record.raw, record.line)
+  const refuse = (words: string, offset = 0, { hint, advice }: { hint?: string; advice?: Advice } = {}) =>
+    failAt(name, placeOf(offset), words, { hint, advice: advice && [advice] })
   if (record.fault) throw refuse(record.fault.message, record.fault.offset)
   const { cells: header, separator } = record
   const given = header.map((cell) => cell.trim())
-  const columns = shape.readColumns(given, (words, index, help) =>
-    refuse(words, cellOffsets(record)[index] ?? 0, help),
-  )
+  const offsets = cellOffsets(record)
+  const columns = shape.readColumns(given, (words, index, help) => refuse(words, offsets[index], help))
   const { names } = columns
   const seen = new Set<string>()
   for (const [index, name] of names.entries()) {
-    if (seen.has(name)) throw refuse(`duplicate column "${given[index]}"`, cellOffsets(record)[index] ?? 0)
+    if (seen.has(name)) throw refuse(`duplicate column "${given[index]}"`, offsets[index])
     seen.add(name)
   }
   return { ...columns, header, separator }

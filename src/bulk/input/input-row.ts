@@ -1,5 +1,5 @@
 import type { Advice } from '../../contract/advice.ts'
-import { Failure } from '../../contract/failure.ts'
+import { Failure, type Help } from '../../contract/failure.ts'
 import type { FilePosition, Located } from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
 import { countOf } from '../../view/format/quantities.ts'
@@ -92,6 +92,16 @@ export function sortFaults(faults: RowFault[] | undefined): readonly RowFault[] 
 
 /** In UTF-16 units. A row is held in memory, and a file in another format may look like one huge row. */
 export const maxRowLength = 1024 * 1024
+
+/** The failure of a whole input, at a place in it. */
+export function failAt(
+  name: string,
+  { line, column }: FilePosition,
+  words: string,
+  help: Help = {},
+): Failure {
+  return new Failure('refused', joinLines([`${name}:${line}:${column}: ${words}`]), help)
+}
 
 export function rowTooLarge(name: string, line: number): Failure {
   return new Failure('refused', `${name}:${line}: the row is longer than 1 MiB`, {

@@ -1,4 +1,3 @@
-import { Failure } from '../../contract/failure.ts'
 import { locateJson } from '../../contract/notation/locate-json.ts'
 import {
   type FilePosition,
@@ -7,9 +6,9 @@ import {
   type LocatedMap,
   placesIn,
 } from '../../contract/notation/located.ts'
-import { joinLines } from '../../contract/notation/text.ts'
 import {
   type FieldPath,
+  failAt,
   type InputRow,
   maxRowLength,
   type ReportFault,
@@ -29,11 +28,7 @@ interface RowSource {
   start: FilePosition
 }
 
-/**
- * Reads and checks a row that is an object.
- *
- * @param placeOf converts an offset of the located value
- */
+/** Reads and checks a row that is an object. @param placeOf converts an offset of the located value */
 export function objectRow<R>(
   { index, raw, start }: RowSource,
   located: Located,
@@ -66,10 +61,8 @@ function offsetOf(root: Located, path: FieldPath, indexes: Indexes): number {
   let offset = root.at
   for (const step of path) {
     if (located?.kind === 'map') {
-      const index: ReadonlyMap<unknown, LocatedEntry> =
-        indexes.get(located) ?? new Map(located.entries.map((entry) => [entry.key, entry]))
-      indexes.set(located, index)
-      const entry = index.get(step)
+      if (!indexes.has(located)) indexes.set(located, new Map(located.entries.map((one) => [one.key, one])))
+      const entry: LocatedEntry | undefined = indexes.get(located)?.get(step)
       offset = entry?.keyAt ?? offset
       located = entry?.value
     } else if (located?.kind === 'list') {
@@ -115,12 +108,8 @@ function jsonLineRow<R>(
 export function* jsonListRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   if (text.trim() === '') return
   const placeOf = placesIn(text)
-  const refuse = (at: number, words: string, code?: 'json_lines'): Failure => {
-    const { line, column } = placeOf(at)
-    return new Failure('refused', joinLines([`${name}:${line}:${column}: ${words}`]), {
-      advice: code && [{ code }],
-    })
-  }
+  const refuse = (at: number, words: string, code?: 'json_lines') =>
+    failAt(name, placeOf(at), words, { advice: code && [{ code }] })
   const read = readStrictJson(text)
   if ('fault' in read) {
     throw refuse(read.fault.at, read.fault.message, /^\s*\{/.test(text) ? 'json_lines' : undefined)

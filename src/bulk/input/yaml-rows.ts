@@ -1,10 +1,8 @@
 import { stringify } from 'yaml'
-import { Failure } from '../../contract/failure.ts'
 import { listBounds, locateYaml, UnreadableFile } from '../../contract/notation/locate-yaml.ts'
 import { type Located, placesIn, plainValue } from '../../contract/notation/located.ts'
-import { joinLines } from '../../contract/notation/text.ts'
 import { yamlWriting } from '../../contract/notation/yaml-scalars.ts'
-import { type InputRow, maxRowLength, type RowShape, rowTooLarge } from './input-row.ts'
+import { failAt, type InputRow, maxRowLength, type RowShape, rowTooLarge } from './input-row.ts'
 import { objectRow } from './object-rows.ts'
 
 const blank = /^\s*(#.*|---\s*(#.*)?)?$/
@@ -58,10 +56,7 @@ function itemRow<R>(
 
 function* documentRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   const placeOf = placesIn(text)
-  const refuse = (at: number, words: string, hint?: string): Failure => {
-    const { line, column } = placeOf(at)
-    return new Failure('refused', joinLines([`${name}:${line}:${column}: ${words}`]), { hint })
-  }
+  const refuse = (at: number, words: string, hint?: string) => failAt(name, placeOf(at), words, { hint })
   let root: Located
   try {
     root = locateYaml(text, listBounds)

@@ -3,7 +3,6 @@ import { withoutTrailing } from '../../contract/notation/text.ts'
 
 /** What the guards and the activity record know of a request before it is sent. */
 export interface Destination {
-  /** Whether it may change settings or users, or anything else that is no conversation. */
   changesService: boolean
   /** What a plan can contain it in. */
   subject: 'settings' | 'users' | undefined

@@ -118,10 +118,7 @@ export class ServiceConnection {
     const service =
       to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn(), held()) }
-        : {
-            baseUrl: embeddedUrl,
-            credential: async () => (await embedded.open()).key,
-          }
+        : { baseUrl: embeddedUrl, credential: async () => (await embedded.open()).key }
     const observe = expiry.follow(overrides.observe ?? this.transport.observe)
     const gate = (request: OutgoingRequest) => this.#begin(request, to)
     const openHandler = to.kind === 'local' ? this.#openHandler : undefined

@@ -48,9 +48,7 @@ export function chooseTarget(options: Options, environment: Environment): Target
     throw new Failure(
       'usage',
       `${options.profile.from} selects the embedded service, but ${options.base_url.from} selects another`,
-      {
-        hint: 'Omit one of them.',
-      },
+      { hint: 'Omit one of them.' },
     )
   }
   if (baseUrl) {

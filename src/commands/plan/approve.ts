@@ -13,8 +13,7 @@ import { localProfile, profileOfService } from '../../config/resolve-options.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import { quoteForeign } from '../../contract/notation/text.ts'
-import { systemFailure } from '../../system/describe-system-error.ts'
-import { replaceFile } from '../../system/files/replace-file.ts'
+import { replaceDocument } from '../../system/files/document-file.ts'
 import { firstRequestsView, type PlannedRequest } from '../../view/dry-run.ts'
 import { approvedPlanView } from '../../view/plan-record.ts'
 import { differenceView } from '../../view/settings.ts'
@@ -71,11 +70,7 @@ export default class PlanApprove extends BaseCommand {
     const name = `${args.plan}.sig`
     const path = context.resolvePath(name)
     const isReplaced = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-    try {
-      replaceFile(path, signature, { flush: true })
-    } catch (cause) {
-      throw systemFailure(`Cannot write ${name}`, cause)
-    }
+    await replaceDocument(path, signature)
     await output.show(approvedPlanView, {
       ...{ path: name, service, created_at, made_by: tool, valid_until },
       ...{ differences, requests },

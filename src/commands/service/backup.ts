@@ -29,9 +29,7 @@ export default class ServiceBackup extends ServiceCommand {
       throw new Failure(
         'usage',
         'A backup cannot be written to stdout, because chatctl checks the file before it renames it',
-        {
-          hint: 'Write it to a file with: --to chatctl-backup.db',
-        },
+        { hint: 'Write it to a file with: --to chatctl-backup.db' },
       )
     }
     const administration = await context.administration.openToChange(flags)

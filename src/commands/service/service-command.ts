@@ -22,12 +22,10 @@ export const userArgument = { user: requiredArgument('Email address or ID of the
 /** The flags of every `service` command that changes the data. */
 export const changeFlags = { ...dataFlags, 'dry-run': dryRunFlag }
 
-/** The flags of those that have a confirmation prompt. */
 export const confirmedFlags = { ...dataFlags, yes: yesFlag, 'dry-run': dryRunFlag }
 
 type Values = Record<string, unknown>
 
-/** A command that opens the data of the embedded service. */
 export abstract class ServiceCommand extends BaseCommand {
   static override requests = serviceData
   static override flags = dataFlags

@@ -5,7 +5,6 @@ import { integerFlag, textListFlag } from '../../cli/flags/flag-types.ts'
 import { parseFutureTime, parsePastTime } from '../../config/units.ts'
 import { Failure } from '../../contract/failure.ts'
 
-/** Of the commands that delete a user. */
 export const keepAuditFlag = Flags.boolean({
   summary: 'Keep the ID, name, and email address of the user in the audit log',
 })

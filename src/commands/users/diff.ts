@@ -140,10 +140,8 @@ export default class UsersDiff extends BaseCommand {
     } catch (error) {
       display.end()
       if (error instanceof Interruption) {
-        const done = groupDigits(display.finished)
-        context.output.notice(
-          `Interrupted: ${done} of ${countOf(what.total, 'user')} were compared. Nothing was changed.`,
-        )
+        const done = `${groupDigits(display.finished)} of ${countOf(what.total, 'user')}`
+        context.output.notice(`Interrupted: ${done} were compared. Nothing was changed.`)
       }
       throw error
     } finally {
@@ -156,10 +154,8 @@ export default class UsersDiff extends BaseCommand {
     const { failed, unchanged, change, adopt, missing } = counts
     if (failed > 0) {
       const all = groupDigits(failed + unchanged + change + adopt + missing)
-      throw new Failure(
-        'incomplete',
-        `${groupDigits(failed)} of ${all} known users could not be compared, so their differences are unknown`,
-      )
+      const words = `${groupDigits(failed)} of ${all} known users could not be compared`
+      throw new Failure('incomplete', `${words}, so their differences are unknown`)
     }
     if (usesExitCode && users.length > 0) this.exitCode = differenceExitCode
   }

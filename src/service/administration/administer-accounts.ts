@@ -18,7 +18,6 @@ import { isUniqueViolation } from '../store/storage-failure.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import type { DataAccess } from './data-access.ts'
 
-/** Which users are listed. */
 interface AccountFilter {
   role?: string | undefined
   /** A part of the email address or the name, regardless of case. */
@@ -29,7 +28,6 @@ interface AccountFilter {
 
 const accountFields = ['id', 'email', 'name', 'role', 'created_at', 'disabled_at'] as const
 
-/** A user, as the commands for accounts show it. */
 type Account = Pick<UserRow, (typeof accountFields)[number]>
 
 /** Manages accounts on the machine of the service. */

@@ -15,7 +15,6 @@ import { requireUser, withoutHash } from './administer-accounts.ts'
 import { isValid } from './administer-keys.ts'
 import type { DataAccess } from './data-access.ts'
 
-/** Shows, disables, and deletes users on the machine of the service. */
 export function administerUsers(data: DataAccess) {
   const { clock, by } = data
   const read = <T>(user: string, work: (db: Database, id: string) => Promise<T>) =>

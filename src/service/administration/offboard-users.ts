@@ -8,7 +8,6 @@ import { inSeconds } from '../oauth/lifetimes.ts'
 import { administerUsers } from './administer-users.ts'
 import type { DataAccess } from './data-access.ts'
 
-/** A step that is done. */
 interface OffboardStep {
   step: 'disable' | 'verify' | 'export' | 'delete'
   /** How many API keys, access tokens, and sign-in sessions were valid before, and are refused now. */

@@ -38,7 +38,6 @@ export interface ServerOptions {
   clock?: Clock
   /** Whether a device sign-in may have the scope `admin`. Default: no. */
   allowsDeviceAdmin?: boolean | undefined
-  /** Names the proxy for issuers. Default: none. */
   env?: NodeJS.ProcessEnv | undefined
   /** Default: plain HTTP without a proxy. */
   exposure?: Exposure

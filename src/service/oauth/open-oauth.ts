@@ -44,7 +44,6 @@ interface OAuthParts {
   clock: Clock
   /** Whether a program on another device may have the scope `admin`. Default: no. */
   allowsDeviceAdmin?: boolean | undefined
-  /** Names the proxy for issuers. Default: none. */
   env?: NodeJS.ProcessEnv | undefined
 }
 

@@ -10,10 +10,7 @@ export function contextOfVisit({ response }: BrowserRequest, userId: string, clo
   return auditContextOf({ userId, keyId: null }, requestId, clock)
 }
 
-/**
- * Records that a sign-in session of a user begins or ends.
- * @param hash the digest that identifies the session
- */
+/** Records that a sign-in session of a user begins or ends. @param hash the digest that identifies the session */
 export function recordSignIn(
   { db, clock }: { db: Database; clock: Clock },
   visit: BrowserRequest,

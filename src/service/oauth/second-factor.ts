@@ -6,7 +6,6 @@ import { type AuditContext, recordChange } from '../domain/audit.ts'
 import type { Database, UserRow } from '../store/tables.ts'
 import type { OAuthServer } from './browser/browser-request.ts'
 
-/** Where the secrets are, and what protects them. */
 type Secrets = Pick<OAuthServer, 'db' | 'cipher'>
 
 /** RFC 6238 with the defaults of all authenticator apps: SHA-1, six digits, 30 s. */

@@ -28,7 +28,6 @@ export interface ModelServerOptions {
   key?: string | undefined
   /** A file that holds the key. */
   keyFile?: string | undefined
-  /** Names a proxy. Default: none. */
   env?: NodeJS.ProcessEnv | undefined
 }
 

@@ -167,7 +167,6 @@ export interface Store {
   readonly location: string
   /** Whether this call created the data; false for another process that opens it at the same time. */
   readonly created: boolean
-  /** What opening it has migrated. */
   readonly migrated: Migrated | undefined
   /** The copy of older data, if SQLite was migrated. */
   readonly backup?: string | undefined

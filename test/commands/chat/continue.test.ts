@@ -114,7 +114,7 @@ describe('--continue', () => {
       expect(failed.stderr)
         .to.include('Deleted 1 session')
         .and.include(
-          'Error: ctx_1 was deleted from this machine, but is still the last conversation for --continue',
+          'Error: ctx_1 was deleted from this machine, but is still the last conversation, which can be',
         )
         .and.include(`Delete ${file}`)
       expect(transcripts()).to.deep.equal([])

@@ -35,14 +35,8 @@ export default class ServiceKeysCreate extends ServiceCommand {
         hint: 'For example: chatctl service keys create ci',
       })
     const { tier, limit, user, expires } = flags
-    const request = {
-      name,
-      tier,
-      limit,
-      user,
-      permissions: keyPermissions(flags.permission) ?? undefined,
-      expiresAt: expires?.at ?? undefined,
-    }
+    const permissions = keyPermissions(flags.permission) ?? undefined
+    const request = { name, tier, limit, user, permissions, expiresAt: expires?.at ?? undefined }
     const administration = await context.administration.openToChange(flags)
     const created = await administration.createKey(request)
     if (context.dryRun) return this.showLocalChange({ create: planned(created) })

@@ -30,13 +30,8 @@ export default class ServiceKeysUpdate extends ServiceCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(ServiceKeysUpdate)
     const { name, tier, limit, expires } = flags
-    const change = {
-      name,
-      tier,
-      limit,
-      permissions: keyPermissions(flags.permission),
-      expiresAt: expires?.at,
-    }
+    const permissions = keyPermissions(flags.permission)
+    const change = { name, tier, limit, permissions, expiresAt: expires?.at }
     this.demandChange(change)
     const administration = await context.administration.openToChange(flags)
     const updated = await administration.updateKey(args.key, change)

@@ -16,16 +16,8 @@ export default class ServiceTrustCreate extends ServiceCommand {
   })
   static override args = { name: requiredArgument('Name of the trust') }
   static override flags = {
-    issuer: textFlag({
-      helpValue: 'URL',
-      required: true,
-      summary: 'Claim "iss" of the identity tokens',
-    }),
-    audience: textFlag({
-      helpValue: 'TEXT',
-      required: true,
-      summary: 'Claim "aud" of the identity tokens',
-    }),
+    issuer: textFlag({ helpValue: 'URL', required: true, summary: 'Claim "iss" of the identity tokens' }),
+    audience: textFlag({ helpValue: 'TEXT', required: true, summary: 'Claim "aud" of the identity tokens' }),
     subject: textFlag({
       helpValue: 'PATTERN',
       required: true,

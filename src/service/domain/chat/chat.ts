@@ -97,9 +97,7 @@ export function requireChat({ features }: EffectiveSettings): void {
   throw new ApiError(
     'feature_disabled',
     'Chat is turned off in the settings of the service (features.chat)',
-    {
-      details: { feature: 'chat' },
-    },
+    { details: { feature: 'chat' } },
   )
 }
 

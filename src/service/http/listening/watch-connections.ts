@@ -68,10 +68,7 @@ function limitStalls(sockets: ReadonlySet<Socket>, stall: number): void {
   }
 }
 
-/**
- * Logs once that no file descriptor is left, and once that one is again. Node closes a connection for which there is none without
- * an event.
- */
+/** Logs that no file descriptor is left, and that one is again. Node closes a connection without one silently. */
 function reportDescriptors(logger: FastifyBaseLogger | undefined): () => void {
   let isReported = false
   return () => {

@@ -29,7 +29,6 @@ import {
 import { formToken, PageError, type PageRequest, readForm, redirect, sendPage } from './browser-request.ts'
 import { endOtherSessions, endSessions, listSessions, signInSessionIdOf } from './sign-in-sessions.ts'
 
-/** A request of a user who is signed in to a browser. */
 export interface SignedIn extends PageRequest {
   user: UserRow
   /** Of the changes that the user makes. */

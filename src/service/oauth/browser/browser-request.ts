@@ -40,7 +40,6 @@ export interface BrowserRequest {
   agent: string
 }
 
-/** A request for a page of the OAuth server. */
 export interface PageRequest {
   server: OAuthServer
   visit: BrowserRequest

@@ -27,7 +27,6 @@ import {
 
 type Interaction = Awaited<ReturnType<OAuthServer['provider']['interactionDetails']>>
 
-/** A request of a sign-in in progress. */
 interface SignIn extends PageRequest {
   interaction: Interaction
 }
