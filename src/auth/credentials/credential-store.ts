@@ -62,19 +62,6 @@ export async function withCredentialLock<T>(
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  const release = await acquire(locks, owner, signal)
-  try {
-    return await work()
-  } finally {
-    release()
-  }
-}
-
-async function acquire(
-  locks: string,
-  owner: CredentialOwner,
-  signal: AbortSignal | undefined,
-): Promise<() => void> {
   const path = join(locks, `${digestOf(owner).slice(0, 32)}.lock`)
   let release: (() => void) | undefined
   try {
@@ -84,8 +71,14 @@ async function acquire(
     const hint = 'Set HOME to a directory that you can write to.'
     throw systemFailure(`Cannot lock ${path}`, cause, hint)
   }
-  if (release) return release
-  throw new Failure('storage', 'Another chatctl process has held the lock of this credential for too long', {
-    hint: `Try again. The other process holds the lock ${path}`,
-  })
+  if (!release) {
+    const hint = `Try again. The other process holds the lock ${path}`
+    const words = 'Another chatctl process has held the lock of this credential for too long'
+    throw new Failure('storage', words, { hint })
+  }
+  try {
+    return await work()
+  } finally {
+    release()
+  }
 }

@@ -210,22 +210,9 @@ const maxWait = 120_000
  */
 export async function withSettingsLock<T>(
   service: string,
-  locking: LockOptions,
+  { directories, signal, onWait, warn }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  const release = await acquire(service, locking)
-  try {
-    return await work()
-  } finally {
-    release?.()
-  }
-}
-
-/** @returns undefined if the lock cannot be used: a read-only home directory must not prevent the change */
-async function acquire(
-  service: string,
-  { directories, signal, onWait, warn }: LockOptions,
-): Promise<(() => void) | undefined> {
   const name = createHash('sha256').update(`settings ${service}`).digest('hex').slice(0, 32)
   let release: (() => void) | undefined
   try {
@@ -237,12 +224,17 @@ async function acquire(
     await warn(
       `Cannot lock the settings, so another chatctl process on this machine may change them at the same time: ${why}`,
     )
-    return undefined
+    // A read-only home directory must not prevent the change.
+    return work()
   }
-  if (release) return release
-  throw new Failure(
-    'conflict',
-    'Another chatctl process has been changing the settings of this service for two minutes',
-    { hint: 'Nothing was sent. Run the command again when the other process has ended.' },
-  )
+  if (!release) {
+    const words = 'Another chatctl process has been changing the settings of this service for two minutes'
+    const hint = 'Nothing was sent. Run the command again when the other process has ended.'
+    throw new Failure('conflict', words, { hint })
+  }
+  try {
+    return await work()
+  } finally {
+    release()
+  }
 }
