@@ -150,16 +150,15 @@ describe('a change', () => {
     )
     for (const { method, path } of changing) {
       const pattern = new RegExp(`^${path.replace('{id}', '[^/]+')}$`)
-      expect(
-        changes.some((change) => change.method === method && pattern.test(change.path)),
-        path,
-      ).to.equal(true)
+      const found = changes.some((change) => change.method === method && pattern.test(change.path))
+      expect(found, path).to.equal(true)
     }
   })
 
   for (const [row, { args, command, method, path, fields, email, userId, values }] of changes.entries()) {
-    // The client decides the outcome, so each change is tried with a third of them.
-    const cells = Object.entries(outcomes).filter((_, column) => (row + column) % 3 === 0)
+    // The client decides the outcome, so each change but the last is tried with a third of them.
+    const isLast = row === changes.length - 1
+    const cells = Object.entries(outcomes).filter((_, column) => isLast || (row + column) % 3 === 0)
     for (const [title, { outcome, status, error, behavior }] of cells)
       it(`of ${command} is recorded once as ${outcome} after ${title}`, async () => {
         const url = behavior ? await startWith(behavior) : await deadUrl()
@@ -248,9 +247,8 @@ describe('a change', () => {
   it('is recorded once if it is sent again after a rate limit', async () => {
     const url = await server.serve([limited({ 'retry-after': '0' }), json(200, { id: 'u1' })])
     await runChatctl(sandbox, create, { env: envFor(url) })
-    expect(recordedIn(sandbox).map(({ outcome, status }) => ({ outcome, status }))).to.deep.equal([
-      { outcome: 'done', status: 200 },
-    ])
+    const found = recordedIn(sandbox).map(({ outcome, status }) => ({ outcome, status }))
+    expect(found).to.deep.equal([{ outcome: 'done', status: 200 }])
   })
 
   it('is unknown if an earlier attempt may have taken effect', async () => {
@@ -328,9 +326,8 @@ describe('a change', () => {
 
     it('is recorded for each request', async () => {
       const { entries } = await run(json(200, { id: 'u1' }))
-      expect(
-        entries.map(({ command, email, user_id: id, fields }) => ({ command, email, id, fields })),
-      ).to.deep.equal([
+      const found = entries.map(({ command, email, user_id: id, fields }) => ({ command, email, id, fields }))
+      expect(found).to.deep.equal([
         { command: 'users import', email: 'a@x.example', id: 'u1', fields: ['email', 'password'] },
         { command: 'users import', email: null, id: 'u1', fields: ['role'] },
       ])

@@ -200,9 +200,8 @@ describe('a credential command', () => {
     // As a user would in an editor.
     editProfile(sandbox, 'work', { credential_command: 'cat ~/key' })
     expectFailure(await run(['chat', 'models']), 2, 'it runs without a shell, but ~ needs one')
-    expect((await run(['doctor'])).stdout).to.contain(
-      'configuration\twarning\tProfile "work": credential_command',
-    )
+    const shown = (await run(['doctor'])).stdout
+    expect(shown).to.contain('configuration\twarning\tProfile "work": credential_command')
   })
 
   it('replaces a stored sign-in and revokes its tokens, and an API key replaces it', async () => {

@@ -98,11 +98,8 @@ describe('a token with fewer permissions', function () {
     expect(given.words).to.deep.equal(words)
     expect(given.CHATCTL_API_KEY).to.match(/^ct_/)
     // If the program runs chatctl, the options of the profile apply.
-    expectFailure(
-      await run(['settings', 'set', 'app_name=x'], given),
-      3,
-      'profile work requires approved plans',
-    )
+    const failed = await run(['settings', 'set', 'app_name=x'], given)
+    expectFailure(failed, 3, 'profile work requires approved plans')
     const options = JSON.parse((await run(['config', 'list', '--json'], given)).stdout)
     expect(options.filter(({ key }: { key: string }) => key === 'save' || key === 'model')).to.deep.equal([
       { key: 'model', value: 'm', source: 'profile', from: 'profile work, alias fast' },

@@ -130,10 +130,8 @@ describe('renewing a token', () => {
     const { exitCode, stderr } = await models()
     expect(exitCode, stderr).to.equal(0)
     expect(stderr).to.contain('could not be stored')
-    expect(server.refreshes().map((form) => form.get('refresh_token'))).to.deep.equal([
-      'refresh-token-1',
-      'refresh-token-2',
-    ])
+    const shown = server.refreshes().map((form) => form.get('refresh_token'))
+    expect(shown).to.deep.equal(['refresh-token-1', 'refresh-token-2'])
     expect(tokensSeen(service)).to.deep.equal(['access-token-2', 'access-token-3'])
     expect(readCredential(sandbox).refresh_token).to.equal('refresh-token-3')
   })

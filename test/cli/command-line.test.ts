@@ -39,9 +39,8 @@ describe('a command line to paste', () => {
 
   it('sets a variable in a POSIX shell, and in cmd.exe and PowerShell', () => {
     expect(assignment('NO_PROXY', 'chat.example', 'linux')).to.equal('export NO_PROXY=chat.example')
-    expect(assignment('NO_PROXY', 'chat.example', 'win32')).to.equal(
-      `set "NO_PROXY=chat.example", or in PowerShell: $env:NO_PROXY = 'chat.example'`,
-    )
+    const shown = assignment('NO_PROXY', 'chat.example', 'win32')
+    expect(shown).to.equal(`set "NO_PROXY=chat.example", or in PowerShell: $env:NO_PROXY = 'chat.example'`)
   })
 
   it('ends processes with a program of the system', () => {

@@ -166,10 +166,8 @@ describe('help', () => {
         ),
     )
     const rule = 'These commands need two examples, each with a capital letter and without a period'
-    expect(
-      wrong.map(({ id }) => id),
-      rule,
-    ).to.deep.equal([])
+    const shown = wrong.map(({ id }) => id)
+    expect(shown, rule).to.deep.equal([])
     for (const { id } of visible)
       expect(readPage(wordsOf(id).join(' ')), id).to.match(/^USAGE\n( {2}.*\n)+\nEXAMPLES\n/m)
   })

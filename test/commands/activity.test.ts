@@ -207,12 +207,11 @@ describe('users list', () => {
     await run(url, 'users', 'update', 'u1', '--name', 'Ada')
     const { exitCode, stdout, stderr } = await run(url, 'users', 'list', '-o', 'csv')
     expect(exitCode).to.equal(0)
-    expect(
-      stdout
-        .replaceAll(/\d{4}-[\d\-T:.]+Z/g, 'TIME')
-        .trim()
-        .split(/\r?\n/),
-    ).to.deep.equal([
+    const found = stdout
+      .replaceAll(/\d{4}-[\d\-T:.]+Z/g, 'TIME')
+      .trim()
+      .split(/\r?\n/)
+    expect(found).to.deep.equal([
       'email,id,created_at,source,outcome',
       'DAN@x.example,u4,TIME,activity,done',
       'cid@x.example,,TIME,activity,unknown',
@@ -344,11 +343,7 @@ describe('settings api get', () => {
     const url = await server.serve([json(200, {}), failing(500, 'down', 'no')])
     await run(url, ...set, 'v1')
     await run(url, ...viaApi, 'version=v2')
-    expectFailure(
-      await run(url, ...get),
-      6,
-      '"chatctl api" sent one at 2026-03-01T12:00:02.000Z',
-      'outcome is unknown',
-    )
+    const refused = await run(url, ...get)
+    expectFailure(refused, 6, '"chatctl api" sent one at 2026-03-01T12:00:02.000Z', 'outcome is unknown')
   })
 })

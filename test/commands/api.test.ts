@@ -85,9 +85,8 @@ describe('chatctl api', () => {
       running.stdin.end()
       expect((await running.ended).exitCode).to.equal(6)
       expect(Buffer.concat(chunks).equals(body)).to.equal(true)
-      expect((await run(['/v1/x'], behavior, { terminal: { columns: 200 } })).stdout).to.match(
-        /^Warning: The response body is not UTF-8 text \(300 bytes\), so .*\r?\nError: /,
-      )
+      const found = (await run(['/v1/x'], behavior, { terminal: { columns: 200 } })).stdout
+      expect(found).to.match(/^Warning: The response body is not UTF-8 text \(300 bytes\), so .*\r?\nError: /)
     })
 
     it('prints the status and the headers first, with --include', async () => {
@@ -103,12 +102,10 @@ describe('chatctl api', () => {
       expect(JSON.parse(structured.stdout)).to.deep.equal(body)
       expect(JSON.parse(structured.stderr).error).to.include({ code: 'gone', status: 404 })
       expect((await run(['/v1/x', '-o', 'jsonl'], behavior)).stdout).to.equal(`${JSON.stringify(body)}\n`)
-      expect((await run(['/v1/x', '-o', 'yaml'], behavior)).stdout).to.equal(
-        'error:\n  code: gone\n  message: "No"\n',
-      )
-      expect((await run(['/v1/x', '-o', 'tsv'], behavior)).stdout).to.equal(
-        'error.code\tgone\nerror.message\tNo\n',
-      )
+      const found = (await run(['/v1/x', '-o', 'yaml'], behavior)).stdout
+      expect(found).to.equal('error:\n  code: gone\n  message: "No"\n')
+      const actual = (await run(['/v1/x', '-o', 'tsv'], behavior)).stdout
+      expect(actual).to.equal('error.code\tgone\nerror.message\tNo\n')
     })
 
     for (const choice of [

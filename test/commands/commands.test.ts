@@ -75,9 +75,8 @@ describe('chatctl commands', () => {
       'users apply': 'changes the service',
     }
     const all = await describeAll()
-    expect(
-      all.filter(({ name }) => name in expected).map(({ name, effect }) => [name, effect]),
-    ).to.deep.equal(Object.entries(expected).sort())
+    const shown = all.filter(({ name }) => name in expected).map(({ name, effect }) => [name, effect])
+    expect(shown).to.deep.equal(Object.entries(expected).sort())
     for (const { id, flags } of visible) {
       const effect = all.find(({ name }) => name === wordsOf(id).join(' '))?.effect
       if ('dry-run' in flags) expect(effect, id).not.to.equal('reads')

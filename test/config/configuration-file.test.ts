@@ -152,9 +152,8 @@ describe('the configuration file', () => {
     )
     for (const { exitCode, stderr } of runs)
       expect({ exitCode, stderr }).to.include({ exitCode: 0, stderr: '' })
-    expect(stored().profiles).to.deep.equal(
-      Object.fromEntries(names.map((name) => [name, { model: `of-${name}` }])),
-    )
+    const shown = stored().profiles
+    expect(shown).to.deep.equal(Object.fromEntries(names.map((name) => [name, { model: `of-${name}` }])))
     expect(readdirSync(directory)).to.deep.equal(['config.json'])
   })
 

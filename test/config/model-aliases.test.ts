@@ -31,9 +31,8 @@ describe('a model alias', () => {
     expect(await modelOf('chat send hi', { CHATCTL_MODEL: 'fast' })).to.equal('small-1')
     await run('config set model fast')
     expect(await modelOf('chat send hi')).to.equal('small-1')
-    expect((await run('config list')).stdout).to.contain(
-      'model\tsmall-1\tprofile\tprofile local, alias fast\n',
-    )
+    const shown = (await run('config list')).stdout
+    expect(shown).to.contain('model\tsmall-1\tprofile\tprofile local, alias fast\n')
     await run('chat prompts set p', { stdin: '---\nmodel: fast\n---\nHi' })
     expect(await modelOf('chat send --prompt p', { CHATCTL_MODEL: 'large' })).to.equal('small-1')
     expect(await modelOf('chat send --prompt p -m large')).to.equal('large')

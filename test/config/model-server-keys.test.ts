@@ -73,19 +73,11 @@ describe('config with a key that belongs to no profile', () => {
 
   it('refuses a key file without a stored model server, which could then be any', async () => {
     const hint = 'Set it first with: chatctl config set model_server=URL'
-    expectFailure(
-      await run('config', 'set', 'model_server_key_file', 'up.key'),
-      2,
-      'but none is stored',
-      hint,
-    )
+    const refused = await run('config', 'set', 'model_server_key_file', 'up.key')
+    expectFailure(refused, 2, 'but none is stored', hint)
     await run('config', 'set', 'model_server=none')
-    expectFailure(
-      await run('config', 'set', 'model_server_key_file', 'up.key'),
-      2,
-      'but none is stored',
-      hint,
-    )
+    const rejected = await run('config', 'set', 'model_server_key_file', 'up.key')
+    expectFailure(rejected, 2, 'but none is stored', hint)
   })
 
   const wrong: [value: string, ...words: string[]][] = [

@@ -47,9 +47,8 @@ describe('compose.yaml in the guide', () => {
   it('uses the version, the data directory, the flags, and the variables of chatctl', () => {
     expect(chat?.image).to.equal(`ghcr.io/OWNER/chatctl:${packageFile.version}`)
     expect(chat?.volumes).to.deep.equal([`data:${imageData}`])
-    expect(Object.keys(chat?.environment ?? {}).filter((name) => !ownVariables.includes(name))).to.deep.equal(
-      [],
-    )
+    const shown = Object.keys(chat?.environment ?? {}).filter((name) => !ownVariables.includes(name))
+    expect(shown).to.deep.equal([])
     const [, , ...words] = chat?.command?.split(' ') ?? []
     const { flags = {} } = commands.find(({ id }) => id === 'service:run') ?? {}
     const named = words.filter((word) => word.startsWith('--')).map((word) => word.slice(2))

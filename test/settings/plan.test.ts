@@ -64,9 +64,8 @@ describe('a plan', () => {
   it('preserves the content of the settings files', () =>
     fc.assert(
       fc.property(anySettings, anyPatch, anySubset(anyConfiguration), (current, settings, api) => {
-        expect(
-          settingsFileOf(makePlan('local', { settings, api }, current, undefined, systemClock)),
-        ).to.deep.equal({ settings, api })
+        const shown = settingsFileOf(makePlan('local', { settings, api }, current, undefined, systemClock))
+        expect(shown).to.deep.equal({ settings, api })
       }),
     ))
 
@@ -99,9 +98,8 @@ describe('a plan', () => {
 
   it('has the key order of the contract, not that of the file', () => {
     const wanted = { settings: { limits: { max_tokens: 1 }, theme: { mode: 'x' }, app_name: 'y' }, api: {} }
-    expect(
-      makePlan('local', wanted, {}, undefined, systemClock).settings.map(({ path }) => path),
-    ).to.deep.equal(['app_name', 'theme.mode', 'limits.max_tokens'])
+    const shown = makePlan('local', wanted, {}, undefined, systemClock).settings.map(({ path }) => path)
+    expect(shown).to.deep.equal(['app_name', 'theme.mode', 'limits.max_tokens'])
   })
 })
 

@@ -31,9 +31,8 @@ describe('a settings file', () => {
       fc.property(anyPatch, (settings) => {
         const expected = { settings, api: {} }
         expect(read(stringify(settings)), 'YAML').to.deep.equal(expected)
-        expect(read(JSON.stringify(settings, null, '\t'), undefined, 'a.json'), 'JSON').to.deep.equal(
-          expected,
-        )
+        const shown = read(JSON.stringify(settings, null, '\t'), undefined, 'a.json')
+        expect(shown, 'JSON').to.deep.equal(expected)
         expect(read(JSON.stringify(settings)), 'JSON as YAML').to.deep.equal(expected)
       }),
     ))
@@ -61,9 +60,8 @@ describe('a settings file', () => {
 
   it('replaces lists of the files before it as a whole', () => {
     const layer = (methods: string) => ({ name: 'x', text: `api: {cors: {allowed_methods: ${methods}}}` })
-    expect(
-      readSettingsFiles([layer('[GET, POST]'), layer('[PUT]'), { name: 'y', text: '' }]).api,
-    ).to.deep.equal({ cors: { allowed_methods: ['PUT'] } })
+    const shown = readSettingsFiles([layer('[GET, POST]'), layer('[PUT]'), { name: 'y', text: '' }]).api
+    expect(shown).to.deep.equal({ cors: { allowed_methods: ['PUT'] } })
     expect(readSettingsFiles([layer('[GET]'), layer('[]')]).api).to.deep.equal({
       cors: { allowed_methods: [] },
     })
@@ -79,12 +77,11 @@ describe('a settings file', () => {
       '$schema: x',
       'settings: {}\napi: {}',
     ]) {
-      expect(
-        readSettingsFiles([
-          { name: 'a', text },
-          { name: 'b', text: 'app_name: x' },
-        ]).settings,
-      ).to.deep.equal({ app_name: 'x' })
+      const shown = readSettingsFiles([
+        { name: 'a', text },
+        { name: 'b', text: 'app_name: x' },
+      ]).settings
+      expect(shown).to.deep.equal({ app_name: 'x' })
       expect(thrownFailure(() => read(text)).message, text).to.equal('No settings in settings.yaml')
     }
     expect(thrownFailure(() => read('', undefined, 'a.json')).message).to.equal('No settings in a.json')
@@ -152,9 +149,8 @@ them: {}
       '3:11 app_name has no value',
       '4:1 limits has no value',
     ])
-    expect(faultsIn('api:\n  cors: {allowed_methods: [GET, null, "a b", 5]}')).to.deep.equal([
-      '2:33 api.cors.allowed_methods.1 has no value',
-    ])
+    const shown = faultsIn('api:\n  cors: {allowed_methods: [GET, null, "a b", 5]}')
+    expect(shown).to.deep.equal(['2:33 api.cors.allowed_methods.1 has no value'])
     expect(faultsIn('api:\n  cors: {allowed_methods: [GET, "a b", 5]}')).to.deep.equal([
       '2:33 api.cors.allowed_methods.1 must be an HTTP method name',
       '2:40 api.cors.allowed_methods.2 must be a string in quotes',
@@ -173,34 +169,25 @@ them: {}
   })
 
   it('is rejected if it mixes its two layouts', () => {
-    expect(faultsIn('settings: {app_name: x}\ntheme: {mode: dark}\napi: {}\nfoo: 1')).to.deep.equal([
-      '2:1 theme must be below settings',
-      '4:1 foo is an unknown key',
-    ])
-    expect(faultsIn('cors: {}\nversion: "1"')).to.deep.equal([
-      '1:1 cors must be below api',
-      '2:1 version must be below api',
-    ])
+    const shown = faultsIn('settings: {app_name: x}\ntheme: {mode: dark}\napi: {}\nfoo: 1')
+    expect(shown).to.deep.equal(['2:1 theme must be below settings', '4:1 foo is an unknown key'])
+    const seen = faultsIn('cors: {}\nversion: "1"')
+    expect(seen).to.deep.equal(['1:1 cors must be below api', '2:1 version must be below api'])
     expect(faultsIn('theme.mode: dark')).to.deep.equal(['1:1 theme.mode must be below theme'])
     expect(faultsIn('$schema: 5\napp_name: x')).to.deep.equal(['1:10 $schema must be a string'])
   })
 
   it('is rejected if its YAML is ambiguous', () => {
-    expect(faultsIn('app_name: a\ntheme: {mode: x, mode: y}\napp_name: b')).to.deep.equal([
-      '2:18 duplicate key mode',
-      '3:1 duplicate key app_name',
-    ])
-    expect(faultsIn('app_name: a\n---\napp_name: b')).to.deep.equal([
-      '2:1 unexpected second document: the file must contain only one',
-    ])
-    expect(faultsIn('%YAML 1.1\n---\nfeatures: {chat: yes}')).to.deep.equal([
-      '1:1 the file is YAML 1.1; only YAML 1.2 is supported',
-    ])
+    const listed = faultsIn('app_name: a\ntheme: {mode: x, mode: y}\napp_name: b')
+    expect(listed).to.deep.equal(['2:18 duplicate key mode', '3:1 duplicate key app_name'])
+    const actual = faultsIn('app_name: a\n---\napp_name: b')
+    expect(actual).to.deep.equal(['2:1 unexpected second document: the file must contain only one'])
+    const output = faultsIn('%YAML 1.1\n---\nfeatures: {chat: yes}')
+    expect(output).to.deep.equal(['1:1 the file is YAML 1.1; only YAML 1.2 is supported'])
     expect(faultsIn('app_name: !x a')).to.deep.equal(['1:11 Unresolved tag: !x'])
     expect(faultsIn('app_name: *a')).to.deep.equal(['1:11 unknown alias: no anchor &a before it'])
-    expect(faultsIn('<<: 5')).to.deep.equal([
-      '1:5 the value of << must be a map, an alias of a map, or a list of these',
-    ])
+    const seen = faultsIn('<<: 5')
+    expect(seen).to.deep.equal(['1:5 the value of << must be a map, an alias of a map, or a list of these'])
     expect(faultsIn('theme:\n\tmode: x')).to.deep.equal(['2:1 Tabs are not allowed as indentation'])
     expect(faultsIn('- a')).to.deep.equal(['1:1 the file must be an object of settings'])
     expect(faultsIn('null')).to.deep.equal(['1:1 the file must be an object of settings'])

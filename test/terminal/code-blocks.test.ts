@@ -67,9 +67,8 @@ describe('the code blocks of a reply', () => {
     for (const selection of [1, 'last', 'all'] as const)
       expect(missing('no code', selection)).to.equal('The reply contains no code block')
     expect(missing('~~~', 2)).to.equal('The reply contains 1 code block, so block 2 does not exist')
-    expect(missing('~~~\n~~~\n~~~', 3)).to.equal(
-      'The reply contains 2 code blocks, so block 3 does not exist',
-    )
+    const shown = missing('~~~\n~~~\n~~~', 3)
+    expect(shown).to.equal('The reply contains 2 code blocks, so block 3 does not exist')
   })
 
   it('are not selected by other words', () => {

@@ -28,9 +28,8 @@ describe('rendered Markdown', () => {
     expect(show('[a b](https://x.example/ü)')).to.equal('{a b|https://x.example/%C3%BC}\n')
     expect(show('[a](javascript:x)')).to.equal('a (javascript:x)\n')
     expect(show('![a b](https://x.example/p)')).to.equal('{a b|https://x.example/p}\n')
-    expect(show('[https://a.example](https://x.example)')).to.equal(
-      '{https://a.example|https://x.example} (https://x.example)\n',
-    )
+    const found = show('[https://a.example](https://x.example)')
+    expect(found).to.equal('{https://a.example|https://x.example} (https://x.example)\n')
     expect(show('see https://x.example.')).to.equal('see {https://x.example|https://x.example}.\n')
   })
 })

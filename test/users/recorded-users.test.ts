@@ -113,9 +113,8 @@ describe('users as code, for users that only the activity record has', function 
     write('email\nada@example.com\n')
     await chatctl('import', 'users.csv', '--yes')
     server.endFates()
-    expect((await chatctl('diff', 'users.csv')).stdout).to.contain(
-      '? ada@example.com unknown: it may or may not exist',
-    )
+    const shown = (await chatctl('diff', 'users.csv')).stdout
+    expect(shown).to.contain('? ada@example.com unknown: it may or may not exist')
     expect((await apply('--no-password')).exitCode).to.equal(9)
     expect(creates()).to.equal(1)
     expect((await apply('--no-password', '--retry-unknown')).stdout).to.equal('Done: created 1 user.\n')

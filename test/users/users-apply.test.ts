@@ -49,9 +49,8 @@ describe('users apply', function () {
     )
     expect(serverUser('ada@example.com')).to.deep.include(ada)
     expect(serverUser('bob@example.com')).to.deep.include({ name: 'Bob', settings: { theme: 'dark' } })
-    expect(server.report().assignments.get(idOf('bob@example.com'))).to.deep.equal([
-      { permissions: ['read:chat'], role: 'admin' },
-    ])
+    const found = server.report().assignments.get(idOf('bob@example.com'))
+    expect(found).to.deep.equal([{ permissions: ['read:chat'], role: 'admin' }])
     expect(statSync(path('users.state.json')).mode & 0o777).to.equal(0o600)
   })
 
@@ -82,9 +81,8 @@ describe('users apply', function () {
     await created()
     write({ ...ada, metadata: { company: 'Acme', seats: 6 } })
     await apply()
-    expect(server.report().updates.get(idOf('ada@example.com'))).to.deep.equal([
-      { metadata: { company: 'Acme', seats: 6 } },
-    ])
+    const found = server.report().updates.get(idOf('ada@example.com'))
+    expect(found).to.deep.equal([{ metadata: { company: 'Acme', seats: 6 } }])
   })
 
   it('reads nothing with --no-refresh if the files have no change, and only changed users otherwise', async () => {
@@ -318,9 +316,8 @@ describe('users apply', function () {
     write(ada, bob)
     await created()
     write(ada)
-    expect(JSON.parse((await apply('--json')).stdout).unmanaged).to.deep.equal([
-      { email: 'bob@example.com', id: idOf('bob@example.com') },
-    ])
+    const found = JSON.parse((await apply('--json')).stdout).unmanaged
+    expect(found).to.deep.equal([{ email: 'bob@example.com', id: idOf('bob@example.com') }])
     write(ada, bob)
     expect((await apply()).stdout).to.equal('No changes.\n')
     expect(changes()).to.deep.equal([])

@@ -81,9 +81,8 @@ describe('auth login --device', () => {
     expect(run.stdout).to.contain('kind\toauth\n')
     expect(server.live).to.include(readCredential(sandbox).access_token)
     expect(clock.sleeps).to.deep.equal([5, 5, 5])
-    expect(server.deviceRequests.map((form) => Object.fromEntries(form))).to.deep.equal([
-      { scope: 'chat:read', client_id: server.clientId },
-    ])
+    const found = server.deviceRequests.map((form) => Object.fromEntries(form))
+    expect(found).to.deep.equal([{ scope: 'chat:read', client_id: server.clientId }])
     expect(server.tokenRequests.map((form) => Object.fromEntries(form))).to.deep.equal(
       Array.from({ length: 3 }, () => ({
         grant_type: 'urn:ietf:params:oauth:grant-type:device_code',

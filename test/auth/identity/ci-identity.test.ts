@@ -78,12 +78,8 @@ describe('a CI job without a stored key', () => {
 
     it('as a client assertion if the server offers only client credentials', async () => {
       listGrants('authorization_code', 'client_credentials')
-      expectFailure(
-        await models(),
-        4,
-        'takes an identity token only from a client with an ID',
-        'CHATCTL_CLIENT_ID',
-      )
+      const refused = await models()
+      expectFailure(refused, 4, 'takes an identity token only from a client with an ID', 'CHATCTL_CLIENT_ID')
       expect(await models({ CHATCTL_CLIENT_ID: 'ci' })).to.include({ exitCode: 0 })
       expect(sent()).to.deep.equal({
         grant_type: 'client_credentials',
@@ -213,11 +209,8 @@ describe('a CI job without a stored key', () => {
 
   it('is refused with 2 for another source, or without a service', async () => {
     expectFailure(await models({ CHATCTL_OIDC: token }), 2, 'CHATCTL_OIDC is not github, gitlab')
-    expectFailure(
-      await models({ CHATCTL_BASE_URL: '' }),
-      2,
-      'CHATCTL_OIDC is set, but no service is selected',
-    )
+    const rejected = await models({ CHATCTL_BASE_URL: '' })
+    expectFailure(rejected, 2, 'CHATCTL_OIDC is set, but no service is selected')
   })
 
   it('sends the identity token to no other origin, unless the token endpoint is configured', async () => {
@@ -309,11 +302,8 @@ describe('a CI job without a stored key', () => {
 
   it('is named if the service refuses the access token, which is not requested again', async () => {
     world.server.script.token = [json(200, { access_token: 'dead', token_type: 'Bearer' })]
-    expectFailure(
-      await models(),
-      4,
-      'The access token comes from the identity token of GitLab CI (CHATCTL_OIDC)',
-    )
+    const refused = await models()
+    expectFailure(refused, 4, 'The access token comes from the identity token of GitLab CI (CHATCTL_OIDC)')
     expect(world.server.tokenRequests).to.have.length(1)
   })
 

@@ -66,9 +66,8 @@ describe('chatctl complete', () => {
 
   it('quotes values for PowerShell, and escapes colons for zsh', async () => {
     const odd = await serve(json(200, { data: [{ id: "it's $HOME: a\\b" }] }))
-    expect(await complete(['--shell=powershell', ...modelFlag], odd)).to.equal(
-      "words\n'it''s $HOME: a\\b'\tit's $HOME: a\\b\tit's $HOME: a\\b\n",
-    )
+    const shown = await complete(['--shell=powershell', ...modelFlag], odd)
+    expect(shown).to.equal("words\n'it''s $HOME: a\\b'\tit's $HOME: a\\b\tit's $HOME: a\\b\n")
     expect(await complete(['--shell=zsh', ...modelFlag], odd)).to.equal("words\n it's $HOME\\: a\\\\b\n")
   })
 
@@ -115,9 +114,8 @@ describe('chatctl complete', () => {
   it('requests the models of a service once, and caches them in a private file', async () => {
     const options = await serve(models)
     for (let time = 0; time < 3; time++) expect(await complete(modelFlag, options)).to.equal('large\nsmall\n')
-    expect(server.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
-      'GET /v1/chat/models',
-    ])
+    const shown = server.requests.map(({ method, path }) => `${method} ${path}`)
+    expect(shown).to.deep.equal(['GET /v1/chat/models'])
     const directory = join(sandbox.home, '.cache', 'chatctl', 'cache', 'models')
     const [name = ''] = readdirSync(directory)
     if (process.platform !== 'win32') {
@@ -185,9 +183,8 @@ describe('chatctl complete', () => {
     }
     expect(await complete(modelFlag, { env })).to.equal('')
     expect(await complete(['--', 'chat', 'show', ''], { env })).to.equal('')
-    expect(await complete(['--', 'doct'], { env: { CHATCTL_TIMEOUT: 'x', CHATCTL_OUTPUT: 'x' } })).to.equal(
-      'doctor\n',
-    )
+    const shown = await complete(['--', 'doct'], { env: { CHATCTL_TIMEOUT: 'x', CHATCTL_OUTPUT: 'x' } })
+    expect(shown).to.equal('doctor\n')
   })
 
   it('describes each profile', async () => {
@@ -195,9 +192,8 @@ describe('chatctl complete', () => {
     mkdirSync(directory, { recursive: true })
     const profiles = { work: { base_url: 'https://chat.example' } }
     writeFileSync(join(directory, 'config.json'), JSON.stringify({ profiles }))
-    expect(await complete(['--shell=fish', '--', 'chat', '-p', ''])).to.equal(
-      'words\nlocal\tThe embedded service\nwork\thttps://chat.example\n',
-    )
+    const shown = await complete(['--shell=fish', '--', 'chat', '-p', ''])
+    expect(shown).to.equal('words\nlocal\tThe embedded service\nwork\thttps://chat.example\n')
   })
 })
 

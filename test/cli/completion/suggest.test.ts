@@ -162,10 +162,8 @@ describe('tab completion', () => {
       ['chat --resume=bai', ['--resume=Lake Baikal', '--resume=s2', '--resume=s3', '--resume=s4'], true],
     ] as const) {
       const found = await suggest(line.split(' '), program, { ...live, sessions })
-      expect(
-        found.candidates.map(({ value }) => value),
-        line,
-      ).to.deep.equal(values)
+      const shown = found.candidates.map(({ value }) => value)
+      expect(shown, line).to.deep.equal(values)
       expect(found.areFound, line).to.equal(areFound)
     }
   })

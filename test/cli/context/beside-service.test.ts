@@ -18,13 +18,11 @@ describe('a command that opens the data of a running service', () => {
     const service = await serveInProcess(sandbox)
     const call = caller(service.url, await makeKey(sandbox))
     await call('PATCH', '/v1/settings', { app_name: 'Served' })
-    expect((await run('settings', 'get', '--profile', 'local', '--jq', '.app_name')).stdout).to.equal(
-      'Served\n',
-    )
+    const shown = (await run('settings', 'get', '--profile', 'local', '--jq', '.app_name')).stdout
+    expect(shown).to.equal('Served\n')
     expect((await run('settings', 'set', 'features.chat=false', '--profile', 'local')).exitCode).to.equal(0)
-    expect((await call('POST', '/api/chat/send', { message: 'Hi' })).body.error.code).to.equal(
-      'feature_disabled',
-    )
+    const seen = (await call('POST', '/api/chat/send', { message: 'Hi' })).body.error.code
+    expect(seen).to.equal('feature_disabled')
     await service.stop()
   })
 

@@ -35,9 +35,8 @@ describe('chat send without a terminal', function () {
   const done = (stdout: string) => ({ exitCode: 0, stdout, stderr: '' })
 
   it('waits for a streamed reply longer than the timeout', async () => {
-    expect(
-      await run(stream(events, { pause: 450 }), 'chat', 'send', 'Hi', '--timeout', '700ms'),
-    ).to.deep.include(done('A long reply\n'))
+    const shown = await run(stream(events, { pause: 450 }), 'chat', 'send', 'Hi', '--timeout', '700ms')
+    expect(shown).to.deep.include(done('A long reply\n'))
     expect(JSON.parse(served.server?.requests[0]?.body ?? '')).to.deep.equal({ message: 'Hi', stream: true })
   })
 

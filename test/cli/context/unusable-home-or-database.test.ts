@@ -21,13 +21,8 @@ describe('a machine with an unusable home or database', () => {
     const env = { HOME: home }
     expect(await run(['config', 'list'], env)).to.include({ exitCode: 0, stderr: '' })
     expectFailure(await run(['chat', 'send', 'hi'], env), 1, home, 'is not a directory')
-    expectFailure(
-      await run(['config', 'set', 'model', 'x'], env),
-      1,
-      home,
-      'not a directory',
-      'XDG_CONFIG_HOME',
-    )
+    const refused = await run(['config', 'set', 'model', 'x'], env)
+    expectFailure(refused, 1, home, 'not a directory', 'XDG_CONFIG_HOME')
     expect(readFileSync(home, 'utf8')).to.equal('x')
   })
 

@@ -140,11 +140,8 @@ describe('an input file', () => {
     })
 
     it('is required, and the exit 3 error names the flags that read it', async () => {
-      expectFailure(
-        await run(['users', 'create']),
-        3,
-        '--password-stdin, --password-file, --generate-password, or',
-      )
+      const refused = await run(['users', 'create'])
+      expectFailure(refused, 3, '--password-stdin, --password-file, --generate-password, or')
       expect(server.requests).to.deep.equal([])
     })
   })
@@ -167,12 +164,8 @@ describe('an input file', () => {
     await run(['api', 'POST', '/v1/users', '--data', '@body.json'])
     expect(sent()).to.deep.equal([{ email: 'a@b.c' }])
     write('cut.json', '{"email"')
-    expectFailure(
-      await run(['api', 'POST', '/v1/users', '--data', '@cut.json']),
-      2,
-      'The request body is not valid JSON',
-      'position',
-    )
+    const refused = await run(['api', 'POST', '/v1/users', '--data', '@cut.json'])
+    expectFailure(refused, 2, 'The request body is not valid JSON', 'position')
     expect(server.requests).to.have.length(1)
   })
 })

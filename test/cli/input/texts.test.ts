@@ -52,11 +52,8 @@ describe('a text on stdin', () => {
 
   it('cannot be used for two inputs', async () => {
     const args = ['settings', 'set', 'app_name=-', 'theme.mode=-']
-    expectFailure(
-      await runChatctl(sandbox, args, { env: env(), stdin: 'x' }),
-      2,
-      'stdin was already read, so the value of theme.mode cannot come from it',
-    )
+    const refused = await runChatctl(sandbox, args, { env: env(), stdin: 'x' })
+    expectFailure(refused, 2, 'stdin was already read, so the value of theme.mode cannot come from it')
     expect(server.requests).to.deep.equal([])
   })
 })

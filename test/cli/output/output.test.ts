@@ -44,9 +44,8 @@ describe('output', function () {
 
   describe('in each output format', () => {
     it('is the unchanged body with json, including unknown fields', async () => {
-      expect(await printed(['users', 'get', 'u1', '-o', 'json'], user)).to.equal(
-        `${JSON.stringify(user, null, 2)}\n`,
-      )
+      const shown = await printed(['users', 'get', 'u1', '-o', 'json'], user)
+      expect(shown).to.equal(`${JSON.stringify(user, null, 2)}\n`)
       expect(JSON.parse(await printed(['chat', 'models', '--json'], models))).to.deep.equal(models)
     })
 
@@ -140,16 +139,14 @@ describe('output', function () {
         id: 'u1',
         settings: { theme: 'dark' },
       })
-      expect(await printed(['users', 'get', 'u1', '-o', 'csv', ...fields], user)).to.equal(
-        'metadata.seats,id,settings.theme\n5,u1,dark\n',
-      )
+      const shown = await printed(['users', 'get', 'u1', '-o', 'csv', ...fields], user)
+      expect(shown).to.equal('metadata.seats,id,settings.theme\n5,u1,dark\n')
     })
 
     it('finds fields that only the service knows', async () => {
       expect(await printed(['users', 'get', 'u1', '--fields', 'x_extra'], user)).to.equal('[1,null]\n')
-      expect(await printed(['api', 'GET', '/v1/x', '--fields', 'x_extra', '--json'], user)).to.equal(
-        `${JSON.stringify({ x_extra: [1, null] }, null, 2)}\n`,
-      )
+      const shown = await printed(['api', 'GET', '/v1/x', '--fields', 'x_extra', '--json'], user)
+      expect(shown).to.equal(`${JSON.stringify({ x_extra: [1, null] }, null, 2)}\n`)
     })
 
     it('rejects an unknown field and suggests the right one', async () => {
@@ -173,9 +170,8 @@ describe('output', function () {
       expect(await printed(['chat', 'models', '--jq', '.data[].id'], models)).to.equal('small\nlarge\n')
       expect(await printed(['users', 'get', 'u1', '--jq', '.metadata.seats'], user)).to.equal('5\n')
       expect(await printed(['users', 'get', 'u1', '--jq', '.name'], user)).to.equal(`${user.name}\n`)
-      expect(JSON.parse(await printed(['users', 'get', 'u1', '--jq', '.settings'], user))).to.deep.equal(
-        user.settings,
-      )
+      const shown = JSON.parse(await printed(['users', 'get', 'u1', '--jq', '.settings'], user))
+      expect(shown).to.deep.equal(user.settings)
     })
 
     it('filters each row of jsonl', async () =>
@@ -296,9 +292,8 @@ describe('output', function () {
     for (const [setting, text] of values)
       it(`is the bare value for settings get ${setting}`, async () => {
         expect(await printed(['settings', 'get', setting], settings)).to.equal(text)
-        expect(JSON.parse(await printed(['settings', 'get', setting, '--json'], settings))).to.deep.equal(
-          JSON.parse(setting === 'theme.mode' ? '"dark"' : text),
-        )
+        const shown = JSON.parse(await printed(['settings', 'get', setting, '--json'], settings))
+        expect(shown).to.deep.equal(JSON.parse(setting === 'theme.mode' ? '"dark"' : text))
       })
 
     for (const [response, text] of [

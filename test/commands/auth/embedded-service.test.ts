@@ -112,8 +112,7 @@ describe('signing in to the embedded service', function () {
       const run = await startLogin(sandbox, args, { stdin: '' }).ended
       expect(run).to.include({ exitCode: 3 })
       expect(run.stderr).to.include('--auth-url')
-      expect(server.requests.map(({ path }) => path)).to.deep.equal([
-        '/.well-known/oauth-authorization-server',
-      ])
+      const found = server.requests.map(({ path }) => path)
+      expect(found).to.deep.equal(['/.well-known/oauth-authorization-server'])
     })
 })

@@ -55,9 +55,8 @@ describe('a profile that is signed in to one address and has moved to another', 
     expect(findCredentials(sandbox)).to.have.length(1)
     const logout = await run(...words, '--json')
     expect(logout.exitCode, logout.stderr).to.equal(0)
-    expect(JSON.parse(logout.stdout)).to.deep.equal([
-      { profile: 'work', origin: service.url, signed_out: true, revoked: true },
-    ])
+    const shown = JSON.parse(logout.stdout)
+    expect(shown).to.deep.equal([{ profile: 'work', origin: service.url, signed_out: true, revoked: true }])
     expect(findCredentials(sandbox)).to.deep.equal([])
     expect(server.revocations[0]?.get('token')).to.equal('refresh-token-1')
     expect(readProfiles(sandbox).profiles?.['work']).not.to.have.property('credential')

@@ -78,9 +78,8 @@ describe('a sign-in that grants less than was requested', () => {
     const stderr = async (scope: string) =>
       (await signIn(sandbox, { server, service }, ['--scope', scope])).stderr
     const words = 'The authorization server did not grant these scopes: '
-    expect(await stderr('chat:read chat:write settings:write')).to.contain(
-      `${words}chat:write settings:write\n`,
-    )
+    const shown = await stderr('chat:read chat:write settings:write')
+    expect(shown).to.contain(`${words}chat:write settings:write\n`)
     expect(await stderr('a b')).not.to.contain(words)
     // If the response has no scope, all of it was granted (RFC 6749 section 5.1).
     expect(await stderr('a b')).not.to.contain(words)

@@ -80,22 +80,16 @@ describe('a directory with a profile', () => {
     expectFailure(await run(['config', 'set', 'directory.~/x', 'acm']), 2, 'Unknown profile "acm"')
     expectFailure(await run(['config', 'set', 'directory.file', 'acme']), 2, 'is not a directory')
     expectFailure(await run(['config', 'set', 'directory.', 'acme']), 2, 'is not the path of a directory')
-    expectFailure(
-      await run(['config', 'set', 'directory.~', 'acme', '-p', 'acme']),
-      2,
-      'belongs to no profile',
-    )
+    const refused = await run(['config', 'set', 'directory.~', 'acme', '-p', 'acme'])
+    expectFailure(refused, 2, 'belongs to no profile')
     expectFailure(await run(['config', 'set', 'directory.~/x']), 2, 'Missing value')
   })
 
   it('exits 2 and names the directory if its profile is missing from the file', async () => {
     const path = join(sandbox.home, '.config', 'chatctl', 'config.json')
     writeFileSync(path, JSON.stringify({ directories: { '~/projects': 'gone' } }))
-    expectFailure(
-      await run(['chat', 'models']),
-      2,
-      `${path}, the directory ~/projects: unknown profile "gone"`,
-    )
+    const refused = await run(['chat', 'models'])
+    expectFailure(refused, 2, `${path}, the directory ~/projects: unknown profile "gone"`)
     expect((await run(['config', 'unset', 'directory.~/projects'])).exitCode).to.equal(0)
   })
 

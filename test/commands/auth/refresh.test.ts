@@ -94,10 +94,8 @@ describe('an access token', () => {
     })
     expireCredential(world.sandbox)
     await models()
-    expect(world.server.refreshes().map((form) => form.get('refresh_token'))).to.deep.equal([
-      'refresh-token-1',
-      'refresh-token-1',
-    ])
+    const shown = world.server.refreshes().map((form) => form.get('refresh_token'))
+    expect(shown).to.deep.equal(['refresh-token-1', 'refresh-token-1'])
   })
 
   it('is expired permanently after invalid_grant: exit 4, with the command that signs in', async () => {

@@ -145,16 +145,11 @@ describe('--continue', () => {
     it(`attaches ${what} to no conversation that is open elsewhere, and sends nothing`, async () => {
       await send('Hi')
       const other = openFirst()
-      expectFailure(
-        await send('--continue', 'And?', ...flags),
-        3,
-        question,
-        '--context ctx_1, or omit --continue',
-      )
+      const refused = await send('--continue', 'And?', ...flags)
+      expectFailure(refused, 3, question, '--context ctx_1, or omit --continue')
       expect(server.sends).to.have.lengthOf(1)
-      expect((await send('--continue', 'And?', '--dry-run', ...flags)).stderr).to.equal(
-        'Would continue "Hi" (1 turn, 1 s ago, open in another chatctl process)\n',
-      )
+      const found = (await send('--continue', 'And?', '--dry-run', ...flags)).stderr
+      expect(found).to.equal('Would continue "Hi" (1 turn, 1 s ago, open in another chatctl process)\n')
       other.close()
       expect((await send('--continue', 'And?', ...flags)).exitCode).to.equal(0)
     })

@@ -64,9 +64,8 @@ describe('chat send --each', function () {
     const done = await send('Say {{text}} in {{ language }}', '--json', '-m', 'model-b')
     expect(done.exitCode, done.stderr).to.equal(0)
     expect(messages()).to.have.members(['Say one in French', 'Say two in ', 'Say three in Dutch'])
-    expect(server.sends.map(({ context_id, model }) => [context_id, model])).to.deep.equal(
-      Array(3).fill([undefined, 'model-b']),
-    )
+    const shown = server.sends.map(({ context_id, model }) => [context_id, model])
+    expect(shown).to.deep.equal(Array(3).fill([undefined, 'model-b']))
     expect(JSON.parse(done.stdout)).to.deep.equal({
       ...{
         rows: 3,
@@ -131,11 +130,8 @@ describe('chat send --each', function () {
     )
     await sendFile('rows.csv', 'Hello', '--system', 'Speak {{language}}')
     expect(server.completions.map(({ messages }) => messages?.[0]?.content)).to.include('Speak Dutch')
-    expectFailure(
-      await sendFile('rows.csv', '{{text}}', '--prompt', 'translate', '--var', 'x=1'),
-      2,
-      'no variable x',
-    )
+    const refused = await sendFile('rows.csv', '{{text}}', '--prompt', 'translate', '--var', 'x=1')
+    expectFailure(refused, 2, 'no variable x')
   })
 
   it('refuses a message, a file, or flags with which it cannot send every row, and sends nothing', async () => {
@@ -231,11 +227,8 @@ describe('chat send --each', function () {
     expectFailure(await send('Say {{text}}'), 2, 'out.jsonl exists and is not of this batch')
     expect(readFileSync(path('out.jsonl'), 'utf8')).to.equal(kept)
     expect((await send('Say {{text}}', '--results', 'other.jsonl')).exitCode).to.equal(0)
-    expectFailure(
-      await send('Say {{text}}', '--results', 'third.jsonl'),
-      2,
-      'The results of this batch are in',
-    )
+    const refused = await send('Say {{text}}', '--results', 'third.jsonl')
+    expectFailure(refused, 2, 'The results of this batch are in')
     expect(messages()).to.have.length(4)
   })
 

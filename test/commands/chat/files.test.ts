@@ -131,12 +131,8 @@ describe('a file in a message', () => {
       expectFailure(await sized('0'), 2, '"0" is not between 1 byte and 64m')
       expectFailure(await sized('1g'), 2, '"1g" is not between 1 byte and 64m')
       expectFailure(await sized('some'), 2, '"some" is not a size such as 500k or 2m')
-      expectFailure(
-        await send(['Hi', '-f', '-', '--max-file-size', '3'], 'four'),
-        2,
-        'stdin is larger',
-        '--max-file-size SIZE',
-      )
+      const refused = await send(['Hi', '-f', '-', '--max-file-size', '3'], 'four')
+      expectFailure(refused, 2, 'stdin is larger', '--max-file-size SIZE')
     })
 
     it('if there is no message', async () => {
@@ -151,16 +147,10 @@ describe('a file in a message', () => {
       expectFailure(run, 2, 'Cannot read Summarize: no such file')
       expect(run.stderr).to.contain('chatctl chat send Summarize -f a.ts "my notes.txt"')
       // Directly after the flag, it can only be a file.
-      expectFailure(
-        await send(['-f', 'a.ts', '-f', 'my note.txt']),
-        2,
-        'Cannot read my note.txt: no such file',
-      )
-      expectFailure(
-        await send(['Hi', '-f', 'a.ts', 'my note.txt']),
-        2,
-        'Cannot read my note.txt: no such file',
-      )
+      const refused = await send(['-f', 'a.ts', '-f', 'my note.txt'])
+      expectFailure(refused, 2, 'Cannot read my note.txt: no such file')
+      const rejected = await send(['Hi', '-f', 'a.ts', 'my note.txt'])
+      expectFailure(rejected, 2, 'Cannot read my note.txt: no such file')
     })
 
     it('if stdin is also needed for the message', async () => {

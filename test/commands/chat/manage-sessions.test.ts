@@ -58,12 +58,10 @@ describe('the sessions of this machine', () => {
       ['local', 'completions'],
       ['service', 'context'],
     ])
-    expect((await run('sessions', '-o', 'table')).stdout).to.match(
-      / STORED +NAME\n.* local +of this machine\n/,
-    )
-    expect((await run('sessions', '--local', '--search', 'service')).stderr).to.match(
-      /^No local sessions that match/,
-    )
+    const shown = (await run('sessions', '-o', 'table')).stdout
+    expect(shown).to.match(/ STORED +NAME\n.* local +of this machine\n/)
+    const seen = (await run('sessions', '--local', '--search', 'service')).stderr
+    expect(seen).to.match(/^No local sessions that match/)
     expectFailure(await run('sessions', '--local', '--stored'), 2, '--stored')
   })
 

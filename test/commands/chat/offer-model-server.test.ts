@@ -33,9 +33,8 @@ describe('a model server that runs on this machine', () => {
   it('is offered once, and is used from then on if the user agrees', async () => {
     const first = await runInTerminal('\r')
     expect(first.stdout).to.include('Ollama is running here with 3 models. Use it?').and.include('I am m1.')
-    expect((await runInTerminal('')).stdout)
-      .to.include('I am m1.')
-      .and.not.to.include('Use it?')
+    const shown = (await runInTerminal('')).stdout
+    expect(shown).to.include('I am m1.').and.not.to.include('Use it?')
     expect((await runChatctl(sandbox, send)).stdout).to.equal('I am m1.\n')
   })
 
@@ -43,9 +42,8 @@ describe('a model server that runs on this machine', () => {
     const first = await runInTerminal('n\r')
     expect(first.stdout).to.include('test program').and.include(`config set model_server=${server.url}`)
     const count = server.requests.length
-    expect((await runInTerminal('')).stdout)
-      .to.include('test program')
-      .and.not.to.include('Use it?')
+    const shown = (await runInTerminal('')).stdout
+    expect(shown).to.include('test program').and.not.to.include('Use it?')
     expect(server.requests).to.have.lengthOf(count)
     expect((await runChatctl(sandbox, ['config', 'get', 'model_server'])).stdout).to.equal('none\n')
   })

@@ -46,11 +46,8 @@ describe('the prompt library', () => {
       await set('translate')
       expectFailure(await set('translate', '---\nmode: x\n---\n'), 2, 'stdin:2:1: mode is an unknown key')
       writeFileSync(join(world.home, 'bad.md'), 'a {{')
-      expectFailure(
-        await run('chat prompts set translate --file bad.md'),
-        2,
-        'bad.md:1:3: {{ is not a variable',
-      )
+      const refused = await run('chat prompts set translate --file bad.md')
+      expectFailure(refused, 2, 'bad.md:1:3: {{ is not a variable')
       expectFailure(await set('translate', ''), 2, 'stdin contains no prompt')
       expectFailure(await run('chat prompts set x', { stdin: Uint8Array.of(0xff) }), 2, 'stdin is not UTF-8')
       expect(readFileSync(fileOf('translate'), 'utf8')).to.equal(translate)

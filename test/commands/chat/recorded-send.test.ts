@@ -51,9 +51,8 @@ describe('chat send records its exchange', () => {
       const env = await serve(reply)
       expect(await runChatctl(sandbox, ['chat', 'send', 'Hi', ...flags], { env })).to.include({ exitCode: 0 })
       const lines = only()
-      expect(lines.map(({ type }) => type).filter((type) => type !== 'delta')).to.deep.equal(
-        'session options user start end'.split(' '),
-      )
+      const found = lines.map(({ type }) => type).filter((type) => type !== 'delta')
+      expect(found).to.deep.equal('session options user start end'.split(' '))
       expect(lines[2]).to.include({ turn: 1, text: 'Hi' })
       const text = lines.filter(({ type }) => type === 'delta').map((line) => line.text)
       expect(text.join('')).to.equal('Hello')
@@ -228,9 +227,8 @@ describe('chat send records its exchange', () => {
       await runChatctl(sandbox, ['chat', 'send', 'Hi'], { env })
       const run = await runChatctl(sandbox, ['chat', 'send', '--continue', 'More'], { env })
       expect(run).to.include({ exitCode: 0, stdout: 'Brief.\n' })
-      expect(bodies()[1].messages.map((one: { content: string }) => one.content)).to.deep.equal([
-        ...['Hi', 'Hello', 'More'],
-      ])
+      const found = bodies()[1].messages.map((one: { content: string }) => one.content)
+      expect(found).to.deep.equal([...['Hi', 'Hello', 'More']])
       expect(files()).to.have.lengthOf(1)
     })
 
@@ -252,11 +250,10 @@ describe('chat send records its exchange', () => {
       const env = await serve({ choose: ({ method }) => (method === 'GET' ? history : completion) })
       const args = ['chat', 'send', 'Now', '--system', 'x', '--context', 'c1']
       expect((await runChatctl(sandbox, args, { env })).exitCode).to.equal(0)
-      expect(
-        JSON.parse(server.requests.at(-1)?.body ?? '').messages.map(
-          ({ content }: { content: string }) => content,
-        ),
-      ).to.deep.equal('x Before Then Now'.split(' '))
+      const found = JSON.parse(server.requests.at(-1)?.body ?? '').messages.map(
+        ({ content }: { content: string }) => content,
+      )
+      expect(found).to.deep.equal('x Before Then Now'.split(' '))
     })
 
     it('names the flags to omit if the service has no completions, but not if it lacks the model', async () => {
@@ -289,9 +286,8 @@ describe('chat send records its exchange', () => {
         await until(() => running.written().stdout === 'Hel')
         running.interrupt()
         expect(await running.ended).to.include({ exitCode: 130, stdout: 'Hel\n' })
-        expect(only().filter(({ type }) => type === 'delta')).to.deep.equal([
-          { type: 'delta', turn: 1, text: 'Hel' },
-        ])
+        const found = only().filter(({ type }) => type === 'delta')
+        expect(found).to.deep.equal([{ type: 'delta', turn: 1, text: 'Hel' }])
         expect(only().at(-1)).to.include({ interrupted: true })
         expect(server.requests[0]?.headers.accept).to.include('text/event-stream')
         expect(bodies()[0]).not.to.have.property('stream')

@@ -144,9 +144,8 @@ describe('chat send --schema', () => {
       stdout: '[null, 1]\n',
       stderr: 'Reply 1 of 2 does not fit the JSON Schema: /0 must be null\n',
     })
-    expect(bodies()[0].message).to.match(
-      /^All: File: a\.txt[\s\S]*Sort\n\nb\n\nReply only[\s\S]*"null" \}\]\n\}$/,
-    )
+    const shown = bodies()[0].message
+    expect(shown).to.match(/^All: File: a\.txt[\s\S]*Sort\n\nb\n\nReply only[\s\S]*"null" \}\]\n\}$/)
   })
 
   for (const [given, ...words] of [
@@ -167,11 +166,8 @@ describe('chat send --schema', () => {
       await server.serve(said(example))
       writeFileSync(join(sandbox.home, 'broken.json'), '{\n  type: 1\n}')
       writeFileSync(join(sandbox.home, 'list.json'), '[]')
-      expectFailure(
-        await runChatctl(sandbox, ['chat', 'send', 'x', '--schema', given], { service: server }),
-        2,
-        ...words,
-      )
+      const refused = await runChatctl(sandbox, ['chat', 'send', 'x', '--schema', given], { service: server })
+      expectFailure(refused, 2, ...words)
       expect(server.requests).to.deep.equal([])
     })
 
@@ -180,11 +176,8 @@ describe('chat send --schema', () => {
     const flags = ['--stream', '--extract', '--raw', '--stream-format=sse', '--output=yaml', '--fields=id']
     for (const flag of flags) expectFailure(await run([flag]), 2, 'cannot be used together')
     expectFailure(await run(['--attempts', '0']), 2, 'is not between 1')
-    expectFailure(
-      await runChatctl(sandbox, ['chat', 'send', 'x', '--attempts', '2']),
-      2,
-      '--attempts requires --schema',
-    )
+    const refused = await runChatctl(sandbox, ['chat', 'send', 'x', '--attempts', '2'])
+    expectFailure(refused, 2, '--attempts requires --schema')
     expect(server.requests).to.deep.equal([])
   })
 
@@ -196,12 +189,8 @@ describe('chat send --schema', () => {
       expect(body.response_format).to.deep.equal({ type: 'json_schema', json_schema })
     }
     const args = ['chat', 'send', 'x', '--schema', schema, '-p', 'local']
-    expectFailure(
-      await runChatctl(sandbox, args),
-      7,
-      'Reply 2 of 2 does not fit',
-      'it contains no JSON value',
-    )
+    const refused = await runChatctl(sandbox, args)
+    expectFailure(refused, 7, 'Reply 2 of 2 does not fit', 'it contains no JSON value')
   })
 })
 

@@ -102,9 +102,8 @@ describe('doctor on the model server', () => {
     expect(found('model server').message).to.include(
       `Cannot reach the proxy of HTTP_PROXY for the model server ${url}: connection refused`,
     )
-    expect(found('model server').hint).to.equal(
-      'Check HTTP_PROXY, or bypass the proxy with: export NO_PROXY=models.test',
-    )
+    const shown = found('model server').hint
+    expect(shown).to.equal('Check HTTP_PROXY, or bypass the proxy with: export NO_PROXY=models.test')
     expect(JSON.stringify(all)).not.to.include('canary')
   })
 

@@ -48,18 +48,14 @@ describe('doctor on a service', () => {
     expect(exitCode).to.equal(0)
     const list =
       'If a check was added to src/commands/doctor/examine.ts, add it here, in the order of the table'
-    expect(
-      all.map(({ check }) => check),
-      list,
-    ).to.deep.equal([
+    const shown = all.map(({ check }) => check)
+    expect(shown, list).to.deep.equal([
       ...'version configuration environment directories address credential keychain network'.split(' '),
       'model server',
       ...'service clock quota models data imports'.split(' '),
     ])
-    expect(server.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
-      'GET /api/user/profile',
-      'GET /v1/chat/models',
-    ])
+    const seen = server.requests.map(({ method, path }) => `${method} ${path}`)
+    expect(seen).to.deep.equal(['GET /api/user/profile', 'GET /v1/chat/models'])
     expect(JSON.stringify(all)).not.to.contain(key)
     expect(found('service').message).to.match(/^responds in \d+ ms; signed in as ada@example\.com$/)
     expect(found('credential').message).to.contain('CHATCTL_API_KEY')
@@ -82,9 +78,8 @@ describe('doctor on a service', () => {
   it('does not suggest itself if the service cannot be reached', async () => {
     const url = await deadUrl()
     const env = { CHATCTL_API_KEY: key, CHATCTL_BASE_URL: url }
-    expect((await diagnose(sandbox, ['--retries', '0'], { env })).found('network').hint).to.contain(
-      'Check that the service is running, and that the base URL is correct.',
-    )
+    const shown = (await diagnose(sandbox, ['--retries', '0'], { env })).found('network').hint
+    expect(shown).to.contain('Check that the service is running, and that the base URL is correct.')
   })
 
   it('suggests to check the key for a 401, but not for a 500', async () => {
@@ -179,9 +174,8 @@ describe('doctor on a service', () => {
     const through = await diagnose(sandbox, args, { env }).finally(() =>
       setDefaultCACertificates(authorities),
     )
-    expect(through.found('network').message).to.match(
-      /^through the proxy http:\/\/[\d.:]+, .*, TLS 1\.3, certificate valid until/,
-    )
+    const shown = through.found('network').message
+    expect(shown).to.match(/^through the proxy http:\/\/[\d.:]+, .*, TLS 1\.3, certificate valid until/)
     expect(through.found('network').message).to.contain(host)
     expect(through.found('service').status).to.equal('ok')
     await proxy.serve(hangUp)
@@ -213,9 +207,8 @@ describe('doctor on a service', () => {
       const known = await diagnose(sandbox, [], { env })
       expect(known.exitCode).to.equal(0)
       expect(known.found('network').status).to.equal('warning')
-      expect(known.found('network').message).to.match(
-        /TLS 1\.3, certificate valid until \d{4}-\d\d-\d\d: 0 days left/,
-      )
+      const shown = known.found('network').message
+      expect(shown).to.match(/TLS 1\.3, certificate valid until \d{4}-\d\d-\d\d: 0 days left/)
     } finally {
       setDefaultCACertificates(authorities)
     }

@@ -157,9 +157,8 @@ describe('history search after history sync', () => {
     expect(await search('--local')).to.deep.equal(local)
     expect((await search()).toSorted()).to.deep.equal([...stored, ...local].toSorted())
     expect(await search('--local', '--context', 'c1')).to.deep.equal(local)
-    expect((await chatctl(['search', 'log', '--local'])).stderr).to.equal(
-      'Searched 1 session with messages that only this machine stores.\n',
-    )
+    const shown = (await chatctl(['search', 'log', '--local'])).stderr
+    expect(shown).to.equal('Searched 1 session with messages that only this machine stores.\n')
     expect((await chatctl(['search', 'log', '--stored'])).stderr).to.match(
       /^Searched 1 session on this machine, and the mirror of the service \(2 messages, as of [-\d]{10} \d\d:\d\d\)\.$/m,
     )

@@ -46,9 +46,8 @@ describe('with the option approvers, a direct change', () => {
       const why = 'A direct change is refused, because CHATCTL_APPROVERS requires approved plans'
       const refused = await run.chatctl(...line)
       expectFailure(refused, 3, why, `chatctl ${topic} diff FILE --save PLAN`, `chatctl ${topic} apply PLAN`)
-      expect(JSON.parse((await run.chatctl(...line, '--json')).stderr).error.code).to.equal(
-        'approval_required',
-      )
+      const shown = JSON.parse((await run.chatctl(...line, '--json')).stderr).error.code
+      expect(shown).to.equal('approval_required')
       expect(run.changes).to.deep.equal([])
     })
 
@@ -137,17 +136,15 @@ describe('settings apply and users apply with the option approvers', () => {
     run.file('settings.plan.sig', 'x')
     run.env['PATH'] = run.sandbox.home
     expectFailure(await apply(), 2, 'ssh-keygen, which was not found', 'Install OpenSSH 8.2 or later.')
-    expect(
-      JSON.parse(
-        (await run.chatctl('plan', 'approve', 'settings.plan', '--key', 'key', '--yes', '--json')).stderr
-          .trim()
-          .split('\n')
-          .at(-1) ?? '',
-      ).error.code,
-    ).to.equal('ssh_keygen_missing')
-    expect((await run.chatctl('settings', 'diff', 'settings.plan')).stderr).to.contain(
-      'refuses this plan here',
-    )
+    const shown = JSON.parse(
+      (await run.chatctl('plan', 'approve', 'settings.plan', '--key', 'key', '--yes', '--json')).stderr
+        .trim()
+        .split('\n')
+        .at(-1) ?? '',
+    ).error.code
+    expect(shown).to.equal('ssh_keygen_missing')
+    const seen = (await run.chatctl('settings', 'diff', 'settings.plan')).stderr
+    expect(seen).to.contain('refuses this plan here')
     // An interruption does not make a plan unfit.
     run.file('ssh-keygen', '#!/bin/sh\n: > begun\nexec /bin/sleep 600\n', 0o700)
     const diff = startChatctl(run.sandbox, ['settings', 'diff', 'settings.plan'], { env: run.env })

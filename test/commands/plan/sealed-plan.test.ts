@@ -61,11 +61,8 @@ describe('settings diff and users diff with --seal', () => {
           )
         }
         await run.chatctl('config', 'seal-key', 'other.key')
-        expectFailure(
-          await apply('--seal-key-file', 'other.key'),
-          2,
-          'a.plan was sealed with another key than that of --seal-key-file other.key',
-        )
+        const refused = await apply('--seal-key-file', 'other.key')
+        expectFailure(refused, 2, 'a.plan was sealed with another key than that of --seal-key-file other.key')
         expect(run.changes).to.deep.equal([])
       })
 
@@ -84,18 +81,11 @@ describe('settings diff and users diff with --seal', () => {
         expect(run.read('a.plan')).to.include(value)
         expect((await save(...withKey)).exitCode).to.equal(0)
         expect((await save(...withKey)).exitCode).to.equal(0)
-        expectFailure(
-          await save(),
-          2,
-          '--seal requires a key',
-          'Make a key with: chatctl config seal-key FILE',
-        )
+        const refused = await save()
+        expectFailure(refused, 2, '--seal requires a key', 'Make a key with: chatctl config seal-key FILE')
         expectFailure(await save('--seal-key-file', file), 2, `--seal-key-file ${file} is not a seal key`)
-        expectFailure(
-          await chatctl('diff', file, '--save', 'b.plan', ...withKey),
-          2,
-          '--save with --seal-key-file requires --seal',
-        )
+        const rejected = await chatctl('diff', file, '--save', 'b.plan', ...withKey)
+        expectFailure(rejected, 2, '--save with --seal-key-file requires --seal')
       })
     })
 })
@@ -107,17 +97,12 @@ describe('config seal-key', () => {
     const { stdout } = await run.chatctl('config', 'seal-key')
     expect(stdout).to.match(/^[\w+/]{43}=\n$/)
     expect((await run.chatctl('config', 'seal-key')).stdout).not.to.equal(stdout)
-    expect((await run.chatctl('config', 'seal-key', 'a.key')).stdout).to.equal(
-      join(run.sandbox.home, 'a.key\n'),
-    )
+    const shown = (await run.chatctl('config', 'seal-key', 'a.key')).stdout
+    expect(shown).to.equal(join(run.sandbox.home, 'a.key\n'))
     expect(statSync(join(run.sandbox.home, 'a.key')).mode & 0o777).to.equal(0o600)
     const key = run.read('a.key')
-    expectFailure(
-      await run.chatctl('config', 'seal-key', 'a.key'),
-      1,
-      'Cannot write the seal key to ',
-      'EEXIST',
-    )
+    const refused = await run.chatctl('config', 'seal-key', 'a.key')
+    expectFailure(refused, 1, 'Cannot write the seal key to ', 'EEXIST')
     expect(run.read('a.key')).to.equal(key)
   })
 })

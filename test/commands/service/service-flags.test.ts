@@ -51,9 +51,8 @@ const effects: Record<string, () => Promise<void>> = {
     expect(await list('--search', '%')).to.equal('')
     expect(await list('--search', 'EXAMPLE', '--since', '2026-02-01')).to.equal('ada bob cyd')
     expect(await list('--since', '1d')).to.equal('usr_admin')
-    expect(await list('--role', 'member', '--limit', '1'))
-      .to.contain('cyd')
-      .and.to.contain('1 of 2 users')
+    const shown = await list('--role', 'member', '--limit', '1')
+    expect(shown).to.contain('cyd').and.to.contain('1 of 2 users')
   },
   'service:keys:create user': async () => {
     const args = ['service', 'keys', 'create', 'one', '--jq', '.user_id', '--user']
@@ -173,9 +172,8 @@ const effects: Record<string, () => Promise<void>> = {
       (await runHere(['service', 'audit', '--data', dir, '--json', ...words])).stdout
     expect(await audit('--target', String(steps[3]?.['audit_subject']))).not.to.include('ada')
     expect(await audit('--actor', 'machine:eve_o_')).to.include('user.delete')
-    expect(await audit('--actor', 'machine'))
-      .to.include('"machine:eve_o_"')
-      .and.include('admin.create')
+    const shown = await audit('--actor', 'machine')
+    expect(shown).to.include('"machine:eve_o_"').and.include('admin.create')
     const kept = 'service users delete bob@example.com --keep-audit --yes --jq .audit_subject'.split(' ')
     expect((await users(...kept)).stdout).to.equal(`${bob}\n`)
     const last = [
@@ -185,9 +183,8 @@ const effects: Record<string, () => Promise<void>> = {
       '--yes',
     ]
     expect((await users(...last, '--jq', '.[3].audit_subject')).stdout).to.equal(`${ids[2]}\n`)
-    expect((await users('service', 'users', 'disable', 'zoe@example.com', '--yes')).stderr)
-      .to.include('the last admin who can sign in')
-      .and.include('service admin create')
+    const seen = (await users('service', 'users', 'disable', 'zoe@example.com', '--yes')).stderr
+    expect(seen).to.include('the last admin who can sign in').and.include('service admin create')
   },
   'service:audit since, until, actor, action, target, limit, data': async () => {
     const dir = dataDirectory('audit')
@@ -253,9 +250,8 @@ const effects: Record<string, () => Promise<void>> = {
     expect((await runHere(args)).exitCode).to.equal(3)
     expect(existsSync(other)).to.equal(false)
     expect((await runHere([...args, '--yes'])).exitCode).to.equal(0)
-    expect((await runHere(['service', 'keys', 'list', '--data', other, '--jq', '.[].name'])).stdout).to.equal(
-      'x\n',
-    )
+    const shown = (await runHere(['service', 'keys', 'list', '--data', other, '--jq', '.[].name'])).stdout
+    expect(shown).to.equal('x\n')
   },
   'service:trust:create issuer, audience, subject, permission, expires, tier, limit, user, data':
     async () => {

@@ -96,12 +96,8 @@ describe('settings apply', () => {
 
     it('exits 7, names the key, and sends nothing', async () => {
       meanwhile({ theme: { mode: 'contrast' } })
-      expectFailure(
-        await yes('settings.yaml'),
-        7,
-        'theme.mode was "light" and is now "contrast"',
-        '--refresh',
-      )
+      const refused = await yes('settings.yaml')
+      expectFailure(refused, 7, 'theme.mode was "light" and is now "contrast"', '--refresh')
       expect(run.changes).to.deep.equal([])
     })
 
@@ -206,9 +202,8 @@ describe('settings apply', () => {
       expect(await run.settings(['diff', 'both.json', '--exit-code'])).to.include({ exitCode: 0 })
 
       run.file('both.json', JSON.stringify({ api: { ...api, version: 'v3' } }))
-      expect(JSON.parse((await run.settings(['diff', 'both.json', '--json'])).stdout).changes).to.deep.equal([
-        { path: 'api.version', from: 'v2', to: 'v3', compared_with: 'last_sent' },
-      ])
+      const shown = JSON.parse((await run.settings(['diff', 'both.json', '--json'])).stdout).changes
+      expect(shown).to.deep.equal([{ path: 'api.version', from: 'v2', to: 'v3', compared_with: 'last_sent' }])
       await yes('both.json')
       expect(run.changes.at(-1)).to.deep.equal({ method: 'POST', body: { ...api, version: 'v3' } })
     })

@@ -28,9 +28,8 @@ describe('settings diff', () => {
   it('prints the changes as JSON, TSV, and CSV', async () => {
     expect(JSON.parse((await diff('settings.yaml', '--json')).stdout)).to.deep.equal({ changes })
     expect((await diff('settings.yaml', '-o', 'tsv')).stdout).to.equal('theme.mode\tlight\tdark\n')
-    expect((await diff('settings.yaml', '-o', 'csv')).stdout).to.equal(
-      'path,from,to\ntheme.mode,light,dark\n',
-    )
+    const shown = (await diff('settings.yaml', '-o', 'csv')).stdout
+    expect(shown).to.equal('path,from,to\ntheme.mode,light,dark\n')
     expect((await diff('settings.yaml', '--fields', 'path')).stdout).to.equal('theme.mode\n')
     expect((await diff('settings.yaml', '--jq', '.changes[].to')).stdout).to.equal('dark\n')
   })
@@ -78,10 +77,8 @@ describe('settings diff', () => {
     run.file('production.yaml', 'theme: { mode: contrast }\napp_name: Live')
     run.file('local.json', '{"app_name":"Mine"}')
     const layered = await diff('settings.yaml', '-f', 'production.yaml', '--file', 'local.json', '--json')
-    expect(JSON.parse(layered.stdout).changes.map(({ to }: { to: string }) => to)).to.deep.equal([
-      'Mine',
-      'contrast',
-    ])
+    const shown = JSON.parse(layered.stdout).changes.map(({ to }: { to: string }) => to)
+    expect(shown).to.deep.equal(['Mine', 'contrast'])
     const piped = await run.settings(['diff', '-f', 'settings.yaml', '-f', '-', '--json'], {
       stdin: 'theme: { mode: piped }',
     })
@@ -90,13 +87,8 @@ describe('settings diff', () => {
 
   it('lists every fault of a file with its location, and sends nothing', async () => {
     run.file('bad.yaml', 'theme:\n  mdoe: dark\nfeatures:\n  chat: on\n')
-    expectFailure(
-      await diff('bad.yaml'),
-      2,
-      'bad.yaml:2:3: theme.mdoe',
-      'theme.mode',
-      'bad.yaml:4:9: features.chat',
-    )
+    const refused = await diff('bad.yaml')
+    expectFailure(refused, 2, 'bad.yaml:2:3: theme.mdoe', 'theme.mode', 'bad.yaml:4:9: features.chat')
     expect(JSON.parse((await diff('bad.yaml', '--json')).stderr).error.details.faults).to.have.length(2)
     expectFailure(await diff(), 2, 'No settings file was given')
     expectFailure(await diff('nowhere.yaml'), 2, 'Cannot read nowhere.yaml')
@@ -125,9 +117,8 @@ describe('settings diff', () => {
     it('writes a plan that only its owner can read, even if nothing differs', async () => {
       for (const mode of ['light', 'dark']) {
         run.server.change({ theme: { mode } })
-        expect((await diff('settings.yaml', '--save', 'out.plan')).stderr).to.contain(
-          'The plan is in out.plan. Apply it with: chatctl settings apply out.plan',
-        )
+        const shown = (await diff('settings.yaml', '--save', 'out.plan')).stderr
+        expect(shown).to.contain('The plan is in out.plan. Apply it with: chatctl settings apply out.plan')
         const path = join(run.sandbox.home, 'out.plan')
         expect(statSync(path).mode & 0o777).to.equal(0o600)
         const plan = JSON.parse(readFileSync(path, 'utf8'))
@@ -143,11 +134,8 @@ describe('settings diff', () => {
       symlinkSync('out.plan', link)
       expect((await diff('settings.yaml', '--save', 'link.plan')).exitCode).to.equal(0)
       expect(lstatSync(link).isSymbolicLink()).to.equal(true)
-      expectFailure(
-        await diff('settings.yaml', '--save', 'settings.yaml'),
-        2,
-        'settings.yaml exists and is not a plan',
-      )
+      const refused = await diff('settings.yaml', '--save', 'settings.yaml')
+      expectFailure(refused, 2, 'settings.yaml exists and is not a plan')
       expectFailure(await diff('settings.yaml', '--save', '.'), 2, 'exists and is not a plan')
       expect(readFileSync(join(run.sandbox.home, 'settings.yaml'), 'utf8')).to.equal(wanted)
       expectFailure(await diff('settings.yaml', '--save', 'no/where.plan'), 1, ': no such file')

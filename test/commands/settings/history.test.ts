@@ -101,11 +101,8 @@ describe('settings history and settings revert', () => {
     const limited = await onMachine(run.sandbox, 'history', '--service', '--limit', '1', '--json')
     expect(JSON.parse(limited.stdout)).to.deep.equal(rows.slice(3))
     expectFailure(await onMachine(run.sandbox, 'history', '--data', data), 2, '--service')
-    expectFailure(
-      await onMachine(run.sandbox, 'history', '--database=postgres://127.0.0.1/x'),
-      2,
-      '--service',
-    )
+    const failed = await onMachine(run.sandbox, 'history', '--database=postgres://127.0.0.1/x')
+    expectFailure(failed, 2, '--service')
     const remote = await run.settings(['history', '--service'])
     const command = 'chatctl settings history --service --profile local'
     expectFailure(remote, 2, 'is only on the machine of the service', command)

@@ -29,11 +29,8 @@ describe('settings set', () => {
 
   it('exits 7 for a key that did not take effect, despite a 200', async () => {
     run.server.faults.set('PATCH /v1/settings', json(200, { app_name: 'New' }))
-    expectFailure(
-      await set('app_name=New', 'theme.mode=light'),
-      7,
-      'app_name did not take effect: expected "New", found "Chat"',
-    )
+    const refused = await set('app_name=New', 'theme.mode=light')
+    expectFailure(refused, 7, 'app_name did not take effect: expected "New", found "Chat"')
   })
 })
 

@@ -91,19 +91,15 @@ describe('a state file of users on the command line', () => {
     it('replaces the id of an email without its hashes, and says so', async () => {
       const id = server.add({ email: 'ada@example.com' })
       write('{"email":"ada@example.com","id":"usr_old","hashes":{"name":"AAAAAAAAAAA"}}')
-      expect((await adopt(`ada@example.com=${id}`)).stderr).to.contain(
-        `users.state.json had ada@example.com with the id usr_old; it is now ${id}`,
-      )
+      const shown = (await adopt(`ada@example.com=${id}`)).stderr
+      expect(shown).to.contain(`users.state.json had ada@example.com with the id usr_old; it is now ${id}`)
       expect(users()).to.deep.equal([{ email: 'ada@example.com', id, hashes: {} }])
     })
 
     it('exits 7 if the service reports another email, and 6 if it has no such user', async () => {
       const id = server.add({ email: 'ada@example.com' })
-      expectFailure(
-        await adopt(`bob@example.com=${id}`),
-        7,
-        'has the email ada@example.com, not bob@example.com',
-      )
+      const refused = await adopt(`bob@example.com=${id}`)
+      expectFailure(refused, 7, 'has the email ada@example.com, not bob@example.com')
       expectFailure(await adopt('bob@example.com=usr_none'), 6)
       expect(existsSync(statePath())).to.equal(false)
     })

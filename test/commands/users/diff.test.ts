@@ -255,11 +255,8 @@ describe('users diff', () => {
     expect(shown.exitCode).to.equal(10)
     expect(JSON.parse(shown.stdout)).to.deep.equal(JSON.parse(made.stdout))
     expect(requests).to.have.length(2)
-    expectFailure(
-      await diff(['users.plan', '--file', 'users.json']),
-      2,
-      'cannot be combined with other files',
-    )
+    const refused = await diff(['users.plan', '--file', 'users.json'])
+    expectFailure(refused, 2, 'cannot be combined with other files')
     expectFailure(await diff(['users.json', '--save', 'users.json']), 2, 'exists and is not a plan')
   })
 

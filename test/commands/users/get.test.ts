@@ -173,11 +173,8 @@ describe('users get with several IDs', () => {
   })
 
   it('rejects an invalid ID with its location, and sends nothing if it is an argument', async () => {
-    expectFailure(
-      await get(['-', '--concurrency', '1'], users(), '\n\n..\n'),
-      2,
-      'line 3 of stdin: the id must not be ".."',
-    )
+    const refused = await get(['-', '--concurrency', '1'], users(), '\n\n..\n')
+    expectFailure(refused, 2, 'line 3 of stdin: the id must not be ".."')
     await server.close()
     expectFailure(await get(['a', '', 'b'], users()), 2, 'The id must not be empty')
     expect(server.requests).to.have.length(0)

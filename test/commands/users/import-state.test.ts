@@ -164,11 +164,8 @@ describe('users import --state', () => {
     await serve()
     server.onRequest = () => expect.fail('a request was sent')
     const state = await openState()
-    expectFailure(
-      await importFile(rows(1), ...withState),
-      7,
-      'Another chatctl process is using users.state.json',
-    )
+    const refused = await importFile(rows(1), ...withState)
+    expectFailure(refused, 7, 'Another chatctl process is using users.state.json')
     await state.close()
     writeFileSync(statePath(), '{}')
     expectFailure(await importFile(rows(1), ...withState), 2, 'users.state.json is not a state file of users')

@@ -32,10 +32,8 @@ async function expectAgreement(trial: ApplyTrial): Promise<void> {
   expect(emails, 'no user twice').to.deep.equal([...new Set(emails)])
   const known = new Set(entries.map(({ email }) => email))
   const added = trial.service.added
-  expect(
-    emails.filter((email) => !known.has(email) && !added.has(email)),
-    'forgotten users',
-  ).to.deep.equal([])
+  const shown = emails.filter((email) => !known.has(email) && !added.has(email))
+  expect(shown, 'forgotten users').to.deep.equal([])
   for (const { email, id, hashes } of entries) {
     if (id === undefined) continue
     const user = trial.service.users.get(id)

@@ -91,10 +91,8 @@ describe('the outcome of applying a user', () => {
     })
     expect(outcomes.map(({ status }) => status)).to.deep.equal(['created', 'nameless'])
     expect(outcomes[1]?.failure?.message).to.equal(`The response has the ID "usr_1" of ${email}`)
-    expect((await trial.entries()).map(({ id, creation }) => id ?? creation)).to.deep.equal([
-      'usr_1',
-      'nameless',
-    ])
+    const shown = (await trial.entries()).map(({ id, creation }) => id ?? creation)
+    expect(shown).to.deep.equal(['usr_1', 'nameless'])
     expect(trial.service.requests).not.to.include('ASSIGN bob@example.com')
     expect((await trial.run([ada, { email: 'carl@example.com' }])).outcomes[0]?.status).to.equal('nameless')
   })

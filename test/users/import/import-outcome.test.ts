@@ -106,11 +106,8 @@ describe('the outcome of a request of an import', function () {
     expect({ exitCode, sent: sent() }, stderr).to.deep.equal({ exitCode: 1, sent: 1 })
     expect(stderr).to.contain('2 rows are left').and.to.contain('(ENOSPC)')
     expect(JSON.parse(stdout)).to.deep.include({ created: 1, unknown: 0, remaining: 2 })
-    expect(rows().map(({ id, status }) => `${status} ${id}`)).to.deep.equal([
-      'created usr_1',
-      'skipped ',
-      'skipped ',
-    ])
+    const shown = rows().map(({ id, status }) => `${status} ${id}`)
+    expect(shown).to.deep.equal(['created usr_1', 'skipped ', 'skipped '])
     behave = (_, count) => json(201, { id: `usr_${count}` })
     expect((await run()).exitCode).to.equal(9)
     expect(statuses()).to.deep.equal(['unknown', 'created', 'created'])
@@ -181,18 +178,14 @@ describe('the outcome of a request of an import', function () {
       expect(done.exitCode).to.equal(2)
       return done.stderr
     }
-    expect(await refusal('--on-unknown', 'created', '--id', 'u2', '--line', '1')).to.contain(
-      '3 rows have an unknown outcome, but an id can be given for only one row',
-    )
-    expect(await refusal('--on-unknown', 'created', '--id', '..', '--line', second)).to.contain(
-      'The id must not',
-    )
-    expect(await refusal('--on-unknown', 'skip', '--line', '1:1')).to.contain(
-      `Choose the row with --line: ${commands.join(', ')}`,
-    )
-    expect(await refusal('--on-unknown', 'skip', '--line', '12')).to.contain(
-      'users.json has no row at line 12"',
-    )
+    const shown = await refusal('--on-unknown', 'created', '--id', 'u2', '--line', '1')
+    expect(shown).to.contain('3 rows have an unknown outcome, but an id can be given for only one row')
+    const seen = await refusal('--on-unknown', 'created', '--id', '..', '--line', second)
+    expect(seen).to.contain('The id must not')
+    const listed = await refusal('--on-unknown', 'skip', '--line', '1:1')
+    expect(listed).to.contain(`Choose the row with --line: ${commands.join(', ')}`)
+    const actual = await refusal('--on-unknown', 'skip', '--line', '12')
+    expect(actual).to.contain('users.json has no row at line 12"')
     await run('--on-unknown', 'created', '--id', 'u2', '--line', second)
     expect(rows().map(({ id, status }) => [id, status])).to.deep.equal([
       ['', 'unknown'],
@@ -250,10 +243,8 @@ describe('the outcome of a request of an import', function () {
     ])
     expect(server.requests.filter(({ path }) => path.endsWith('/permissions'))).to.have.length(1)
     const { users } = JSON.parse(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8'))
-    expect(users.map(({ id, creation }: Record<string, string>) => id ?? creation)).to.deep.equal([
-      'u1',
-      'nameless',
-    ])
+    const shown = users.map(({ id, creation }: Record<string, string>) => id ?? creation)
+    expect(shown).to.deep.equal(['u1', 'nameless'])
     // Also if another import has created the user of that row.
     path = join(sandbox.home, 'others.csv')
     writeFileSync(path, `email,role\n${emails('d', 'a')}`)
@@ -294,9 +285,8 @@ describe('the outcome of a request of an import', function () {
     expect(rows()[0]?.['error']).to.equal(
       'the request changed another user: the response has the email "z@example.com", not "a@example.com"',
     )
-    expect(server.requests.map(({ method, path: at }) => `${method} ${at}`)).not.to.include(
-      'POST /v1/users/u1/permissions',
-    )
+    const shown = server.requests.map(({ method, path: at }) => `${method} ${at}`)
+    expect(shown).not.to.include('POST /v1/users/u1/permissions')
     const { users } = JSON.parse(readFileSync(join(sandbox.home, 'users.state.json'), 'utf8'))
     expect(users.map(({ email }: Record<string, string>) => email)).to.deep.equal(['C@example.com'])
   })

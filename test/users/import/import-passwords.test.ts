@@ -79,9 +79,8 @@ describe('the generated passwords of an import', function () {
     expect((await run()).stderr).to.contain(
       'Warning: 1 new user without a password. If the service requires one, use --generate-passwords',
     )
-    expect((await run()).stderr)
-      .to.contain('done by earlier runs')
-      .and.not.to.contain('without a password')
+    const shown = (await run()).stderr
+    expect(shown).to.contain('done by earlier runs').and.not.to.contain('without a password')
     expect((await importing(path, '--restart')).stderr).not.to.contain('without a password')
   })
 

@@ -60,9 +60,8 @@ describe('an import with many rows whose outcome is unknown', function () {
     rmSync(path)
     const closed = await run('users', 'import', path, '--close', '--json')
     expect(closed.exitCode, closed.stderr).to.equal(0)
-    expect(JSON.parse(closed.stdout)).to.deep.equal([
-      { file: path, service: `${server.url}/`, rows, sent: rows, unknown },
-    ])
+    const shown = JSON.parse(closed.stdout)
+    expect(shown).to.deep.equal([{ file: path, service: `${server.url}/`, rows, sent: rows, unknown }])
     expect((await imports())[0]).to.include({ status: 'ok', hint: null })
     expectFailure(await run('users', 'import', path, '--close'), 2, 'No unfinished import')
     writeFileSync(path, text)

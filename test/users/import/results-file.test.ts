@@ -36,9 +36,8 @@ describe('a results file', () => {
             ...{ status: 'failed' as const, error, password: `password-${index}` },
           }))
           await writeResults(path, results, true)
-          expect(readResults(path).map(({ email, password }) => [email, password])).to.deep.equal(
-            results.map(({ email, password }) => [email, password]),
-          )
+          const shown = readResults(path).map(({ email, password }) => [email, password])
+          expect(shown).to.deep.equal(results.map(({ email, password }) => [email, password]))
         },
       ),
       { numRuns: 60 },

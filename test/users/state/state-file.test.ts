@@ -178,8 +178,7 @@ describe('a state file', () => {
 
   it('that is a directory is refused', async () => {
     mkdirSync(path)
-    expect((await rejectedFailure(open)).message).to.equal(
-      'Cannot read users.state.json: it is not a regular file',
-    )
+    const shown = (await rejectedFailure(open)).message
+    expect(shown).to.equal('Cannot read users.state.json: it is not a regular file')
   })
 })

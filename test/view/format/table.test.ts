@@ -98,9 +98,8 @@ describe('a table', () => {
 
   it('with one record shows each value below its name if IDs would be broken', () => {
     const user = { id: 'usr_01m805dmtfbt5jbmyq0ea1e7fc', settings: { notifications_enabled: true } }
-    expect(table(userView, user, 40, ['id', 'settings'])).to.equal(
-      'id\n  usr_01m805dmtfbt5jbmyq0ea1e7fc\nsettings.notifications_enabled\n  true\n',
-    )
+    const found = table(userView, user, 40, ['id', 'settings'])
+    expect(found).to.equal('id\n  usr_01m805dmtfbt5jbmyq0ea1e7fc\nsettings.notifications_enabled\n  true\n')
   })
 
   it('is empty without rows', () => expect(table(keyView, [])).to.equal(''))
