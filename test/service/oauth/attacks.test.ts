@@ -50,13 +50,18 @@ async function expire(place: DataLocation, model: string): Promise<void> {
 }
 
 onEachEngine('an authorization code of the embedded service', (withService, engine) => {
-  it('works once, and a second use revokes the tokens of the first', () =>
+  it('gives tokens that act for the user, and a second use revokes them', () =>
     withService(async (service) => {
-      await createUser(service)
+      const id = await createUser(service)
       const request = askForCode(service.url)
-      const code = (await getCode(new Browser(), request)).get('code') ?? ''
-      const { body } = await exchange(service.url, code, request.verifier)
-      expect(await profileStatus(service.url, body.access_token)).to.equal(200)
+      const parameters = await getCode(new Browser(), request)
+      expect(Object.fromEntries(parameters)).to.include({ state: request.state, iss: service.url })
+      const code = parameters.get('code') ?? ''
+      const { status, body } = await exchange(service.url, code, request.verifier)
+      expect(status, JSON.stringify(body)).to.equal(200)
+      expect(body).to.include({ token_type: 'Bearer', expires_in: 3600, scope: 'chat:write' })
+      const profile = await caller(service.url, body.access_token)('GET', '/api/user/profile')
+      expect(profile.body, profile.text).to.include({ id, email: 'ada@example.com' })
       const replay = await exchange(service.url, code, request.verifier)
       expect(replay).to.deep.include({ status: 400 })
       expect(replay.body.error).to.equal('invalid_grant')
@@ -225,6 +230,7 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
       const tokens = await getTokens(service.url)
       const { body } = await refresh(service.url, tokens.refresh_token)
       expect(body.refresh_token).not.to.equal(tokens.refresh_token)
+      expect(await profileStatus(service.url, body.access_token)).to.equal(200)
       expect((await refresh(service.url, tokens.refresh_token)).body.error).to.equal('invalid_grant')
       expect(await profileStatus(service.url, body.access_token)).to.equal(401)
       expect((await refresh(service.url, body.refresh_token)).status).to.equal(400)
@@ -272,6 +278,8 @@ onEachEngine('tokens of the embedded service', (withService, engine) => {
         await getTokens(service.url, { browser }),
         await getTokens(service.url, { browser }),
       ]
+      const page = await browser.open(askForCode(service.url).url)
+      expect(page.text).to.include('You are signed in as <b>ada@example.com</b>')
       const token = first.refresh_token
       await fetch(`${service.url}/oauth/revoke`, {
         method: 'POST',
