@@ -39,7 +39,7 @@ const patterns: Record<string, readonly string[]> = {
 }
 
 /** Permissions that no endpoint requires. */
-const foreign = ['deploy:chat', 'read:files', '*:files', 'delete:users', 'readx:chat', 'read:chats', 'read:user']
+const foreign = 'deploy:chat read:files *:files delete:users readx:chat read:chats read:user'.split(' ')
 
 const expand = (granted: readonly string[]) => granted.flatMap((grant) => patterns[grant] ?? [grant])
 
