@@ -32,7 +32,10 @@ const messages = ['How is this done?', answer, ...hostileTexts].map((content, in
   created_at: new Date(Date.UTC(2026, 0, 1, 0, index)).toISOString(),
 }))
 
-describe('an exported page in a real browser', () => {
+describe('an exported page in a real browser', function () {
+  // axe-core checks each page in both color schemes.
+  this.timeout(300_000)
+
   const browser = startChromium()
   const server = perSuite(() => startScriptedServer(json(200, { messages, has_more: false })))
   const sandbox = perSuite(createSandbox)

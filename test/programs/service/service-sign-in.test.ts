@@ -14,7 +14,10 @@ import { startChromium, take } from '../chromium.ts'
 
 const person = { email: 'ada@example.com', password: 'correct horse battery' }
 
-describeSample('signing in to the embedded service with a real browser, without JavaScript', 4, () => {
+describeSample('signing in to the embedded service with a real browser, without JavaScript', 4, function () {
+  // axe-core checks each page in both color schemes.
+  this.timeout(300_000)
+
   const browser = startChromium()
   const sandbox = perTest(createSandbox)
   const service = perTest(() => runService(sandbox))
