@@ -15,7 +15,7 @@ export interface Parameters {
 
 /** The message of /continue after an incomplete reply. The next reply is the rest of it, and may begin in mid-word. */
 export const continueExactly = 'Continue exactly where your last reply stopped.'
-/** The message of /continue after a reply that seems complete. */
+/** The message of /continue after a reply that has ended. */
 export const continueFromEnd = 'Continue from the end of your last reply.'
 
 /**

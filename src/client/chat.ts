@@ -66,7 +66,7 @@ export class Chat {
    * Sends a message, reads the streamed reply to its end, and resolves with the body that `send` would
    * resolve with.
    *
-   * @throws Failure `truncated` if the reply is not complete
+   * @throws Failure `truncated` or `server_error` if the reply is not complete
    */
   collect(request: SendRequest, { onEvent, ...options }: Options & CollectOptions = {}) {
     return this.#caller.collect({ ...options, body: { ...request, stream: true } }, { onEvent })

@@ -87,19 +87,19 @@ export class RequestEffect {
       url: this.url,
       status: failure?.status,
       requestId: failure?.request?.id,
-      error: failure?.kind ?? 'interrupted',
+      error: error instanceof Failure ? error.kind : 'interrupted',
     })
     return failure ?? error
   }
 
   /** The failure of the last attempt as that of the request. */
   settle(failure: Failure): Failure {
-    const { kind, message, details, cause, isOutcomeUnknown } = failure
+    const { kind, message, details, cause, isOutcomeUnknown, advice = [] } = failure
     const isUnchanged = storedNothing(details)
     const isUnknown = this.#isUnknown(isOutcomeUnknown && !isUnchanged)
     const hint = isUnknown
       ? [unknownHint, failure.hint].filter(Boolean).join(' ')
-      : (failure.hint ?? (isUnchanged ? unchangedHint : undefined))
+      : (failure.hint ?? (isUnchanged && advice.length === 0 ? unchangedHint : undefined))
     if (!isUnknown && !isOutcomeUnknown && hint === failure.hint) return failure
     // These words say nothing of an outcome that is unknown.
     if (isUnknown && (this.last === false || kind === 'rejected')) return unknownOutcome(failure, hint)

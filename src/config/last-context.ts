@@ -58,14 +58,16 @@ export async function forgetLastContexts(
   ids: readonly unknown[],
 ): Promise<Failure | undefined> {
   const isOther = (last: unknown) => !ids.includes(Object(last).id)
-  if (Object.values(readContexts(directories)).every(isOther)) return undefined
+  const remembered = Object.values(readContexts(directories)).filter((last) => !isOther(last))
+  if (remembered.length === 0) return undefined
   try {
     await changeContexts(directories, (contexts) =>
       Object.fromEntries(Object.entries(contexts).filter(([, last]) => isOther(last))),
     )
     return undefined
   } catch (cause) {
-    const words = `${ids.join(', ')} was deleted from this machine, but is still the last conversation, which can be continued`
+    const names = remembered.map((last) => Object(last).id).join(', ')
+    const words = `Deleted from this machine, but still the conversation to continue: ${names}`
     const hint = `Delete ${pathIn(directories)}, which has only the last conversation of each profile.`
     return new Failure('storage', `${words}: ${describeSystemError(cause)}`, { hint, cause })
   }

@@ -42,8 +42,8 @@ export const modelsView = recordsView('id:whole owned_by created:time object:hid
 /** Used by `chat send` and `chat show`. */
 export const sendView = recordsView(
   `
-  id:whole context_id created_at:time response finish_reason:hidden end:hidden model:hidden
-  usage:hidden:open tools:hidden:strings
+  id:whole context_id created_at:time response finish_reason:hidden end:hidden model:hidden usage:hidden:open
+  tools:hidden:strings
 `,
   {
     json: 'sendMessage',

@@ -50,6 +50,13 @@ describe('the function that the gate returns', () => {
     ])
   })
 
+  it('is called with a success if only a field of a raw response is named error', async () => {
+    await scripted.start([json(200, { job: 7, error: 'none' }), json(200, { success: false })])
+    await client.send({ method: 'PATCH', path: '/x' })
+    await client.send({ method: 'PATCH', path: '/x' })
+    expect(outcomes.map(({ outcome }) => outcome)).to.deep.equal(['done', 'refused'])
+  })
+
   it('is called once for a request that is redirected', async () => {
     await scripted.start([redirect(307, '/v1/other'), json(200, {})])
     await client.users.update('u1', { name: 'Ada' })
@@ -60,7 +67,7 @@ describe('the function that the gate returns', () => {
   it('is called with an unknown outcome after a redirect that does not tell whether the change was made', async () => {
     await scripted.start(redirect(303, '/v1/other'))
     await client.users.update('u1', { name: 'Ada' }).catch(() => {})
-    expect(outcomes).to.deep.equal([{ outcome: 'unknown', status: 303, error: 'unknown_outcome' }])
+    expect(outcomes).to.deep.equal([{ outcome: 'unknown', status: 303, error: 'rejected' }])
   })
 
   it('is called once for a request that is sent again with another credential', async () => {

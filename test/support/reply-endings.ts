@@ -140,7 +140,7 @@ export const endings: Record<string, Ending> = {
     end: 'failed',
     words: 'Provider overloaded',
   },
-  'an error as reason': { ...byReason('error', 'failed'), words: 'the model ended the reply' },
+  'an error as reason': { ...byReason('error', 'failed'), words: 'The model ended the reply' },
   'text after a call of tools': {
     chunks: [chunk(one, null), chunk({ tool_calls: [call] }, 'tool_calls'), chunk(two)],
     text: 'one two',
@@ -199,6 +199,12 @@ export const endings: Record<string, Ending> = {
     end: 'tool_calls',
     tools: ['get_time'],
     whole: whole({ content: null, tool_calls: [call] }),
+  },
+  'a call of a tool after text, with the reason stop': {
+    chunks: [chunk({ content: 'one ' }), chunk({ tool_calls: [call] }), chunk({}, 'stop')],
+    text: 'one ',
+    end: 'tool_calls',
+    tools: ['get_time'],
   },
   'reasoning only, without reason': {
     chunks: [chunk({ reasoning: 'Hm' })],

@@ -54,8 +54,8 @@ export function planRequest(template: MessageTemplate, { line, row = {} }: Check
 export function takeReply(body: unknown, { model: asked, max_tokens }: CompletionRequest) {
   const whole = readWholeReply(body)
   const { text: reply, id, contextId: context_id, model = asked, usage, tools, end, reasoning } = whole
-  const isWhole = end === 'length' && isAtLimit(whole, max_tokens)
-  const why = isWhole ? undefined : describeReplyEnd(whole, reasoning !== '')
+  const isOwnLimit = end === 'length' && isAtLimit(whole, max_tokens)
+  const why = isOwnLimit ? undefined : describeReplyEnd(whole, reasoning !== '')
   return {
     result: { reply, id, context_id, model, usage, finish_reason: whole.finishReason, end, tools },
     why,

@@ -11,8 +11,8 @@ export interface PartialReply {
   part: string
   /** The ID of the reply, if the service sent one. */
   replyId: string | undefined
-  /** Whether it ended at its token limit, so that the service has no more of it. */
-  isAtLimit: boolean
+  /** Whether it ended, at its token limit or without text, so that the service has no more of it. */
+  hasEnded: boolean
 }
 
 /** The parts of a session that a reply and the mode of its conversation use and change. */

@@ -121,9 +121,9 @@ async function reportTurn(
   else if (!end.complete) output.note(describeTruncation(end, turn))
   const why = end?.complete && noteReplyEnd(end, turn.hasReasoning)
   if (why) output.note(`[${why}]`)
-  const isAtLimit = end?.end === 'length'
-  const partial = { prompt, part: text, replyId: end?.id, isAtLimit }
-  session.partialReply = end?.complete && !isAtLimit ? undefined : partial
+  const hasEnded = end?.end === 'length' || end?.end === 'empty'
+  const partial = { prompt, part: text, replyId: end?.id, hasEnded }
+  session.partialReply = end?.complete && !hasEnded ? undefined : partial
   if (!end || end.complete) return true
   const isRecovered = await recover(session, partial, '/continue asks the model for the rest', signal).catch(
     (error) => {

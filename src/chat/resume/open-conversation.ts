@@ -233,9 +233,9 @@ async function continueTranscript(
 /** The reply that /continue completes. */
 function partialReplyOf(turn: Turn | undefined): PartialReply | undefined {
   if (!turn) return undefined
-  const isAtLimit = isEnded(turn.status) && endOf(turn) === 'length'
-  if (isEnded(turn.status) && !isAtLimit) return undefined
-  return { prompt: turn.user, part: turn.reply, replyId: turn.id, isAtLimit }
+  const hasEnded = isEnded(turn.status) && ['length', 'empty'].includes(endOf(turn) ?? '')
+  if (isEnded(turn.status) && !hasEnded) return undefined
+  return { prompt: turn.user, part: turn.reply, replyId: turn.id, hasEnded }
 }
 
 /** The last prompt, if it got no reply and the history of the service does not contain it. */

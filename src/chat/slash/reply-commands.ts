@@ -44,7 +44,7 @@ export const replyCommands: readonly SlashCommand[] = [
     run: async (session) => {
       const { partialReply } = session
       // If the user stops the search, nothing is sent either.
-      let isDone = partialReply?.isAtLimit === false
+      let isDone = partialReply?.hasEnded === false
       if (partialReply && isDone) {
         await session.stoppable(async (signal) => {
           isDone = await recover(session, partialReply, 'asking the model for the rest', signal)
@@ -57,7 +57,7 @@ export const replyCommands: readonly SlashCommand[] = [
         })
       }
       requireLastPrompt(session)
-      if (!partialReply) session.output.note('The last reply seems complete. Asking for more.')
+      if (!partialReply) session.output.note('The last reply has ended. Asking for more.')
       const prompt = partialReply ? continueExactly : continueFromEnd
       session.output.showPrompt(prompt)
       await sendPrompt(session, prompt)

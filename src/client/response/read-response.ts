@@ -136,8 +136,12 @@ export function readConfirmation(received: SuccessResponse): Confirmation {
   try {
     return { response: readResponse(endpoints.createUser, received) }
   } catch (error) {
-    if (error instanceof Failure) return { failure: error }
-    throw error
+    if (!(error instanceof Failure)) throw error
+    const { status, headers, bytes } = received
+    const body = readJson(bytes)
+    // A field `error` may mean anything.
+    const isFailure = error.kind !== 'rejected' || (isRecord(body) && body['success'] === false)
+    return isFailure ? { failure: error } : { response: { body, status, headers, faults: [] } }
   }
 }
 

@@ -65,7 +65,9 @@ async function* readEvents({
     yield* end()
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
-    yield* end(toInterruption(error))
+    // After a finish reason, the end was only waited for.
+    const hasWaited = assembly.ended === 'soon' && error.cause instanceof Expired
+    yield* end(hasWaited ? undefined : toInterruption(error))
   } finally {
     if (response) await finishBody(response, assembly.ended === 'now')
   }

@@ -43,8 +43,11 @@ export default class ChatDelete extends BaseCommand {
       if (remembered) throw remembered
     } finally {
       locked.release()
-      if (deleted.length > 0) await report(context, deleted)
-      if (deleted.length > 0) removeTranscriptIndex(context.directories)
+      try {
+        if (deleted.length > 0) removeTranscriptIndex(context.directories)
+      } finally {
+        if (deleted.length > 0) await report(context, deleted)
+      }
     }
   }
 }

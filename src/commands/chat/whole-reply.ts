@@ -43,5 +43,5 @@ function hintFor({ end, finishReason = '' }: KnownEnd, isOwnLimit: boolean, maxT
     return `${end === 'empty' ? 'Send the message again' : 'Change the message'}, or ${model}`
   const flag = maxTokens === undefined ? ', or set --max-tokens' : ''
   const limit = isOwnLimit ? '--max-tokens' : `limits.max_tokens in the settings of the service${flag}`
-  return `It reached the token limit: raise ${limit}.`
+  return end === 'length' ? `Raise ${limit}.` : `It reached the token limit: raise ${limit}.`
 }

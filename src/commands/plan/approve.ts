@@ -13,7 +13,8 @@ import { localProfile, profileOfService } from '../../config/resolve-options.ts'
 import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import { quoteForeign } from '../../contract/notation/text.ts'
-import { replaceDocument } from '../../system/files/document-file.ts'
+import { systemFailure } from '../../system/describe-system-error.ts'
+import { replaceFile } from '../../system/files/replace-file.ts'
 import { firstRequestsView, type PlannedRequest } from '../../view/dry-run.ts'
 import { approvedPlanView } from '../../view/plan-record.ts'
 import { differenceView } from '../../view/settings.ts'
@@ -70,7 +71,12 @@ export default class PlanApprove extends BaseCommand {
     const name = `${args.plan}.sig`
     const path = context.resolvePath(name)
     const isReplaced = lstatSync(path, { throwIfNoEntry: false }) !== undefined
-    await replaceDocument(path, signature)
+    try {
+      // A link in the directory of another user's plan is replaced, not followed.
+      replaceFile(path, signature, { flush: true })
+    } catch (cause) {
+      throw systemFailure(`Cannot write ${name}`, cause)
+    }
     await output.show(approvedPlanView, {
       ...{ path: name, service, created_at, made_by: tool, valid_until },
       ...{ differences, requests },

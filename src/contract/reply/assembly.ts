@@ -100,6 +100,11 @@ export class Assembly {
     return this.#error !== undefined || this.#signs.has('failed')
   }
 
+  /** Whether nothing of the reply can be missing, however the stream ends. */
+  get isOver(): boolean {
+    return this.ended === 'now' || (this.ended === 'soon' && !this.#isContinued)
+  }
+
   /** Whether a part of the reply could not be read. */
   get isUnreadable(): boolean {
     return this.#gap || (this.#unreadable && (this.ended === 'no' || this.#isContinued))
@@ -184,7 +189,10 @@ export class Assembly {
     for (const sign of frame.signs ?? []) this.#signs.add(sign)
     for (const name of frame.tools ?? []) this.#tools.add(name)
     for (const index of frame.finished ?? []) this.#finished.add(index)
-    this.#hasCalls ||= frame.hasCalls === true
+    // A server that has run a tool sends its text after the call. The order within a whole reply is unknown.
+    const hasText = (text ?? '').trim() !== ''
+    if (frame.hasCalls) this.#hasCalls = source === 'delta' || !hasText
+    else if (hasText) this.#hasCalls = false
     this.#error = error ?? this.#error
     this.#isContinued ||= this.ended === 'soon' && (text ?? '') !== ''
     const isLast = ends !== undefined
@@ -217,8 +225,9 @@ export class Assembly {
   #conclude(interruption?: Interruption): StreamEnd {
     const { text } = this.#text
     const fault = this.#findFault(interruption)
-    const empty = this.#hasCalls ? (['tool_calls', 'empty'] as const) : (['empty'] as const)
-    const signs = new Set([...this.#signs, ...(text.trim() === '' ? empty : [])])
+    const signs = new Set(this.#signs)
+    if (text.trim() === '') signs.add('empty')
+    if (this.#hasCalls) signs.add('tool_calls')
     const end = fault ? (fault.kind === 'truncated' ? 'truncated' : 'failed') : decisiveEnd(signs)
     const isVerified = this.ended !== 'no' || (this.#objects > 0 && !this.#hasPlainText)
     const known: StreamEnd = {
@@ -237,7 +246,7 @@ export class Assembly {
   #findFault(interruption: Interruption | undefined): Fault | undefined {
     if (this.hasFailed) {
       const { finishReason } = this.#seen
-      const words = finishReason && `the model ended the reply with the reason "${finishReason}"`
+      const words = finishReason && `The model ended the reply with the reason "${finishReason}"`
       const { message = words ?? 'The service ended the reply with an error', ...more } = this.#error ?? {}
       return { kind: 'server_error', reason: message, ...more }
     }
@@ -246,8 +255,7 @@ export class Assembly {
     if (this.#isTooLong) return truncated('The stream contains an event that is too long')
     if (this.#gap) return truncated('The stream contains an unreadable frame')
     if (this.ended === 'now') return undefined
-    if (interruption && this.ended === 'no')
-      return { ...truncated(interruption.reason), cause: interruption.cause }
+    if (interruption && !this.isOver) return { ...truncated(interruption.reason), cause: interruption.cause }
     if (this.isUnreadable) {
       return this.#format === 'json'
         ? unusable('The response is not valid JSON')

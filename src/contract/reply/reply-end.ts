@@ -24,11 +24,12 @@ const reasons: Partial<Record<ReplyEnd, string>> = {
   complete:
     'stop end_turn eos eos_token stop_sequence stop_sequence_hit end_of_text complete completed end done finish finished',
   length:
-    'length max_tokens max_output_tokens max_completion_tokens max_length model_length token_limit context_length model_context_window_exceeded',
+    'length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_length model_length token_limit context_length model_context_window_exceeded',
   filtered:
-    'content_filter content_filtered safety image_safety recitation blocklist prohibited_content sensitive blocked guardrail_intervened error_toxic',
+    'content_filter content_filtered safety recitation blocklist prohibited_content spii language image_safety image_recitation image_prohibited_content sensitive blocked guardrail_intervened error_toxic',
   refusal: 'refusal',
-  tool_calls: 'tool_calls tool_call tool_use function_call function_calls',
+  tool_calls:
+    'tool_calls tool_call tool_use function_call function_calls malformed_function_call unexpected_tool_call function_call_filter',
   failed: 'error failed network_error insufficient_system_resource abort aborted',
 }
 
@@ -38,7 +39,9 @@ const ends = new Map(
 
 /** What a finish reason means. Undefined for one that is unknown, after which a reply counts as complete. */
 export function endOfReason(reason: string): ReplyEnd | undefined {
-  return ends.get(reason.toLowerCase())
+  // Gemini adds a word: `content_filter: RECITATION`.
+  const [name = ''] = reason.toLowerCase().split(':')
+  return ends.get(name.trim())
 }
 
 /** The most decisive of several signs of an end. */

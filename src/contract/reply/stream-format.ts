@@ -77,7 +77,7 @@ export function detectFormat(
 
 export function decoderOf(format: DetectedFormat, rules: EventRules = {}): Decoder {
   if (format === 'sse') return new EventDecoder(rules)
-  if (format === 'ndjson') return new JsonLines()
+  if (format === 'ndjson') return new JsonLines(rules.maxEvent)
   if (format === 'json') return new JsonBody()
   const isShown = format === 'text'
   return {
@@ -90,6 +90,12 @@ export function decoderOf(format: DetectedFormat, rules: EventRules = {}): Decod
 /** A value for each line. The parts of a long line are joined once, when it is complete. */
 class JsonLines implements Decoder {
   #line: string[] = []
+  #length = 0
+  readonly #maxLine: number
+
+  constructor(maxLine = Number.POSITIVE_INFINITY) {
+    this.#maxLine = maxLine
+  }
 
   get isWithin(): boolean {
     return this.#line.some((part) => part.trim() !== '')
@@ -97,18 +103,22 @@ class JsonLines implements Decoder {
 
   push(text: string): StreamUnit[] {
     const [first = '', ...rest] = text.split('\n')
-    this.#line.push(first)
-    return rest.flatMap((next) => {
-      const units = this.end()
-      this.#line.push(next)
-      return units
-    })
+    const units: StreamUnit[] = this.#add(first)
+    for (const next of rest) units.push(...this.end(), ...this.#add(next))
+    return units
   }
 
   end(): StreamUnit[] {
     const line = this.#line.join('').trim()
     this.#line = []
+    this.#length = 0
     return line === '' ? [] : [unitOf(line)]
+  }
+
+  #add(part: string): StreamUnit[] {
+    this.#line.push(part)
+    this.#length += part.length
+    return this.#length > this.#maxLine ? [{ type: 'too_long' }] : []
   }
 }
 
@@ -158,7 +168,8 @@ class EventDecoder implements Decoder {
     this.#data = isJson ? 'json' : 'unknown'
     this.#isJson = isJson
     this.#maxEvent = maxEvent
-    const toObject = (value: unknown) => (isRecord(value) ? value : undefined)
+    // Gemini sends its errors as a list of one.
+    const toObject = (value: unknown) => [value].flat().find(isRecord)
     this.#parse = isJson ? (text) => toObject(parse(text)) : parse
     this.#parser = createParser({
       maxBufferSize: maxEvent,

@@ -7,6 +7,9 @@ import type { Metrics } from '../metrics/create-metrics.ts'
 import { clientDisconnected } from '../to-api-error.ts'
 import { type BodyRules, refusalOf, type ServiceRequest } from './service-request.ts'
 
+/** What one piece of a body occupies besides its bytes, in bytes. */
+const chunkOverhead = 512
+
 /** A request that arrives over HTTP. */
 export class HttpRequest implements ServiceRequest {
   endpoint?: string
@@ -43,11 +46,13 @@ export class HttpRequest implements ServiceRequest {
   readBody(rules: BodyRules): Promise<Uint8Array> {
     const { raw: incoming } = this.#request
     let length = 0
+    let occupied = 0
     const received = new Promise<Buffer>((resolve, reject) => {
       const chunks: Buffer[] = []
       const onData = (chunk: Buffer) => {
         length += chunk.length
-        rules.receiving += chunk.length
+        occupied += chunk.length + chunkOverhead
+        rules.receiving += chunk.length + chunkOverhead
         const refusal = refusalOf(length, rules)
         if (!refusal) return void chunks.push(chunk)
         // If the connection closed while the body still arrives, it would be reset, and some clients would
@@ -66,7 +71,7 @@ export class HttpRequest implements ServiceRequest {
       })
     })
     return received.finally(() => {
-      rules.receiving -= length
+      rules.receiving -= occupied
     })
   }
 

@@ -75,8 +75,10 @@ export interface BodyRules {
 
 /** Why a body of this length is not received. */
 export function refusalOf(length: number, { max, receiving, maxReceiving }: BodyRules): ApiError | undefined {
-  if (length > max)
-    return new ApiError('payload_too_large', `The request body is larger than ${max / MiB} MiB`)
+  if (length > max) {
+    const limit = max % MiB === 0 ? `${max / MiB} MiB` : `${max} bytes`
+    return new ApiError('payload_too_large', `The request body is larger than ${limit}`)
+  }
   if (receiving <= maxReceiving) return undefined
   const words = 'The service is receiving too many large requests; try again later'
   return new ApiError('service_overloaded', words, { retryAfter: 1, details: { stored: false } })

@@ -84,47 +84,62 @@ async function* readParts<Part>(
   model: string,
   secrets: readonly string[],
 ): AsyncGenerator<Part, StreamEnd> {
-  let lingering: NodeJS.Timeout | undefined
   let hasBegun = false
+  let hasWaited = false
+  const cancel = () => {
+    hasWaited = true
+    body.cancel()
+  }
   try {
-    for (let bytes = await body.read(); bytes; bytes = await body.read()) {
-      for (const part of take(reply.push(bytes))) {
+    for (let events: StreamEvent[] | undefined = []; events && reply.ended !== 'now'; ) {
+      // The time that the caller takes for the parts does not count.
+      const timer = reply.ended === 'soon' ? setTimeout(cancel, endTimeout) : undefined
+      events = await readEvents(body, reply).finally(() => clearTimeout(timer))
+      for (const part of take(events ?? [])) {
         hasBegun = true
         yield part
       }
-      if (reply.isUnreadable) throw invalidResponse('sent an event that is not JSON')
-      if (reply.isHeard) {
-        clearTimeout(lingering)
-        lingering = undefined
-      }
-      if (reply.ended === 'now') break
-      if (reply.ended === 'soon') lingering ??= setTimeout(() => body.cancel(), endTimeout)
+      if (events && reply.isUnreadable) throw invalidResponse('sent an event that is not JSON')
     }
   } catch (error) {
-    if (reply.ended === 'no' || error instanceof ApiError) throw error
+    if (!(hasWaited || reply.isOver) || error instanceof ApiError) throw error
   } finally {
-    clearTimeout(lingering)
     if (reply.ended === 'now' && !reply.hasFailed) drain(body)
     else body.cancel()
   }
-  const events = reply.end()
+  const rest = reply.end()
   // Before the first part, an error can have a status.
   const refusal = hasBegun ? undefined : reportedError(reply.failedValue, model, secrets)
   if (refusal) throw refusal
-  yield* take(events)
-  const end = events.at(-1) as StreamEnd
-  if (end.failure || reply.ended === 'no') throw failureOf(end, reply.ended !== 'no', secrets)
+  yield* take(rest)
+  const end = rest.at(-1) as StreamEnd
+  if (end.failure || reply.ended === 'no') throw failureOf(end, reply.ended !== 'no', hasBegun, secrets)
   return end
 }
 
+/** The events of the next bytes, or of those after bytes that only keep the connection open. */
+async function readEvents(body: ResponseBody, reply: Assembly): Promise<StreamEvent[] | undefined> {
+  for (let bytes = await body.read(); bytes; bytes = await body.read()) {
+    const events = reply.push(bytes)
+    if (events.length > 0 || reply.isHeard || reply.isUnreadable) return events
+  }
+  return undefined
+}
+
 /** The error response for a stream that is not complete. */
-function failureOf({ failure }: StreamEnd, isEnded: boolean, secrets: readonly string[]): ApiError {
+function failureOf(
+  { failure }: StreamEnd,
+  isEnded: boolean,
+  hasBegun: boolean,
+  secrets: readonly string[],
+): ApiError {
   const { kind, message } = failure ?? {}
   if (message === invalidUtf8) return invalidText()
   if (message === undefined || kind === 'invalid_response' || !isEnded)
     return invalidResponse('ended the reply before it was complete')
   const words = kind === 'truncated' ? afterColon(message) : messageInText(message, secrets)
-  return invalidResponse(`truncated the response: ${words ?? 'no reason given'}`)
+  const what = kind === 'truncated' || hasBegun ? 'truncated the response' : 'failed'
+  return invalidResponse(`${what}: ${words ?? 'no reason given'}`)
 }
 
 /** A body that is read to its end frees its connection for the next request. */

@@ -97,8 +97,9 @@ export function statusError(
 
 /** The error response for an error with status 200, by the status in it. Undefined for one without, and for most 5xx. */
 export function reportedError(body: unknown, model: string, secrets: readonly string[]) {
-  const { error, choices } = Object(body)
-  const found = Object(choices?.[0]).error ?? error ?? (choices ? undefined : body)
+  const [first] = [body].flat()
+  const { error, choices } = Object(first)
+  const found = Object(choices?.[0]).error ?? error ?? (choices ? undefined : first)
   const { status: given, code, type } = Object(found)
   const text = JSON.stringify({ error: found })
   const isLimited = /rate_?limit|too_?many|resource_?exhausted|insufficient_quota|overload|throttling/i
@@ -111,7 +112,7 @@ export function reportedError(body: unknown, model: string, secrets: readonly st
 
 /** Whether a 404 says that the model is missing. Otherwise, the path may be wrong. */
 const lacksModel = (model: string, text: string, message = '') =>
-  /model_?not_?(found|available)/i.test(text) ||
+  /(model|deployment)_?not_?(found|available)/i.test(text) ||
   (/(?<![/\w-])models?(?! server)(?![\w-])/i.test(message) &&
     (message.includes(model) || /not found|not exist|no such|unknown|available/i.test(message)))
 

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Failure } from '../../contract/failure.ts'
+import { detectFormat } from '../../contract/reply/stream-format.ts'
 import { type Clock, systemClock } from '../../system/clock.ts'
 import { readStart } from '../../system/network/fetch-text.ts'
 import type { OpenResponse } from '../../system/network/transport.ts'
@@ -32,6 +33,9 @@ import type {
   ReplySource,
 } from './reply-source.ts'
 import { sendLimited } from './token-limit.ts'
+
+/** How long, in ms, a message waits for the list of models, which only tells whether the default limit is sent. */
+const listTimeout = 500
 
 /** How long, in ms, the first model of a list is reused: each request without a model needs it. */
 const maxAge = 10_000
@@ -67,7 +71,9 @@ export async function createOpenAiCompatible(
     signal: AbortSignal,
   ): AsyncGenerator<Part> {
     if (limit !== undefined) {
-      listing ??= listModels(AbortSignal.timeout(2_000)).catch(() => {})
+      listing ??= listModels(AbortSignal.timeout(listTimeout)).catch(() => {
+        listing = undefined
+      })
       await unlessAborted(listing, signal)
     }
     const isLarge = Number(limit) >= Number(contexts.get(body.model))
@@ -146,7 +152,7 @@ function readWhole<T>(text: string, model: string, { secrets }: ModelServer, par
 }
 
 const isStream = ({ headers }: OpenResponse) =>
-  /event-stream|ndjson|json-?l/i.test(headers['content-type'] ?? '')
+  ['sse', 'ndjson'].includes(detectFormat(headers['content-type'] ?? '', '', false) ?? '')
 
 /** Names each field that is sent, so that no other field of a client's request is. */
 function requestOf({ default_max_tokens, ...modelRequest }: ModelRequest, stream: boolean) {

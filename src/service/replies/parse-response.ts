@@ -84,9 +84,12 @@ export function parseModels(body: unknown, secrets: readonly string[]): Model[] 
 
 /** The context sizes of models: of vLLM and SGLang, of gateways, and of llama.cpp. @throws as `parseModels` */
 export function parseContexts(body: unknown, secrets: readonly string[]) {
-  const sizeOf = (model: Record<string, unknown>) => model['max_model_len'] ?? model['context_length']
-  const models = parse(modelList, body, secrets).data
-  return new Map(models.map((one) => [one.id, Number(sizeOf(one) ?? Object(one['meta']).n_ctx_train)]))
+  const sizes = parse(modelList, body, secrets).data.map((model) => {
+    const { max_model_len, context_length, meta } = model
+    return [model.id, Number(max_model_len ?? context_length ?? Object(meta).n_ctx_train)] as const
+  })
+  // Some gateways send 0 for a size that they do not know.
+  return new Map(sizes.filter(([, size]) => size > 0))
 }
 
 /**

@@ -11,9 +11,11 @@ export const isAboutField = (text: string): boolean =>
   /\buse\W+max_completion_tokens/i.test(text) ||
   (text.includes('max_completion_tokens') && !isAboutSize(text))
 
-/** vLLM and SGLang name the tokens of the reply in words, TGI names `max_new_tokens`. */
-const limitNames = /max_(completion_|new_|output_)?tokens|(output|completion) tokens|(in|for) the completion/i
-const tooLarge = /too large|at most|exceed|maximum|less than|<=|valid range|context (length|size|window)/i
+/** vLLM, SGLang, Bedrock, and Cohere name the tokens in words, TGI `max_new_tokens`, and Gemini `maxOutputTokens`. */
+const limitNames =
+  /(max|maximum)[_ ]?((completion|new|output)[_ ]?)?tokens|(output|completion) tokens|(in|for) the completion/i
+const tooLarge =
+  /too large|at most|exceed|maximum|(less|lower|smaller|greater) than|<=|(valid|supported) range|context (length|size|window)/i
 
 const isAboutSize = (text: string) => limitNames.test(text) && tooLarge.test(text)
 

@@ -74,7 +74,7 @@ describe('a reply in a session', () => {
       await run.say('/continue', new RegExp(`^${rest.trim()}$[\\s\\S]*total`, 'm'))
       expect(world.server.sends.at(-1)?.message).to.equal(continueExactly)
     }
-    expect(await run.leave()).not.to.include('seems complete')
+    expect(await run.leave()).not.to.include('has ended')
     expect(world.server.requestsOf('/api/chat/history').length).to.equal(0)
     run = await world.resume()
     world.server.answerNext({ text: 'The', finishReason: 'length' })

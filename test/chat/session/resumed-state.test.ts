@@ -36,7 +36,7 @@ describe('a resumed session', () => {
       expect(await run.terminal.text()).to.contain(words)
       world.server.answerNext({ text: ' reply.' })
       const shown = await run.say('/continue', /Continue exactly[\s\S]*reply\.[\s\S]*total/)
-      expect(shown).not.to.contain('The last reply seems complete')
+      expect(shown).not.to.contain('The last reply has ended')
       expect(world.server.requestsOf('/api/chat/history').length).to.be.above(1)
     })
   }
@@ -93,7 +93,7 @@ describe('a resumed session', () => {
     expect(await run.terminal.text()).to.match(
       /one\n\[interrupted after 3 characters\]\n\n> second\n\ntwo\n(?!\[)/,
     )
-    await run.say('/continue', 'The last reply seems complete')
+    await run.say('/continue', 'The last reply has ended')
   })
 
   it('shows a message without a reply, which /retry sends again', async () => {

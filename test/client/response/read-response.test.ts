@@ -269,6 +269,8 @@ describe('an HTTP response', () => {
         'bad_thing',
       ],
       ['a detail', json(400, { detail: 'Broken' }), 'Broken', 'rejected'],
+      ['a list of errors', json(404, [{ error: { code: 'gone', message: 'Broken' } }]), 'Broken', 'gone'],
+      ['details in a message', json(422, { message: { detail: [{ msg: 'Broken' }] } }), 'Broken', 'rejected'],
       ['a list of details', json(400, { detail: [{ loc: ['body'], msg: 'Broken' }] }), 'Broken', 'rejected'],
       ['a message at the top', json(400, { message: 'Broken', code: 40 }), 'Broken', '40'],
       [

@@ -113,9 +113,7 @@ describe('--continue', () => {
       expect(failed.stdout).to.match(new RegExp(`^${id}\t`))
       expect(failed.stderr)
         .to.include('Deleted 1 session')
-        .and.include(
-          'Error: ctx_1 was deleted from this machine, but is still the last conversation, which can be',
-        )
+        .and.include('Error: Deleted from this machine, but still the conversation to continue: ctx_1')
         .and.include(`Delete ${file}`)
       expect(transcripts()).to.deep.equal([])
     })

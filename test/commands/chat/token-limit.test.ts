@@ -45,7 +45,7 @@ describe('a reply that reaches its token limit', () => {
 
     it('is not continued by a command if nothing was recorded', async () => {
       const { stderr } = await run('chat', 'send', 'Hi', '--system', 'Be brief', '--no-save')
-      expect(stderr).to.include('raise limits.max_tokens')
+      expect(stderr).to.include('Raise limits.max_tokens')
     })
 
     it('that the command set itself is no error', async () => {
@@ -93,7 +93,7 @@ describe('a reply that reaches its token limit', () => {
           const run = await served.run(['chat', ...words, 'Hi', '--max-tokens', '10'], json(200, body))
           expect(run.exitCode, run.stderr).to.equal(code)
           if (code === 8)
-            expect(run.stderr).to.include('raise limits.max_tokens in the settings of the service.')
+            expect(run.stderr).to.include('Raise limits.max_tokens in the settings of the service.')
         }
       }
     })

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { composePlan } from '../../../src/system/files/saved-plan.ts'
@@ -78,7 +78,11 @@ describe('plan approve', () => {
       })
 
       it('has everything that is signed in JSON, and shows no heading without its content', async () => {
+        // A link beside a plan of another user is replaced, not followed.
+        run.file('kept', 'content')
+        symlinkSync('kept', join(run.sandbox.home, 'a.plan.sig'))
         const { stdout, stderr } = await approve('--yes', '--json')
+        expect(readFileSync(join(run.sandbox.home, 'kept'), 'utf8')).to.equal('content')
         const signed = JSON.parse(stdout)
         expect(signed).to.include({ path: 'a.plan.sig', service: `${run.server.url}/` })
         expect(JSON.stringify(signed.requests)).to.include(`${run.server.url}/v1/`).and.include(value)

@@ -73,6 +73,11 @@ describe('the end of a reply', () => {
     ['an error with code 0 without a reply', { error: { code: 0, message: 'Busy' } }, 'failed'],
     ['an error with only a type', { error: { type: 'overloaded' } }, 'failed'],
     ['the reply, not an echo', { response: 'x', message: { role: 'user', content: '' } }, 'complete'],
+    [
+      'the first word of a reason',
+      { response: 'x', finish_reason: 'content_filter: RECITATION' },
+      'filtered',
+    ],
     ['what the service says', { response: 'x', finish_reason: 'stop', end: 'refusal' }, 'refusal'],
   ] as const)
     it(`is decided by ${what}`, () => {

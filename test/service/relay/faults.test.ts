@@ -139,7 +139,7 @@ const ofStreams: Record<string, Fault> = {
     says(sse, chunk(events(delta('half'), { error: { message: 'out of memory' } }))),
   ],
   'reports an error by the name of an event': [
-    { ...truncation('out of luck'), text: '' },
+    refusal('The model server failed: out of luck'),
     says(sse, chunk(`event: error\n${events({ message: 'out of luck' })}`)),
   ],
   'reports an error by the name of an event, as plain text': [
@@ -165,6 +165,10 @@ const ofStreams: Record<string, Fault> = {
   'ends regularly without a finish_reason': [half, says(sse, chunk(events(delta('half'))), lastChunk)],
   'omits the finish_reason': [fine, says(sse, chunk(events(delta('Hello there'), '[DONE]')), lastChunk)],
   'omits [DONE]': [fine, says(sse, chunk(events(delta('Hello there', 'stop'))), lastChunk)],
+  'resets between pieces that all have a finish_reason': [
+    half,
+    thenResets(says(sse, chunk(events(delta('ha', 'stop'), delta('lf', 'stop'))))),
+  ],
   'resets after the last piece': [fine, thenResets(says(sse, chunk(events(delta('Hello there', 'stop')))))],
   'sends everything and never ends': [fine, says(sse, chunk(events(delta('Hello there', 'stop'))))],
   'keeps the connection open after [DONE]': [fine, says(sse, chunk(good))],

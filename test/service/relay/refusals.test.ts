@@ -118,6 +118,7 @@ const reported: [object, number, string][] = [
   [{ error: 'the request exceeds the available context size' }, 400, 'context_too_long'],
   [{ error: { message: 'too long', code: 'context_length_exceeded' } }, 400, 'context_too_long'],
   [{ error: { message: 'no such model', code: 404 } }, 404, 'model_not_found'],
+  [[{ error: { message: 'no such model', code: 404, status: 'NOT_FOUND' } }], 404, 'model_not_found'],
   [{ error: { message: 'Pay first', code: 402 } }, 402, 'model_server_error'],
   [{ error: { message: 'Bad tool', type: 'invalid_request_error' } }, 400, 'invalid_request'],
   [{ error: { message: 'Provider overloaded', code: 502 } }, 502, 'model_server_error'],

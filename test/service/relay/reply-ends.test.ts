@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { readRelayed } from '../../../src/service/replies/completion-stream.ts'
 import { holdTimers } from '../../client/hold-timers.ts'
 import { sendDelta, sendJson, startEvents, withModelServer } from '../../support/model-server.ts'
 import { endings, relayedStreamOf, streamOf } from '../../support/reply-endings.ts'
@@ -117,6 +118,19 @@ describe('the end of a reply of a model server', () => {
           { modelServer: { url } },
         ),
     ))
+
+  it('is not waited for while a client takes a part', async () => {
+    const chunks = endings['a reason in each chunk']?.chunks ?? []
+    const pieces = chunks.map((one) => Buffer.from(`data: ${JSON.stringify(one)}\n\n`))
+    const headers = { 'content-type': 'text/event-stream' }
+    const body = { headers, read: async () => pieces.shift(), cancel: () => {} }
+    let parts = 0
+    for await (const _ of readRelayed(body, { model: 'm1', messages: [] }, [])) {
+      expect(held.pending).to.equal(0)
+      parts++
+    }
+    expect(parts).to.equal(chunks.length)
+  })
 
   it('is waited for as long as bytes arrive, also after a reason', () => {
     const { promise: second, resolve: sendSecond } = Promise.withResolvers<void>()

@@ -117,6 +117,7 @@ describe('the limit of the tokens for a model server', () => {
     [{ meta: { n_ctx_train: 1024 } }, undefined],
     [{ max_model_len: limit + 1 }, limit],
     [{ context_length: 'large', meta: null }, limit],
+    [{ context_length: 0 }, limit],
   ] as const)
     it(`is ${expected ? 'sent' : 'omitted'} if the list of models has ${JSON.stringify(about)}`, () =>
       withLimits(
@@ -142,6 +143,9 @@ describe('the limit of the tokens for a model server', () => {
     '`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 20 `inputs` tokens and 4096 `max_new_tokens`',
     'input length and `max_tokens` exceed context limit: 5000 + 4096 > 8192',
     'max_tokens is too large: 4096. This model supports at most 2048 completion tokens.',
+    'The maximum tokens you requested exceeds the model limit of 2048.',
+    'Unable to submit request because it has a maxOutputTokens value of 4096 but the supported range is from 1 to 2049',
+    'too many tokens: max tokens must be less than or equal to 2048',
     'Invalid max_tokens value, the valid range of max_tokens is [1, 2048]',
   ])
     for (const asEvent of [false, true])

@@ -34,7 +34,7 @@ describe('aimock as the model server', () => {
     serve(async ({ url, key, call }) => {
       const { body } = await call('POST', '/v1/chat/completions', { model, messages })
       const message = { role: 'assistant', content: text, reasoning: 'They greet me.' }
-      expect(body.choices).to.deep.equal([{ index: 0, message, finish_reason: 'stop' }])
+      expect(body.choices).to.deep.equal([{ index: 0, message, finish_reason: 'stop', end: 'complete' }])
       expect(body.usage.total_tokens).to.equal(body.usage.prompt_tokens + body.usage.completion_tokens)
       const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
       const { choices } = await openai.chat.completions.create({ model, messages })
