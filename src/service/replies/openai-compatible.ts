@@ -114,7 +114,8 @@ const complete: Reader<CompletionResult> = async function* (response, { model },
   yield readWhole(await readText(response), model, server, (json) => parseCompletion(json, model, server))
 }
 
-const stream: Reader<ReplyPart> = async function* (response, body, server) {
+const stream: Reader<ReplyPart> = async function* (received, body, server) {
+  const response = await findEvents(received)
   if (isStream(response)) {
     yield* readReply(response, body.model, server.secrets)
     return
@@ -131,7 +132,8 @@ const stream: Reader<ReplyPart> = async function* (response, body, server) {
 }
 
 /** As `stream`, without changes. */
-const relay: Reader<RelayedPart> = async function* (response, body, server) {
+const relay: Reader<RelayedPart> = async function* (received, body, server) {
+  const response = body['stream'] === true ? await findEvents(received) : received
   if (body['stream'] === true && isStream(response)) {
     yield* readRelayed(response, body, server.secrets)
     return
@@ -151,6 +153,29 @@ function readWhole<T>(text: string, model: string, { secrets }: ModelServer, par
   }
 }
 
+/** Without a content type, or with `text/plain`, the first characters tell whether the response is a stream of events. */
+async function findEvents(response: OpenResponse): Promise<OpenResponse> {
+  if (!/^(text\/plain\b|$)/i.test(response.headers['content-type'] ?? '')) return response
+  let read = Buffer.alloc(0)
+  while (read.length < maxBeginning && read.toString('latin1').trimStart().length < 'event:'.length) {
+    const bytes = await response.read()
+    if (!bytes) break
+    read = Buffer.concat([read, bytes])
+  }
+  const isEvents = /^\s*(data|event|id|retry)?:/.test(read.toString('latin1'))
+  let beginning: Uint8Array | undefined = read
+  return {
+    ...response,
+    headers: isEvents ? { ...response.headers, 'content-type': 'text/event-stream' } : response.headers,
+    cancel: () => response.cancel(),
+    read: async () => {
+      const bytes = beginning
+      beginning = undefined
+      return bytes ?? response.read()
+    },
+  }
+}
+
 const isStream = ({ headers }: OpenResponse) =>
   ['sse', 'ndjson'].includes(detectFormat(headers['content-type'] ?? '', '', false) ?? '')
 
@@ -159,6 +184,9 @@ function requestOf({ default_max_tokens, ...modelRequest }: ModelRequest, stream
   const { model, messages, temperature, max_tokens, response_format } = modelRequest
   return { body: { model, messages, temperature, max_tokens, response_format, stream }, default_max_tokens }
 }
+
+/** Maximum number of bytes in which the first characters of a response are looked for. */
+const maxBeginning = 1024
 
 /** Maximum size of a response: a faulty server must not exhaust the memory. */
 const maxResponseBytes = 4 * 1024 * 1024

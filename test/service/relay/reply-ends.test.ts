@@ -96,6 +96,34 @@ describe('the end of a reply of a model server', () => {
       }
     }))
 
+  for (const type of [undefined, 'text/plain; charset=utf-8'])
+    it(`is read from events with the content type ${type}, in any pieces`, () => {
+      const ending = endings['a reason in each chunk'] as (typeof endings)[string]
+      return withModelServer(
+        async (response) => {
+          if (type) response.setHeader('content-type', type)
+          for (const piece of `\n${streamOf(ending)}`.match(/[\s\S]{1,3}/g) ?? []) {
+            response.write(piece)
+            await new Promise(setImmediate)
+          }
+          response.end()
+        },
+        ({ url }) =>
+          withService(
+            async ({ open, call }) => {
+              const sent = await open('POST', '/api/chat/send', { message: 'Hi', stream: true })
+              expect((await allEvents(sent)).at(-1)?.data).to.include({
+                response: 'one two',
+                end: 'complete',
+              })
+              const { text } = await call('POST', openAi, { ...ask('Hi'), stream: true })
+              expect(text).to.equal(relayedStreamOf(ending))
+            },
+            { modelServer: { url } },
+          ),
+      )
+    })
+
   it('is read from JSON lines, too, and passed on as events', () =>
     withModelServer(
       (response) => {
