@@ -72,7 +72,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   doctor: {
     files: ['commands/doctor/examine.ts', 'bulk/journal/open-journal.ts', 'view/checks.ts'],
   },
-  bulk: { files: ['users/import-rows.ts', 'commands/chat/each.ts'] },
+  bulk: { files: ['users/import-users.ts', 'commands/chat/each.ts'] },
   files: { files: ['commands/chat/attach-files.ts'] },
   // Most of it is ajv, which would otherwise be twice as large.
   structured: {

@@ -1,5 +1,5 @@
+import type { PlannedRows } from '../bulk/file-run.ts'
 import { isUnresolved, type RowState, type RowStates, type Step } from '../bulk/journal/journal.ts'
-import type { PlannedRows } from '../bulk/send/bulk-run.ts'
 import { expandPath } from '../client/network/address.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'

@@ -1,8 +1,9 @@
 import { describeRespelled } from '../bulk/input/csv-rows.ts'
-import { type Input, type InputOptions, readInput } from '../bulk/input/input.ts'
+import { type Input, type InputFormat, readInput } from '../bulk/input/input.ts'
 import { FaultList } from '../bulk/input/input-row.ts'
 import { readRows } from '../bulk/input/read-rows.ts'
 import { Failure } from '../contract/failure.ts'
+import type { RunFiles } from '../run/run.ts'
 import { isPlan } from '../system/files/saved-plan.ts'
 import type { WantedUser } from './managed-fields.ts'
 import { type UsedValues, uniqueRows } from './rows/check-input.ts'
@@ -16,7 +17,9 @@ export interface PlacedUser {
   line: number
 }
 
-export interface UserFilesOptions extends InputOptions {
+export interface UserFilesOptions {
+  /** Default: detected. */
+  format: InputFormat | undefined
   /** For `${NAME}` references in values (default: references are not expanded). */
   env: NodeJS.ProcessEnv | undefined
 }
@@ -39,12 +42,12 @@ export class UserFiles {
    * @param names of the files; `-` is stdin
    * @throws Failure `refused` for a file that cannot be read; `usage` if stdin is given twice
    */
-  static async open(names: readonly string[], options: UserFilesOptions): Promise<UserFiles> {
+  static async open(run: RunFiles, names: readonly string[], options: UserFilesOptions): Promise<UserFiles> {
     if (names.filter((name) => name === '-').length > 1) {
       throw new Failure('usage', 'stdin can be read only once, but - was given twice')
     }
     const inputs: Input[] = []
-    for (const name of names) inputs.push(await readInput(name, options))
+    for (const name of names) inputs.push(await readInput(run, name, options.format))
     return new UserFiles(inputs, options)
   }
 

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { canonicalJson, parseJson } from '../../src/contract/notation/exact-json.ts'
 import { yamlWriting } from '../../src/contract/notation/yaml-scalars.ts'
+import type { RunFiles } from '../../src/run/run.ts'
 import { type PlacedUser, UserFiles, type UserFilesOptions } from '../../src/users/user-files.ts'
 import { failureOf } from '../bulk/input/text-input.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
@@ -21,15 +22,14 @@ describe('files that describe users', () => {
   ): Promise<PlacedUser[]> {
     for (const [name, text] of Object.entries(files))
       if (name !== '-') writeFileSync(join(directory.path, name), text)
-    const opened = await UserFiles.open(Object.keys(files), {
-      format: undefined,
-      env: undefined,
+    const run = {
       signal: new AbortController().signal,
       stdin: Readable.from([Buffer.from(files['-'] ?? '')]),
       untilEnded: () => () => {},
-      resolvePath: (name) => join(directory.path, name),
-      ...options,
-    })
+      resolvePath: (name: string) => join(directory.path, name),
+    }
+    const names = Object.keys(files)
+    const opened = await UserFiles.open(run, names, { format: undefined, env: undefined, ...options })
     const count = await opened.check()
     expect(opened.users).to.have.length(count)
     return [...opened.users]
@@ -183,7 +183,7 @@ describe('files that describe users', () => {
   })
 
   it('cannot both come from stdin', async () => {
-    const opening = UserFiles.open(['-', '-'], {} as UserFilesOptions)
+    const opening = UserFiles.open({} as RunFiles, ['-', '-'], {} as UserFilesOptions)
     expect((await failureOf(() => opening)).kind).to.equal('usage')
   })
 })

@@ -2,6 +2,7 @@ import { createReadStream, realpathSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
+import type { RunFiles } from '../../run/run.ts'
 import { describeSystemError } from '../../system/describe-system-error.ts'
 import { decodeText } from '../../system/files/read-text-files.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
@@ -25,34 +26,23 @@ export interface Input {
   text: string
 }
 
-export interface InputOptions {
-  /** Default: detected. */
-  format?: InputFormat | undefined
-  /** Ends the wait for a pipe. */
-  signal: AbortSignal
-  stdin: AsyncIterable<Uint8Array>
-  /** Registers an operation that may not end by itself. @returns the function to call at its end */
-  untilEnded(): () => void
-  /** Resolves a path relative to the working directory of the run. */
-  resolvePath(name: string): string
-}
-
 /**
  * Reads a file, stdin, or a pipe.
  *
  * @param name of a file; `-` for stdin
+ * @param format default: detected
  * @throws Failure `refused` if the input cannot be read, or is not UTF-8 text; the signal's reason
  */
-export async function readInput(name: string, options: InputOptions): Promise<Input> {
-  const { signal, stdin } = options
+export async function readInput(run: RunFiles, name: string, format?: InputFormat): Promise<Input> {
+  const { signal } = run
   signal.throwIfAborted()
-  if (name === '-') return inputOf('stdin', undefined, await readAll('stdin', stdin, signal), options)
+  if (name === '-') return inputOf('stdin', undefined, await readAll('stdin', run.stdin, signal), format)
   try {
-    const path = name === '' ? '' : options.resolvePath(name)
+    const path = name === '' ? '' : run.resolvePath(name)
     const found = await stat(path)
     if (found.isDirectory()) throw new Failure('refused', `${name} is a directory, not a file`)
-    const bytes = await readFile(name, path, options)
-    return inputOf(name, found.isFile() ? realpathSync(path) : undefined, bytes, options)
+    const bytes = await readFile(name, path, run)
+    return inputOf(name, found.isFile() ? realpathSync(path) : undefined, bytes, format)
   } catch (cause) {
     if (cause instanceof Failure || signal.aborted) throw cause
     const words = `Cannot read ${name || 'the file: its name is empty'}: ${describeSystemError(cause)}`
@@ -60,15 +50,16 @@ export async function readInput(name: string, options: InputOptions): Promise<In
   }
 }
 
-function inputOf(name: string, path: string | undefined, bytes: Uint8Array, { format }: InputOptions): Input {
+function inputOf(name: string, path: string | undefined, bytes: Uint8Array, format?: InputFormat): Input {
   const text = decodeText(bytes, name)
   const detected = formatOfExtension(name) ?? formatOfText(text.slice(0, sampleSize))
   return { name, path, format: format ?? detected, text }
 }
 
 /** Opening a pipe blocks a thread of Node's pool until the other end is opened, which may never happen. */
-async function readFile(name: string, path: string, { signal, untilEnded }: InputOptions): Promise<Buffer> {
-  const release = untilEnded()
+async function readFile(name: string, path: string, run: RunFiles): Promise<Buffer> {
+  const { signal } = run
+  const release = run.untilEnded()
   const stream = createReadStream(path)
   try {
     return await readAll(name, stream, signal)

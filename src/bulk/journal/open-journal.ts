@@ -43,19 +43,19 @@ function openJournal(request: JournalRequest): Journal {
  * @returns what the work returns. The run knows more than a journal that cannot be flushed, so that this failure only
  *   ends it
  */
-export async function* withJournal<E, R extends { ended: unknown }>(
+export async function withJournal<R extends { ended?: unknown }>(
   request: JournalRequest,
-  work: (journal: Journal) => AsyncGenerator<E, R | undefined>,
-): AsyncGenerator<E, R | undefined> {
+  work: (journal: Journal) => Promise<R>,
+): Promise<R> {
   const journal = openJournal(request)
   let failure: unknown
-  let result: R | undefined
+  let result: R
   try {
-    result = yield* work(journal)
+    result = await work(journal)
   } finally {
     failure = await journal.close().catch((error: unknown) => error)
   }
-  return result && { ...result, ended: result.ended ?? failure }
+  return { ...result, ended: result.ended ?? failure }
 }
 
 function openLocked(path: string, header: JournalHeader, restart = false): Journal {

@@ -1,107 +1,11 @@
 import type { Client } from '../../client/client.ts'
-import type { ClientOptions } from '../../client/client-options.ts'
 import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure, type FailureKind } from '../../contract/failure.ts'
-import type { Clock } from '../../system/clock.ts'
-import type { Directories } from '../../system/files/directories.ts'
-import type { PlannedRequest } from '../../view/dry-run.ts'
-import type { Pause, RowCounts } from '../../view/run-progress.ts'
-import type { InputFormat, InputOptions } from '../input/input.ts'
+import type { Progress, Run } from '../../run/run.ts'
+import type { RowCounts } from '../../view/run-progress.ts'
 import { countAcrossRuns } from '../journal/spent-quota.ts'
-import { ChangeNotifier, runRows } from './concurrency.ts'
-import type { KnownQuota } from './known-quota.ts'
+import { runRows } from './concurrency.ts'
 import { estimateDuration, Throttle } from './throttle.ts'
-
-/** Where many requests are sent. */
-export interface RunSurroundings {
-  directories: Directories
-  /** Base URL of the service, for records. */
-  service: string
-  clock: Clock
-  /** Ends the run. Requests in progress may finish: see `GracefulAbort`. */
-  signal: AbortSignal
-  connect(other: Pick<ClientOptions, 'observe' | 'maxWait' | 'signal'>): Promise<Client>
-}
-
-/** Where a file of rows is read and sent. */
-export type FileSurroundings = RunSurroundings & Omit<InputOptions, 'format'>
-
-/** Which rows are sent, and how. */
-export interface FileOptions {
-  /** Path of the input; `-` is stdin. */
-  file: string
-  /** Default: detected from the file extension or the first characters. */
-  format: InputFormat | undefined
-  skipInvalid: boolean
-  restart: boolean
-  /** Whether to end when the work is planned. */
-  isDryRun: boolean
-  concurrency: number
-  quota: ConfiguredQuota | undefined
-  /** In ms. */
-  maxWait: number
-}
-
-/** The work of a run. */
-export interface PlannedRows {
-  rows: number
-  /** Rows that earlier runs have done. */
-  done: number
-  requests: number
-}
-
-/** The work of a run, and how long it will take. */
-export type Forecast<P extends PlannedRows = PlannedRows> = P & {
-  quota: KnownQuota | undefined
-  /** Approximate, in ms. */
-  duration: number
-}
-
-/** The result of a file, over all runs of its journal. */
-export interface FileReport {
-  rows: number
-  /** Numbers of rows by status, without those that earlier runs have done. */
-  counts: { failed: number; unknown: number }
-  /** Rows that earlier runs have done. This run has sent no request for them. */
-  alreadyDone: number
-  /** Skipped rows with faults. */
-  invalid: number
-  /** Rows without an outcome, which the same command would send. */
-  remaining: number
-  /** The number of requests of this run. */
-  requests: number
-  /** Path of the file of rows that failed or have faults, if any. */
-  failedRows: string | undefined
-  /** Why the results file does not have the results. */
-  resultsFailure: Failure | undefined
-  /** The error or abort reason that ended the run early. */
-  ended: unknown
-}
-
-/** What a display of the progress needs. */
-export type ProgressEvent =
-  /** `estimate`: the duration in ms of so many rows at this rate, including pauses for the quota. */
-  | {
-      type: 'begin'
-      rows: number
-      counts: RowCounts
-      /** Whether requests will change something. */
-      isSending: boolean
-      estimate(rows: number, perSecond: number): number
-    }
-  | { type: 'progress'; counts: RowCounts }
-  | { type: 'pause'; pause: Pause }
-  | { type: 'resume' }
-
-/** What happens while a file of rows is sent. */
-export type FileEvent<P extends PlannedRows, R extends FileReport> =
-  | { type: 'warning'; text: string }
-  /** Of a dry run, which ends then. */
-  | { type: 'planned'; planned: P; first: readonly PlannedRequest[] }
-  /** Before the first row is sent. To send nothing, stop reading the events. */
-  | { type: 'forecast'; forecast: Forecast<P> }
-  | ProgressEvent
-  | { type: 'end'; report: R }
 
 const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
 
@@ -114,34 +18,36 @@ function isKeyAccepted(error: unknown): boolean {
   return kinds.includes(error.kind) || (error.kind === 'invalid_response' && !isPage)
 }
 
-/** A client with a throttle, for concurrent requests, whose progress one reader follows. */
+/** A client with a throttle, for concurrent requests, and their progress. */
 export class BulkRun {
   readonly throttle: Throttle
   /** Number of requests. */
   requests = 0
-  readonly #around: RunSurroundings
+  readonly #run: Run
+  readonly #noun: string
   readonly #controller = new AbortController()
   readonly #ended = new AbortController()
   #isSending = false
-  #events: ProgressEvent[] = []
-  readonly #changed = new ChangeNotifier()
+  #progress: Progress | undefined
 
   /**
-   * @param options.isCounted whether the requests count for later runs with a quota
+   * @param options.noun what is counted, in the singular
+   * @param options.isCounted whether the requests count for later runs with a quota (default: those with a quota)
    * @param options.patience how long requests in progress may take to finish after an abort, in ms
    */
   constructor(
-    around: RunSurroundings,
-    options: { quota: ConfiguredQuota | undefined; maxWait: number; isCounted: boolean; patience?: number },
+    run: Run,
+    options: { noun: string; quota?: ConfiguredQuota | undefined; isCounted?: boolean; patience?: number },
   ) {
-    const { quota, maxWait, isCounted, patience = 4_000 } = options
-    const { clock, signal } = around
-    this.#around = around
+    const { noun, quota, isCounted = quota !== undefined, patience = 4_000 } = options
+    const { clock, signal, maxWait } = run
+    this.#run = run
+    this.#noun = noun
     this.throttle = new Throttle({
       ...{ clock, signal, maxWait, quota },
-      ...(isCounted && countAcrossRuns(around, quota)),
-      onPause: (pause) => this.push({ type: 'pause', pause }),
-      onResume: () => this.push({ type: 'resume' }),
+      ...(isCounted && countAcrossRuns(run, quota)),
+      onPause: (pause) => this.#progress?.pause(pause),
+      onResume: () => this.#progress?.resume(),
     })
     const abort = () => this.#controller.abort(signal.reason)
     // The outcome of an interrupted request is unknown.
@@ -154,8 +60,7 @@ export class BulkRun {
   }
 
   connect(): Promise<Client> {
-    return this.#around.connect({
-      maxWait: 0,
+    return this.#run.connectWorkers({
       signal: this.#controller.signal,
       observe: (event) => {
         if (event.type === 'request') this.requests++
@@ -172,7 +77,7 @@ export class BulkRun {
    * @returns its duration in ms; undefined if it failed
    */
   async probe(client: Client, mayBeBusy = true): Promise<number | undefined> {
-    const { clock } = this.#around
+    const { clock } = this.#run
     const startedAt = clock.now()
     try {
       await client.users.profile()
@@ -186,13 +91,26 @@ export class BulkRun {
   }
 
   /**
-   * @param start.rows number of rows
+   * Begins to show the progress.
+   *
+   * @param start.rows undefined if the number is not known
    * @param start.perRow average number of requests
+   * @param start.isSending whether requests change something
    */
-  begin(start: { rows: number; isSending: boolean; counts?: RowCounts; perRow?: number }): ProgressEvent {
-    const { rows, isSending, counts = { done: 0, failed: 0, unknown: 0 }, perRow = 1 } = start
-    const estimate = (left: number, perSecond: number) => this.estimate(left * perRow, perSecond * perRow)
-    return { type: 'begin', rows, counts: { ...counts }, isSending, estimate }
+  begin(start: {
+    rows: number | undefined
+    isSending?: boolean
+    counts?: RowCounts
+    perRow?: number
+  }): Progress {
+    const { perRow = 1, ...work } = start
+    this.#progress?.end()
+    this.#progress = this.#run.progress({
+      ...work,
+      noun: this.#noun,
+      estimate: (left, perSecond) => this.estimate(left * perRow, perSecond * perRow),
+    })
+    return this.#progress
   }
 
   /** In ms. */
@@ -207,66 +125,43 @@ export class BulkRun {
    * @param kindOf the kind as which a row counts after it
    * @returns the error or abort reason that ended the run early
    */
-  async *sendRows<T>(
+  sendRows<T>(
     work: Iterable<T>,
     { concurrency, ...start }: { rows: number; concurrency: number; counts: RowCounts; perRow?: number },
     send: (row: T) => Promise<void>,
     kindOf: (row: T) => keyof RowCounts | undefined,
-  ): AsyncGenerator<ProgressEvent, unknown> {
-    const { counts } = start
-    const sendOne = async (row: T) => {
-      try {
-        await send(row)
-      } finally {
-        const kind = kindOf(row)
-        if (kind !== undefined) counts[kind]++
-        this.push({ type: 'progress', counts: { ...counts } })
-      }
-    }
-    yield this.begin({ ...start, isSending: true })
-    const { signal } = this.#around
-    return yield* this.whileSending(() => runRows(work, { concurrency, signal }, sendOne))
+  ): Promise<unknown> {
+    const counts = { ...start.counts }
+    const progress = this.begin({ ...start, isSending: true })
+    const { signal } = this.#run
+    return this.whileSending(() =>
+      runRows(work, { concurrency, signal }, async (row: T) => {
+        try {
+          await send(row)
+        } finally {
+          const kind = kindOf(row)
+          if (kind !== undefined) counts[kind]++
+          progress.update({ ...counts })
+        }
+      }),
+    )
   }
 
-  /** Progress that was not read yet is replaced. */
-  push(event: ProgressEvent): void {
-    if (event.type === 'progress' && this.#events.at(-1)?.type === 'progress') this.#events.pop()
-    this.#events.push(event)
-    this.#changed.notify()
-  }
-
-  /** Yields the events until the work has ended. After an abort, the requests in progress have some time to finish. */
-  async *whileSending<R>(work: () => Promise<R>): AsyncGenerator<ProgressEvent, R> {
+  /** Works, and ends the progress. After an abort, the requests in progress have some time to finish. */
+  async whileSending<R>(work: () => Promise<R>): Promise<R> {
     this.#isSending = true
     try {
-      return yield* this.while(work)
+      return await work()
     } finally {
       this.#isSending = false
       this.#ended.abort()
+      this.end()
     }
   }
 
-  /** Yields the events until the work has ended. @returns its result */
-  async *while<R>(work: () => Promise<R>): AsyncGenerator<ProgressEvent, R> {
-    let isOver = false
-    const end = () => {
-      isOver = true
-      this.#changed.notify()
-    }
-    const working = work()
-    working.then(end, end)
-    try {
-      for (;;) {
-        const events = this.#events
-        this.#events = []
-        yield* events
-        if (this.#events.length > 0) continue
-        if (isOver) return await working
-        await this.#changed.nextChange()
-      }
-    } finally {
-      // Also if the reader stops early.
-      await working.catch(() => {})
-    }
+  /** Ends the progress. */
+  end(): void {
+    this.#progress?.end()
+    this.#progress = undefined
   }
 }

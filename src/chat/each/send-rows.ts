@@ -1,22 +1,26 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { assertApart, writeFailedList } from '../../bulk/failed-rows.ts'
+import {
+  confirmForecast,
+  type FileOptions,
+  type FileReport,
+  grace,
+  journalService,
+  type PlannedRows,
+} from '../../bulk/file-run.ts'
 import { type Input, readInput } from '../../bulk/input/input.ts'
 import type { Journal } from '../../bulk/journal/journal.ts'
 import { type JournalRequest, withJournal } from '../../bulk/journal/open-journal.ts'
-import {
-  BulkRun,
-  type FileEvent,
-  type FileOptions,
-  type FileReport,
-  type FileSurroundings,
-  type PlannedRows,
-} from '../../bulk/send/bulk-run.ts'
+import { BulkRun } from '../../bulk/send/bulk-run.ts'
 import { type Sending, ServiceHealth } from '../../bulk/send/send-change.ts'
 import { sendStep } from '../../bulk/send/send-step.ts'
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { Run } from '../../run/run.ts'
 import { DocumentFile } from '../../system/files/document-file.ts'
+import type { PlannedRequest } from '../../view/dry-run.ts'
+import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import {
   type CheckedRow,
   checkRows,
@@ -39,7 +43,12 @@ export interface BatchOptions extends FileOptions {
   isStreamed: boolean
 }
 
-export type BatchEvent = FileEvent<PlannedRows, BatchReport>
+/** The work that a dry run has planned, and its first request. */
+export interface BatchPlan {
+  ended?: undefined
+  planned: PlannedRows
+  first: readonly PlannedRequest[]
+}
 
 export interface BatchReport extends FileReport {
   counts: Record<RowStatus, number>
@@ -57,12 +66,12 @@ const patience = 30_000
 const step = 'create'
 
 interface Batch {
+  run: Run
   input: Input
   template: MessageTemplate
   rows: readonly CheckedRow[]
   journal: Journal
   options: BatchOptions
-  around: FileSurroundings
 }
 
 /**
@@ -72,28 +81,29 @@ interface Batch {
  * @throws Failure `refused` for faults in the file, or if the results file is not of this batch; `conflict` if another
  *   process sends the batch
  */
-export async function* sendRows(options: BatchOptions, around: FileSurroundings): AsyncGenerator<BatchEvent> {
+export async function sendRows(run: Run, options: BatchOptions): Promise<BatchReport | BatchPlan> {
   const { file, format, results } = options
+  run.allowGrace(grace)
   const unlock = new DocumentFile(results).lock()
   try {
-    const input = await readInput(file, { ...around, format })
+    const input = await readInput(run, file, format)
     assertApart(results, input)
     const template = await options.readTemplate()
     const { rows, faults } = await checkRows(input, template)
     const skipping = faults.settle(options.skipInvalid)
-    if (skipping !== undefined) yield { type: 'warning', text: skipping }
-    const parts = { input, template, rows, options, around }
-    const report = yield* withJournal(journalRequest(parts), (journal) => runBatch({ ...parts, journal }))
-    if (report) yield { type: 'end', report }
+    if (skipping !== undefined) await run.warn(skipping)
+    const parts = { run, input, template, rows, options }
+    return await withJournal(journalRequest(parts), (journal) => runBatch({ ...parts, journal }))
   } finally {
     unlock()
   }
 }
 
 /** Another content of the file, or another message, is another batch. */
-function journalRequest({ input, template, rows, options, around }: Omit<Batch, 'journal'>): JournalRequest {
+function journalRequest({ run, input, template, rows }: Omit<Batch, 'journal'>): JournalRequest {
   const { path: file = 'stdin', text } = input
-  const { service, clock, directories } = around
+  const { clock, directories } = run
+  const service = journalService(run)
   const sample = template.fill(new Map(template.columns.map((name) => [name, `{{${name}}}`])))
   const at = new Date(clock.now()).toISOString()
   return {
@@ -103,43 +113,42 @@ function journalRequest({ input, template, rows, options, around }: Omit<Batch, 
       .getBuiltinModule('node:crypto')
       .hash('sha256', JSON.stringify([file, requestOf(sample), text])),
     restart: false,
-    isDryRun: options.isDryRun,
+    isDryRun: run.dryRun,
   }
 }
 
-/** @returns undefined for a dry run */
-async function* runBatch(batch: Batch): AsyncGenerator<BatchEvent, BatchReport | undefined> {
-  const { template, rows, journal, options, around } = batch
-  const { isDryRun, restart, retried, concurrency, quota } = options
+async function runBatch(batch: Batch): Promise<BatchReport | BatchPlan> {
+  const { run, template, rows, journal, options } = batch
+  const { restart, retried, concurrency, quota } = options
   demandOwnResults(journal, options)
   if (restart) for (const key of [...journal.content.states.keys()]) journal.drop(key)
-  let results = restart || isDryRun ? undefined : reopenResults(batch)
+  let results = restart || run.dryRun ? undefined : reopenResults(batch)
   const statuses = rows.map((row) => statusOf(row, journal))
-  const countOf = (status: RowStatus) => statuses.filter((one) => one === status).length
+  const numberOf = (status: RowStatus) => statuses.filter((one) => one === status).length
   const isSent = (status = 'failed' as RowStatus) => retried.has(status)
   const work = rows.filter((_, index) => isSent(statuses[index]))
-  const done = countOf('done') + (isSent('not_whole') ? 0 : countOf('not_whole'))
+  const done = numberOf('done') + (isSent('not_whole') ? 0 : numberOf('not_whole'))
   const planned = { rows: rows.length, done, requests: work.length }
-  if (isDryRun) {
-    yield { type: 'planned', planned, first: work.slice(0, 1).map((row) => planRequest(template, row)) }
-    return undefined
-  }
-  const run = new BulkRun(around, { ...options, isCounted: true, patience })
+  if (run.dryRun) return { planned, first: work.slice(0, 1).map((row) => planRequest(template, row)) }
+  const bulk = new BulkRun(run, { noun: 'row', quota, isCounted: true, patience })
   let ended: unknown
   if (work.length > 0) {
-    const client = await run.connect()
+    const client = await bulk.connect()
     // With a configured quota, the probe would use up one of its requests.
-    if (!quota) await run.probe(client)
-    const duration = run.estimate(work.length, (concurrency * 1000) / assumedLatency)
-    yield { type: 'forecast', forecast: { ...planned, quota: run.throttle.known, duration } }
+    if (!quota) await bulk.probe(client)
+    const duration = bulk.estimate(work.length, (concurrency * 1000) / assumedLatency)
+    const before = planned.done > 0 ? ` (${groupDigits(planned.done)} done before)` : ''
+    const outline = `${countOf(rows.length, 'row')}${before}, ${countOf(work.length, 'message')}`
+    const forecast = { ...planned, quota: bulk.throttle.known, duration }
+    await confirmForecast(run, forecast, options, { run: 'batch', request: 'message', outline })
     // The probe does not count.
-    run.requests = 0
+    bulk.requests = 0
     journal.noteFile({ type: 'results', path: options.results })
     await journal.sync()
     results ??= new ResultsLog(options.results, true)
-    const sending = { ...batch, results, client, throttle: run.throttle, health: new ServiceHealth() }
-    const unknown = isSent('unknown') ? 0 : countOf('unknown')
-    ended = yield* run.sendRows(
+    const sending = { ...batch, results, client, throttle: bulk.throttle, health: new ServiceHealth() }
+    const unknown = isSent('unknown') ? 0 : numberOf('unknown')
+    ended = await bulk.sendRows(
       work,
       { rows: rows.length, concurrency, counts: { done: planned.done, failed: 0, unknown } },
       (row) => sendRow(sending, row),
@@ -150,7 +159,7 @@ async function* runBatch(batch: Batch): AsyncGenerator<BatchEvent, BatchReport |
     )
   }
   results ??= new ResultsLog(options.results, false)
-  return { ...(await report(batch, results, ended)), requests: run.requests }
+  return { ...(await report(batch, results, ended)), requests: bulk.requests }
 }
 
 /** Opens the results, and takes the outcomes from them that a kill kept from the journal. @throws Failure `storage` */

@@ -1,4 +1,5 @@
 import { roundDuration } from '../../config/units.ts'
+import type { Progress, Work } from '../../run/run.ts'
 import { Status } from '../../terminal/screen/status.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import type { Pause, RowCounts } from '../../view/run-progress.ts'
@@ -58,15 +59,6 @@ export function drawBar(part: number): string {
   return `${'█'.repeat(full)}${'░'.repeat(width - full)} ${Math.floor(share * 100)}%`
 }
 
-interface BulkOptions {
-  /** What is counted, in the singular. */
-  noun: string
-  /** Undefined if the total is not known. */
-  total?: number | undefined
-  /** The ms that so many rows will still take at so many a second. */
-  estimate?(rows: number, perSecond: number): number
-}
-
 /** Interval between two updates of the rate and of a pause, in ms. */
 const tick = 250
 
@@ -74,21 +66,28 @@ const tick = 250
 const worthALine = 10_000
 
 /** How far the work on many rows is: how many, how fast, how long still, and what it waits for. */
-export class BulkProgress {
+export class BulkProgress implements Progress {
   readonly #output: Output
-  readonly #options: BulkOptions
+  readonly #work: Work
   readonly #line: ProgressLine
   readonly #timer: NodeJS.Timeout
   #counts: RowCounts = { done: 0, failed: 0, unknown: 0 }
   /** Where the rate is measured from: a pause, or what an earlier run has done, is not slowness. */
   #start: { at: number; settled: number }
   #pause: Pause | undefined
+  readonly #sayWhy = (): void =>
+    this.#output.notice(
+      'Waiting for the responses to the requests already sent. Press Ctrl-C again to stop immediately.',
+    )
 
-  constructor(output: Output, options: BulkOptions) {
+  constructor(output: Output, work: Work) {
+    const { counts, isSending = false } = work
     this.#output = output
-    this.#options = options
+    this.#work = work
     this.#line = new ProgressLine(output)
-    this.#start = { at: this.#line.now(), settled: 0 }
+    if (counts) this.#counts = counts
+    this.#start = { at: this.#line.now(), settled: settledIn(this.#counts) }
+    if (isSending) output.streams.signal.addEventListener('abort', this.#sayWhy, { once: true })
     this.#timer = setInterval(() => this.#show(), tick)
     this.#timer.unref()
   }
@@ -105,7 +104,7 @@ export class BulkProgress {
     if (isLong && !this.#output.canRedraw) this.#output.progress(this.#describe())
   }
 
-  go(): void {
+  resume(): void {
     this.#pause = undefined
     this.#start = { at: this.#line.now(), settled: settledIn(this.#counts) }
   }
@@ -113,17 +112,18 @@ export class BulkProgress {
   end(): void {
     clearInterval(this.#timer)
     this.#line.end()
+    this.#output.streams.signal.removeEventListener('abort', this.#sayWhy)
   }
 
   #show(): void {
     if (this.#pause && !this.#output.canRedraw) return
-    const { total } = this.#options
-    const part = total === undefined ? undefined : settledIn(this.#counts) / Math.max(1, total)
+    const { rows } = this.#work
+    const part = rows === undefined ? undefined : settledIn(this.#counts) / Math.max(1, rows)
     this.#line.show(() => this.#describe(), part)
   }
 
   #describe(): string {
-    const { noun, total, estimate } = this.#options
+    const { noun, rows: total, estimate } = this.#work
     const now = this.#line.now()
     const settled = settledIn(this.#counts)
     const perSecond = ((settled - this.#start.settled) * 1000) / Math.max(1, now - this.#start.at)
@@ -138,7 +138,9 @@ function settledIn({ done, failed, unknown }: RowCounts): number {
   return done + failed + unknown
 }
 
-interface BulkState extends Pick<BulkOptions, 'noun' | 'total'> {
+interface BulkState extends Pick<Work, 'noun'> {
+  /** Undefined if the number is not known. */
+  total?: number | undefined
   counts: RowCounts
   /** Rows a second. */
   perSecond: number

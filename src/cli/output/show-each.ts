@@ -1,11 +1,11 @@
 import type { ApiResponse } from '../../client/response/response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { Fault } from '../../contract/faults.ts'
+import type { Progress } from '../../run/run.ts'
 import { unlessAborted } from '../../system/unless-aborted.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import type { View } from '../../view/format/view.ts'
 import type { Output } from './output.ts'
-import type { BulkProgress } from './progress.ts'
 import { excerptOf, isUndocumented } from './show-response.ts'
 import { describeFaults } from './warn-of-response.ts'
 
@@ -39,7 +39,7 @@ const maxFaults = 100
 export async function showEach(
   view: View,
   results: AsyncIterable<ShownResult>,
-  { output, progress, words = reading }: { output: Output; progress: BulkProgress; words?: EachWords },
+  { output, progress, words = reading }: { output: Output; progress: Progress; words?: EachWords },
 ): Promise<void> {
   const writer = output.rowWriter(view)
   const bodies: unknown[] = []

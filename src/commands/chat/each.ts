@@ -1,15 +1,15 @@
 import { extname } from 'node:path'
-import type { PlannedRows } from '../../bulk/send/bulk-run.ts'
+import { throwWhatIsLeft } from '../../bulk/file-run.ts'
 import type { MessageTemplate } from '../../chat/each/message-rows.ts'
 import { type BatchReport, sendRows } from '../../chat/each/send-rows.ts'
 import { commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
+import { showPlanned } from '../../cli/context/first-requests.ts'
 import { fillTemplate, parseTemplate, type Template, variablesOf } from '../../config/prompts/prompt-file.ts'
 import { Failure } from '../../contract/failure.ts'
 import { joinLines } from '../../contract/notation/text.ts'
 import { batchView } from '../../view/chat.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
-import { followRun, surroundingsOfFile, throwWhatIsLeft } from '../users/bulk-display.ts'
 import { type BulkFlags, readBulkFlags } from '../users/bulk-flags.ts'
 import { type MessageLine, openPrompt, readMessageText, readSystem } from './message.ts'
 import { offerModelServer } from './offer-model-server.ts'
@@ -36,33 +36,20 @@ export async function sendEach(context: Context, line: MessageLine, flags: EachF
   if (stream) throw new Failure('usage', '--stream and --each cannot be used together')
   await offerModelServer(context)
   const options = { ...readBulkFlags(flags), file }
-  const events = sendRows(
-    {
-      ...options,
-      readTemplate: () => readTemplate(context, line),
-      results: resolvePath(results),
-      retried: new Set([
-        'failed' as const,
-        ...(flags['on-unknown'] ? ['unknown' as const] : []),
-        ...(flags['on-not-whole'] ? ['not_whole' as const] : []),
-      ]),
-      isStreamed: stream !== false,
-      isDryRun: context.dryRun,
-      maxWait: context.options.max_wait.value,
-    },
-    surroundingsOfFile(context),
-  )
-  const description = {
-    nouns: { run: 'batch', request: 'message' },
-    outline: ({ rows, done, requests }: PlannedRows) => {
-      const left = done > 0 ? ` (${groupDigits(done)} done before)` : ''
-      return `${countOf(rows, 'row')}${left}, ${countOf(requests, 'message')}`
-    },
-    counts: ({ done: already_done, rows, requests }: PlannedRows) => ({ rows, requests, already_done }),
-    view: batchView,
-  }
-  const report = await followRun(context, events, { ...options, ...description })
-  if (report) await showReport(context, report, { ...options, results, line })
+  const sent = await sendRows(context, {
+    ...options,
+    readTemplate: () => readTemplate(context, line),
+    results: resolvePath(results),
+    retried: new Set([
+      'failed' as const,
+      ...(flags['on-unknown'] ? ['unknown' as const] : []),
+      ...(flags['on-not-whole'] ? ['not_whole' as const] : []),
+    ]),
+    isStreamed: stream !== false,
+  })
+  if (!('planned' in sent)) return showReport(context, sent, { ...options, results, line })
+  const { done: already_done, rows, requests } = sent.planned
+  await showPlanned(context, batchView, { rows, requests, already_done }, sent.first)
 }
 
 /**

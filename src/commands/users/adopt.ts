@@ -8,7 +8,6 @@ import { type ShownResult, showEach } from '../../cli/output/show-each.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { AdoptionResult, KnownUser } from '../../users/change-state.ts'
 import { adoptedUsersView } from '../../view/users.ts'
-import { throttledClient } from './bulk-display.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
 
@@ -37,20 +36,22 @@ export default class UsersAdopt extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersAdopt)
     const users = args.user.map((word) => (word === '-' ? word : readPair(word)))
-    const [{ checkId }, { defaultStateName, UsersState }, { adoptUsers }] = await Promise.all([
+    const [{ checkId }, { defaultStateName, UsersState }, { adoptUsers }, { BulkRun }] = await Promise.all([
       import('../../users/send/get-users.ts'),
       import('../../users/state/users-state.ts'),
       import('../../users/change-state.ts'),
+      import('../../bulk/send/bulk-run.ts'),
     ])
     for (const user of users) if (user !== '-') checkId(user)
     const name = flags.state ?? defaultStateName
     const state = await UsersState.open(...stateOf(context, name, context.dryRun ? 'read' : 'write'))
     const total = users.includes('-') ? undefined : users.length
-    const { throttle, progress, connect } = await throttledClient(context, total)
+    const bulk = new BulkRun(context, { noun: 'user' })
+    const progress = bulk.begin({ rows: total })
     try {
       const results = adoptUsers(withStdin(users, 'users', context, readPair), state, {
-        client: await connect(),
-        throttle,
+        client: await bulk.connect(),
+        throttle: bulk.throttle,
         concurrency: flags.concurrency ?? defaultConcurrency,
         isDryRun: context.dryRun,
       })

@@ -8,16 +8,11 @@ import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
 import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
-import type { AppliedUsers, ApplyRunOptions } from '../../users/apply/apply-run.ts'
+import type { AppliedUsers } from '../../users/apply/apply-run.ts'
 import type { PasswordChoice } from '../../users/apply/password-source.ts'
-import type { UsersPlan } from '../../users/apply/users-plan.ts'
-import type { UsersState } from '../../users/state/users-state.ts'
 import type { UsersPlanFile } from '../../users/users-plan-file.ts'
-import { countOf } from '../../view/format/quantities.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
 import { appliedUsersView } from '../../view/users.ts'
-import { planServiceOf } from '../settings/settings-change.ts'
-import { BulkDisplay, surroundingsOf } from './bulk-display.ts'
 import { finishApply } from './finish-apply.ts'
 import {
   comparisonOf,
@@ -28,11 +23,6 @@ import {
   userFilesFlags,
   userFilesOptions,
 } from './user-files-flags.ts'
-
-interface Applying {
-  context: Context
-  state: UsersState
-}
 
 type ApplyFlags = Interfaces.InferredFlags<typeof UsersApply.flags>
 
@@ -86,7 +76,7 @@ export default class UsersApply extends BaseCommand {
         import('../../users/users-plan-file.ts'),
         import('../../system/files/saved-plan.ts'),
       ])
-    const files = await UserFiles.open(names, userFilesOptions(context, flags))
+    const files = await UserFiles.open(context, names, userFilesOptions(context, flags))
     const input = files.findPlan()
     const more = (['recreate-missing', 'retry-unknown'] as const).find((name) => flags[name])
     if (input) await context.approval.verify(input, 'users', more && `--${more}`)
@@ -105,49 +95,21 @@ export default class UsersApply extends BaseCommand {
       const onFirstChange = async () => {
         if (plan) markApplied(directories, plan.header.id)
       }
-      const what = { source: plan ? { plan } : files, total, onFirstChange }
-      applied = await this.#apply({ context, state }, flags, what)
+      const { compareAndApply } = await import('../../users/apply/apply-run.ts')
+      applied = await compareAndApply(context, {
+        ...comparisonOf(flags),
+        source: plan ? { plan } : files,
+        ...{ total, state, onFirstChange, yes: flags.yes },
+        recreateMissing: flags['recreate-missing'],
+        retryUnknown: flags['retry-unknown'],
+        passwords: passwordChoice(flags, context.resolvePath),
+      })
     } finally {
       await state.close()
     }
-    const { refresh } = comparisonOf(context, flags)
+    const refresh = !flags['no-refresh']
     const about = { service: opening.service, state: name, refresh, isPlan: plan !== undefined }
     await finishApply(context, { ...applied, ...about, generatesPasswords: flags.results !== undefined })
-  }
-
-  async #apply(
-    { context, state }: Applying,
-    flags: ApplyFlags,
-    what: Pick<ApplyRunOptions, 'source' | 'total' | 'onFirstChange'>,
-  ): Promise<AppliedUsers> {
-    const display = new BulkDisplay(context, 'user')
-    try {
-      const { runApply } = await import('../../users/apply/apply-run.ts')
-      const service = planServiceOf(context)
-      const events = runApply(
-        {
-          ...what,
-          ...comparisonOf(context, flags),
-          state,
-          recreateMissing: flags['recreate-missing'],
-          retryUnknown: flags['retry-unknown'],
-          isDryRun: context.dryRun,
-          passwords: passwordChoice(flags, context.resolvePath),
-        },
-        { ...surroundingsOf(context, service), env: context.env, cwd: context.host.cwd },
-      )
-      let applied: AppliedUsers | undefined
-      for await (const event of events) {
-        if (event.type === 'planned') display.end()
-        else if (event.type === 'confirm') await confirm(context, event.plan, { ...flags, service, state })
-        else if (event.type === 'end') applied = event.applied
-        else display.take(event)
-      }
-      if (!applied) throw new Error('The run ended without a result')
-      return applied
-    } finally {
-      display.end()
-    }
   }
 
   /** @throws Failure `conflict` if the plan is for another service */
@@ -155,27 +117,12 @@ export default class UsersApply extends BaseCommand {
     const { readUsersPlan, usersPlan } = await import('../../users/users-plan-file.ts')
     const { misfitOf } = await import('../../system/files/saved-plan.ts')
     const plan = readUsersPlan(input, this.config.version, findSealKey(flags, context))
-    const [service, now] = [planServiceOf(context), context.host.clock.now()]
+    const [service, now] = [context.service, context.host.clock.now()]
     const about = { service, toolVersion: this.config.version, now }
     const misfit = misfitOf(input.name, plan.header, about, usersPlan)
     if (misfit) throw misfit
     return plan
   }
-}
-
-async function confirm(
-  context: Context,
-  plan: UsersPlan,
-  { yes, service, state }: { yes: boolean; service: string; state: UsersState },
-): Promise<void> {
-  const { output, prompter } = context
-  const { printedDifferences } = await import('../../users/apply/users-plan.ts')
-  const printed = printedDifferences(plan, { service, state: state.name })
-  await output.showAside(userDifferenceView, printed, !yes && prompter.canAsk)
-  if (yes) return
-  const users = countOf(plan.planned.length, 'user')
-  const to = context.contextOwner().baseUrl ?? 'the embedded service'
-  await prompter.confirm(`Apply the changes of ${users} to ${to}?`)
 }
 
 function passwordChoice(

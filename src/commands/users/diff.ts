@@ -4,7 +4,6 @@ import type { Input } from '../../bulk/input/input.ts'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { Interruption } from '../../cli/context/interruption.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { differenceExitCode } from '../../cli/errors/exit-codes.ts'
 import { integerFlag, textFlag } from '../../cli/flags/flag-types.ts'
@@ -12,14 +11,11 @@ import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
 import { findSealKey, planFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { SealKey } from '../../system/files/sealed-plan.ts'
-import type { Comparing } from '../../users/apply/plan-users.ts'
 import type { UsersPlan } from '../../users/apply/users-plan.ts'
 import type { UserFiles } from '../../users/user-files.ts'
-import { countOf, groupDigits } from '../../view/format/quantities.ts'
+import { groupDigits } from '../../view/format/quantities.ts'
 import { describeRecord } from '../../view/plan-record.ts'
 import { type PrintedDifferences, userDifferenceView } from '../../view/user-differences.ts'
-import { planServiceOf } from '../settings/settings-change.ts'
-import { BulkDisplay, surroundingsOf } from './bulk-display.ts'
 import {
   comparisonOf,
   sayWhatIsUnseen,
@@ -63,7 +59,7 @@ export default class UsersDiff extends BaseCommand {
     const { args, flags, context } = await this.start(UsersDiff)
     const names = userFileNames(args.file, flags.file, this)
     const { UserFiles } = await import('../../users/user-files.ts')
-    const files = await UserFiles.open(names, userFilesOptions(context, flags))
+    const files = await UserFiles.open(context, names, userFilesOptions(context, flags))
     const plan = files.findPlan()
     const differences = plan
       ? await this.#readPlan(plan, findSealKey(flags, context), context)
@@ -107,7 +103,9 @@ export default class UsersDiff extends BaseCommand {
     const state = await UsersState.open(path, opening)
     let plan: UsersPlan
     try {
-      plan = await this.#read({ source: files, state, total }, flags, context)
+      const { diffUsers } = await import('../../users/apply/plan-users.ts')
+      const limitReads = flags['limit-reads']
+      plan = await diffUsers(context, { ...comparisonOf(flags), source: files, state, total, limitReads })
       sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
     } finally {
       await state.close()
@@ -121,32 +119,6 @@ export default class UsersDiff extends BaseCommand {
       context.output.notice(`The plan is in ${flags.save}. Apply it with: ${apply}`)
     }
     return printedDifferences(plan, { service, state: name })
-  }
-
-  async #read(
-    what: Pick<Comparing, 'source' | 'state' | 'total'>,
-    flags: DiffFlags,
-    context: Context,
-  ): Promise<UsersPlan> {
-    const { diffUsers } = await import('../../users/apply/plan-users.ts')
-    const display = new BulkDisplay(context, 'user')
-    try {
-      const options = { ...what, ...comparisonOf(context, flags), limitReads: flags['limit-reads'] }
-      for await (const event of diffUsers(options, surroundingsOf(context, planServiceOf(context)))) {
-        if (event.type === 'end') return event.plan
-        display.take(event)
-      }
-      throw new Error('The comparison ended without a result')
-    } catch (error) {
-      display.end()
-      if (error instanceof Interruption) {
-        const done = `${groupDigits(display.finished)} of ${countOf(what.total, 'user')}`
-        context.output.notice(`Interrupted: ${done} were compared. Nothing was changed.`)
-      }
-      throw error
-    } finally {
-      display.end()
-    }
   }
 
   /** @throws Failure `incomplete` if users could not be read */

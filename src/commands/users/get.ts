@@ -8,7 +8,6 @@ import { showDocumentedOrAll } from '../../cli/output/show-response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { RequestedId } from '../../users/send/get-users.ts'
 import { userView } from '../../view/users.ts'
-import { throttledClient } from './bulk-display.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
 
@@ -81,13 +80,15 @@ async function showUsers(
   request: (word: string, place?: string) => RequestedId,
 ): Promise<void> {
   const { checkId, getUsers } = await import('../../users/send/get-users.ts')
+  const { BulkRun } = await import('../../bulk/send/bulk-run.ts')
   const given = words.map((word) => (word === '-' ? word : request(word)))
   for (const each of given) if (each !== '-' && !each.failure) checkId(each)
   const total = words.includes('-') ? undefined : words.length
-  const { throttle, progress, connect } = await throttledClient(context, total)
+  const bulk = new BulkRun(context, { noun: 'user' })
+  const progress = bulk.begin({ rows: total })
   try {
     const requests = withStdin(given, 'user ids', context, request)
-    const users = getUsers(requests, { client: await connect(), throttle, concurrency })
+    const users = getUsers(requests, { client: await bulk.connect(), throttle: bulk.throttle, concurrency })
     await showEach(userView, users, { output: context.output, progress })
   } finally {
     progress.end()

@@ -1,23 +1,19 @@
 import { join, parse } from 'node:path'
+import { journalService, throwWhatIsLeft } from '../../bulk/file-run.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
+import { showPlanned } from '../../cli/context/first-requests.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { KnownRow } from '../../users/adopt-rows.ts'
-import type { ImportEvent, ImportOptions, ImportReport } from '../../users/import-run.ts'
-import type { PlannedWork } from '../../users/planned-work.ts'
-import { countOf, groupDigits } from '../../view/format/quantities.ts'
-import { closedView, importForecastView, importView, summarizeForecast } from '../../view/users.ts'
-import { followRun, serviceOf, surroundingsOfFile, throwWhatIsLeft } from './bulk-display.ts'
+import type { ImportOptions, ImportReport } from '../../users/import-users.ts'
+import { countOf } from '../../view/format/quantities.ts'
+import { closedView, importForecastView, importView } from '../../view/users.ts'
 import { describeFailed, describeUnknown, type ResolvingCommand } from './describe-outcomes.ts'
 
 type Optional = 'makePassword' | 'resolution' | 'place' | 'createdUsers'
 
 /** The options of a command that imports a file of rows. */
-export interface FileOptions
-  extends Omit<ImportOptions, Optional | 'isDryRun' | 'maxWait'>,
-    Partial<Pick<ImportOptions, Optional>> {
-  /** Whether to skip the confirmation prompt. */
-  yes: boolean
+export interface FileOptions extends Omit<ImportOptions, Optional>, Partial<Pick<ImportOptions, Optional>> {
   /** The command line that resolves a row whose outcome is unknown; undefined if nothing is created. */
   resolvingCommand?: ResolvingCommand
 }
@@ -35,47 +31,21 @@ export async function importFile(
 ): Promise<void> {
   context.demandNamedService()
   context.approval.demand('users')
-  const { output, resolvePath } = context
-  const { importRows } = await import('../../users/import-rows.ts')
+  const { importUsers } = await import('../../users/import-users.ts')
   const { makePassword, resolution, place, createdUsers, results } = options
-  const events = importRows(
-    {
-      ...options,
-      ...{ makePassword, resolution, place, createdUsers },
-      results: results === undefined ? undefined : resolvePath(results),
-      isDryRun: context.dryRun,
-      maxWait: context.options.max_wait.value,
-    },
-    surroundingsOfFile(context),
-  )
-  const description = {
-    nouns: { run: 'import', request: 'request' },
-    outline: summarizeForecast,
-    counts: ({ rows, done: already_done, steps, requests }: PlannedWork) => {
-      const { create: creates, update: updates, assign: assignments } = steps
-      return { rows, already_done, creates, updates, assignments, requests }
-    },
-    view: importForecastView,
+  const imported = await importUsers(context, {
+    ...options,
+    ...{ makePassword, resolution, place, createdUsers },
+    results: results === undefined ? undefined : context.resolvePath(results),
+  })
+  if ('planned' in imported) {
+    const { rows, done: already_done, steps, requests } = imported.planned
+    const { create: creates, update: updates, assign: assignments } = steps
+    const counts = { rows, already_done, creates, updates, assignments, requests }
+    return showPlanned(context, importForecastView, counts, imported.first)
   }
-  const report = await followRun<PlannedWork, ImportReport, OtherEvent>(
-    context,
-    events,
-    { ...options, ...description },
-    (event) => (event.type === 'known' ? onKnown?.(event.rows) : output.warn(describeEvent(event))),
-  )
-  if (report) await showImported(context, report, options)
-}
-
-type OtherEvent = Extract<ImportEvent, { type: 'no_password' | 'created_before' | 'known' }>
-
-function describeEvent({ type, users }: Exclude<OtherEvent, { type: 'known' }>): string {
-  if (type === 'no_password')
-    return `${countOf(users, 'new user')} without a password. If the service requires one, use --generate-passwords --results FILE`
-  const which =
-    users === 1
-      ? '1 email in the file belongs to a user that was'
-      : `${groupDigits(users)} emails in the file belong to users that were`
-  return `${which} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`
+  onKnown?.(imported.known)
+  await showImported(context, imported, options)
 }
 
 /** @throws Failure, or what ended the run */
@@ -131,7 +101,7 @@ export async function closeImport(
   { file, kind }: { file: string; kind: 'users' | 'assignments' },
 ): Promise<void> {
   context.demandNamedService()
-  const service = serviceOf(context)
+  const service = journalService(context)
   const { closeImports } = await import('../../bulk/journal/open-journal.ts')
   const closed = await closeImports(context.directories, {
     file: file === '-' ? file : context.resolvePath(file),

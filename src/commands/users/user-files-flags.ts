@@ -48,34 +48,21 @@ export function userFileNames(
 }
 
 /** How users are compared. */
-export function comparisonOf(
-  { options }: Context,
-  flags: { 'no-refresh': boolean; concurrency: number | undefined; quota: ConfiguredQuota | undefined },
-) {
-  return {
-    refresh: !flags['no-refresh'],
-    concurrency: flags.concurrency ?? defaultConcurrency,
-    quota: flags.quota,
-    maxWait: options.max_wait.value,
-  }
+export function comparisonOf(flags: {
+  'no-refresh': boolean
+  concurrency: number | undefined
+  quota: ConfiguredQuota | undefined
+}) {
+  const { 'no-refresh': noRefresh, concurrency = defaultConcurrency, quota } = flags
+  return { refresh: !noRefresh, concurrency, quota }
 }
 
-/** How the files are opened. */
+/** How the files are read. */
 export function userFilesOptions(
-  context: Context,
+  { env }: Context,
   flags: { format: UserFilesOptions['format']; 'expand-env': boolean },
 ): UserFilesOptions {
-  const { host, signal, resolvePath, env } = context
-  return {
-    format: flags.format,
-    env: flags['expand-env'] ? env : undefined,
-    signal,
-    resolvePath,
-    untilEnded: () => host.untilEnded(),
-    get stdin() {
-      return host.stdin
-    },
-  }
+  return { format: flags.format, env: flags['expand-env'] ? env : undefined }
 }
 
 /** Grace period in ms, to write the next generation of a large state file after a signal. */

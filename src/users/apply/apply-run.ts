@@ -1,30 +1,23 @@
-import type { ProgressEvent, RunSurroundings } from '../../bulk/send/bulk-run.ts'
+import { BulkRun } from '../../bulk/send/bulk-run.ts'
 import { runRows } from '../../bulk/send/concurrency.ts'
 import { ServiceHealth } from '../../bulk/send/send-change.ts'
+import type { Run } from '../../run/run.ts'
+import { countOf } from '../../view/format/quantities.ts'
+import { userDifferenceView } from '../../view/user-differences.ts'
 import { recordedUsers } from '../compare-user.ts'
 import { type ApplySending, UserApplication } from './apply-user.ts'
-import { type PasswordChoice, type PasswordCommandOptions, PasswordSource } from './password-source.ts'
-import { type Comparing, openRun, planUsers } from './plan-users.ts'
+import { type PasswordChoice, PasswordSource } from './password-source.ts'
+import { type Comparing, planUsers } from './plan-users.ts'
 import type { UserOutcome } from './user-outcome.ts'
-import { isNewUser, type PlannedUser, type UsersPlan } from './users-plan.ts'
+import { isNewUser, type PlannedUser, printedDifferences, type UsersPlan } from './users-plan.ts'
 
-export interface ApplyRunOptions extends Comparing {
-  /** Whether to end when the plan is made. */
-  isDryRun: boolean
+export interface ApplyOptions extends Comparing {
   passwords: PasswordChoice | undefined
+  /** Whether to skip the confirmation prompt. */
+  yes: boolean
   /** Called before the first request that changes something. */
   onFirstChange(): Promise<void>
 }
-
-/** `env` and `cwd`: of the password command. */
-export type ApplySurroundings = RunSurroundings & PasswordCommandOptions
-
-export type ApplyEvent =
-  | ProgressEvent
-  | { type: 'planned' }
-  /** If there are differences to apply. To send nothing, stop reading the events. */
-  | { type: 'confirm'; plan: UsersPlan }
-  | { type: 'end'; applied: AppliedUsers }
 
 export interface AppliedUsers {
   plan: UsersPlan
@@ -39,35 +32,26 @@ export interface AppliedUsers {
  *
  * @throws Failure if the comparison failed, or `usage` if new users need a password
  */
-export async function* runApply(
-  options: ApplyRunOptions,
-  around: ApplySurroundings,
-): AsyncGenerator<ApplyEvent> {
-  const { state, concurrency, isDryRun, onFirstChange } = options
-  const passwords = new PasswordSource(options.passwords, around)
-  const run = openRun(options, around)
-  const client = await run.connect()
-  const recorded = recordedUsers(around.directories, around.service)
-  const users = options.refresh ? client.users : undefined
-  if (!('plan' in options.source)) yield run.begin({ rows: options.total, isSending: false })
-  const plan = yield* run.while(() => planUsers({ ...options, users, recorded }, around, run))
-  yield { type: 'planned' }
+export async function compareAndApply(run: Run, options: ApplyOptions): Promise<AppliedUsers> {
+  const { state, concurrency, quota, refresh, onFirstChange } = options
+  const passwords = new PasswordSource(options.passwords, run)
+  const bulk = new BulkRun(run, { noun: 'user', quota })
+  const client = await bulk.connect()
+  const recorded = recordedUsers(run.directories, run.service)
+  const plan = await planUsers(run, { ...options, users: refresh ? client.users : undefined, recorded }, bulk)
   const outcomes = new Map<PlannedUser, UserOutcome>()
-  if (plan.planned.length === 0 || isDryRun) {
-    yield { type: 'end', applied: { plan, outcomes } }
-    return
-  }
+  if (plan.planned.length === 0 || run.dryRun) return { plan, outcomes }
 
   const created = plan.planned.filter(isNewUser)
   passwords.demand(created)
-  yield { type: 'confirm', plan }
+  await confirm(run, plan, options)
   await passwords.prepare(created)
   const counts = { done: 0, failed: 0, unknown: 0 }
-  yield run.begin({ rows: plan.planned.length, isSending: true })
+  const progress = bulk.begin({ rows: plan.planned.length, isSending: true })
   let begun: Promise<void> | undefined
   const sending = {
-    ...{ users: client.users, state, recorded, throttle: run.throttle, concurrency },
-    ...{ clock: around.clock, signal: around.signal },
+    ...{ users: client.users, state, recorded, throttle: bulk.throttle, concurrency },
+    ...{ clock: run.clock, signal: run.signal },
     passwordOf: (email: string) => passwords.of(email),
     beforeChange: () => (begun ??= onFirstChange()),
     onOutcome: (user: PlannedUser, outcome: UserOutcome) => {
@@ -75,16 +59,23 @@ export async function* runApply(
       passwords.settle(outcome)
       const kind = countedAs(outcome)
       if (kind) counts[kind]++
-      run.push({ type: 'progress', counts: { ...counts } })
+      progress.update({ ...counts })
     },
   }
-  let ended: unknown
   try {
-    ended = yield* run.whileSending(() => applyUsers(plan.planned, sending))
+    const ended = await bulk.whileSending(() => applyUsers(plan.planned, sending))
+    return { plan, outcomes, ended }
   } finally {
     await passwords.finish()
   }
-  yield { type: 'end', applied: { plan, outcomes, ended } }
+}
+
+async function confirm(run: Run, plan: UsersPlan, { yes, state }: ApplyOptions): Promise<void> {
+  const { service } = run
+  await run.showAside(userDifferenceView, printedDifferences(plan, { service, state: state.name }), !yes)
+  if (yes) return
+  const to = service === 'local' ? 'the embedded service' : service
+  await run.confirm(`Apply the changes of ${countOf(plan.planned.length, 'user')} to ${to}?`)
 }
 
 function countedAs({ status }: UserOutcome): 'done' | 'failed' | 'unknown' | undefined {

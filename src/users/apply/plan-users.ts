@@ -1,14 +1,12 @@
-import {
-  BulkRun,
-  type FileOptions,
-  type ProgressEvent,
-  type RunSurroundings,
-} from '../../bulk/send/bulk-run.ts'
+import type { FileOptions } from '../../bulk/file-run.ts'
+import { BulkRun } from '../../bulk/send/bulk-run.ts'
 import { mapInOrder } from '../../bulk/send/concurrency.ts'
 import { ServiceHealth } from '../../bulk/send/send-change.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { Run } from '../../run/run.ts'
 import { isoNow } from '../../system/clock.ts'
+import { countOf, groupDigits } from '../../view/format/quantities.ts'
 import {
   type ComparedEntry,
   compareUser,
@@ -24,9 +22,7 @@ import type { UsersPlanFile } from '../users-plan-file.ts'
 import { type PlanChoices, type PlannedUser, type UsersPlan, UsersPlanBuilder } from './users-plan.ts'
 
 /** How users are compared. */
-export interface Comparing
-  extends Partial<PlanChoices>,
-    Pick<FileOptions, 'concurrency' | 'quota' | 'maxWait'> {
+export interface Comparing extends Partial<PlanChoices>, Pick<FileOptions, 'concurrency' | 'quota'> {
   /** The users of checked files, or a saved plan. Files can be read again. */
   source: Pick<UserFiles, 'users'> | { plan: UsersPlanFile }
   /** Number of users in the files. */
@@ -46,20 +42,10 @@ export interface PlanUsersOptions extends Comparing {
 }
 
 /** @throws Failure if all further requests would fail too */
-export async function* diffUsers(
-  options: Comparing,
-  around: RunSurroundings,
-): AsyncGenerator<ProgressEvent | { type: 'end'; plan: UsersPlan }> {
-  const run = openRun(options, around)
-  const users = options.refresh ? (await run.connect()).users : undefined
-  const recorded = recordedUsers(around.directories, around.service)
-  yield run.begin({ rows: options.total, isSending: false })
-  const plan = yield* run.while(() => planUsers({ ...options, users, recorded }, around, run))
-  yield { type: 'end', plan }
-}
-
-export function openRun({ quota, maxWait }: Comparing, around: RunSurroundings): BulkRun {
-  return new BulkRun(around, { quota, maxWait, isCounted: quota !== undefined })
+export async function diffUsers(run: Run, options: Comparing): Promise<UsersPlan> {
+  const bulk = new BulkRun(run, { noun: 'user', quota: options.quota })
+  const users = options.refresh ? (await bulk.connect()).users : undefined
+  return planUsers(run, { ...options, users, recorded: recordedUsers(run.directories, run.service) }, bulk)
 }
 
 /**
@@ -69,11 +55,11 @@ export function openRun({ quota, maxWait }: Comparing, around: RunSurroundings):
  * @throws Failure if all further requests would fail too
  */
 export async function planUsers(
+  { clock, signal, say }: Run,
   options: PlanUsersOptions,
-  { clock }: RunSurroundings,
-  run: BulkRun,
+  bulk: BulkRun,
 ): Promise<UsersPlan> {
-  const { source, state, recorded, concurrency } = options
+  const { source, state, recorded, concurrency, total } = options
   const building = new UsersPlanBuilder(options)
   if ('plan' in source) {
     const { users, unmanaged, counts } = source.plan
@@ -82,7 +68,7 @@ export async function planUsers(
   }
   const files = source.users
   const isChosen = chooseUsers(files, options)
-  const read = readerOf(options, run)
+  const read = readerOf(options, bulk)
   const compared = mapInOrder(files, concurrency, async ({ user, file, line }): Promise<PlannedUser> => {
     const entry = state.find(user.email)
     const known = entry ?? recorded(user.email)
@@ -96,10 +82,22 @@ export async function planUsers(
     return { wanted: user, difference: { ...difference, file, line }, hashes: entry?.hashes }
   })
   const counts = { done: 0, failed: 0, unknown: 0 }
-  for await (const user of compared) {
-    building.add(user)
-    counts[user.difference.action === 'failed' ? 'failed' : 'done']++
-    run.push({ type: 'progress', counts: { ...counts } })
+  const progress = bulk.begin({ rows: total })
+  try {
+    for await (const user of compared) {
+      building.add(user)
+      counts[user.difference.action === 'failed' ? 'failed' : 'done']++
+      progress.update({ ...counts })
+    }
+  } catch (error) {
+    bulk.end()
+    if (error === signal.reason) {
+      const compared = `${groupDigits(counts.done + counts.failed)} of ${countOf(total, 'user')}`
+      say(`Interrupted: ${compared} were compared. Nothing was changed.`)
+    }
+    throw error
+  } finally {
+    bulk.end()
   }
   const wanted = new Set(files.map(({ user }) => keyOf(user.email)))
   return building.finish(state.entries((key) => !wanted.has(key)))

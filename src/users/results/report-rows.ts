@@ -1,7 +1,7 @@
 import { writeFailedList, writeRowList } from '../../bulk/failed-rows.ts'
+import type { FileReport } from '../../bulk/file-run.ts'
 import type { Input } from '../../bulk/input/input.ts'
 import { isUnresolved, type Journal, type RowState, type RowStates } from '../../bulk/journal/journal.ts'
-import type { FileReport } from '../../bulk/send/bulk-run.ts'
 import { Failure } from '../../contract/failure.ts'
 import { formatRowPlace } from '../planned-work.ts'
 import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'

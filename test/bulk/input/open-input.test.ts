@@ -21,13 +21,15 @@ describe('opening a file of rows', () => {
     path: string,
     options: { format?: InputFormat; signal?: AbortSignal; stdin?: AsyncIterable<Uint8Array> } = {},
   ): Promise<Input> {
-    return readInput(path, {
+    const { format, ...given } = options
+    const run = {
       signal: new AbortController().signal,
       stdin: new PassThrough(),
       untilEnded: () => () => {},
       resolvePath: String,
-      ...options,
-    })
+      ...given,
+    }
+    return readInput(run, path, format)
   }
 
   function file(name: string, text: string | Uint8Array): string {

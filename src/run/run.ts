@@ -1,0 +1,76 @@
+import type { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/client-options.ts'
+import type { Clock } from '../system/clock.ts'
+import type { Directories } from '../system/files/directories.ts'
+import type { View } from '../view/format/view.ts'
+import type { Pause, RowCounts } from '../view/run-progress.ts'
+
+/**
+ * The port through which the layers below `cli` reach their surroundings in one run of a command: the service, the
+ * files, and the user. `cli` implements it.
+ */
+export interface Run {
+  readonly env: NodeJS.ProcessEnv
+  readonly clock: Clock
+  /** Ends the run. */
+  readonly signal: AbortSignal
+  readonly directories: Directories
+  /** Whether nothing may be sent that changes something. */
+  readonly dryRun: boolean
+  /** Of relative file names; undefined for the working directory of the process. */
+  readonly cwd: string | undefined
+  /** Reading it opens it. */
+  readonly stdin: AsyncIterable<Uint8Array>
+  /** Maximum time in ms that the run waits for a rate limit. */
+  readonly maxWait: number
+  /** Base URL of the service; `local` for the embedded service. */
+  readonly service: string
+  /** Resolves a file name against the working directory of the run. */
+  resolvePath(name: string): string
+  /** Registers an operation that may not end by itself. @returns the function to call at its end */
+  untilEnded(): () => void
+  /** Sets the grace period in ms after a signal. */
+  allowGrace(ms: number): void
+  /** Always returns the same client. @throws Failure `unauthorized` without a credential */
+  connect(): Promise<Client>
+  /** The same for many concurrent requests, which wait for no rate limit by themselves. */
+  connectWorkers(options: Pick<ClientOptions, 'observe' | 'signal'>): Promise<Client>
+  /** A command line for the service of this run, to paste into a shell. */
+  commandFor(...words: readonly string[]): string
+  /** Shows on stderr what the user needs before a prompt, or in addition to the result. */
+  showAside(view: View, body: unknown, isPrompted: boolean): Promise<void>
+  /** Tells what is no problem. */
+  say(text: string): void
+  /** Tells a problem that does not stop the command. */
+  warn(text: string): Promise<void>
+  /** Asks for confirmation. @throws Failure `declined` for no; `input_needed` in a non-interactive run */
+  confirm(question: string): Promise<void>
+  /** Begins to show how far the work on many rows is. */
+  progress(work: Work): Progress
+}
+
+/** What reading files needs of it. */
+export type RunFiles = Pick<Run, 'signal' | 'stdin' | 'untilEnded' | 'resolvePath'>
+
+/** The work on many rows. */
+export interface Work {
+  /** What is counted, in the singular. */
+  noun: string
+  /** Undefined if the number is not known. */
+  rows?: number | undefined
+  /** Of an earlier run (default: none). */
+  counts?: RowCounts | undefined
+  /** Whether requests change something, so that an interruption waits for those in progress. */
+  isSending?: boolean
+  /** The duration in ms of so many rows at this rate, including pauses for the quota. */
+  estimate?(rows: number, perSecond: number): number
+}
+
+/** How far the work on many rows is. */
+export interface Progress {
+  /** @param counts with those of an earlier run */
+  update(counts: RowCounts): void
+  pause(pause: Pause): void
+  resume(): void
+  end(): void
+}
