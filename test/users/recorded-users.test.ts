@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { UsersHandler } from '../support/handlers/users.ts'
@@ -60,6 +60,17 @@ describe('users as code, for users that only the activity record has', function 
     const other = await apply('--state', 'other.json', '--no-refresh')
     expect(other.stdout, other.stderr).to.match(/^Done: changed 1 user\.\n/)
     expect(creates()).to.equal(1)
+  })
+
+  it('are adopted by a saved plan on another machine', async () => {
+    const id = await imported()
+    write('email,name\nada@example.com,Ada L.\n')
+    await chatctl('diff', 'users.csv', '--save', 'users.plan')
+    rmSync(path('.local/state'), { recursive: true })
+    const run = await chatctl('apply', 'users.plan', '--yes')
+    expect(run.stdout, run.stderr).to.equal('Done: changed 1 user.\n')
+    expect(entries()[0]).to.include({ id })
+    expect([server.report().users.get(id)?.name, creates()]).to.deep.equal(['Ada L.', 1])
   })
 
   it('does not create a user of a saved plan who was created since', async () => {
