@@ -60,6 +60,7 @@ describe('importing a file of users again after it has changed', function () {
       const refused = await importing(...flags)
       expect(errorOf(refused, 7).message).to.contain('was edited or removed (a@x.org, user usr_')
       expect(errorOf(refused, 7).details).to.include({ count: 1 })
+      expect(errorOf(refused, 7).hint).to.contain('chatctl users permissions assign')
     }
     write('email', 'c@x.org', 'b@x.org', 'a@x.org')
     expect(counts(await importing())).to.include({ created: 1, already_done: 2 })
