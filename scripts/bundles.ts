@@ -94,8 +94,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
       'history/transcript-index.ts',
     ],
   },
-  'change-recorder': { files: ['activity/change-recorder.ts'] },
-  activity: { files: ['activity/read-activity.ts'] },
+  ledger: { files: ['ledger/ledger.ts', 'ledger/ledger-run.ts'] },
   'bulk-send': { files: ['bulk/send/throttle.ts', 'users/send/get-users.ts'] },
   'users-state': {
     files: [
@@ -111,7 +110,6 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
       'settings/plan.ts',
       'settings/apply/apply-plan.ts',
       'settings/apply/change-settings.ts',
-      'settings/apply/sent-configuration.ts',
       'settings/file/read-settings-files.ts',
       'settings/plan-file.ts',
       'settings/settings-history.ts',

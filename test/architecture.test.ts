@@ -59,24 +59,24 @@ const allowed: Record<string, readonly string[]> = {
   terminal: innermost,
   config: innermost,
   client: innermost,
-  activity: innermost,
+  ledger: innermost,
   view: [...innermost, 'terminal'],
-  run: [...innermost, 'view', 'client'],
-  bulk: [...innermost, 'view', 'config', 'client', 'run'],
+  run: [...innermost, 'view', 'client', 'ledger'],
+  bulk: [...innermost, 'view', 'config', 'client', 'run', 'ledger'],
   service: [...innermost, 'pages'],
   auth: [...innermost, 'config', 'client', 'pages'],
   chat: [...inner, 'bulk', 'run'],
-  settings: [...inner, 'activity', 'run'],
-  users: [...inner, 'bulk', 'activity', 'run'],
+  settings: [...inner, 'ledger', 'run'],
+  users: [...inner, 'bulk', 'ledger', 'run'],
   history: [...inner, 'pages'],
   cli: [...innermost, 'terminal', 'view', 'config', 'auth', 'run'],
-  commands: [...inner, 'cli', 'auth', 'bulk', 'chat', 'settings', 'users', 'history', 'activity'],
+  commands: [...inner, 'cli', 'auth', 'bulk', 'chat', 'settings', 'users', 'history', 'ledger'],
   boot: [...innermost, 'cli', 'commands', 'auth'],
 }
 
 /** The only directory through which the command line reaches these layers, apart from their types. */
 const wiring = 'cli/context/'
-const wired = ['client', 'service', 'activity', 'chat', 'settings', 'users', 'history']
+const wired = ['client', 'service', 'ledger', 'chat', 'settings', 'users', 'history']
 
 const outsideBoot = files.filter((file) => layerOf(file) !== 'boot')
 

@@ -26,7 +26,6 @@ const longestPause = 20
 
 /** The files that start processes, each with its reason. Do not add others. */
 const startsProcesses: Readonly<Record<string, string>> = {
-  'activity/activity-log.test.ts': 'entries of several processes at the same time',
   'auth/first-browser.test.ts': 'another user of the machine, whom only a process can be',
   'boot/end-process.test.ts': 'how a process ends',
   'boot/start-up.test.ts': 'what a process has loaded',

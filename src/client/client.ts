@@ -175,7 +175,7 @@ export class Client {
     const url = resolvePath(this.#base(), request.path, request.query)
     if (typeof options.credential === 'string') bearer(options.credential)
     const onOutcome = (await options.gate?.(request)) || undefined
-    const effect = new RequestEffect({ ...request, url, body: undefined }, onOutcome)
+    const effect = new RequestEffect({ ...request, url }, onOutcome)
     try {
       const delivered = await this.#deliver(request, url, { signal, own }, reading, effect)
       const { finalResponse, redact } = delivered

@@ -1,6 +1,8 @@
-import { type Endpoint, endpoints } from '../contract/endpoints.ts'
+import { contradictionsIn } from '../contract/contradictions.ts'
+import { type EndpointName, findEndpoint } from '../contract/endpoints.ts'
 import { type FailedRequest, Failure, type RequestOutcome, unknownOutcome } from '../contract/failure.ts'
 import { credentialExpiryOf } from '../contract/headers.ts'
+import { isRecord, parseJson, tryParse } from '../contract/notation/exact-json.ts'
 import type { Clock } from '../system/clock.ts'
 import { readFault } from '../system/network/network-fault.ts'
 import { type HttpRequest, Interrupted, type Transport } from '../system/network/transport.ts'
@@ -45,11 +47,13 @@ export interface FinalResponse extends AttemptResponse {
 }
 
 /**
- * What a request may have changed. Decides its outcome for the message, the exit code, and the activity record: what
+ * What a request may have changed. Decides its outcome for the message, the exit code, and the ledger: what
  * one attempt leaves unknown stays unknown, unless the request succeeds later.
  */
 export class RequestEffect {
-  readonly #request: HttpRequest
+  readonly #method: string
+  readonly #endpoint: EndpointName | undefined
+  readonly #body: unknown
   readonly #report: (outcome: RequestOutcome) => void
   /** Where the request was last sent. */
   url: string | undefined
@@ -59,8 +63,13 @@ export class RequestEffect {
   #mayBeDone = false
 
   /** @param report called once, also if the request is aborted: a run that a signal ends knows what it has changed */
-  constructor(request: HttpRequest, report: (outcome: RequestOutcome) => void = () => {}) {
-    this.#request = request
+  constructor(
+    { method, url, body }: { method: string; url: URL; body?: unknown },
+    report: (outcome: RequestOutcome) => void = () => {},
+  ) {
+    this.#method = method
+    this.#endpoint = findEndpoint(method, url.pathname)?.name
+    this.#body = body
     this.#report = report
   }
 
@@ -71,11 +80,11 @@ export class RequestEffect {
 
   succeeded({ status, headers }: FinalResponse, redact: Redact, read?: ApiResponse<unknown>): void {
     this.#report({
-      outcome: 'done',
+      outcome: status === 202 ? 'unverified' : this.#isContradicted(read?.body) ? 'contradicted' : 'done',
       url: this.url,
       status,
       requestId: redact(requestIdOf(headers)),
-      createdId: read && this.#is(endpoints.createUser) ? redact(idOfCreated(read)) : undefined,
+      createdId: read && this.#endpoint === 'createUser' ? redact(idOfCreated(read)) : undefined,
     })
   }
 
@@ -109,13 +118,28 @@ export class RequestEffect {
   /** @param ofBody what a response with the status 2xx leaves unknown */
   #isUnknown(ofBody: boolean): boolean {
     // The service stores nothing of a completion.
-    if (/^(GET|HEAD)$/.test(this.#request.method) || this.#is(endpoints.createCompletion)) return false
+    if (/^(GET|HEAD)$/.test(this.#method) || this.#endpoint === 'createCompletion') return false
     return this.#mayBeDone || (this.last ?? ofBody)
   }
 
-  #is({ method, path }: Pick<Endpoint, 'method' | 'path'>): boolean {
-    return this.#request.method === method && this.#request.url.pathname.endsWith(path)
+  #isContradicted(received: unknown): boolean {
+    const expected = this.#endpoint && expectedBody[this.#endpoint]
+    if (!expected || !isRecord(received)) return false
+    const body = typeof this.#body === 'string' ? tryParse(this.#body, parseJson) : this.#body
+    return isRecord(body) && contradictionsIn(expected(body), received).length > 0
   }
+}
+
+type Fields = Record<string, unknown>
+
+/** What the response to a change shows of the request body, if it shows anything. */
+const expectedBody: Partial<Record<EndpointName, (sent: Fields) => Fields>> = {
+  createUser: (sent) => ({ ...sent, password: undefined }),
+  updateUser: (sent) => sent,
+  assignPermissions: (sent) => sent,
+  updateSettings: (sent) => sent,
+  setApiConfiguration: (sent) => sent,
+  updateUserSettings: (sent) => ({ settings: sent }),
 }
 
 const unknownHint = 'The request may have taken effect. Check before you send it again.'

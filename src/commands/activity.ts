@@ -1,19 +1,19 @@
 import * as Flags from '@oclif/core/flags'
-import type { ActivityEntry } from '../activity/read-activity.ts'
 import { BaseCommand } from '../cli/base-command.ts'
 import { nextStepFor, warnOfUnreadable } from '../cli/context/activity-notes.ts'
 import { localWork } from '../cli/documented-requests.ts'
 import { rowLimitFlag, rowsToShow } from '../cli/flags/shared-flags.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
+import type { LedgerEntry } from '../ledger/knowledge.ts'
 import { activityView, describeSent } from '../view/activity.ts'
 import { pastFlag } from './service/service-flags.ts'
 
-type Shown = ActivityEntry & { change: string; next_step?: string }
+type Shown = LedgerEntry & { change: string; next_step?: string }
 
 export default class Activity extends BaseCommand {
   static override summary = 'Show the changes that chatctl sent from this machine'
   static override description =
-    'Lists the requests of every profile that change settings, users, or anything else but chats, oldest first, with their outcome: done, refused (certainly without effect), or unknown. This is the activity record of your user on this machine. It has no changes made elsewhere, and chatctl asks no service for it. With --profile or --base-url, only changes with that profile or sent to that service are shown.'
+    'Lists the requests of every profile that change settings, users, or anything else but chats, oldest first, with their outcome: done, refused (certainly without effect), contradicted (the response shows other values), unverified (accepted, status 202), or unknown. These are the ledgers of your user on this machine, one for each service. They have no changes made elsewhere, and chatctl asks no service for it. With --profile or --base-url, only changes with that profile or sent to that service are shown.'
   static override requests = localWork
   static override view = activityView
   static override examples = BaseCommand.toExamples({
@@ -31,10 +31,10 @@ export default class Activity extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(Activity)
-    const { readActivity } = await import('../activity/read-activity.ts')
+    const { allEntries } = await import('../ledger/ledger.ts')
     const { profile, base_url: baseUrl } = context.options
     const service = baseUrl.source === 'flag' ? context.contextOwner().baseUrl : undefined
-    const isWanted = (entry: ActivityEntry): boolean =>
+    const isWanted = (entry: LedgerEntry): boolean =>
       (flags.since === undefined || entry.at >= flags.since) &&
       (!flags.unknown || entry.outcome === 'unknown') &&
       (profile.source !== 'flag' || entry.profile === profile.value) &&
@@ -43,7 +43,11 @@ export default class Activity extends BaseCommand {
     const found: Shown[] = []
     let unreadable = 0
     let hasMore = false
-    for (const entry of readActivity(context.directories.state, () => unreadable++, flags)) {
+    for (const { sent: _, position: __, ...entry } of allEntries(
+      context.directories,
+      () => unreadable++,
+      flags.since,
+    )) {
       if (!isWanted(entry)) continue
       hasMore = found.length === limit
       if (hasMore) break
@@ -61,8 +65,8 @@ export default class Activity extends BaseCommand {
   }
 }
 
-/** A base URL may have the beginning of the path, which the record has in the path. */
-function isSentTo({ service, path }: ActivityEntry, baseUrl: string): boolean {
+/** A base URL may have the beginning of the path, which the ledger has in the path. */
+function isSentTo({ service, path }: LedgerEntry, baseUrl: string): boolean {
   const url = withoutTrailing(service, '/') + path
   return baseUrl.startsWith(service) && url.startsWith(`${withoutTrailing(baseUrl, '/')}/`)
 }

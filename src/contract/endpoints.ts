@@ -79,6 +79,24 @@ export const endpoints = {
 
 export type EndpointName = keyof typeof endpoints
 
+/**
+ * The endpoint of a request. The end of the path decides, because a base URL may have any path.
+ *
+ * @param pathname of the final URL
+ * @returns `start`: where the path of the interface begins; `id`: the part of it that the placeholder matches
+ */
+export function findEndpoint(
+  method: string,
+  pathname: string,
+): { name: EndpointName; start: number; id: string | undefined } | undefined {
+  for (const [name, endpoint] of Object.entries(endpoints)) {
+    if (endpoint.method !== method) continue
+    const found = new RegExp(`${endpoint.path.replace('{id}', '([^/]+)')}/*$`).exec(pathname)
+    if (found) return { name: name as EndpointName, start: found.index, id: found[1] }
+  }
+  return undefined
+}
+
 type Inferred<E, Part extends string> = E extends { [P in Part]: infer S extends z.ZodMiniType }
   ? z.infer<S>
   : undefined

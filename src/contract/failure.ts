@@ -124,13 +124,17 @@ export function unknownOutcome(failure: Failure, hint?: string): Failure {
   })
 }
 
+/**
+ * What a request has done. `done`: the service confirmed it. `refused`: it certainly had no effect, because the service
+ * rejected it or was not reached. `contradicted`: the service confirmed it, and its response shows other values than
+ * those that were sent. `unverified`: the service has accepted it, and may apply it later (status 202). `unknown`: it
+ * may have taken effect.
+ */
+export type Outcome = 'done' | 'refused' | 'contradicted' | 'unverified' | 'unknown'
+
 /** What is known of a request after its last attempt. */
 export interface RequestOutcome {
-  /**
-   * `done`: the service confirmed it. `refused`: it certainly had no effect, because the service rejected it or
-   * was not reached. `unknown`: it may have taken effect.
-   */
-  outcome: 'done' | 'refused' | 'unknown'
+  outcome: Outcome
   /** The URL to which the request was last sent, without secrets. Undefined if it was never sent. */
   url?: string | undefined
   /** HTTP status of the last response, if there was one. */

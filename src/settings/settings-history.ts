@@ -1,11 +1,13 @@
-import { readActivity } from '../activity/read-activity.ts'
 import { endpoints } from '../contract/endpoints.ts'
-import { Failure } from '../contract/failure.ts'
+import { Failure, type Outcome } from '../contract/failure.ts'
 import { isRecord } from '../contract/notation/exact-json.ts'
 import { nest } from '../contract/notation/tree.ts'
 import type { SettingsFile } from '../contract/resources/settings-file.ts'
 import { redacted } from '../contract/secret-fields.ts'
-import { valuesOf } from './plan.ts'
+import type { PlacedEntry } from '../ledger/knowledge.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import type { Directories } from '../system/files/directories.ts'
+import { type SentConfiguration, valuesOf } from './plan.ts'
 
 /** A key of a change that was sent from this machine. */
 export interface SentKey {
@@ -16,35 +18,51 @@ export interface SentKey {
   command: string
   /** Dotted; keys of the API configuration begin with `api.`. */
   path: string
-  /** Undefined if it is not recorded. */
+  /** Null if it is not known, or if the service had no value. */
   before: unknown
+  /**
+   * `service`: it was read before the change. `last_sent`: the service cannot show it, and confirmed an earlier change
+   * to it.
+   */
+  before_from: 'service' | 'last_sent' | 'not_known'
   after: unknown
-  outcome: 'done' | 'refused' | 'unknown'
+  outcome: Outcome
+}
+
+/** The changes of the settings and of the API configuration of a service, oldest first. @throws as `Ledger` */
+export function readSentKeys(directories: Directories, service: string): SentKey[] {
+  const entries = Ledger.of(directories, service).changesOf('settings', 'api')
+  /** The API configuration that the service has confirmed. */
+  const confirmed = new Map<string, unknown>()
+  return entries.flatMap(({ at, id, command, outcome, ...entry }) => {
+    if (!isRecord(entry.values)) return []
+    const isApi = entry.path === endpoints.setApiConfiguration.path
+    return [...valuesOf(entry.values)].map(([key, after]): SentKey => {
+      const path = isApi ? `api.${key}` : key
+      const before = isApi ? confirmed.get(path) : entry.before?.[key]
+      if (isApi && outcome === 'done') confirmed.set(path, after)
+      else if (isApi && outcome !== 'refused') confirmed.delete(path)
+      const isKnown = isApi ? before !== undefined : entry.before !== undefined
+      const from = isKnown ? (isApi ? 'last_sent' : 'service') : 'not_known'
+      return { at, id, command, path, before: before ?? null, before_from: from, after, outcome }
+    })
+  })
+}
+
+/** The last request that may have changed the API configuration. @throws as `Ledger` */
+export function lastApiChange(directories: Directories, service: string): PlacedEntry | undefined {
+  const isEffective = ({ outcome }: PlacedEntry) => outcome !== 'refused'
+  return Ledger.of(directories, service).changesOf('api').findLast(isEffective)
 }
 
 /**
- * The changes of the settings and of the API configuration of a service, oldest first. The value before a change is
- * the one that was read before it, or else that of the change before it in the activity record.
- *
- * @throws as `readActivity`
+ * The API configuration that was last sent to a service from this machine. Undefined if it is not known: none was sent,
+ * the outcome of the last request is unknown, or its response contradicts it.
  */
-export function readSentKeys(directory: string, service: string, onUnreadable: () => void): SentKey[] {
-  const { updateSettings, setApiConfiguration } = endpoints
-  const entries = [
-    ...readActivity(directory, onUnreadable, updateSettings),
-    ...readActivity(directory, () => {}, setApiConfiguration),
-  ].sort((one, other) => one.at.localeCompare(other.at))
-  const last = new Map<string, unknown>()
-  return entries.flatMap(({ at, id, command, outcome, ...entry }) => {
-    if (entry.service !== service || !isRecord(entry.values)) return []
-    const prefix = entry.path === updateSettings.path ? '' : 'api.'
-    return [...valuesOf(entry.values)].map(([key, after]) => {
-      const path = prefix + key
-      const before = entry.before ? entry.before[key] : last.get(path)
-      if (outcome !== 'refused') last.set(path, outcome === 'done' ? after : undefined)
-      return { at, id, command, path, before, after, outcome }
-    })
-  })
+export function readSent(directories: Directories, service: string): SentConfiguration | undefined {
+  const { outcome = 'unknown', at = '', values } = lastApiChange(directories, service) ?? {}
+  const isKnown = (outcome === 'done' || outcome === 'unverified') && isRecord(values)
+  return isKnown ? { sentAt: at, configuration: values } : undefined
 }
 
 /**
@@ -54,10 +72,11 @@ export function readSentKeys(directory: string, service: string, onUnreadable: (
  * @throws Failure `refused` if a value is not recorded
  */
 export function fileBefore(keys: readonly SentKey[]): SettingsFile {
-  const isUnknown = ({ before }: SentKey) => before === undefined || JSON.stringify(before).includes(redacted)
+  const isUnknown = ({ before, before_from: from }: SentKey) =>
+    from === 'not_known' || JSON.stringify(before).includes(redacted)
   const unknown = keys.filter(isUnknown).map(({ path }) => path)
   if (unknown.length > 0) {
-    const words = `The activity record does not have the value before the change of ${unknown.join(', ')}`
+    const words = `The ledger does not have the value before the change of ${unknown.join(', ')}`
     throw new Failure('refused', `${words}. Secrets are never recorded`, { code: 'value_not_recorded' })
   }
   const { api = {}, ...settings } = nest(keys.map(({ path, before }) => [path, before])) as {

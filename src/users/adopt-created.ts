@@ -1,5 +1,5 @@
-import type { CreatedUser } from '../activity/read-activity.ts'
 import { type Journal, type JournalContent, mayHaveChanged, type RowState } from '../bulk/journal/journal.ts'
+import type { UserKnowledge } from '../ledger/knowledge.ts'
 import type { ValidRow } from './rows/check-input.ts'
 import { emailOfKey, stepsOf } from './rows/imported-user.ts'
 
@@ -21,7 +21,7 @@ export function adoptCreated(
   journal: Journal,
   rows: readonly ValidRow[],
   others: readonly JournalContent[],
-  created: ReadonlyMap<string, CreatedUser>,
+  created: ReadonlyMap<string, UserKnowledge>,
 ): number {
   const found = findCreations(others, created)
   let count = 0
@@ -41,7 +41,7 @@ export function adoptCreated(
 
 function findCreations(
   others: readonly JournalContent[],
-  created: ReadonlyMap<string, CreatedUser>,
+  created: ReadonlyMap<string, UserKnowledge>,
 ): Map<string, Creation> {
   const found = new Map<string, Creation>()
   const add = (email: string, creation: Creation): void => {
@@ -51,8 +51,8 @@ function findCreations(
   for (const { states } of others) {
     for (const [key, state] of states) if (state.isCreator) add(emailOfKey(key), { key, state })
   }
-  for (const [email, { ids, outcome }] of created) {
-    const phase = outcome === 'done' ? 'took' : 'unknown'
+  for (const [email, { ids, creation }] of created) {
+    const phase = creation === 'done' ? 'took' : 'unknown'
     add(email, { state: { step: 'create', phase, id: ids[0], error: undefined } })
   }
   return found

@@ -1,6 +1,6 @@
 import type { Journal, Step } from '../bulk/journal/journal.ts'
 import { Failure } from '../contract/failure.ts'
-import { hashOfField, managedFields } from './managed-fields.ts'
+import { hashOfField, managedFields } from '../contract/managed-fields.ts'
 import type { ValidRow } from './rows/check-input.ts'
 import { type ImportedUser, stepsOf } from './rows/imported-user.ts'
 import { keyOf } from './state/state-entry.ts'

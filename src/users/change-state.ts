@@ -11,7 +11,7 @@ import { combined, formatEntry, keyOf, type StateEntry } from './state/state-ent
 import type { UsersState } from './state/users-state.ts'
 
 /**
- * Forgets users, so that the next run creates them. If the activity record has one, the state says that it is
+ * Forgets users, so that the next run creates them. If the ledger has one, the state says that it is
  * forgotten.
  *
  * @returns what was known

@@ -1,21 +1,16 @@
-import { readCreatedUsers } from '../activity/read-activity.ts'
 import type { Users } from '../client/users.ts'
 import { Failure } from '../contract/failure.ts'
+import { hashOfField, isSameField, managedFields } from '../contract/managed-fields.ts'
 import type { User } from '../contract/resources/user.ts'
+import { Ledger } from '../ledger/ledger.ts'
 import type { Directories } from '../system/files/directories.ts'
+import { once } from '../system/once.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
-import {
-  hashOfField,
-  isReadable,
-  isSameField,
-  managedFields,
-  readField,
-  type WantedUser,
-} from './managed-fields.ts'
+import { isReadable, readField, type WantedUser } from './managed-fields.ts'
 import type { Found, StateEntry } from './state/state-entry.ts'
 
 /**
- * What applying the files would do with a user. `adopt`: add the id of the activity record to the state file, and
+ * What applying the files would do with a user. `adopt`: add the id of the ledger to the state file, and
  * change what differs. `missing`: the service responds with 404 for the known id. `unknown`: the outcome of an
  * earlier create is unknown, or its id is. `failed`: the user could not be read. `unread`: the user was not read,
  * and nothing differs from what was last sent.
@@ -55,33 +50,32 @@ export type UserReading = { user: User } | { failure: Failure } | 'missing' | 'u
 
 /** What is known about a user before it is read. */
 export interface ComparedEntry extends Pick<StateEntry, 'id' | 'creation' | 'hashes' | 'found'> {
-  /** Only if it comes from the activity record: the IDs of all users that were created with the email. */
+  /** Only if it comes from the ledger: the IDs of all users that were created with the email. */
   ids?: readonly string[]
 }
 
 /**
- * Finds users without an entry in the state file in the activity record of this machine, for example those of an
- * import. The record is read when it is first needed.
+ * Finds users without an entry in the state file in the ledger of this machine, for example those of an import. The
+ * ledger is read when it is first needed.
  */
 export function recordedUsers(
-  { state }: Directories,
+  directories: Directories,
   service: string,
 ): (email: string) => ComparedEntry | undefined {
-  let created: ReturnType<typeof readCreatedUsers> | undefined
+  const created = once(() => Ledger.of(directories, service).users())
   return (email) => {
-    created ??= readCreatedUsers(state, service)
-    const found = created.get(email.toLowerCase())
+    const found = created().get(email.toLowerCase())
     if (!found) return undefined
-    const { ids, outcome } = found
+    const { ids, creation } = found
     if (ids.length === 1) return { id: ids[0], hashes: {}, ids }
-    return { id: undefined, creation: outcome === 'done' ? 'nameless' : 'unknown', hashes: {}, ids }
+    return { id: undefined, creation: creation === 'done' ? 'nameless' : 'unknown', hashes: {}, ids }
   }
 }
 
 /**
  * Compares a wanted user with what is known about it.
  *
- * @param entry of the state file or the activity record; undefined for a user that is in neither
+ * @param entry of the state file or the ledger; undefined for a user that is in neither
  */
 export function compareUser(
   wanted: WantedUser,

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import type { CreatedUser } from '../activity/read-activity.ts'
 import { assertApart } from '../bulk/failed-rows.ts'
 import {
   confirmForecast,
@@ -21,6 +20,7 @@ import {
 import { BulkRun } from '../bulk/send/bulk-run.ts'
 import { ServiceHealth } from '../bulk/send/send-change.ts'
 import { Failure } from '../contract/failure.ts'
+import type { UserKnowledge } from '../ledger/knowledge.ts'
 import type { Run } from '../run/run.ts'
 import type { PlannedRequest } from '../view/dry-run.ts'
 import { countOf, groupDigits } from '../view/format/quantities.ts'
@@ -50,7 +50,7 @@ export interface ImportOptions extends ResolutionOptions, FileOptions {
   /** Generates a password for a user without one (default: the user is created without a password). */
   makePassword: (() => string) | undefined
   /** The users whose creation any command has sent, by email in lower case; undefined to create users again. */
-  createdUsers: (() => ReadonlyMap<string, CreatedUser>) | undefined
+  createdUsers: (() => ReadonlyMap<string, UserKnowledge>) | undefined
 }
 
 export type ImportReport = Report &

@@ -1,12 +1,9 @@
-import { hash } from 'node:crypto'
-import { canonicalJson, isRecord } from '../contract/notation/exact-json.ts'
+import { metadataPrefix, settingsPrefix } from '../contract/managed-fields.ts'
+import { isRecord } from '../contract/notation/exact-json.ts'
 import type { ImportedUser } from './rows/imported-user.ts'
 
 /** A user as the files describe it. Only the fields that it has are managed. */
 export type WantedUser = Omit<ImportedUser, 'id' | 'password'> & { email: string }
-
-/** The fields of a user that the files can manage. */
-type ManagedUser = Omit<WantedUser, 'email'>
 
 /** Fields that no request can read (docs/interface.md, "Endpoints"). */
 const unreadable: readonly string[] = ['role', 'permissions']
@@ -15,26 +12,8 @@ export function isReadable(path: string): boolean {
   return !unreadable.includes(path)
 }
 
-const metadataPrefix = 'metadata.'
-const settingsPrefix = 'settings.'
-
-/**
- * The managed fields of a user by path, in the order in which they are shown: `name`, `metadata.KEY`,
- * `settings.KEY`, `role`, and `permissions`. A key of the metadata may contain dots, and its value is one value,
- * even if it is an object.
- */
-export function managedFields(user: ManagedUser): Map<string, unknown> {
-  const fields = new Map<string, unknown>()
-  if (user.name !== undefined) fields.set('name', user.name)
-  for (const [key, value] of Object.entries(user.metadata ?? {})) fields.set(metadataPrefix + key, value)
-  for (const [key, value] of Object.entries(user.settings ?? {})) fields.set(settingsPrefix + key, value)
-  if (user.role !== undefined) fields.set('role', user.role)
-  if (user.permissions !== undefined) fields.set('permissions', user.permissions)
-  return fields
-}
-
 /** The inverse of `managedFields`. */
-export function userOf(fields: ReadonlyMap<string, unknown>): ManagedUser {
+export function userOf(fields: ReadonlyMap<string, unknown>): Omit<WantedUser, 'email'> {
   const user: Record<string, unknown> = {}
   const metadata: [string, unknown][] = []
   const settings: [string, unknown][] = []
@@ -61,24 +40,6 @@ export function readField(user: Readonly<Record<string, unknown>>, path: string)
     return isRecord(group) && Object.hasOwn(group, key) ? group[key] : undefined
   }
   return Object.hasOwn(user, path) ? user[path] : undefined
-}
-
-/**
- * Whether two values of a field are equal. Permissions are a set. Null equals no value, because a service may
- * remove a key that is set to null.
- */
-export function isSameField(path: string, one: unknown, other: unknown): boolean {
-  return one === other || canonicalField(path, one) === canonicalField(path, other)
-}
-
-/** 11 characters: the first 64 bits of SHA-256. The state file contains it instead of the value. */
-export function hashOfField(path: string, value: unknown): string {
-  return hash('sha256', canonicalField(path, value), 'base64url').slice(0, 11)
-}
-
-function canonicalField(path: string, value: unknown): string {
-  if (path === 'permissions' && Array.isArray(value)) return canonicalJson([...new Set(value)].sort())
-  return canonicalJson(value ?? null)
 }
 
 export function hashesExcept(

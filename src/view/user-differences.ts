@@ -30,7 +30,7 @@ export interface PrintedUser {
 export interface UserCounts {
   create: number
   change: number
-  /** Those that only the activity record has. */
+  /** Those that only the ledger has. */
   adopt: number
   unchanged: number
   drifted: number
@@ -118,7 +118,7 @@ function describeDifferences({ users, unmanaged, counts }: PrintedDifferences, w
   const notes = [
     summarize(counts),
     ...(counts.adopt > 0
-      ? ['Adopt: the activity record on this machine has the ID, but the state file does not.']
+      ? ['Adopt: the ledger on this machine has the ID, but the state file does not.']
       : []),
     ...(counts.drifted > 0 ? ['Drifted: someone else has changed a value since chatctl sent it.'] : []),
     ...(counts.unmanaged > 0 ? ['Unmanaged users remain: the service offers no way to delete a user.'] : []),

@@ -1,10 +1,10 @@
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { hurriedClock } from '../client/capture.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { perTest } from '../support/lifetime.ts'
-import { stateOf } from '../support/recorded-activity.ts'
+import { ledgersOf } from '../support/recorded-changes.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { deadUrl, failing, json, startScriptedServer, thenClosed } from '../support/scripted-server.ts'
@@ -29,11 +29,15 @@ describe('activity', () => {
 
   const rename = (id: string) => ['users', 'update', id, '--name', 'Ada']
 
-  it('fails if the record cannot be read', async () => {
-    mkdirSync(join(stateOf(sandbox), 'activity.jsonl'), { recursive: true })
-    for (const args of [['activity'], ['users', 'list']]) {
+  it('fails if the ledger cannot be read', async () => {
+    const url = await server.serve(json(200, {}))
+    await change(url, ...rename('u1'))
+    const [path = ''] = ledgersOf(sandbox)
+    rmSync(path)
+    mkdirSync(path)
+    for (const args of [['activity'], ['users', 'list', '--base-url', url]]) {
       const { exitCode, stderr } = await run(args)
-      expect(stderr).to.match(/^Error: Cannot read the activity record in .*: .*directory/)
+      expect(stderr).to.match(/^Error: Cannot read the ledger .*: .*directory/)
       expect(exitCode).to.equal(1)
     }
   })
@@ -169,10 +173,10 @@ describe('activity', () => {
 
   it('skips lines that it cannot read, with a warning', async () => {
     await change(await server.serve(json(200, {})), ...rename('u1'))
-    appendFileSync(join(stateOf(sandbox), 'activity.jsonl'), '{"v":1\n')
+    appendFileSync(ledgersOf(sandbox)[0] ?? '', '{"v":1\n')
     const { exitCode, stdout, stderr } = await run(['activity', '--fields', 'user_id'])
     expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: 'u1\n' })
-    expect(stderr).to.equal('Warning: 1 line of the activity record cannot be read and is skipped\n')
+    expect(stderr).to.equal('Warning: 1 line of the ledger cannot be read and is skipped\n')
   })
 
   it('says that there are no changes if nothing was sent', async () => {
@@ -213,9 +217,9 @@ describe('users list', () => {
       .split(/\r?\n/)
     expect(found).to.deep.equal([
       'email,id,created_at,source,outcome',
-      'DAN@x.example,u4,TIME,activity,done',
-      'cid@x.example,,TIME,activity,unknown',
-      'ada@x.example,u1,TIME,activity,done',
+      'DAN@x.example,u4,TIME,ledger,done',
+      'cid@x.example,,TIME,ledger,unknown',
+      'ada@x.example,u1,TIME,ledger,done',
     ])
     expect(stderr.split(note)).to.have.length(2)
   })

@@ -6,7 +6,6 @@ import type { SettingsPatch } from '../../src/contract/resources/settings.ts'
 import type { SettingsFile } from '../../src/contract/resources/settings-file.ts'
 import { applyPlan, assertCurrent } from '../../src/settings/apply/apply-plan.ts'
 import { changeAndVerify } from '../../src/settings/apply/change-settings.ts'
-import { readSent } from '../../src/settings/apply/sent-configuration.ts'
 import { makePlan } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { failureOf, hurriedClock, reasonOf } from '../client/capture.ts'
@@ -94,11 +93,8 @@ describe('applying a settings plan', () => {
   })
 
   function apply(settings: SettingsPatch, api: SettingsFile['api'] = {}, before = server.settings) {
-    return applyPlan(
-      makePlan(server.url, { settings, api }, before, readSent(state.directories, server.url), systemClock),
-      applying(),
-      before,
-    )
+    const plan = makePlan(server.url, { settings, api }, before, undefined, systemClock)
+    return applyPlan(plan, applying(), before)
   }
 
   const failedRequests = () => told.warnings.filter((words) => words.includes('although the request failed'))
@@ -399,14 +395,6 @@ describe('applying a settings plan', () => {
         'GET',
       ])
       expect(told.taken).to.equal(true)
-      expect(readSent(state.directories, server.url)?.configuration).to.deep.equal({
-        version: '2',
-        cors: { allowed_methods: [] },
-      })
-      await apply(dark, { version: '2', cors: { allowed_methods: [] } })
-      expect(server.requests).to.have.length(4)
-      await apply({}, { version: '2', cors: { allowed_methods: ['GET'] } })
-      expect(seen().at(-1)).to.equal('POST {"version":"2","cors":{"allowed_methods":["GET"]}}')
     })
 
     it('sends no API configuration if a setting did not take effect', async () => {
@@ -441,7 +429,6 @@ describe('applying a settings plan', () => {
       expect(failure.message).to.equal(
         'The settings were changed and verified; setting the API configuration failed: You may not',
       )
-      expect(readSent(state.directories, server.url)).to.equal(undefined)
       expect((await failureOf(apply({}, { version: '2' }))).message).to.equal('You may not')
     })
 
@@ -452,21 +439,11 @@ describe('applying a settings plan', () => {
       expect(failure.message).to.equal('The outcome of the change is unknown: Broken')
       expect(hintOf(failure)).to.contain('cannot be read back')
       expect(told.taken).to.equal(true)
-      expect(readSent(state.directories, server.url)).to.equal(undefined)
       const both = await failureOf(apply(dark, { version: '2' }))
       expect(both.kind).to.equal('unknown_outcome')
       expect(both.message).to.equal(
         'The settings were changed and verified; the outcome of setting the API configuration is unknown: Broken',
       )
-    })
-
-    it('warns if the record of the sent configuration cannot be written', async () => {
-      await begin()
-      const { mkdirSync, writeFileSync } = await import('node:fs')
-      mkdirSync(state.path(), { recursive: true })
-      writeFileSync(`${state.path()}/api-configuration`, '')
-      await apply({}, { version: '2' })
-      expect(told.warnings).to.have.length(1)
     })
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { hashOfField, managedFields, type WantedUser } from '../../src/users/managed-fields.ts'
+import { hashOfField, managedFields } from '../../src/contract/managed-fields.ts'
+import type { WantedUser } from '../../src/users/managed-fields.ts'
 import type { StateEntry } from '../../src/users/state/state-entry.ts'
 
 const metadataValue = fc.oneof(

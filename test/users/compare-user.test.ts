@@ -1,16 +1,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Failure } from '../../src/contract/failure.ts'
+import { hashOfField, isSameField, managedFields } from '../../src/contract/managed-fields.ts'
 import type { User } from '../../src/contract/resources/user.ts'
 import { compareUser } from '../../src/users/compare-user.ts'
-import {
-  hashOfField,
-  isSameField,
-  managedFields,
-  readField,
-  userOf,
-  type WantedUser,
-} from '../../src/users/managed-fields.ts'
+import { readField, userOf, type WantedUser } from '../../src/users/managed-fields.ts'
 import { anyEntry, anyServiceUser, anyWantedUser, hashesOf } from './any-users.ts'
 
 const email = 'ada@example.com'

@@ -7,7 +7,7 @@ import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { serveHandler } from '../support/scripted-server.ts'
 
-describe('users as code, for users that only the activity record has', function () {
+describe('users as code, for users that only the ledger has', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
   const server = perTest(() => serveHandler(new UsersHandler({ allowsDuplicates: true })))
@@ -79,7 +79,7 @@ describe('users as code, for users that only the activity record has', function 
     await imported()
     const run = await chatctl('apply', 'users.plan', '--yes', '--no-password')
     expect(run.exitCode).to.equal(7)
-    expect(run.stderr).to.contain('the activity record on this machine now contains this user with the id')
+    expect(run.stderr).to.contain('the ledger on this machine now contains this user with the id')
     expect(creates()).to.equal(1)
   })
 

@@ -1,11 +1,11 @@
-import type { ActivityEntry } from '../../activity/read-activity.ts'
 import { localProfile } from '../../config/resolve-options.ts'
+import type { LedgerEntry } from '../../ledger/knowledge.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { commandLine } from '../command-line.ts'
 import { outcomeHint } from '../errors/outcome-hint.ts'
 import type { Context } from './context.ts'
 
-type Sent = Pick<ActivityEntry, 'method' | 'path' | 'service' | 'profile'>
+type Sent = Pick<LedgerEntry, 'method' | 'path' | 'service' | 'profile'>
 
 /** How to check a change whose outcome is unknown, with commands for its service. */
 export function nextStepFor({ method, path, service, profile }: Sent, { configuration }: Context): string {
@@ -22,10 +22,10 @@ export function nextStepFor({ method, path, service, profile }: Sent, { configur
   return outcomeHint({ method, url }, (...words) => commandLine(...words, ...named))
 }
 
-/** @param lines how many lines of the record could not be read */
+/** @param lines how many lines of ledgers could not be read */
 export async function warnOfUnreadable(lines: number, { output }: Context): Promise<void> {
   if (lines === 0) return
   await output.warn(
-    `${countOf(lines, 'line')} of the activity record cannot be read and ${lines === 1 ? 'is' : 'are'} skipped`,
+    `${countOf(lines, 'line')} of the ledger cannot be read and ${lines === 1 ? 'is' : 'are'} skipped`,
   )
 }

@@ -36,7 +36,7 @@ export interface Context
   readonly approval: PlanApproval
 }
 
-/** Wires everything together. This directory alone loads the client, the service, and the activity record. */
+/** Wires everything together. This directory alone loads the client, the service, and the ledger. */
 export function createContext(invocation: Invocation): Context {
   const base = createBaseContext(invocation)
   const { output } = base

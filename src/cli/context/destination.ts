@@ -1,19 +1,27 @@
 import type { OutgoingRequest } from '../../client/outgoing-request.ts'
+import { type EndpointName, findEndpoint } from '../../contract/endpoints.ts'
 import { withoutTrailing } from '../../contract/notation/text.ts'
+import { decodedPart } from '../../contract/or-else.ts'
 
-/** What the guards and the activity record know of a request before it is sent. */
+/** What the guards and the ledger know of a request before it is sent. */
 export interface Destination {
   changesService: boolean
   /** What a plan can contain it in. */
   subject: 'settings' | 'users' | undefined
   /** Whether chatctl records it: anything but reading, and asking a model. */
   isRecorded: boolean
-  /** The service and the path of the interface, if the base URL has a part of that path. */
-  recordedAs: { service: string; path: string } | undefined
+  /** The documented endpoint, if it is one. */
+  endpoint: EndpointName | undefined
+  /** Base URL of the service, without a part of the path of the interface. */
+  service: string
+  /** The path of the interface, with a query. */
+  path: string
+  /** ID of the user that the path names. */
+  user: string | undefined
 }
 
 /** What a plan may change. A service may ignore case. */
-const plannedPaths = /\/v1\/(settings|users)(?![\w-])/i
+const plannedPaths = /\/v1\/(settings|users)(?![\w-])(?:\/+([^/]+))?/i
 
 /** A conversation may start anywhere; only settings and users are worth a guard. */
 const chatPaths = /\/(v1|api)\/chat\//
@@ -29,19 +37,22 @@ export function destinationOf({ method, path }: OutgoingRequest, baseUrl: string
   const [, planned] = plannedPaths.exec(plain) ?? []
   const isChat = planned === undefined && chatPaths.test(plain)
   const isReply = isChat && method === 'POST' && replyPaths.test(plain)
+  const inUrl = findEndpoint(method, url.pathname)
+  const endpoint = inUrl ?? findEndpoint(method, plain)
+  const pathname = inUrl || !endpoint ? url.pathname : plain
   const prefix = withoutTrailing(new URL(baseUrl).pathname, '/')
-  const start = url.pathname.search(plannedPaths)
-  const isInPrefix = start >= 0 && start < prefix.length
+  const found = plannedPaths.exec(pathname)
+  // Without a documented endpoint, the base URL decides, unless it has a part of the path of the interface.
+  const start = endpoint?.start ?? Math.min(found?.index ?? prefix.length, prefix.length)
+  const id = endpoint ? endpoint.id : found?.[1]?.toLowerCase() === 'users' ? found[2] : undefined
   return {
     changesService: !isSafe && !isChat,
     subject: isSafe ? undefined : (planned?.toLowerCase() as Destination['subject']),
     isRecorded: !isSafe && method !== 'OPTIONS' && !isReply,
-    recordedAs: isInPrefix
-      ? {
-          service: new URL(url.origin + url.pathname.slice(0, start)).href,
-          path: url.pathname.slice(start) + url.search,
-        }
-      : undefined,
+    endpoint: endpoint?.name,
+    service: new URL(url.origin + withoutTrailing(pathname.slice(0, start), '/')).href,
+    path: (endpoint ? withoutTrailing(pathname.slice(start), '/') : pathname.slice(start)) + url.search,
+    user: id === undefined ? undefined : decodedPart(id),
   }
 }
 

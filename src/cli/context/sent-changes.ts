@@ -1,9 +1,8 @@
-import type { ChangeRecorder } from '../../activity/change-recorder.ts'
 import type { OutgoingRequest } from '../../client/outgoing-request.ts'
-import type { FailedRequest, RequestOutcome } from '../../contract/failure.ts'
+import type { FailedRequest, Outcome, RequestOutcome } from '../../contract/failure.ts'
 import { withoutTrailing } from '../../contract/notation/text.ts'
 import { hideSecretParameters } from '../../contract/secret-fields.ts'
-import { once } from '../../system/once.ts'
+import type { LedgerRun } from '../../ledger/ledger-run.ts'
 import { outcomeHint } from '../errors/outcome-hint.ts'
 import type { Destination } from './destination.ts'
 import type { Interruption } from './interruption.ts'
@@ -21,24 +20,35 @@ interface SentChange {
   /** Of the service that received it. */
   baseUrl: string
   /** As the client reports it; undefined before. */
-  outcome: RequestOutcome['outcome'] | undefined
+  outcome: Outcome | undefined
+}
+
+/** What opening the ledger needs. */
+interface LedgerOptions {
+  /** @throws Failure `storage` */
+  open(service: string): Promise<LedgerRun>
+  /** Whether a change that cannot be written to the ledger must not be sent. */
+  isRequired(): boolean
+  /** Called once if a change or an outcome cannot be written to the ledger. */
+  onFailure(error: unknown): void
 }
 
 /**
- * The changes of a run. Each is recorded for `chatctl activity`. Those of settings and users are remembered, so that a
+ * The changes of a run. Each is in the ledger of its service before it is sent. Those of settings and users are remembered, so that a
  * run that is interrupted can say what is known of them. An import, which sends many at the same time, has its journal for this.
  */
 export class SentChanges {
-  readonly #openRecorder: () => Promise<ChangeRecorder>
-  #recorder: Promise<ChangeRecorder> | undefined
-  /** The settings of the service as they were last read, for the activity record. */
+  readonly #options: LedgerOptions
+  /** By service. */
+  readonly #ledgers = new Map<string, Promise<LedgerRun>>()
+  #hasFailed = false
+  /** The settings of the service as they were last read, for the ledger. */
   settingsBefore: object | undefined
   readonly #remembered: SentChange[] = []
   #isRemembering = false
 
-  /** @param openRecorder called for the first change */
-  constructor(openRecorder: () => Promise<ChangeRecorder>) {
-    this.#openRecorder = once(openRecorder)
+  constructor(options: LedgerOptions) {
+    this.#options = options
   }
 
   /** From now on, changes are remembered. */
@@ -46,27 +56,59 @@ export class SentChanges {
     this.#isRemembering = true
   }
 
-  /** Resolves when the change is recorded. @returns records its outcome */
+  /** Resolves when the change is in the ledger, flushed to disk. @returns writes its outcome */
   async begin(
     request: OutgoingRequest,
     baseUrl: string,
-    { isRecorded, recordedAs, changesService }: Destination,
+    destination: Destination,
   ): Promise<((outcome: RequestOutcome) => void) | undefined> {
-    if (!isRecorded) return undefined
-    this.#recorder = this.#openRecorder()
-    const record = await (await this.#recorder).begin({ ...request, ...recordedAs }, this.settingsBefore)
+    if (!destination.isRecorded) return undefined
+    const write = await this.#write(request, destination)
     const { method, query } = request
     const path = hideSecretParameters(query ? `${request.path}?${new URLSearchParams(query)}` : request.path)
     const change: SentChange = { method, path, baseUrl, outcome: undefined }
-    if (this.#isRemembering && changesService) this.#remembered.push(change)
+    if (this.#isRemembering && destination.changesService) this.#remembered.push(change)
     return (outcome) => {
       change.outcome = outcome.outcome
-      record(outcome)
+      write?.(outcome)
     }
   }
 
   async close(): Promise<void> {
-    ;(await this.#recorder)?.close()
+    for (const opening of this.#ledgers.values()) {
+      // A failure to open it was reported when a change was sent.
+      const ledger = await opening.catch(() => undefined)
+      try {
+        ledger?.close()
+      } catch (error) {
+        this.#fail(error)
+      }
+    }
+  }
+
+  async #write(request: OutgoingRequest, { service, endpoint, path, user }: Destination) {
+    const before = this.settingsBefore
+    // Out of date from now on.
+    if (endpoint === 'updateSettings') this.settingsBefore = undefined
+    try {
+      const ledger = await this.#ledgerOf(service)
+      return await ledger.begin({ ...request, endpoint, path, user, before })
+    } catch (error) {
+      if (this.#options.isRequired()) throw error
+      this.#fail(error)
+      return undefined
+    }
+  }
+
+  #ledgerOf(service: string): Promise<LedgerRun> {
+    const opening = this.#ledgers.get(service) ?? this.#options.open(service)
+    this.#ledgers.set(service, opening)
+    return opening
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#hasFailed) this.#options.onFailure(error)
+    this.#hasFailed = true
   }
 
   /** Whether a change was sent whose outcome is unknown. */
@@ -109,7 +151,7 @@ export class SentChanges {
 
 /** A change without an outcome may have been sent. */
 function hasUnknownOutcome({ outcome = 'unknown' }: SentChange): boolean {
-  return outcome === 'unknown'
+  return outcome !== 'done' && outcome !== 'refused'
 }
 
 function requestOf({ method, path, baseUrl }: SentChange): FailedRequest {

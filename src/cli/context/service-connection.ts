@@ -8,8 +8,8 @@ import type { ContextOwner } from '../../config/last-context.ts'
 import { localProfile } from '../../config/resolve-options.ts'
 import { roundDuration } from '../../config/units.ts'
 import { readBaseUrl } from '../../contract/base-url.ts'
-import { endpoints } from '../../contract/endpoints.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
+import { afterColon, Failure } from '../../contract/failure.ts'
+import { isRecord, parseJson, tryParse } from '../../contract/notation/exact-json.ts'
 import { once } from '../../system/once.ts'
 import {
   adviseOnRefusal,
@@ -52,6 +52,8 @@ export class ServiceConnection {
   readonly #demandOwnDatabase: () => Promise<unknown>
   #connection: Connection | undefined
   #connected: Promise<Client> | undefined
+  /** Whether many requests are sent. */
+  #isBulk = false
 
   constructor(parts: Parts) {
     const { base, invocation } = parts
@@ -61,7 +63,12 @@ export class ServiceConnection {
     this.target = once(() => chooseTarget(options, { env, resolvePath }))
     this.transport = transportOf(base, invocation)
     this.credentials = new Credentials(base, this.target, this.transport)
-    this.sentChanges = new SentChanges(() => this.#openRecorder())
+    this.sentChanges = new SentChanges({
+      open: (service) => this.#openLedger(service),
+      // A single change can be repeated by a person, so that a read-only home directory must not prevent it.
+      isRequired: () => this.#isBulk,
+      onFailure: (error) => this.#warnOfLedger(error),
+    })
     // Registered first and so closed last, because closing the client may decide the outcome of a change.
     base.onClose(() => this.sentChanges.close())
   }
@@ -114,7 +121,8 @@ export class ServiceConnection {
     if (!invocation.dryRun) void adviseOnRefusal(this.#connection, to, signedIn())
     const expiry = new ExpiryWarning(base.host.clock)
     base.onClose(() => expiry.warn(base.output, to, { signedIn: signedIn(), held: held() }))
-    if (!overrides.observe) this.sentChanges.remember()
+    this.#isBulk = overrides.observe !== undefined
+    if (!this.#isBulk) this.sentChanges.remember()
     const service =
       to.kind === 'remote'
         ? { baseUrl: to.baseUrl, credential: credentialOf(to, signedIn(), held()) }
@@ -138,7 +146,23 @@ export class ServiceConnection {
     if (isHeld) throw new HeldRequest(request, to.kind === 'remote' ? to.baseUrl : undefined)
     if (destination.subject) this.#parts.approval.demand(destination.subject)
     if (to.kind === 'local' && destination.changesService) await this.#demandOwnDatabase()
-    return this.sentChanges.begin(request, baseUrl, destination)
+    if (destination.endpoint === 'updateSettings') await this.#readSettingsBefore(request)
+    const service = to.kind === 'local' ? 'local' : destination.service
+    return this.sentChanges.begin(request, baseUrl, { ...destination, service })
+  }
+
+  /** The settings before a change, for the ledger. GET of the same path reads them (docs/interface.md, "Endpoints"). */
+  async #readSettingsBefore({ path }: OutgoingRequest): Promise<void> {
+    if (this.sentChanges.settingsBefore) return
+    try {
+      const client = await this.connect()
+      const { failure, text } = await client.send({ method: 'GET', path })
+      const settings = failure ? undefined : tryParse(text, parseJson)
+      this.sentChanges.settingsBefore = isRecord(settings) ? settings : undefined
+    } catch (error) {
+      // The service may refuse to show them.
+      if (!(error instanceof Failure)) throw error
+    }
   }
 
   readonly #openHandler = once(async () => {
@@ -160,20 +184,23 @@ export class ServiceConnection {
     return client
   }
 
-  async #openRecorder() {
+  async #openLedger(service: string) {
     const { base, invocation } = this.#parts
-    const { ChangeRecorder } = await import('../../activity/change-recorder.ts')
-    const { directories, host, options, output, onClose } = base
-    const { baseUrl: service = 'local' } = this.contextOwner()
+    const [{ Ledger }, { LedgerRun }] = await Promise.all([
+      import('../../ledger/ledger.ts'),
+      import('../../ledger/ledger-run.ts'),
+    ])
+    const { directories, host, options } = base
     const profile = service === 'local' ? localProfile : (options.profile.value ?? null)
     const run = { profile, service, command: invocation.command }
-    // A read-only home directory must not prevent the change.
-    const onFailure = (error: unknown): void => {
-      const why = describeSystemError(error)
-      const warning = output.warn(`This run cannot record its changes for "chatctl activity": ${why}`)
-      onClose(() => warning)
-    }
-    return new ChangeRecorder({ directories, clock: host.clock, endpoints, run, onFailure })
+    return new LedgerRun(Ledger.of(directories, service), run, host.clock)
+  }
+
+  #warnOfLedger(error: unknown): void {
+    const { output, onClose } = this.#parts.base
+    const why = afterColon(error instanceof Error ? error.message : String(error))
+    const warning = output.warn(`This run cannot record its changes: ${why}`)
+    onClose(() => warning)
   }
 }
 

@@ -9,7 +9,7 @@ import { renamedProfileView } from '../../view/auth.ts'
 export default class AuthRename extends BaseCommand {
   static override summary = 'Rename a profile'
   static override description =
-    'The profile keeps its credential, chat sessions, and mirrors. The default profile and the directories of the profile get the new name. The activity record (chatctl activity) keeps the old name.'
+    'The profile keeps its credential, chat sessions, and mirrors. The default profile and the directories of the profile get the new name. The ledger (chatctl activity) keeps the old name.'
   static override requests = localWork
   static override completes = { profile: 'profile' } as const
   static override view = renamedProfileView

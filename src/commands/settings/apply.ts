@@ -58,7 +58,7 @@ export default class SettingsApply extends BaseCommand {
     context.demandNamedService()
 
     const { coverageOf, makePlan, resultOf } = await import('../../settings/plan.ts')
-    const { readSent } = await import('../../settings/apply/sent-configuration.ts')
+    const { readSent } = await import('../../settings/settings-history.ts')
     const { markApplied } = await import('../../system/files/saved-plan.ts')
     const { assertCurrent, confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
 

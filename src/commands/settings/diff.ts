@@ -83,7 +83,7 @@ export async function showComparison(
   const response = await client.settings.get()
   const current = await settingsIn(response, context)
   const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../settings/plan.ts')
-  const { readSent } = await import('../../settings/apply/sent-configuration.ts')
+  const { readSent } = await import('../../settings/settings-history.ts')
   const service = planServiceOf(context)
   const made = makePlan(service, file, current, readSent(directories, service), host.clock)
   if (flags.save !== undefined) {

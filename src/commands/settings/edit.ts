@@ -77,7 +77,7 @@ export default class SettingsEdit extends BaseCommand {
 async function changedKeys(file: SettingsFile, current: ApplicationSettings, context: Context) {
   const service = planServiceOf(context)
   const { isSameValue, makePlan } = await import('../../settings/plan.ts')
-  const { readSent } = await import('../../settings/apply/sent-configuration.ts')
+  const { readSent } = await import('../../settings/settings-history.ts')
   const plan = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
   return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSameValue(path, from, to)) }
 }

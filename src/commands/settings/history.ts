@@ -1,6 +1,5 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { warnOfUnreadable } from '../../cli/context/activity-notes.ts'
 import type { DatabaseFlags } from '../../cli/context/administration.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
@@ -13,7 +12,7 @@ import { planServiceOf } from './settings-change.ts'
 export default class SettingsHistory extends BaseCommand {
   static override summary = 'List changes of settings'
   static override description =
-    'Lists each key of the settings and of the API configuration in the activity record of this machine, oldest first, with its value before and after the change where they are recorded. With --service, lists the changes from all machines, which the audit log of the embedded service has. They have no ID, so settings revert cannot revert them.'
+    'Lists each key of the settings and of the API configuration in the ledger of this machine, oldest first, with its value after the change, and its value before it if chatctl has read it. With --service, lists the changes from all machines, which the audit log of the embedded service has. They have no ID, so settings revert cannot revert them.'
   static override requests = { ...localWork, opensData: true }
   static override view = sentKeysView
   static override otherViews = { '--service': auditedKeysView }
@@ -33,14 +32,12 @@ export default class SettingsHistory extends BaseCommand {
     const { flags, context } = await this.start(SettingsHistory, ({ service }) => chooseView(service))
     const { readSentKeys } = await import('../../settings/settings-history.ts')
     const limit = rowsToShow(flags.limit, context.output, 50)
-    let unreadable = 0
     const keys = flags.service
       ? await readAuditedKeys(flags, limit + 1, context)
-      : readSentKeys(context.directories.state, planServiceOf(context), () => unreadable++)
+      : readSentKeys(context.directories, planServiceOf(context))
     await context.output.show(chooseView(flags.service), keys.slice(-limit))
     if (keys.length > limit)
       context.output.notice(`There are older changes. Show them with: --limit ${2 * limit}`)
-    await warnOfUnreadable(unreadable, context)
   }
 }
 

@@ -25,7 +25,7 @@ export default class SettingsRevert extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsRevert)
     const { fileBefore, readSentKeys } = await import('../../settings/settings-history.ts')
-    const sent = readSentKeys(context.directories.state, planServiceOf(context), () => {})
+    const sent = readSentKeys(context.directories, planServiceOf(context))
     const keys = sent.filter(({ id, outcome }) => id === args.id && outcome !== 'refused')
     if (keys.length === 0) {
       throw new Failure('not_found', `No change of these settings has the ID ${args.id}`, {

@@ -66,14 +66,14 @@ export default class UsersImport extends BaseCommand {
       close ? closedView : importView,
     )
     if (flags.close) return closeImport(context, { file: args.file, kind: 'users' })
-    const { readCreatedUsers } = await import('../../activity/read-activity.ts')
+    const { Ledger } = await import('../../ledger/ledger.ts')
     const options: FileOptions = {
       ...readBulkFlags(flags),
       file: args.file,
       kind: 'users',
       createdUsers: flags['allow-duplicates']
         ? undefined
-        : () => readCreatedUsers(context.directories.state, planServiceOf(context)),
+        : () => Ledger.of(context.directories, planServiceOf(context)).users(),
       makePassword: flags['generate-passwords'] ? generatePassword : undefined,
       resolution: readResolution(flags['on-unknown'], flags.id),
       place: flags.line,

@@ -1,8 +1,7 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { warnOfUnreadable } from '../../cli/context/activity-notes.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { Failure } from '../../contract/failure.ts'
+import { Failure, type Outcome } from '../../contract/failure.ts'
 import { knownUsersView } from '../../view/activity.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
@@ -12,14 +11,15 @@ interface KnownUser {
   id: string | null
   /** When chatctl sent the request that created the user. A state file does not contain it. */
   created_at: string | null
-  source: 'activity' | 'state'
-  outcome: 'done' | 'unknown'
+  source: 'ledger' | 'state'
+  /** `unverified`: the service has accepted the creation (status 202). */
+  outcome: Exclude<Outcome, 'refused' | 'contradicted'>
 }
 
 export default class UsersList extends BaseCommand {
   static override summary = 'List the users that chatctl created or has in a state file'
   static override description =
-    'The interface of the service cannot list users, so this is not a list of all users. Without --state, it shows the activity record of your user on this machine: users that were created on the service of the profile, newest first. If the outcome of a creation is unknown, the user may not exist. No request is sent.'
+    'The interface of the service cannot list users, so this is not a list of all users. Without --state, it shows the users in the ledger of your user on this machine that were created on the service of the profile, newest first. If the outcome of a creation is unknown, the user may not exist. No request is sent.'
   static override requests = localWork
   static override view = knownUsersView
   static override examples = BaseCommand.toExamples({
@@ -38,7 +38,7 @@ export default class UsersList extends BaseCommand {
     await context.output.show(knownUsersView, rows)
     const what =
       state === undefined
-        ? 'This is the activity record of this machine: it has no users that were created elsewhere.'
+        ? 'This is the ledger of this machine: it has no users that were created elsewhere.'
         : `These are the users in ${state}.`
     context.output.notice(`The interface of the service cannot list users. ${what}`)
   }
@@ -68,18 +68,18 @@ async function* stateUsers(name: string, context: Context): AsyncGenerator<Known
  * attempt whose outcome is unknown, or whose response had no id, is shown once, and not if the email was created.
  */
 async function* createdUsers(service: string, context: Context): AsyncGenerator<KnownUser> {
-  const { readUserCreations } = await import('../../activity/read-activity.ts')
-  const seen = { done: new Set<string>(), unknown: new Set<string>(), ids: new Set<string>() }
-  let unreadable = 0
-  for (const entry of readUserCreations(context.directories.state, () => unreadable++)) {
-    const { at, email, user_id: id, outcome } = entry
-    if (entry.service !== service || outcome === 'refused') continue
+  const { Ledger } = await import('../../ledger/ledger.ts')
+  const [done, unsure, ids] = [new Set<string>(), new Set<string>(), new Set<string>()]
+  for (const entry of Ledger.of(context.directories, service).creations().reverse()) {
+    const { at, email, user_id: id } = entry
+    if (entry.outcome === 'refused') continue
+    const outcome = entry.outcome === 'contradicted' ? 'done' : entry.outcome
     const key = email?.toLowerCase() ?? id
-    const isOther = outcome === 'done' && id !== null && !seen.ids.has(id)
-    if (!isOther && key !== null && (seen.done.has(key) || seen[outcome].has(key))) continue
-    if (key !== null) seen[outcome].add(key)
-    if (id !== null) seen.ids.add(id)
-    yield { email, id, created_at: at, source: 'activity', outcome }
+    const seen = outcome === 'done' ? done : unsure
+    const isOther = outcome === 'done' && id !== null && !ids.has(id)
+    if (!isOther && key !== null && (done.has(key) || seen.has(key))) continue
+    if (key !== null) seen.add(key)
+    if (id !== null) ids.add(id)
+    yield { email, id, created_at: at, source: 'ledger', outcome }
   }
-  await warnOfUnreadable(unreadable, context)
 }

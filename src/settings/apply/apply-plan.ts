@@ -22,8 +22,8 @@ import {
   settingsFileOf,
   valuesOf,
 } from '../plan.ts'
+import { readSent } from '../settings-history.ts'
 import { type ChangeOptions, changeAndVerify, verifySettings } from './change-settings.ts'
-import { readSent, sendConfiguration } from './sent-configuration.ts'
 
 /** What the lock of a service's settings needs. */
 export interface LockOptions {
@@ -36,7 +36,6 @@ export interface LockOptions {
 
 /** What applying a plan needs. */
 export interface ApplyOptions extends ChangeOptions {
-  directories: Directories
   settings: Pick<Settings, 'get' | 'update' | 'setApi'>
 }
 
@@ -160,21 +159,19 @@ export async function applyPlan(
   const managed = valuesOf(settingsFileOf(plan).settings)
   const { read } = patch ? await changeAndVerify(patch, options, { managed, before }) : { read: before }
   if (!configuration) return
-  const response = await applyConfiguration(plan.service, configuration, options).catch((error) => {
+  const response = await applyConfiguration(configuration, options).catch((error) => {
     throw error instanceof Failure ? configurationFailure(error, patch !== undefined) : error
   })
   if (managed.size > 0) await verifySettings({ managed, before: read }, { method: 'POST', response }, options)
 }
 
 async function applyConfiguration(
-  service: string,
   configuration: ApiConfiguration,
-  { directories, settings, signal, clock, onChanged, warn }: ApplyOptions,
+  { settings, signal, onChanged, warn }: ApplyOptions,
 ): Promise<ApiResponse<unknown>> {
   let response: ApiResponse<unknown>
   try {
-    const send = () => settings.setApi(configuration)
-    response = await sendConfiguration(directories, service, configuration, send, { signal, clock })
+    response = await settings.setApi(configuration)
   } catch (error) {
     if (error instanceof Failure ? error.isOutcomeUnknown : signal.aborted) await onChanged?.()
     throw error

@@ -3,6 +3,7 @@ import {
   closeSync,
   fdatasync,
   fdatasyncSync,
+  fstatSync,
   ftruncateSync,
   openSync,
   readSync,
@@ -18,6 +19,11 @@ interface LineLogOptions {
   path: string
   /** Converts an error of the system. */
   failureOf(cause: unknown): Error
+  /**
+   * Whether other processes append to the file at the same time. Then nothing is truncated: each write begins with a
+   * newline, which ends a line that another process has left incomplete. Readers skip empty and incomplete lines.
+   */
+  isShared?: boolean
   /** Called before the file is created for the first line. */
   onBegin?(): void
 }
@@ -170,10 +176,11 @@ export class LineLog {
   }
 
   #open(): number {
-    this.#file = openSync(this.#options.path, 'a+', 0o600)
+    const file = openSync(this.#options.path, 'a+', 0o600)
+    this.#file = file
     // A process that was killed while it created the file may not have flushed the directory.
-    syncDirectory(dirname(this.#options.path))
-    return this.#file
+    if (fstatSync(file).size === 0) syncDirectory(dirname(this.#options.path))
+    return file
   }
 
   /** After everything that is ready to run now, and may append lines. */
@@ -234,6 +241,7 @@ export class LineLog {
     const file = this.#file
     if (file === undefined || this.#pending === '') return
     this.#guard(() => {
+      if (this.#options.isShared) return writeWhole(file, `\n${this.#pending}`)
       if (this.#isTorn) ftruncateSync(file, this.#written)
       this.#isTorn = true
       try {
@@ -257,6 +265,11 @@ export class LineLog {
       throw cause instanceof Failure ? cause : this.#options.failureOf(cause)
     }
   }
+}
+
+/** In one call, so that the lines of two processes do not mix. */
+function writeWhole(file: number, text: string): void {
+  if (writeSync(file, text) < Buffer.byteLength(text)) throw new Error('not enough space for the whole line')
 }
 
 /** As a string, because a new buffer for each write grows the memory faster than garbage is collected. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Clock, isoNow } from '../../system/clock.ts'
+import { LineLog } from '../../system/files/line-log.ts'
 import { makePrivateDirectory } from '../../system/files/private-directory.ts'
 import { replaceFile } from '../../system/files/replace-file.ts'
-import { SharedLog } from '../../system/files/shared-log.ts'
 import { cleanText, showGrapheme, splitGraphemes, widthOf } from './graphemes.ts'
 import { plainText } from './pasted-text.ts'
 import type { BufferState, TextBuffer } from './text-buffer.ts'
@@ -44,8 +44,8 @@ export class InputHistory {
     try {
       makePrivateDirectory(dirname(this.#path))
       // Opened for each entry, because another session may have replaced the file.
-      const log = new SharedLog(this.#path)
-      log.append(`${JSON.stringify({ at: isoNow(this.#clock), text: entry })}\n`)
+      const log = new LineLog({ path: this.#path, isShared: true, failureOf: (cause) => cause as Error })
+      log.append(JSON.stringify({ at: isoNow(this.#clock), text: entry }))
       log.close()
     } catch {
       // A full disk must not end the session.

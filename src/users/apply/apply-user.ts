@@ -3,10 +3,11 @@ import { affectsEveryRow, type Sending, sendChange } from '../../bulk/send/send-
 import { type ApiResponse, idOfCreated } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
 import { Failure } from '../../contract/failure.ts'
+import { hashOfField } from '../../contract/managed-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/failure-details.ts'
 import { type ComparedEntry, otherUser, readUser } from '../compare-user.ts'
-import { hashesExcept, hashOfField, isReadable } from '../managed-fields.ts'
+import { hashesExcept, isReadable } from '../managed-fields.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
 import { bodyOf, request } from '../send/send-row.ts'
 import type { StateEntry } from '../state/state-entry.ts'
@@ -25,7 +26,7 @@ import { fieldsToSend, groupOf, type PlannedUser, stepsFor } from './users-plan.
 export interface ApplySending extends Sending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
   state: Pick<UsersState, 'find' | 'findById' | 'record' | 'note' | 'remove'>
-  /** Finds a user without an entry in the state in the activity record, as it was before this run. */
+  /** Finds a user without an entry in the state in the ledger, as it was before this run. */
   recorded: (email: string) => ComparedEntry | undefined
   clock: Clock
   signal: AbortSignal

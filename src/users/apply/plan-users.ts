@@ -37,7 +37,7 @@ export interface Comparing extends Partial<PlanChoices>, Pick<FileOptions, 'conc
 
 export interface PlanUsersOptions extends Comparing {
   users: Pick<Users, 'get'> | undefined
-  /** Finds a user without an entry in the state in the activity record. */
+  /** Finds a user without an entry in the state in the ledger. */
   recorded: (email: string) => ComparedEntry | undefined
 }
 
@@ -50,7 +50,7 @@ export async function diffUsers(run: Run, options: Comparing): Promise<UsersPlan
 
 /**
  * Compares each user of the files with the service and the state file, concurrently. A user without an entry in the
- * state file may be in the activity record.
+ * state file may be in the ledger.
  *
  * @throws Failure if all further requests would fail too
  */

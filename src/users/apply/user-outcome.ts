@@ -1,10 +1,11 @@
 import type { Mismatch } from '../../contract/contradictions.ts'
 import { Failure } from '../../contract/failure.ts'
+import { hashOfField, isSameField } from '../../contract/managed-fields.ts'
 import { isNumber, isRecord } from '../../contract/notation/exact-json.ts'
 import type { User } from '../../contract/resources/user.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import type { ComparedEntry } from '../compare-user.ts'
-import { hashOfField, isReadable, isSameField, readField } from '../managed-fields.ts'
+import { isReadable, readField } from '../managed-fields.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { PlannedUser } from './users-plan.ts'
 
@@ -109,7 +110,7 @@ export function takenId({ id, email }: StateEntry): Failure {
 }
 
 /**
- * The failure if the state file or the activity record has changed since the plan was made, in a way that matters
+ * The failure if the state file or the ledger has changed since the plan was made, in a way that matters
  * for this user.
  */
 export function stateConflict(
@@ -133,6 +134,6 @@ export function stateConflict(
     : entry.id === undefined
       ? 'contains this user with an unknown outcome'
       : `contains this user with the id ${visibleJson(entry.id)}`
-  const holder = entry?.ids ? 'The activity record on this machine' : 'The state file'
+  const holder = entry?.ids ? 'The ledger on this machine' : 'The state file'
   return new Failure('conflict', `${holder} now ${now}`)
 }

@@ -1,4 +1,5 @@
 import type { Step } from '../../bulk/journal/journal.ts'
+import { managedFields } from '../../contract/managed-fields.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import type {
   PrintedDifferences,
@@ -7,7 +8,7 @@ import type {
   UserCounts,
 } from '../../view/user-differences.ts'
 import { compareUser, type FieldDifference, type UserDifference } from '../compare-user.ts'
-import { managedFields, userOf, type WantedUser } from '../managed-fields.ts'
+import { userOf, type WantedUser } from '../managed-fields.ts'
 import { type ImportedUser, stepsOf } from '../rows/imported-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 

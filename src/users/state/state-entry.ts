@@ -8,7 +8,7 @@ export interface StateEntry {
   id?: string
   /**
    * `unknown` is set before the create is sent, and removed when its outcome is known. `forgotten`: the user may be
-   * created, whatever the activity record has.
+   * created, whatever the ledger has.
    */
   creation?: 'unknown' | 'nameless' | 'forgotten'
   /** By managed field: a hash of the value that was last sent and confirmed. */

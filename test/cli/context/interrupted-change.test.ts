@@ -58,7 +58,8 @@ describe('a signal', () => {
       return silent(request, response, incoming)
     }
     const server = await startScriptedServer({
-      choose: (request, index) => (isAwaited(request, index) ? kill : json(200, settings)),
+      choose: (request, index) =>
+        isAwaited(request, index) ? kill : json(200, request.method === 'GET' ? settings : {}),
     })
     running = startChatctl(sandbox, args, { service: server })
     running.stdin.end()

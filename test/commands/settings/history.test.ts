@@ -4,7 +4,7 @@ import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
-import { answer } from '../../support/scripted-server.ts'
+import { answer, json } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 interface Row {
@@ -12,6 +12,7 @@ interface Row {
   command: string
   path: string
   before: unknown
+  before_from: string
   after: unknown
   outcome: string
 }
@@ -44,19 +45,24 @@ describe('settings history and settings revert', () => {
     expect(run.server.requests).to.have.length(length)
   })
 
-  it('takes the value of the change before, if none was read, unless its outcome is unknown', async () => {
+  it('reads the value before a change, with settings set and api, and else does not know it', async () => {
     await run.settings(['set', 'app_name=One'])
-    await run.settings(['set', 'app_name=Two'])
     run.server.faults.set('PATCH /v1/settings', answer(500))
-    await run.settings(['set', 'app_name=Three'])
+    await run.settings(['set', 'app_name=Two'])
     run.server.faults.clear()
+    await run.command(['api', 'PATCH', '/v1/settings', '--field', 'app_name=Three'])
+    run.server.faults.set('PATCH /v1/settings', json(200, { app_name: 'Other' }))
     await run.settings(['set', 'app_name=Four'])
+    run.server.faults.clear()
+    run.server.faults.set('GET /v1/settings', answer(403))
+    await run.settings(['set', 'app_name=Five'])
     const rows = await history()
-    expect(rows.map(({ before, after, outcome }) => [before ?? null, after, outcome])).to.deep.equal([
-      [null, 'One', 'done'],
-      ['One', 'Two', 'done'],
-      ['Two', 'Three', 'unknown'],
-      [null, 'Four', 'done'],
+    expect(rows.map((row) => [row.before, row.before_from, row.after, row.outcome])).to.deep.equal([
+      ['Chat', 'service', 'One', 'done'],
+      ['One', 'service', 'Two', 'unknown'],
+      ['One', 'service', 'Three', 'done'],
+      ['Three', 'service', 'Four', 'contradicted'],
+      [null, 'not_known', 'Five', 'done'],
     ])
   })
 
@@ -71,7 +77,12 @@ describe('settings history and settings revert', () => {
     await run.settings(['api', 'set', '--version', 'v1'])
     await run.settings(['api', 'set', '--version', 'v2'])
     const rows = await history()
-    expect(rows.at(-1)).to.include({ path: 'api.version', before: 'v1', after: 'v2' })
+    expect(rows.at(-1)).to.include({
+      path: 'api.version',
+      before: 'v1',
+      before_from: 'last_sent',
+      after: 'v2',
+    })
     const reverted = await run.settings(['revert', rows.at(-1)?.id ?? ''])
     expect(reverted.stdout).to.include('api.version  "v2" → "v1"')
     const elsewhere = await run.settings(['history', '--json', '--base-url', 'https://other.example'])
@@ -133,8 +144,10 @@ describe('settings history and settings revert', () => {
     })
 
     it('refuses a change of which a value is not recorded, such as a secret', async () => {
-      await run.settings(['set', 'app_name=One'])
-      const words = 'The activity record does not have the value before the change of app_name'
+      run.server.faults.set('GET /v1/settings', answer(403))
+      await run.command(['api', 'PATCH', '/v1/settings', '--field', 'app_name=One'])
+      run.server.faults.clear()
+      const words = 'The ledger does not have the value before the change of app_name'
       expectFailure(await revert(await newest()), 2, words)
       run.server.change({ x_secret: 'canary' })
       await apply('x_secret: other\n', '--allow-unknown-keys')

@@ -1,8 +1,7 @@
-import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { recordOf } from '../../support/recorded-changes.ts'
 import { json } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
@@ -10,11 +9,11 @@ describe('settings set', () => {
   const run = perTest(() => SettingsRun.start())
   const set = (...args: string[]) => run.settings(['set', ...args])
 
-  it('sends the named keys even if they are unchanged, and reads them back', async () => {
+  it('reads the settings, sends the named keys even if they are unchanged, and reads them back', async () => {
     const { exitCode, stdout } = await set('theme.mode=light', '--json')
     expect(exitCode).to.equal(0)
     expect(JSON.parse(stdout)).to.deep.equal(run.server.settings)
-    expect(run.methods).to.equal('PATCH GET')
+    expect(run.methods).to.equal('GET PATCH GET')
     expect(run.changes[0]?.body).to.deep.equal({ theme: { mode: 'light' } })
   })
 
@@ -48,14 +47,29 @@ describe('settings api set', () => {
     expect((await set('--version', 'v3', '--quiet')).stderr).to.equal('')
   })
 
-  it('does not change the record of the last request with --dry-run', async () => {
+  it('does not change the ledger with --dry-run', async () => {
     await set('--version', 'v1')
-    const directory = join(run.sandbox.home, '.local', 'state', 'chatctl', 'state', 'api-configuration')
-    const [name = ''] = readdirSync(directory)
-    const { ino, mtimeMs } = statSync(join(directory, name))
+    const text = recordOf(run.sandbox)
     expect(await set('--version', 'v2', '--dry-run')).to.include({ exitCode: 0, stderr: '' })
-    expect(statSync(join(directory, name))).to.include({ ino, mtimeMs })
+    expect(recordOf(run.sandbox)).to.equal(text)
     expect(run.changes).to.have.length(1)
+  })
+
+  it('is what settings diff and settings apply compare with, also if chatctl api has sent it', async () => {
+    run.file('settings.yaml', 'api: { version: "1" }\n')
+    const diff = async () => (await run.settings(['diff', 'settings.yaml', '--json', '--exit-code'])).exitCode
+    expect((await run.settings(['apply', 'settings.yaml', '--yes'])).exitCode).to.equal(0)
+    expect(await diff()).to.equal(0)
+    run.server.faults.set('POST /v1/settings/api/', json(200, {}))
+    for (const path of ['/v1/settings/api', '/v1/settings/api/']) {
+      await run.command(['api', 'POST', path, '--field', 'version=2'])
+      expect(await diff(), path).to.equal(10)
+      expect((await run.settings(['apply', 'settings.yaml', '--yes'])).exitCode).to.equal(0)
+      expect(await diff(), path).to.equal(0)
+    }
+    run.server.faults.set('POST /v1/settings/api', json(200, { version: '3' }))
+    await set('--version', '2')
+    expect(await diff()).to.equal(10)
   })
 
   it('reports the differences in one JSON notice with --json', async () => {

@@ -24,10 +24,11 @@ export class SettingsRun {
 
   /** @param args the words after `chatctl settings` */
   settings(args: readonly string[], options: HostOptions = {}): Promise<Run> {
-    return runChatctl(this.sandbox, ['settings', ...args], {
-      ...options,
-      env: { ...this.env, ...options.env },
-    })
+    return this.command(['settings', ...args], options)
+  }
+
+  command(args: readonly string[], options: HostOptions = {}): Promise<Run> {
+    return runChatctl(this.sandbox, args, { ...options, env: { ...this.env, ...options.env } })
   }
 
   file(name: string, text: string, mode = 0o600): string {

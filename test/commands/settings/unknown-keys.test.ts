@@ -79,7 +79,7 @@ describe('undocumented settings', () => {
   it('are set from text, and from JSON with :=', async () => {
     const words = ['experimental.name=true', 'experimental.flag:=true', 'extra:={"a":[1.0,null],"b":{"c":5}}']
     expect(await set(allow, 'theme.mode=dark', ...words)).to.include({ exitCode: 0, stderr: '' })
-    expect(run.server.requests[0]?.body).to.equal(
+    expect(run.server.requests[1]?.body).to.equal(
       '{"theme":{"mode":"dark"},"experimental":{"name":"true","flag":true},"extra":{"a":[1.0,null],"b":{"c":5}}}',
     )
   })

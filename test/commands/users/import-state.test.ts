@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { hashOfField } from '../../../src/users/managed-fields.ts'
+import { hashOfField } from '../../../src/contract/managed-fields.ts'
 import { UsersState } from '../../../src/users/state/users-state.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { UsersHandler, type UsersOptions } from '../../support/handlers/users.ts'

@@ -23,7 +23,7 @@ describe('the input history of a session', () => {
     writeFileSync(path, text)
   }
 
-  const lines = (): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  const lines = (): string[] => readFileSync(path, 'utf8').split('\n').filter(Boolean)
 
   it('keeps entries with any text for later sessions', () => {
     const entries = ['one', 'two\nlines\twith "quotes"', '世界 👩‍👩‍👧', ' spaces ']

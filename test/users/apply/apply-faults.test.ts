@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { hashOfField, managedFields, readField, type WantedUser } from '../../../src/users/managed-fields.ts'
+import { hashOfField, managedFields } from '../../../src/contract/managed-fields.ts'
+import { readField, type WantedUser } from '../../../src/users/managed-fields.ts'
 import { makeEmptyDirectory } from '../../support/empty-directory.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { createRandom } from '../../support/random.ts'

@@ -260,8 +260,8 @@ describe('the outcome of a request of an import', function () {
     writeFileSync(path, 'email,name\na@example.com,Ada\n')
     expect((await run()).stderr).to.contain('expected \\"Ada\\", found \\"Eve\\"')
     const before = sent()
-    // The activity record names the user too, unless it was deleted.
-    rmSync(join(sandbox.home, '.local/state/chatctl/state/activity.jsonl'))
+    // The ledger names the user too, unless it was deleted.
+    rmSync(join(sandbox.home, '.local/state/chatctl/state/ledger'), { recursive: true })
     path = join(sandbox.home, 'copy.csv')
     writeFileSync(path, 'name,email\nAda,a@example.com\n')
     expect((await run()).exitCode).to.equal(9)

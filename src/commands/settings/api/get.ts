@@ -1,5 +1,4 @@
 import * as Flags from '@oclif/core/flags'
-import type { ActivityEntry } from '../../../activity/read-activity.ts'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { commandFor } from '../../../cli/command-line.ts'
 import type { Context } from '../../../cli/context/context.ts'
@@ -31,54 +30,38 @@ export default class SettingsApiGet extends BaseCommand {
     }
     const { configuration, at, command } = await lastSent(context)
     await context.output.show(apiConfigurationView, configuration)
-    const by = command === undefined ? '' : ` by "chatctl ${command}"`
     context.output.notice(
-      `Last sent from this machine at ${at}${by}. The service cannot be asked for its API configuration.`,
+      `Last sent from this machine at ${at} by "chatctl ${command}". The service cannot be asked for its API configuration.`,
     )
   }
 }
 
-interface LastSent {
-  configuration: unknown
-  /** ISO 8601 UTC. */
-  at: string
-  command: string | undefined
-}
-
 /**
- * The record of the last successful request, unless the activity has a later one: `chatctl api` writes no record.
+ * The configuration of the last request that may have changed it.
  *
  * @throws Failure `not_found` if it is not known what was last sent
  */
-async function lastSent(context: Context): Promise<LastSent> {
-  const { readSent } = await import('../../../settings/apply/sent-configuration.ts')
+async function lastSent(context: Context) {
+  const { lastApiChange, readSent } = await import('../../../settings/settings-history.ts')
   const service = planServiceOf(context)
-  const recorded = readSent(context.directories, service)
-  const last = await findLastRequest(service, context)
-  if (recorded && !(last && last.at > recorded.sentAt)) {
-    return { configuration: recorded.configuration, at: recorded.sentAt, command: last?.command }
-  }
+  const last = lastApiChange(context.directories, service)
   if (!last) {
     throw new Failure('not_found', `No API configuration was sent to this service from this machine`, {
       hint: `Send one with: ${commandFor(context, 'settings', 'api', 'set', '--file', 'FILE')}`,
     })
   }
-  if (last.outcome === 'done' && last.values !== undefined) {
-    return { configuration: last.values, at: last.at, command: last.command }
-  }
-  const why = last.outcome === 'done' ? 'its content was not recorded' : 'its outcome is unknown'
+  const { command, at, outcome } = last
+  const sent = readSent(context.directories, service)
+  if (sent) return { configuration: sent.configuration, at, command }
+  const why =
+    outcome === 'contradicted'
+      ? 'the response showed other values'
+      : outcome === 'unknown'
+        ? 'its outcome is unknown'
+        : 'its content was not recorded'
   throw new Failure(
     'not_found',
-    `The API configuration that was last sent is not known: "chatctl ${last.command}" sent one at ${last.at}, and ${why}`,
+    `The API configuration that was last sent is not known: "chatctl ${command}" sent one at ${at}, and ${why}`,
     { hint: 'To have a known API configuration, send it again.' },
   )
-}
-
-/** The newest request that may have changed the API configuration. */
-async function findLastRequest(service: string, context: Context): Promise<ActivityEntry | undefined> {
-  const { isApiConfiguration, readActivity } = await import('../../../activity/read-activity.ts')
-  for (const entry of readActivity(context.directories.state, () => {})) {
-    if (entry.service === service && entry.outcome !== 'refused' && isApiConfiguration(entry)) return entry
-  }
-  return undefined
 }

@@ -56,7 +56,7 @@ export default class SettingsApiSet extends BaseCommand {
     }
     this.demandChange(configuration)
     const client = await context.connect()
-    const { readSent, sendConfiguration } = await import('../../../settings/apply/sent-configuration.ts')
+    const { readSent } = await import('../../../settings/settings-history.ts')
     const { withSettingsLock } = await import('../../../settings/apply/apply-plan.ts')
     const service = planServiceOf(context)
     const send = () => client.settings.setApi(configuration)
@@ -66,9 +66,7 @@ export default class SettingsApiSet extends BaseCommand {
     context.demandNamedService()
     const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
       const before = readSent(context.directories, service)
-      const running = { signal: context.signal, clock: context.host.clock }
-      const sending = sendConfiguration(context.directories, service, configuration, send, running)
-      return { before, answer: await this.change(sending) }
+      return { before, answer: await this.change(send()) }
     })
     if (before) {
       const { compareSent } = await import('../../../settings/plan.ts')

@@ -10,7 +10,7 @@ import { stateFlag, stateOf } from '../user-files-flags.ts'
 export default class UsersStateForget extends BaseCommand {
   static override summary = 'Remove users from a state file'
   static override description =
-    'For users who do not exist on the service, although the state file or the activity record on this machine has them. The next users apply creates them, if its files have them. Nothing is deleted on the service: if a user exists, use users adopt instead.'
+    'For users who do not exist on the service, although the state file or the ledger of this machine has them. The next users apply creates them, if its files have them. Nothing is deleted on the service: if a user exists, use users adopt instead.'
   static override requests = localWork
   static override view = forgottenUsersView
   static override examples = BaseCommand.toExamples({

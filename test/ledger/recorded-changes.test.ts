@@ -2,8 +2,12 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { endpoints } from '../../src/contract/endpoints.ts'
+import type { Outcome } from '../../src/contract/failure.ts'
+import { hashOfField } from '../../src/contract/managed-fields.ts'
+import { Ledger } from '../../src/ledger/ledger.ts'
+import { Directories } from '../../src/system/files/directories.ts'
 import { perTest } from '../support/lifetime.ts'
-import { recordedIn, recordOf, stateOf } from '../support/recorded-activity.ts'
+import { ledgersOf, recordedIn, recordOf, stateOf } from '../support/recorded-changes.ts'
 import { type HostOptions, type Running, runChatctl, startChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import {
@@ -94,7 +98,7 @@ const changes: Change[] = [
 ]
 
 interface Case {
-  outcome: 'done' | 'refused' | 'unknown'
+  outcome: Outcome
   status: number | null
   error: string | null
   behavior?: Behavior
@@ -108,6 +112,16 @@ const outcomes: Record<string, Case> = {
     status: 200,
     error: 'rejected',
     behavior: json(200, { success: false, message: 'no' }),
+  },
+  'a 202 response': { outcome: 'unverified', status: 202, error: null, behavior: answer(202) },
+  'a response with other values': {
+    outcome: 'contradicted',
+    status: 200,
+    error: null,
+    behavior: json(200, {
+      ...{ email: 'other@x.example', name: 'Other', version: 'other', role: 'other' },
+      ...{ theme: { mode: 'other' }, settings: { theme: 'other' } },
+    }),
   },
   'a 4xx response': {
     outcome: 'refused',
@@ -166,7 +180,14 @@ describe('a change', () => {
         const [entry, ...others] = recordedIn(sandbox)
         expect(others).to.deep.equal([])
         expect(entry).to.deep.include({ profile: null, service: `${url}/`, command, method, path, fields })
-        expect(entry).to.include({ email: email ?? null, user_id: userId ?? null, outcome, status, error })
+        const known = outcome === 'contradicted' && command === 'api' ? 'done' : outcome
+        expect(entry).to.include({
+          email: email ?? null,
+          user_id: userId ?? null,
+          outcome: known,
+          status,
+          error,
+        })
         expect(entry?.values).to.deep.equal(values)
       })
 
@@ -284,7 +305,7 @@ describe('a change', () => {
       const url = await server.serve(json(200, { response: 'x', choices: [{ message: { content: 'x' } }] }))
       const line = args.map((word) => (word === '/v1/chat' ? url + word : word))
       await runChatctl(sandbox, line, { env: envFor(url) })
-      expect(existsSync(join(stateOf(sandbox), 'activity.jsonl'))).to.equal(false)
+      expect(existsSync(join(stateOf(sandbox), 'ledger'))).to.equal(false)
     })
 
   it('is recorded with the path of the interface if the base URL has a part of it', async () => {
@@ -306,6 +327,30 @@ describe('a change', () => {
       const shown = await runChatctl(sandbox, ['activity', '--json', '--base-url', url + path])
       expect(JSON.parse(shown.stdout), path).to.have.lengthOf(count)
     }
+  })
+
+  it('is that of the documented endpoint, whatever the notation of the final URL', async () => {
+    const url = await server.serve(json(201, { id: 'u1' }))
+    const send = (path: string, base: string, method = 'POST', data = '{"email":"Ada@example.com"}') =>
+      runChatctl(sandbox, ['api', method, path, '--data', data, '--base-url', url + base], {
+        env: envFor(url),
+      })
+    await send('/v1/users', '')
+    await send('/v1/users/', '/')
+    await send('/users', '/v1')
+    const list = await runChatctl(sandbox, ['users', 'list', '--json', '--base-url', url])
+    expect(JSON.parse(list.stdout)).to.have.lengthOf(1)
+    expect(ledgersOf(sandbox)).to.have.lengthOf(1)
+    expect(recordedIn(sandbox).map(({ service, path, user_id: id }) => [service, path, id])).to.deep.equal(
+      Array.from({ length: 3 }, () => [`${url}/`, '/v1/users', 'u1']),
+    )
+    await send('/v1/users/u1/permissions/', '/gateway/', 'POST', '{"role":"admin"}')
+    await send('/gateway/v1/users/u1', '', 'PATCH', '{"name":"Ada"}')
+    const { sent } = Ledger.of(new Directories(sandbox.env), `${url}/gateway`).user({ id: 'u1' })
+    expect([...sent].map(([path, { hash, command }]) => [path, hash, command])).to.deep.equal([
+      ['role', hashOfField('role', 'admin'), 'api'],
+      ['name', hashOfField('name', 'Ada'), 'api'],
+    ])
   })
 
   it('is not recorded if a non-interactive run selects no service', async () => {
@@ -375,13 +420,28 @@ describe('a change', () => {
   it('is in a file that only the user can read', async () => {
     const url = await server.serve(json(200, {}))
     await runChatctl(sandbox, create, { env: envFor(url) })
-    expect(statSync(join(stateOf(sandbox), 'activity.jsonl')).mode & 0o777).to.equal(0o600)
+    expect(statSync(ledgersOf(sandbox)[0] ?? '').mode & 0o777).to.equal(0o600)
     expect(statSync(stateOf(sandbox)).mode & 0o777).to.equal(0o700)
+  })
+
+  it('of an import or users apply is not sent if it cannot be recorded', async () => {
+    const url = await server.serve(json(200, { id: 'u1' }))
+    mkdirSync(`${Ledger.of(new Directories(sandbox.env), url).path}.lock`, { recursive: true })
+    writeFileSync(join(sandbox.home, 'users.csv'), 'email,name\nada@example.com,Ada\n')
+    for (const command of ['import', 'apply']) {
+      const flags = command === 'apply' ? ['--no-password'] : []
+      const words = ['users', command, 'users.csv', '--yes', ...flags]
+      const run = await runChatctl(sandbox, words, { env: envFor(url) })
+      expect(run.stderr).to.contain('Cannot write the ledger')
+      expect(run.exitCode).to.equal(1)
+    }
+    expect(server.requests.filter(({ method }) => method !== 'GET')).to.deep.equal([])
   })
 
   it('is sent with one warning if it cannot be recorded', async () => {
     const url = await server.serve(json(200, { id: 'u1' }))
-    mkdirSync(join(stateOf(sandbox), 'activity.jsonl'), { recursive: true })
+    mkdirSync(stateOf(sandbox), { recursive: true })
+    writeFileSync(join(stateOf(sandbox), 'ledger'), '')
     const { exitCode, stderr } = await runChatctl(sandbox, create, { env: envFor(url) })
     expect(exitCode).to.equal(0)
     expect(stderr.match(/cannot record/g)).to.have.length(1)

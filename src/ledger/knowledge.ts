@@ -1,0 +1,149 @@
+import { endpoints } from '../contract/endpoints.ts'
+import type { Outcome } from '../contract/failure.ts'
+import type { Line } from '../system/files/shared-lines.ts'
+import { type IntentRecord, type OutcomeRecord, type RunRecord, readLine } from './record.ts'
+
+/** A change that chatctl sent from this machine. */
+export interface LedgerEntry {
+  /** Unique on this machine. */
+  id: string
+  /** ISO 8601 UTC: when it was sent. */
+  at: string
+  profile: string | null
+  /** Base URL of the service; `local` for the embedded service. */
+  service: string
+  command: string
+  method: string
+  path: string
+  /** Of a new user. */
+  email: string | null
+  /** Of the user that the change is about, or that it created. */
+  user_id: string | null
+  /** Dotted paths of the fields that were sent. */
+  fields: string[]
+  /** The request body of a change of settings or of the API configuration. Absent for other changes. */
+  values?: unknown
+  /** The values before a change of settings, by their paths, if they were read. */
+  before?: Record<string, unknown>
+  outcome: Outcome
+  status: number | null
+  request_id: string | null
+  /** Why it failed. Null if it did not fail, or if the run ended before the outcome was known. */
+  error: string | null
+}
+
+/** An entry with what only questions need. */
+export interface PlacedEntry extends LedgerEntry {
+  /** Of a user: the hashes of the managed fields that were sent. */
+  sent: Readonly<Record<string, string>>
+  /** In the ledger. A later change has a higher one, whatever the clock said. */
+  position: number
+}
+
+/** What was last sent for a field, unless the service refused it. */
+export interface SentField extends Pick<PlacedEntry, 'at' | 'command' | 'outcome' | 'position'> {
+  /** As `hashOfField` makes it. */
+  hash: string
+}
+
+/** What the ledger has about a user. */
+export interface UserKnowledge {
+  /** IDs of the users that were created with the email, newest first. */
+  ids: readonly string[]
+  /** `unknown`: no creation was confirmed, and the outcome of one is unknown. Undefined if none was sent. */
+  creation: 'done' | 'unknown' | undefined
+  /** What was last sent for each managed field, by path. Empty if there are several users. */
+  sent: ReadonlyMap<string, SentField>
+}
+
+/**
+ * The changes in lines of a ledger, oldest first. An outcome is applied to its change, the last one of several.
+ *
+ * @param onUnreadable called for each line that is not a line of this version of the ledger
+ */
+export function changesIn(
+  lines: Iterable<Line>,
+  runs: ReadonlyMap<string, RunRecord>,
+  onUnreadable: () => void = () => {},
+): PlacedEntry[] {
+  const intents: { intent: IntentRecord; position: number }[] = []
+  const outcomes = new Map<string, OutcomeRecord>()
+  for (const { text, at } of lines) {
+    const record = readLine(text)
+    if (!record) onUnreadable()
+    else if ('of' in record) outcomes.set(record.of, record)
+    else if ('id' in record) intents.push({ intent: record, position: at })
+  }
+  return intents.flatMap(({ intent, position }) => {
+    const run = runs.get(runOf(intent.id))
+    return run ? [entryOf(intent, position, run, outcomes.get(intent.id))] : []
+  })
+}
+
+/** The ID of the run of a change. */
+export function runOf(id: string): string {
+  return id.slice(0, id.lastIndexOf('-'))
+}
+
+export function entryOf(
+  { id, at, method, path, fields, email, email_as: written, user, values, before, sent }: IntentRecord,
+  position: number,
+  { profile, service, command }: RunRecord,
+  known: OutcomeRecord | undefined,
+): PlacedEntry {
+  return {
+    ...{ id, at, profile, service, command, method, path },
+    email: written ?? email ?? null,
+    user_id: known?.user ?? user ?? null,
+    fields,
+    ...(values !== undefined && { values }),
+    ...(before && { before }),
+    outcome: known?.did ?? 'unknown',
+    status: known?.status ?? null,
+    request_id: known?.request_id ?? null,
+    error: known?.error ?? null,
+    sent: sent ?? {},
+    position,
+  }
+}
+
+export function isRequestTo(
+  endpoint: { method: string; path: string },
+  { method, path }: Pick<LedgerEntry, 'method' | 'path'>,
+): boolean {
+  return method === endpoint.method && path.split('?')[0] === endpoint.path
+}
+
+/** The users whose creation was sent and not refused, by email in lower case. @param entries oldest first */
+export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowledge> {
+  const sent = new Map<string, Map<string, SentField>>()
+  const users = new Map<string, { ids: string[]; creation: 'done' | 'unknown' }>()
+  for (const entry of entries) {
+    const { user_id: id, email, outcome } = entry
+    if (outcome === 'refused') continue
+    if (id !== null) sent.set(id, sentFields(entry, sent.get(id)))
+    if (email === null || !isRequestTo(endpoints.createUser, entry)) continue
+    const { ids = [], creation } = users.get(email.toLowerCase()) ?? {}
+    const isCertain = creation === 'done' || outcome === 'done' || outcome === 'contradicted'
+    users.set(email.toLowerCase(), {
+      ids: id === null ? ids : [id, ...ids.filter((other) => other !== id)],
+      creation: isCertain ? 'done' : 'unknown',
+    })
+  }
+  const none = new Map<string, SentField>()
+  return new Map(
+    Array.from(users, ([email, { ids, creation }]) => {
+      const [id = '', ...others] = ids
+      return [email, { ids, creation, sent: others.length === 0 ? (sent.get(id) ?? none) : none }]
+    }),
+  )
+}
+
+/** @param earlier is changed */
+export function sentFields(
+  { sent, at, command, outcome, position }: PlacedEntry,
+  earlier = new Map<string, SentField>(),
+): Map<string, SentField> {
+  for (const [path, hash] of Object.entries(sent)) earlier.set(path, { hash, at, command, outcome, position })
+  return earlier
+}

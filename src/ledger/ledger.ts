@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { endpoints } from '../contract/endpoints.ts'
+import { withoutTrailing } from '../contract/notation/text.ts'
+import { systemFailure } from '../system/describe-system-error.ts'
+import type { Directories } from '../system/files/directories.ts'
+import { type Line, linesBackward, linesWith } from '../system/files/shared-lines.ts'
+import { once } from '../system/once.ts'
+import {
+  changesIn,
+  entryOf,
+  isRequestTo,
+  type PlacedEntry,
+  runOf,
+  sentFields,
+  type UserKnowledge,
+  usersIn,
+} from './knowledge.ts'
+import { type OutcomeRecord, type RunRecord, readLine } from './record.ts'
+
+/** The changes that were sent to one service from this machine, as questions. Nothing is read before the first one. */
+export class Ledger {
+  readonly path: string
+  readonly #runs = once(() => this.#readRuns())
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** @param service base URL, or `local` for the embedded service */
+  static of(directories: Directories, service: string): Ledger {
+    const key = service === 'local' ? `local ${directories.data}` : normalizedService(service)
+    const name = createHash('sha256').update(key).digest('hex').slice(0, 24)
+    return new Ledger(join(ledgerDirectory(directories), `${name}.jsonl`))
+  }
+
+  /** The ledgers of all services. @throws Failure `storage` */
+  static all(directories: Directories): Ledger[] {
+    const directory = ledgerDirectory(directories)
+    try {
+      const names = readdirSync(directory).filter((name) => name.endsWith('.jsonl'))
+      return names.sort().map((name) => new Ledger(join(directory, name)))
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw unreadable(directory, cause)
+    }
+  }
+
+  /**
+   * All changes, newest first.
+   *
+   * @param onUnreadable called for each line that is not a line of this version of the ledger
+   * @param since ISO 8601 UTC. Earlier changes are not parsed, which takes most of the time.
+   * @throws Failure `storage` if the ledger cannot be read, except if there is none
+   */
+  *entries(onUnreadable: () => void = () => {}, since = ''): Generator<PlacedEntry> {
+    const outcomes = new Map<string, OutcomeRecord>()
+    for (const { text, at } of this.#reading(linesBackward(this.path))) {
+      const time = /"at":"([^"]*)"/.exec(text)?.[1]
+      if (text === '' || (time !== undefined && time < since)) continue
+      const record = readLine(text)
+      if (!record) onUnreadable()
+      else if ('of' in record) {
+        // The last one applies.
+        if (!outcomes.has(record.of)) outcomes.set(record.of, record)
+      } else if ('id' in record) {
+        const run = this.#runs().get(runOf(record.id))
+        if (run) yield entryOf(record, at, run, outcomes.get(record.id))
+        else onUnreadable()
+        outcomes.delete(record.id)
+      }
+    }
+  }
+
+  /** The changes of the settings, of the API configuration, or of both, oldest first. @throws as `entries` */
+  changesOf(...subjects: ('settings' | 'api')[]): PlacedEntry[] {
+    const entries = this.#changesWith(subjects.map((subject) => `"about":"${subject}"`))
+    const { updateSettings, setApiConfiguration } = endpoints
+    return entries.filter((entry) =>
+      subjects.some((about) => isRequestTo(about === 'api' ? setApiConfiguration : updateSettings, entry)),
+    )
+  }
+
+  /** The creations of users, oldest first. @throws as `entries` */
+  creations(): PlacedEntry[] {
+    return this.#changesWith(['"email":"']).filter((entry) => isRequestTo(endpoints.createUser, entry))
+  }
+
+  /** The users that were created from this machine, or may have been, by email in lower case. @throws as `entries` */
+  users(): ReadonlyMap<string, UserKnowledge> {
+    return usersIn(this.#changesWith(['"email":"', '"user":"']))
+  }
+
+  /** What is known of one user. Reads only the changes of this user. @throws as `entries` */
+  user(key: { email: string } | { id: string }): UserKnowledge {
+    if ('email' in key) {
+      const email = key.email.toLowerCase()
+      const ids = usersIn(this.#changesWith([named('email', email)])).get(email)?.ids ?? []
+      const all = this.#changesWith([named('email', email), ...ids.map((id) => named('user', id))])
+      return usersIn(all).get(email) ?? { ids, creation: undefined, sent: new Map() }
+    }
+    // Only the outcome of a creation has the ID, and the email with it.
+    const texts = new Set([named('user', key.id)])
+    for (const { text } of this.#reading(linesWith(this.path, [...texts]))) {
+      const record = readLine(text)
+      if (record && 'of' in record && record.email !== undefined) texts.add(named('email', record.email))
+    }
+    const all = this.#changesWith([...texts])
+    const own = all.filter(({ user_id: id, outcome }) => id === key.id && outcome !== 'refused')
+    const isCreated = own.some((entry) => isRequestTo(endpoints.createUser, entry))
+    const sent = own.reduce((earlier, entry) => sentFields(entry, earlier), new Map())
+    return { ids: [key.id], creation: isCreated ? 'done' : undefined, sent }
+  }
+
+  #changesWith(texts: readonly string[]): PlacedEntry[] {
+    return changesIn(this.#reading(linesWith(this.path, texts)), this.#runs())
+  }
+
+  #readRuns(): Map<string, RunRecord> {
+    const runs = new Map<string, RunRecord>()
+    for (const { text } of this.#reading(linesWith(this.path, ['{"run":"']))) {
+      const record = readLine(text)
+      if (record && 'run' in record) runs.set(record.run, record)
+    }
+    return runs
+  }
+
+  *#reading(lines: Iterable<Line>): Generator<Line> {
+    try {
+      yield* lines
+    } catch (cause) {
+      throw unreadable(this.path, cause)
+    }
+  }
+}
+
+/** All changes to all services, newest first. @throws as `Ledger.entries` */
+export function* allEntries(
+  directories: Directories,
+  onUnreadable: () => void,
+  since?: string,
+): Generator<PlacedEntry> {
+  const open = Ledger.all(directories).map((ledger) => ledger.entries(onUnreadable, since))
+  const heads = open.map((entries) => entries.next().value)
+  for (;;) {
+    const newest = heads.reduce<number>((best, head, index) => {
+      const other = heads[best]
+      return head && (!other || head.at > other.at) ? index : best
+    }, 0)
+    const head = heads[newest]
+    if (!head) return
+    yield head
+    heads[newest] = open[newest]?.next().value
+  }
+}
+
+/** A base URL in one notation: without a slash at its end, except after the host. */
+function normalizedService(baseUrl: string): string {
+  return new URL(withoutTrailing(baseUrl, '/')).href
+}
+
+function ledgerDirectory({ state }: Directories): string {
+  return join(state, 'ledger')
+}
+
+/** A field as it is written. */
+function named(field: 'email' | 'user', value: string): string {
+  return `"${field}":${JSON.stringify(value)}`
+}
+
+function unreadable(path: string, cause: unknown) {
+  return systemFailure(`Cannot read the ledger ${path}`, cause)
+}

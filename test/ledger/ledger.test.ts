@@ -1,0 +1,150 @@
+import { appendFileSync } from 'node:fs'
+import { expect } from 'chai'
+import type { RequestOutcome } from '../../src/contract/failure.ts'
+import { hashOfField } from '../../src/contract/managed-fields.ts'
+import { allEntries, Ledger } from '../../src/ledger/ledger.ts'
+import { LedgerRun } from '../../src/ledger/ledger-run.ts'
+import type { Change } from '../../src/ledger/record.ts'
+import { Directories } from '../../src/system/files/directories.ts'
+import { perTest } from '../support/lifetime.ts'
+import { createSandbox } from '../support/sandbox.ts'
+import { SteppedClock } from '../support/stepped-clock.ts'
+
+const service = 'https://chat.example/'
+
+describe('the ledger of a service', () => {
+  const sandbox = perTest(createSandbox)
+  const directories = () => new Directories(sandbox.env)
+  const ledger = (of = service) => Ledger.of(directories(), of)
+  const clock = new SteppedClock()
+
+  const begin = (command = 'users apply', of = service) =>
+    new LedgerRun(ledger(of), { command, profile: null, service: of }, clock)
+  /** Sends one change in a run. */
+  async function send(
+    change: Partial<Change>,
+    outcome?: Partial<RequestOutcome>,
+    command?: string,
+    of?: string,
+  ) {
+    const run = begin(command, of)
+    const end = await run.begin({
+      method: 'POST',
+      path: '/x',
+      endpoint: undefined,
+      user: undefined,
+      ...change,
+    })
+    if (outcome) end({ outcome: 'done', ...outcome })
+    run.close()
+  }
+  const create = (body: object, outcome?: Partial<RequestOutcome>) =>
+    send({ path: '/v1/users', endpoint: 'createUser', body }, outcome)
+  const assign = (user: string, body: object, outcome: Partial<RequestOutcome>, command?: string) =>
+    send(
+      { path: `/v1/users/${user}/permissions`, endpoint: 'assignPermissions', user, body },
+      outcome,
+      command,
+    )
+
+  it('is the same for each notation of a base URL, and separate for each service', () => {
+    const paths = ['https://Chat.example', `${service}/`, service, 'https://chat.example:443'].map(
+      (of) => ledger(of).path,
+    )
+    expect(new Set(paths)).to.have.property('size', 1)
+    expect(ledger(`${service}a/`).path).to.equal(ledger(`${service}a`).path)
+    expect(
+      new Set([service, `${service}a`, 'local', 'http://localhost/'].map((of) => ledger(of).path)),
+    ).to.have.property('size', 4)
+  })
+
+  it('knows the IDs of an email, how certain they are, and what was last sent for each field', async () => {
+    await create({ email: 'Ada@x.example', name: 'Ada' }, { createdId: 'u1' })
+    await assign('u1', { role: 'staff', permissions: ['b:c', 'a:b'] }, {})
+    await assign('u1', { role: 'admin' }, { outcome: 'unknown' }, 'api')
+    await assign('u1', { role: 'none' }, { outcome: 'refused' })
+    await assign('u10', { role: 'other' }, {})
+    await create({ email: 'bob@x.example' }, { outcome: 'unknown' })
+    await create({ email: 'cid@x.example' }, { outcome: 'refused' })
+    for (const id of ['u3', 'u4']) await create({ email: 'dan@x.example', name: id }, { createdId: id })
+    const known = ledger().user({ email: 'ada@X.example' })
+    expect(known).to.deep.include({ ids: ['u1'], creation: 'done' })
+    expect(
+      Array.from(known.sent, ([path, { hash, command, outcome }]) => [path, hash, command, outcome]),
+    ).to.deep.equal([
+      ['name', hashOfField('name', 'Ada'), 'users apply', 'done'],
+      ['role', hashOfField('role', 'admin'), 'api', 'unknown'],
+      ['permissions', hashOfField('permissions', ['a:b', 'b:c']), 'users apply', 'done'],
+    ])
+    const [name, role, permissions] = [...known.sent.values()].map(({ position }) => position)
+    expect([name, permissions, role]).to.deep.equal(
+      [name, permissions, role].toSorted((a = 0, b = 0) => a - b),
+    )
+    expect(ledger().user({ id: 'u1' })).to.deep.equal(known)
+    const all = ledger().users()
+    expect(all.get('ada@x.example')).to.deep.equal(known)
+    const rest = ['bob', 'cid', 'dan'].map((name) => ledger().user({ email: `${name}@x.example` }))
+    expect(rest.map(({ ids, creation, sent }) => [ids, creation, sent.size])).to.deep.equal([
+      [[], 'unknown', 0],
+      [[], undefined, 0],
+      [['u4', 'u3'], 'done', 0],
+    ])
+    expect([...all.keys()]).to.deep.equal(['ada@x.example', 'bob@x.example', 'dan@x.example'])
+  })
+
+  it('finds no user in the values of another change, and one with any characters', async () => {
+    const email = 'a"\\é@x.example'
+    await send(
+      {
+        path: '/v1/settings',
+        endpoint: 'updateSettings',
+        body: { email: 'eve@x.example', user: 'u1', about: 'api' },
+      },
+      {},
+    )
+    await create({ email }, { createdId: 'u"1' })
+    expect(ledger().user({ email: 'eve@x.example' })).to.deep.include({ ids: [], creation: undefined })
+    expect(ledger().user({ email })).to.deep.include({ ids: ['u"1'], creation: 'done' })
+    expect(ledger().user({ id: 'u"1' }).sent.size).to.equal(0)
+    expect(ledger().changesOf('api')).to.deep.equal([])
+  })
+
+  it('has the last outcome of each change, newest change first, and unknown without one', async () => {
+    const run = begin()
+    const ends = []
+    for (const path of ['/a', '/b', '/c'])
+      ends.push(await run.begin({ method: 'POST', path, endpoint: undefined, user: undefined }))
+    ends[1]?.({ outcome: 'done' })
+    ends[0]?.({ outcome: 'refused', status: 429 })
+    // The same request is sent again after a rate limit.
+    const again = await run.begin({ method: 'POST', path: '/a', endpoint: undefined, user: undefined })
+    appendFileSync(ledger().path, '{"torn')
+    again({ outcome: 'contradicted' })
+    run.close()
+    let unreadable = 0
+    const found = [...ledger().entries(() => unreadable++)].map(({ path, outcome }) => `${path} ${outcome}`)
+    expect({ found, unreadable }).to.deep.equal({
+      found: ['/c unknown', '/b done', '/a contradicted'],
+      unreadable: 1,
+    })
+  })
+
+  it('is merged with the others by time', async () => {
+    for (const [of, path] of [
+      [service, '/a'],
+      ['local', '/b'],
+      [service, '/c'],
+    ] as const) {
+      clock.pass(1000)
+      await send({ path }, {}, 'api', of)
+    }
+    const entries = [...allEntries(directories(), expect.fail)]
+    expect(entries.map(({ path, service: of }) => [path, of])).to.deep.equal([
+      ['/c', service],
+      ['/b', 'local'],
+      ['/a', service],
+    ])
+    const [, second] = entries
+    expect([...allEntries(directories(), expect.fail, second?.at)]).to.have.lengthOf(2)
+  })
+})
