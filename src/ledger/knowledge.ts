@@ -41,7 +41,7 @@ export interface PlacedEntry extends LedgerEntry {
 }
 
 /** What was last sent for a field, unless the service refused it. */
-export interface SentField extends Pick<PlacedEntry, 'at' | 'command' | 'outcome' | 'position'> {
+export interface SentField extends Pick<PlacedEntry, 'id' | 'at' | 'command' | 'outcome' | 'position'> {
   /** As `hashOfField` makes it. */
   hash: string
 }
@@ -116,17 +116,20 @@ export function isRequestTo(
 
 /** The users whose creation was sent and not refused, by email in lower case. @param entries oldest first */
 export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowledge> {
-  const sent = new Map<string, Map<string, SentField>>()
+  const sent = sentTo(entries)
+  const holders = new Map<string, string>()
   const users = new Map<string, { ids: string[]; creation: 'done' | 'unknown' }>()
   for (const entry of entries) {
     const { user_id: id, email, outcome } = entry
-    if (outcome === 'refused') continue
-    if (id !== null) sent.set(id, sentFields(entry, sent.get(id)))
-    if (email === null || !isRequestTo(endpoints.createUser, entry)) continue
-    const { ids = [], creation } = users.get(email.toLowerCase()) ?? {}
+    if (outcome === 'refused' || email === null || !isRequestTo(endpoints.createUser, entry)) continue
+    const key = email.toLowerCase()
+    const { ids = [], creation } = users.get(key) ?? {}
+    // The ID of another user in a response is not that of this one.
+    const isOther = id !== null && (holders.get(id) ?? key) !== key
+    if (id !== null && !isOther) holders.set(id, key)
     const isCertain = creation === 'done' || outcome === 'done' || outcome === 'contradicted'
-    users.set(email.toLowerCase(), {
-      ids: id === null ? ids : [id, ...ids.filter((other) => other !== id)],
+    users.set(key, {
+      ids: id === null || isOther ? ids : [id, ...ids.filter((other) => other !== id)],
       creation: isCertain ? 'done' : 'unknown',
     })
   }
@@ -139,11 +142,22 @@ export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowle
   )
 }
 
+/** What was last sent for each field of each user, by ID. @param entries oldest first */
+export function sentTo(entries: readonly PlacedEntry[]): Map<string, Map<string, SentField>> {
+  const sent = new Map<string, Map<string, SentField>>()
+  for (const entry of entries) {
+    const { user_id: id, outcome } = entry
+    if (outcome !== 'refused' && id !== null) sent.set(id, sentFields(entry, sent.get(id)))
+  }
+  return sent
+}
+
 /** @param earlier is changed */
 export function sentFields(
-  { sent, at, command, outcome, position }: PlacedEntry,
+  { sent, id, at, command, outcome, position }: PlacedEntry,
   earlier = new Map<string, SentField>(),
 ): Map<string, SentField> {
-  for (const [path, hash] of Object.entries(sent)) earlier.set(path, { hash, at, command, outcome, position })
+  for (const [path, hash] of Object.entries(sent))
+    earlier.set(path, { hash, id, at, command, outcome, position })
   return earlier
 }

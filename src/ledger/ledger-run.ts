@@ -6,7 +6,7 @@ import { systemFailure } from '../system/describe-system-error.ts'
 import { LineLog } from '../system/files/line-log.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import type { Ledger } from './ledger.ts'
-import { type Change, intentOf, lineOf, outcomeOf, type RunRecord } from './record.ts'
+import { type Change, intentOf, lineOf, outcomeOf, type RunRecord, type StateRecord } from './record.ts'
 import { lockLedger } from './use-lock.ts'
 
 /** Maximum number of rate-limited changes that are remembered. */
@@ -65,6 +65,11 @@ export class LedgerRun {
       this.#log.append(lineOf(outcomeOf(id, intent, outcome)))
       if (outcome.status === 429 && this.#limited.size < maxLimited) this.#limited.set(key(), id)
     }
+  }
+
+  /** Notes a generation of a state file. @throws Failure `storage` */
+  noteState(note: Omit<StateRecord, 'by'>): void {
+    this.#log.append(lineOf({ ...note, by: this.#id }))
   }
 
   /** Writes what is left. @throws Failure `storage` */

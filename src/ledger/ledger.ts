@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints } from '../contract/endpoints.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
@@ -13,11 +13,13 @@ import {
   isRequestTo,
   type PlacedEntry,
   runOf,
+  type SentField,
   sentFields,
+  sentTo,
   type UserKnowledge,
   usersIn,
 } from './knowledge.ts'
-import { type OutcomeRecord, type RunRecord, readLine } from './record.ts'
+import { type OutcomeRecord, type RunRecord, readLine, type StateRecord } from './record.ts'
 
 /** The changes that were sent to one service from this machine, as questions. Nothing is read before the first one. */
 export class Ledger {
@@ -90,6 +92,24 @@ export class Ledger {
   /** The users that were created from this machine, or may have been, by email in lower case. @throws as `entries` */
   users(): ReadonlyMap<string, UserKnowledge> {
     return usersIn(this.#changesWith(['"email":"', '"user":"']))
+  }
+
+  /** What was last sent for each field of each user, by ID. @throws as `entries` */
+  sentFields(): ReadonlyMap<string, ReadonlyMap<string, SentField>> {
+    return sentTo(this.#changesWith(['"email":"', '"user":"']))
+  }
+
+  /** Of the file, in bytes: later changes have higher positions. */
+  get size(): number {
+    return statSync(this.path, { throwIfNoEntry: false })?.size ?? 0
+  }
+
+  /** The notes about a state file, oldest first. @throws as `entries` */
+  generations(path: string): StateRecord[] {
+    const lines = this.#reading(linesWith(this.path, [`"state":${JSON.stringify(path)}`]))
+    return Array.from(lines, ({ text }) => readLine(text)).filter(
+      (record) => record !== undefined && 'state' in record,
+    )
   }
 
   /** What is known of one user. Reads only the changes of this user. @throws as `entries` */

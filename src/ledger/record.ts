@@ -64,6 +64,18 @@ export interface EndRecord {
   open: string[]
 }
 
+/** A generation of a state file of users that this machine has written. */
+export interface StateRecord {
+  /** Path of the file. */
+  state: string
+  /** A digest of its content. */
+  generation: string
+  /** It has the changes before this position of the ledger, */
+  as_of: number
+  /** and those of this run. */
+  by: string
+}
+
 /** A request that changes something, before it is sent. */
 export interface Change {
   method: string
@@ -115,7 +127,9 @@ export function outcomeOf(
   }
 }
 
-export function lineOf(record: RunRecord | IntentRecord | OutcomeRecord | EndRecord): string {
+type LedgerRecord = RunRecord | IntentRecord | OutcomeRecord | EndRecord | StateRecord
+
+export function lineOf(record: LedgerRecord): string {
   // The fields by which lines are found come first.
   const { email, user, about, ...rest } = record as IntentRecord
   return JSON.stringify({ email, user, about, ...rest })
@@ -130,7 +144,7 @@ const outcomes: readonly unknown[] = [
 ] satisfies Outcome[]
 
 /** @returns undefined for a line that this version of chatctl did not write */
-export function readLine(text: string): RunRecord | IntentRecord | OutcomeRecord | EndRecord | undefined {
+export function readLine(text: string): LedgerRecord | undefined {
   const value = tryParse(text, parseJson)
   if (!isRecord(value)) return undefined
   const has = (type: string, ...names: string[]) => names.every((name) => typeof value[name] === type)
@@ -141,7 +155,8 @@ export function readLine(text: string): RunRecord | IntentRecord | OutcomeRecord
   const isOutcome = has('string', 'of') && outcomes.includes(value['did'])
   const isRun = has('string', 'run', 'at', 'command', 'service') && value['v'] === 1
   const isEnd = has('string', 'end')
-  return isIntent || isOutcome || isRun || isEnd ? (value as unknown as IntentRecord) : undefined
+  const isState = has('string', 'state', 'generation', 'by') && has('number', 'as_of')
+  return isIntent || isOutcome || isRun || isEnd || isState ? (value as unknown as IntentRecord) : undefined
 }
 
 function isUserEndpoint(endpoint: EndpointName | undefined): boolean {

@@ -1,5 +1,6 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
+import type { StateRecord } from '../ledger/record.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
 import type { View } from '../view/format/view.ts'
@@ -31,6 +32,8 @@ export interface Run {
   untilEnded(): () => void
   /** Sets the grace period in ms after a signal. */
   allowGrace(ms: number): void
+  /** Notes in the ledger a generation of a state file that this run has written. */
+  noteState(note: Omit<StateRecord, 'by'>): Promise<void>
   /** Always returns the same client. @throws Failure `unauthorized` without a credential */
   connect(): Promise<Client>
   /** The same for many concurrent requests, which wait for no rate limit by themselves. */

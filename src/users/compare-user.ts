@@ -2,9 +2,6 @@ import type { Users } from '../client/users.ts'
 import { Failure } from '../contract/failure.ts'
 import { hashOfField, isSameField, managedFields } from '../contract/managed-fields.ts'
 import type { User } from '../contract/resources/user.ts'
-import { Ledger } from '../ledger/ledger.ts'
-import type { Directories } from '../system/files/directories.ts'
-import { once } from '../system/once.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
 import { isReadable, readField, type WantedUser } from './managed-fields.ts'
 import type { Found, StateEntry } from './state/state-entry.ts'
@@ -52,24 +49,6 @@ export type UserReading = { user: User } | { failure: Failure } | 'missing' | 'u
 export interface ComparedEntry extends Pick<StateEntry, 'id' | 'creation' | 'hashes' | 'found'> {
   /** Only if it comes from the ledger: the IDs of all users that were created with the email. */
   ids?: readonly string[]
-}
-
-/**
- * Finds users without an entry in the state file in the ledger of this machine, for example those of an import. The
- * ledger is read when it is first needed.
- */
-export function recordedUsers(
-  directories: Directories,
-  service: string,
-): (email: string) => ComparedEntry | undefined {
-  const created = once(() => Ledger.of(directories, service).users())
-  return (email) => {
-    const found = created().get(email.toLowerCase())
-    if (!found) return undefined
-    const { ids, creation } = found
-    if (ids.length === 1) return { id: ids[0], hashes: {}, ids }
-    return { id: undefined, creation: creation === 'done' ? 'nameless' : 'unknown', hashes: {}, ids }
-  }
 }
 
 /**
@@ -163,11 +142,13 @@ function compareWithService(
 
 /** @param ids of several users with the email */
 function idUnknown(ids: readonly string[] = []): Failure {
-  const words =
-    ids.length > 1
-      ? `the email was created more than once from this machine, with the IDs ${ids.map(visibleJson).join(' and ')}`
-      : 'the user exists, but its ID is not known'
+  const words = ids.length > 1 ? severalUsers(ids) : 'the user exists, but its ID is not known'
   return new Failure('incomplete', words, { code: 'id_unknown' })
+}
+
+/** Why the ID of an email is not known. */
+export function severalUsers(ids: readonly string[]): string {
+  return `the email was created more than once from this machine, with the IDs ${ids.map(visibleJson).join(' and ')}`
 }
 
 /** The failure if the id belongs to a user with another email: a change would reach the wrong user. */

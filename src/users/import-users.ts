@@ -11,22 +11,17 @@ import {
 import { type Input, readInput } from '../bulk/input/input.ts'
 import { FaultList } from '../bulk/input/input-row.ts'
 import { type Journal, mayHaveChanged } from '../bulk/journal/journal.ts'
-import {
-  importsDirectory,
-  type JournalRequest,
-  readOthers,
-  withJournal,
-} from '../bulk/journal/open-journal.ts'
+import { importsDirectory, type JournalRequest, withJournal } from '../bulk/journal/open-journal.ts'
 import { BulkRun } from '../bulk/send/bulk-run.ts'
 import { ServiceHealth } from '../bulk/send/send-change.ts'
 import { Failure } from '../contract/failure.ts'
-import type { UserKnowledge } from '../ledger/knowledge.ts'
 import type { Run } from '../run/run.ts'
 import type { PlannedRequest } from '../view/dry-run.ts'
 import { countOf, groupDigits } from '../view/format/quantities.ts'
 import { summarizeForecast } from '../view/users.ts'
 import { adoptCreated } from './adopt-created.ts'
 import { type KnownRow, knownRows } from './adopt-rows.ts'
+import type { KnownUsers } from './known-users.ts'
 import {
   chooseResolved,
   findFirstRequests,
@@ -49,8 +44,8 @@ export interface ImportOptions extends ResolutionOptions, FileOptions {
   results: string | undefined
   /** Generates a password for a user without one (default: the user is created without a password). */
   makePassword: (() => string) | undefined
-  /** The users whose creation any command has sent, by email in lower case; undefined to create users again. */
-  createdUsers: (() => ReadonlyMap<string, UserKnowledge>) | undefined
+  /** Undefined to create users again that this machine has created. */
+  known: KnownUsers | undefined
 }
 
 export type ImportReport = Report &
@@ -88,7 +83,7 @@ const assumedLatency = 100
  *   process imports the file
  */
 export async function importUsers(run: Run, options: ImportOptions): Promise<ImportReport | ImportPlan> {
-  const { file, format, results, restart, createdUsers } = options
+  const { file, format, results, restart, known } = options
   run.allowGrace(grace)
   // Also fails now rather than after the import if the file cannot be written.
   const unlock = results === undefined ? undefined : lockResults(results)
@@ -99,8 +94,8 @@ export async function importUsers(run: Run, options: ImportOptions): Promise<Imp
     const request = journalRequest(run, input, checked, options)
     return await withJournal(request, async (journal): Promise<ImportReport | ImportPlan> => {
       dropRemoved(journal, checked, request)
-      if (createdUsers && !restart && !journal.content.isRestarting) {
-        const users = adoptCreated(journal, checked.valid, readOthers(request), createdUsers())
+      if (known && !restart && !journal.content.isRestarting) {
+        const users = adoptCreated(journal, checked.valid, known)
         if (users > 0) await run.warn(createdBefore(users))
       }
       return importChecked({ run, input, checked, journal, options })

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { hashOfField } from '../../src/contract/managed-fields.ts'
 import { UsersHandler } from '../support/handlers/users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
@@ -33,7 +34,9 @@ describe('users as code, for users that only the ledger has', function () {
     expect(diff.exitCode).to.equal(10)
     expect(existsSync(path('users.state.json'))).to.equal(false)
     expect(await apply()).to.include({ stdout: 'Done: adopted 1 user.\n' })
-    expect(entries()).to.deep.equal([{ email: 'ada@example.com', id, hashes: {} }])
+    expect(entries()).to.deep.equal([
+      { email: 'ada@example.com', id, hashes: { name: hashOfField('name', 'Ada') } },
+    ])
     expect((await apply()).stdout).to.equal('No changes.\n')
     expect(creates()).to.equal(1)
   })
@@ -58,7 +61,7 @@ describe('users as code, for users that only the ledger has', function () {
     expect(server.report().users.get(id)).to.include({ name: 'Ada L.' })
     expect((await apply()).stdout).to.equal('No changes.\n')
     const other = await apply('--state', 'other.json', '--no-refresh')
-    expect(other.stdout, other.stderr).to.match(/^Done: changed 1 user\.\n/)
+    expect(other.stdout, other.stderr).to.match(/^Done: adopted 1 user\.\n/)
     expect(creates()).to.equal(1)
   })
 

@@ -73,16 +73,6 @@ function openLocked(path: string, header: JournalHeader, restart = false): Journ
   }
 }
 
-/** The other journals of this kind for the service. */
-export function readOthers(request: JournalRequest): JournalContent[] {
-  const { directory, header } = request
-  const own = pathOf(request)
-  const others = readAll(directory).filter(({ path }) => path !== own)
-  return others
-    .map(({ content }) => content)
-    .filter((one) => one.header?.kind === header.kind && one.header.service === header.service)
-}
-
 /** Reads all journals without their locks, so that running imports are not disturbed. */
 function readAll(directory: string): { path: string; content: JournalContent }[] {
   if (!existsSync(directory)) return []

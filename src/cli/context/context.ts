@@ -63,6 +63,7 @@ export function createContext(invocation: Invocation): Context {
     say: (text) => output.notice(text),
     warn: (text) => output.warn(text),
     confirm: (question) => prompter.confirm(question),
+    noteState: (note) => service.sentChanges.noteState(note, service.contextOwner().baseUrl ?? 'local'),
     connectWorkers: ({ observe, signal }) => {
       const isNews = onlyFirstRetry()
       return service.connect({

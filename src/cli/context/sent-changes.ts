@@ -74,6 +74,16 @@ export class SentChanges {
     }
   }
 
+  /** Notes a generation of a state file of users. */
+  async noteState(note: Parameters<LedgerRun['noteState']>[0], service: string): Promise<void> {
+    try {
+      const ledger = await this.#ledgerOf(service)
+      ledger.noteState(note)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
   async close(): Promise<void> {
     for (const opening of this.#ledgers.values()) {
       // A failure to open it was reported when a change was sent.

@@ -36,34 +36,34 @@ export default class UsersAdopt extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersAdopt)
     const users = args.user.map((word) => (word === '-' ? word : readPair(word)))
-    const [{ checkId }, { defaultStateName, UsersState }, { adoptUsers }, { BulkRun }] = await Promise.all([
-      import('../../users/send/get-users.ts'),
-      import('../../users/state/users-state.ts'),
-      import('../../users/change-state.ts'),
-      import('../../bulk/send/bulk-run.ts'),
-    ])
+    const [{ checkId }, { defaultStateName }, { withState }, { adoptUsers }, { BulkRun }] = await Promise.all(
+      [
+        import('../../users/send/get-users.ts'),
+        import('../../users/state/users-state.ts'),
+        import('../../users/known-users.ts'),
+        import('../../users/change-state.ts'),
+        import('../../bulk/send/bulk-run.ts'),
+      ],
+    )
     for (const user of users) if (user !== '-') checkId(user)
     const name = flags.state ?? defaultStateName
-    const state = await UsersState.open(...stateOf(context, name, context.dryRun ? 'read' : 'write'))
     const total = users.includes('-') ? undefined : users.length
     const bulk = new BulkRun(context, { noun: 'user' })
-    const progress = bulk.begin({ rows: total })
-    try {
-      const results = adoptUsers(withStdin(users, 'users', context, readPair), state, {
-        client: await bulk.connect(),
-        throttle: bulk.throttle,
-        concurrency: flags.concurrency ?? defaultConcurrency,
-        isDryRun: context.dryRun,
-      })
-      await showEach(adoptedUsersView, shown(results, name, context), {
-        output: context.output,
-        progress,
-        words,
-      })
-    } finally {
-      progress.end()
-      await state.close()
-    }
+    const { output, dryRun: isDryRun } = context
+    await withState(context, stateOf(context, name, isDryRun ? 'read' : 'write'), async (state) => {
+      const progress = bulk.begin({ rows: total })
+      try {
+        const results = adoptUsers(withStdin(users, 'users', context, readPair), state, {
+          client: await bulk.connect(),
+          throttle: bulk.throttle,
+          concurrency: flags.concurrency ?? defaultConcurrency,
+          isDryRun,
+        })
+        await showEach(adoptedUsersView, shown(results, name, context), { output, progress, words })
+      } finally {
+        progress.end()
+      }
+    })
     if (context.dryRun) context.output.notice(`Dry run: ${name} was not changed.`)
   }
 }

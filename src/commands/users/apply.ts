@@ -8,7 +8,6 @@ import { textFlag } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { generatePassword } from '../../cli/input/read-password.ts'
 import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
-import type { AppliedUsers } from '../../users/apply/apply-run.ts'
 import type { PasswordChoice } from '../../users/apply/password-source.ts'
 import type { UsersPlanFile } from '../../users/users-plan-file.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
@@ -69,10 +68,11 @@ export default class UsersApply extends BaseCommand {
     const names = userFileNames(args.file, flags.file, this)
     context.demandNamedService()
     const { directories } = context
-    const [{ UserFiles }, { stateNameFor, UsersState }, { assertUnapplied }, { isApplied, markApplied }] =
+    const [{ UserFiles }, { stateNameFor }, { withState }, { assertUnapplied }, { isApplied, markApplied }] =
       await Promise.all([
         import('../../users/user-files.ts'),
         import('../../users/state/users-state.ts'),
+        import('../../users/known-users.ts'),
         import('../../users/users-plan-file.ts'),
         import('../../system/files/saved-plan.ts'),
       ])
@@ -86,9 +86,7 @@ export default class UsersApply extends BaseCommand {
     for (const warning of files.warnings) await context.output.warn(warning)
     const name = flags.state ?? plan?.header.state ?? stateNameFor(names[0] ?? '-')
     const [path, opening] = stateOf(context, name, context.dryRun ? 'read' : 'write', flags.results)
-    const state = await UsersState.open(path, opening)
-    let applied: AppliedUsers
-    try {
+    const { result: applied } = await withState(context, [path, opening], async (state, known) => {
       if (input && plan)
         assertUnapplied(input.name, plan.header, state, isApplied(directories, plan.header.id))
       else sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
@@ -96,17 +94,15 @@ export default class UsersApply extends BaseCommand {
         if (plan) markApplied(directories, plan.header.id)
       }
       const { compareAndApply } = await import('../../users/apply/apply-run.ts')
-      applied = await compareAndApply(context, {
+      return compareAndApply(context, {
         ...comparisonOf(flags),
         source: plan ? { plan } : files,
-        ...{ total, state, onFirstChange, yes: flags.yes },
+        ...{ total, state, known, onFirstChange, yes: flags.yes },
         recreateMissing: flags['recreate-missing'],
         retryUnknown: flags['retry-unknown'],
         passwords: passwordChoice(flags, context.resolvePath),
       })
-    } finally {
-      await state.close()
-    }
+    })
     const refresh = !flags['no-refresh']
     const about = { service: opening.service, state: name, refresh, isPlan: plan !== undefined }
     await finishApply(context, { ...applied, ...about, generatesPasswords: flags.results !== undefined })

@@ -11,7 +11,6 @@ import { markdownOutputFlag } from '../../cli/flags/shared-flags.ts'
 import { findSealKey, planFlags, sealKeyForSave } from '../../cli/input/seal-key.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { SealKey } from '../../system/files/sealed-plan.ts'
-import type { UsersPlan } from '../../users/apply/users-plan.ts'
 import type { UserFiles } from '../../users/user-files.ts'
 import { groupDigits } from '../../view/format/quantities.ts'
 import { describeRecord } from '../../view/plan-record.ts'
@@ -88,11 +87,14 @@ export default class UsersDiff extends BaseCommand {
     flags: DiffFlags,
     context: Context,
   ): Promise<PrintedDifferences> {
-    const [{ stateNameFor, UsersState }, { printedDifferences }, { newHeader }] = await Promise.all([
-      import('../../users/state/users-state.ts'),
-      import('../../users/apply/users-plan.ts'),
-      import('../../system/files/saved-plan.ts'),
-    ])
+    const [{ stateNameFor }, { withState }, { diffUsers }, { printedDifferences }, { newHeader }] =
+      await Promise.all([
+        import('../../users/state/users-state.ts'),
+        import('../../users/known-users.ts'),
+        import('../../users/apply/plan-users.ts'),
+        import('../../users/apply/users-plan.ts'),
+        import('../../system/files/saved-plan.ts'),
+      ])
     const sealKey = sealKeyForSave(flags, context)
     const name = flags.state ?? stateNameFor(first)
     const access = flags['limit-reads'] === undefined ? 'read' : 'write'
@@ -100,19 +102,16 @@ export default class UsersDiff extends BaseCommand {
     const total = await files.check()
     for (const warning of files.warnings) await context.output.warn(warning)
     const { service } = opening
-    const state = await UsersState.open(path, opening)
-    let plan: UsersPlan
-    try {
-      const { diffUsers } = await import('../../users/apply/plan-users.ts')
-      const limitReads = flags['limit-reads']
-      plan = await diffUsers(context, { ...comparisonOf(flags), source: files, state, total, limitReads })
+    const limitReads = flags['limit-reads']
+    const { result: plan, serial } = await withState(context, [path, opening], async (state, known) => {
+      const options = { ...comparisonOf(flags), source: files, state, known, total, limitReads }
+      const compared = await diffUsers(context, options)
       sayWhatIsUnseen(context, { name, exists: state.exists }, !flags['no-refresh'])
-    } finally {
-      await state.close()
-    }
+      return compared
+    })
     if (flags.save !== undefined) {
       const { saveUsersPlan } = await import('../../users/users-plan-file.ts')
-      const about = { tool: this.config.version, service, serial: state.serial, state: name }
+      const about = { tool: this.config.version, service, serial, state: name }
       const header = newHeader(about, context.host.clock, flags['valid-for'])
       await saveUsersPlan(context.resolvePath(flags.save), header, plan, sealKey)
       const apply = commandFor(context, 'users', 'apply', flags.save)

@@ -10,7 +10,6 @@ import { Failure } from '../../contract/failure.ts'
 import type { RowAdoption } from '../../users/adopt-rows.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { closedView, importForecastView, importView } from '../../view/users.ts'
-import { planServiceOf } from '../settings/settings-change.ts'
 import { bulkFlags, readBulkFlags } from './bulk-flags.ts'
 import { closeImport, type FileOptions, importFile } from './import-file.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
@@ -66,14 +65,10 @@ export default class UsersImport extends BaseCommand {
       close ? closedView : importView,
     )
     if (flags.close) return closeImport(context, { file: args.file, kind: 'users' })
-    const { Ledger } = await import('../../ledger/ledger.ts')
     const options: FileOptions = {
       ...readBulkFlags(flags),
       file: args.file,
       kind: 'users',
-      createdUsers: flags['allow-duplicates']
-        ? undefined
-        : () => Ledger.of(context.directories, planServiceOf(context)).users(),
       makePassword: flags['generate-passwords'] ? generatePassword : undefined,
       resolution: readResolution(flags['on-unknown'], flags.id),
       place: flags.line,
@@ -82,26 +77,33 @@ export default class UsersImport extends BaseCommand {
           'restart',
         ]),
     }
-    if (flags.state === undefined) return importFile(context, options)
-    await importAndAdopt(context, flags.state, options)
+    const again = flags['allow-duplicates']
+    if (flags.state !== undefined) return importAndAdopt(context, flags.state, options, again)
+    const { KnownUsers } = await import('../../users/known-users.ts')
+    await importFile(context, { ...options, known: again ? undefined : new KnownUsers(context) })
   }
 }
 
 /** Opens the state file before anything is sent, and adds the rows to it in the end. */
-async function importAndAdopt(context: Context, name: string, options: FileOptions): Promise<void> {
-  const [{ UsersState }, { adoptRows }] = await Promise.all([
-    import('../../users/state/users-state.ts'),
+async function importAndAdopt(
+  context: Context,
+  name: string,
+  options: FileOptions,
+  createsAgain: boolean,
+): Promise<void> {
+  const [{ withState }, { adoptRows }] = await Promise.all([
+    import('../../users/known-users.ts'),
     import('../../users/adopt-rows.ts'),
   ])
-  const access = context.dryRun ? 'read' : 'write'
-  const state = await UsersState.open(...stateOf(context, name, access, options.results))
   let adoption: RowAdoption | undefined
   try {
-    await importFile(context, options, (rows) => {
-      adoption = adoptRows(rows, state)
-    })
+    const opening = stateOf(context, name, context.dryRun ? 'read' : 'write', options.results)
+    await withState(context, opening, (state, known) =>
+      importFile(context, { ...options, known: createsAgain ? undefined : known }, (rows) => {
+        adoption = adoptRows(rows, state)
+      }),
+    )
   } finally {
-    await state.close()
     if (adoption) await tellAdoption(context, name, adoption)
   }
   if (adoption?.failure) throw adoption.failure

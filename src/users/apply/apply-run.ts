@@ -4,7 +4,6 @@ import { ServiceHealth } from '../../bulk/send/send-change.ts'
 import type { Run } from '../../run/run.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
-import { recordedUsers } from '../compare-user.ts'
 import { type ApplySending, UserApplication } from './apply-user.ts'
 import { type PasswordChoice, PasswordSource } from './password-source.ts'
 import { type Comparing, planUsers } from './plan-users.ts'
@@ -33,12 +32,11 @@ export interface AppliedUsers {
  * @throws Failure if the comparison failed, or `usage` if new users need a password
  */
 export async function compareAndApply(run: Run, options: ApplyOptions): Promise<AppliedUsers> {
-  const { state, concurrency, quota, refresh, onFirstChange } = options
+  const { state, known, concurrency, quota, refresh, onFirstChange } = options
   const passwords = new PasswordSource(options.passwords, run)
   const bulk = new BulkRun(run, { noun: 'user', quota })
   const client = await bulk.connect()
-  const recorded = recordedUsers(run.directories, run.service)
-  const plan = await planUsers(run, { ...options, users: refresh ? client.users : undefined, recorded }, bulk)
+  const plan = await planUsers(run, { ...options, users: refresh ? client.users : undefined }, bulk)
   const outcomes = new Map<PlannedUser, UserOutcome>()
   if (plan.planned.length === 0 || run.dryRun) return { plan, outcomes }
 
@@ -50,7 +48,7 @@ export async function compareAndApply(run: Run, options: ApplyOptions): Promise<
   const progress = bulk.begin({ rows: plan.planned.length, isSending: true })
   let begun: Promise<void> | undefined
   const sending = {
-    ...{ users: client.users, state, recorded, throttle: bulk.throttle, concurrency },
+    ...{ users: client.users, state, known, throttle: bulk.throttle, concurrency },
     ...{ clock: run.clock, signal: run.signal },
     passwordOf: (email: string) => passwords.of(email),
     beforeChange: () => (begun ??= onFirstChange()),

@@ -6,7 +6,8 @@ import { Failure } from '../../contract/failure.ts'
 import { hashOfField } from '../../contract/managed-fields.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/failure-details.ts'
-import { type ComparedEntry, otherUser, readUser } from '../compare-user.ts'
+import { otherUser, readUser } from '../compare-user.ts'
+import type { KnownUsers } from '../known-users.ts'
 import { hashesExcept, isReadable } from '../managed-fields.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
 import { bodyOf, request } from '../send/send-row.ts'
@@ -26,8 +27,8 @@ import { fieldsToSend, groupOf, type PlannedUser, stepsFor } from './users-plan.
 export interface ApplySending extends Sending {
   users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
   state: Pick<UsersState, 'find' | 'findById' | 'record' | 'note' | 'remove'>
-  /** Finds a user without an entry in the state in the ledger, as it was before this run. */
-  recorded: (email: string) => ComparedEntry | undefined
+  /** What was known before this run. */
+  known: Pick<KnownUsers, 'find'>
   clock: Clock
   signal: AbortSignal
   /** The password of a user to create; undefined to create it without one. */
@@ -60,8 +61,9 @@ export class UserApplication {
   /** @throws the error that should end the run */
   async run(): Promise<void> {
     const { action, id } = this.#planned.difference
+    const recorded = this.#sending.known.find(this.outcome.email)
     const before = this.#sending.state.find(this.outcome.email)
-    const conflict = stateConflict(this.#planned, before ?? this.#sending.recorded(this.outcome.email))
+    const conflict = stateConflict(this.#planned, recorded)
     if (conflict) return this.#settle('conflict', conflict)
     if (action === 'create' || action === 'unknown' || id === undefined) return this.#create(before)
     const found = await this.#read(id)
@@ -71,7 +73,7 @@ export class UserApplication {
     if (found === 'missing') return this.#settle('conflict', changedUser(id, 'no longer exists'))
     const other = otherUser(this.outcome.email, id, found)
     if (other) return this.#settle('conflict', other)
-    const entry = before ?? { email: this.outcome.email, id, hashes: {} }
+    const entry = before ?? { email: this.outcome.email, id, hashes: recorded?.hashes ?? {} }
     this.#sending.state.note(entry)
     const changed = findChangedSince(this.#planned, this.#fields, { user: found, hashes: entry.hashes })
     if (changed.length > 0) {

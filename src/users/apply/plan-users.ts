@@ -7,14 +7,8 @@ import { Failure } from '../../contract/failure.ts'
 import type { Run } from '../../run/run.ts'
 import { isoNow } from '../../system/clock.ts'
 import { countOf, groupDigits } from '../../view/format/quantities.ts'
-import {
-  type ComparedEntry,
-  compareUser,
-  foundBy,
-  readUser,
-  recordedUsers,
-  type UserReading,
-} from '../compare-user.ts'
+import { compareUser, foundBy, readUser, type UserReading } from '../compare-user.ts'
+import type { KnownUsers } from '../known-users.ts'
 import { keyOf, type StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import type { PlacedUser, UserFiles } from '../user-files.ts'
@@ -29,6 +23,7 @@ export interface Comparing extends Partial<PlanChoices>, Pick<FileOptions, 'conc
   total: number
   /** Open for writing if `limitReads` is given, because the times of the reads are recorded. */
   state: UsersState
+  known: Pick<KnownUsers, 'find'>
   /** Whether known users are read. Otherwise, the files are compared with the state file alone. */
   refresh: boolean
   /** Maximum number of users to read: the least recently read (default: all). */
@@ -37,15 +32,13 @@ export interface Comparing extends Partial<PlanChoices>, Pick<FileOptions, 'conc
 
 export interface PlanUsersOptions extends Comparing {
   users: Pick<Users, 'get'> | undefined
-  /** Finds a user without an entry in the state in the ledger. */
-  recorded: (email: string) => ComparedEntry | undefined
 }
 
 /** @throws Failure if all further requests would fail too */
 export async function diffUsers(run: Run, options: Comparing): Promise<UsersPlan> {
   const bulk = new BulkRun(run, { noun: 'user', quota: options.quota })
   const users = options.refresh ? (await bulk.connect()).users : undefined
-  return planUsers(run, { ...options, users, recorded: recordedUsers(run.directories, run.service) }, bulk)
+  return planUsers(run, { ...options, users }, bulk)
 }
 
 /**
@@ -59,7 +52,7 @@ export async function planUsers(
   options: PlanUsersOptions,
   bulk: BulkRun,
 ): Promise<UsersPlan> {
-  const { source, state, recorded, concurrency, total } = options
+  const { source, state, known, concurrency, total } = options
   const building = new UsersPlanBuilder(options)
   if ('plan' in source) {
     const { users, unmanaged, counts } = source.plan
@@ -71,15 +64,15 @@ export async function planUsers(
   const read = readerOf(options, bulk)
   const compared = mapInOrder(files, concurrency, async ({ user, file, line }): Promise<PlannedUser> => {
     const entry = state.find(user.email)
-    const known = entry ?? recorded(user.email)
-    const isRead = known?.creation === undefined && (isChosen?.(user.email) ?? true)
-    const reading = await read(isRead ? known?.id : undefined)
-    const difference = compareUser(user, known, reading)
+    const found = known.find(user.email)
+    const isRead = found?.creation === undefined && (isChosen?.(user.email) ?? true)
+    const reading = await read(isRead ? found?.id : undefined)
+    const difference = compareUser(user, found, reading)
     const isSeen = reading === 'missing' || (typeof reading === 'object' && 'user' in reading)
     if (isSeen && entry && (isChosen || (entry.found && state.isWritable))) {
       state.note({ ...entry, checkedAt: isoNow(clock), found: foundBy(difference) })
     }
-    return { wanted: user, difference: { ...difference, file, line }, hashes: entry?.hashes }
+    return { wanted: user, difference: { ...difference, file, line }, hashes: found?.hashes }
   })
   const counts = { done: 0, failed: 0, unknown: 0 }
   const progress = bulk.begin({ rows: total })

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { copyFileSync, existsSync, lstatSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import * as z from 'zod/mini'
@@ -58,7 +59,11 @@ export function targetOf(path: string): string {
  *
  * @throws Failure `refused` for invalid content, with its line; `conflict` for another version; `storage`
  */
-export function readStateFile(file: StateFile): { header: StateHeader; entries: EntryMap } {
+export function readStateFile(file: StateFile): {
+  header: StateHeader
+  entries: EntryMap
+  digest: string
+} {
   const { path, name } = file
   if (!statSync(path).isFile()) throw new Failure('refused', `Cannot read ${name}: it is not a regular file`)
   const bytes = readNamedFile(name, { at: path, maxBytes: maxTextBytes, kind: 'refused' })
@@ -83,7 +88,12 @@ export function readStateFile(file: StateFile): { header: StateHeader; entries: 
       refuseSecond(index, `the id ${JSON.stringify(id)}`, (other) => other.id === id)
     entries.put(entry)
   }
-  return { header: { service, serial }, entries }
+  return { header: { service, serial }, entries, digest: digestOf(bytes) }
+}
+
+/** Names a generation by its content. */
+function digestOf(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'base64url').slice(0, 22)
 }
 
 /**
@@ -196,13 +206,14 @@ export function assertNotDeleted({ path, name }: StateFile): void {
  * as a backup.
  *
  * @param entries sorted
+ * @returns the digest of the new content
  * @throws Failure `storage`; the file is unchanged then
  */
 export async function writeStateFile(
   { path, name }: StateFile,
   { service, serial }: StateHeader,
   entries: readonly StateEntry[],
-): Promise<void> {
+): Promise<string> {
   const found = statSync(path, { throwIfNoEntry: false })
   const document = new DocumentFile(path, { mode: found && found.mode & 0o777 })
   try {
@@ -210,11 +221,11 @@ export async function writeStateFile(
     removeLeftovers(backupOf(path))
     const head = JSON.stringify({ format, v: version, service, serial, users: [] })
     const lines = entries.map(formatEntry).join(',\n')
-    await document.write(
-      Buffer.from(`${head.slice(0, -closing.length)}\n${lines}${lines && '\n'}${closing}\n`),
-    )
+    const bytes = Buffer.from(`${head.slice(0, -closing.length)}\n${lines}${lines && '\n'}${closing}\n`)
+    await document.write(bytes)
     if (found) keepBackup(path)
     await document.finish()
+    return digestOf(bytes)
   } catch (cause) {
     await document.discard()
     throw systemFailure(`Cannot write ${name}`, cause)

@@ -50,6 +50,8 @@ export function stateNameFor(file: string): string {
 export class UsersState {
   /** Whether there was a state file or a journal. */
   exists = false
+  /** Names the generation that was read, or that `close` has written. Undefined if there is none. */
+  digest: string | undefined
   readonly #file: StateFile
   #header: StateHeader
   readonly #identity: string | undefined
@@ -69,11 +71,12 @@ export class UsersState {
     assertNotDeleted(file)
     this.#identity = identityOf(file.path)
     this.exists = this.#identity !== undefined
-    const { header, entries } = this.exists
+    const { header, entries, digest } = this.exists
       ? readStateFile(file)
-      : { header: { service, serial: 0 }, entries: new EntryMap() }
+      : { header: { service, serial: 0 }, entries: new EntryMap(), digest: undefined }
     if (header.service !== service) throw otherService(file.name, header.service, service)
     this.#header = header
+    this.digest = digest
     this.#least = header.serial
     this.#entries = entries
     this.#loaded = new Map(this.#entries.byKey)
@@ -145,6 +148,11 @@ export class UsersState {
 
   get isWritable(): boolean {
     return this.#log !== undefined
+  }
+
+  /** Without symbolic links. */
+  get path(): string {
+    return this.#file.path
   }
 
   /** For errors. */
@@ -233,7 +241,7 @@ export class UsersState {
     try {
       const next = { ...this.#header, serial: this.#least + 1 }
       if (isChanged && !isReplaced) {
-        await writeStateFile(this.#file, next, this.allEntries())
+        this.digest = await writeStateFile(this.#file, next, this.allEntries())
         this.#header = next
       }
       if (!isReplaced) log.remove()

@@ -69,7 +69,7 @@ export class ApplyTrial {
       const ended = await applyUsers(planned, {
         users: this.service,
         state: kill.around(state),
-        recorded: () => undefined,
+        known: state,
         throttle: new Throttle({ clock: hurriedClock(), maxWait: Number.POSITIVE_INFINITY, signal }),
         clock: hurriedClock(),
         signal,

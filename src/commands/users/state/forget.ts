@@ -4,7 +4,6 @@ import { requiredArguments } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { withStdin } from '../../../cli/input/read-input.ts'
 import { forgottenUsersView } from '../../../view/users.ts'
-import { planServiceOf } from '../../settings/settings-change.ts'
 import { stateFlag, stateOf } from '../user-files-flags.ts'
 
 export default class UsersStateForget extends BaseCommand {
@@ -32,19 +31,17 @@ export default class UsersStateForget extends BaseCommand {
     const emails: string[] = []
     const read = withStdin(args.email, 'email addresses', context, (word) => word)
     for await (const email of read) emails.push(email)
-    const [{ defaultStateName, UsersState }, { forgetUsers }, { recordedUsers }] = await Promise.all([
+    const [{ defaultStateName }, { forgetUsers }, { withState }] = await Promise.all([
       import('../../../users/state/users-state.ts'),
       import('../../../users/change-state.ts'),
-      import('../../../users/compare-user.ts'),
+      import('../../../users/known-users.ts'),
     ])
     const name = flags.state ?? defaultStateName
-    const state = await UsersState.open(...stateOf(context, name, isDryRun ? 'read' : 'write'))
-    try {
-      const recorded = recordedUsers(context.directories, planServiceOf(context))
+    const opening = stateOf(context, name, isDryRun ? 'read' : 'write')
+    await withState(context, opening, async (state, known) => {
+      const recorded = (email: string) => known.recorded(email)
       await output.show(forgottenUsersView, forgetUsers(emails, { state, isDryRun, recorded }))
-    } finally {
-      await state.close()
-    }
+    })
     output.notice(
       isDryRun
         ? `Dry run: ${name} was not changed.`

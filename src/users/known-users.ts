@@ -1,0 +1,106 @@
+import { runOf, type SentField } from '../ledger/knowledge.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import type { Run } from '../run/run.ts'
+import { once } from '../system/once.ts'
+import type { ComparedEntry } from './compare-user.ts'
+import type { StateEntry } from './state/state-entry.ts'
+import { type StateOptions, UsersState } from './state/users-state.ts'
+
+/** What is known of users from the state file and from the ledger of this machine, which is read when it is needed. */
+export class KnownUsers {
+  readonly #state: Pick<UsersState, 'path' | 'digest' | 'find'> | undefined
+  readonly #ledger: Ledger
+  readonly #users = once(() => this.#ledger.users())
+  readonly #sent = once(() => this.#ledger.sentFields())
+  /** The position until which the ledger was read. */
+  readonly end = once(() => this.#ledger.size)
+  readonly #generation = once(() => this.#findGeneration())
+
+  /** @param state undefined if there is none */
+  constructor(
+    { directories, service }: Pick<Run, 'directories' | 'service'>,
+    state?: Pick<UsersState, 'path' | 'digest' | 'find'>,
+  ) {
+    this.#ledger = Ledger.of(directories, service)
+    this.#state = state
+  }
+
+  /** Finds a user in the state file, or else in the ledger. */
+  find(email: string): ComparedEntry | undefined {
+    const entry = this.#state?.find(email)
+    return entry ? { ...entry, hashes: this.hashesOf(entry) } : this.recorded(email)
+  }
+
+  /** Finds a user whose creation this machine has sent. */
+  recorded(email: string): ComparedEntry | undefined {
+    const found = this.#users().get(email.toLowerCase())
+    if (!found?.creation) return undefined
+    const { ids, creation, sent } = found
+    if (ids.length === 1) return { id: ids[0], hashes: hashesIn(sent), ids }
+    return { id: undefined, creation: creation === 'done' ? 'nameless' : 'unknown', hashes: {}, ids }
+  }
+
+  /**
+   * The hashes of an entry of the state file, with those of later changes by other commands. A generation of the file
+   * that this machine has not seen is newer than the changes before it. If both have changed a field, its value is not
+   * known.
+   */
+  hashesOf({ id = '', hashes }: StateEntry): StateEntry['hashes'] {
+    this.end()
+    const sent = this.#sent().get(id)
+    if (!sent) return hashes
+    const { isSeen, as_of: start, by } = this.#generation()
+    const known = { ...hashes }
+    for (const [path, { hash, outcome, position, id: change }] of sent) {
+      if (position < start || runOf(change) === by) continue
+      if (outcome === 'done' && (isSeen || known[path] === hash)) known[path] = hash
+      else delete known[path]
+    }
+    return known
+  }
+
+  /** The last note of this machine about the generation of the state file, or else about an earlier one. */
+  #findGeneration() {
+    const { path = '', digest } = this.#state ?? {}
+    const notes = this.#ledger.generations(path)
+    const own = notes.findLast(({ generation }) => generation === digest)
+    const { as_of, by } = own ?? notes.at(-1) ?? { as_of: 0, by: '' }
+    return { isSeen: own !== undefined, as_of, by }
+  }
+}
+
+function hashesIn(sent: ReadonlyMap<string, SentField>): Record<string, string> {
+  return Object.fromEntries(
+    [...sent].flatMap(([path, { hash, outcome }]) => (outcome === 'done' ? [[path, hash]] : [])),
+  )
+}
+
+/**
+ * Works with a state file. One that is written gets what other commands have sent since, and the ledger gets its new
+ * generation.
+ *
+ * @returns the result of the work, and the generation that is then in the file
+ * @throws Failure as `UsersState.open` and `UsersState.close`
+ */
+export async function withState<T>(
+  run: Run,
+  [path, options]: readonly [path: string, options: StateOptions],
+  work: (state: UsersState, known: KnownUsers) => Promise<T>,
+): Promise<{ result: T; serial: number }> {
+  const state = await UsersState.open(path, options)
+  const known = new KnownUsers(run, state)
+  const before = state.digest
+  let result: T
+  try {
+    if (state.isWritable) {
+      for (const entry of state.allEntries()) state.note({ ...entry, hashes: known.hashesOf(entry) })
+    }
+    result = await work(state, known)
+  } finally {
+    await state.close()
+    const { digest } = state
+    if (digest !== undefined && digest !== before)
+      await run.noteState({ state: state.path, generation: digest, as_of: known.end() })
+  }
+  return { result, serial: state.serial }
+}
