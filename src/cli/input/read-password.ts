@@ -79,11 +79,14 @@ export function readNewPassword(
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789-_.'
 const length = 24
 
-/** 24 of 60 characters: about 141 bits. A digit, a capital and a mark for services that ask for them. */
+/**
+ * 24 of 60 characters: about 141 bits. A digit, a capital and a mark for services that ask for them. It does not begin
+ * with a hyphen, because a spreadsheet takes the cell of a results file for a formula then.
+ */
 export function generatePassword(): string {
   for (;;) {
     const password = Array.from({ length }, randomCharacter).join('')
-    if ([/[0-9]/, /[A-Z]/, /[a-z]/, /[-_.]/].every((kind) => kind.test(password))) return password
+    if ([/^[^-]/, /[0-9]/, /[A-Z]/, /[a-z]/, /[-_.]/].every((kind) => kind.test(password))) return password
   }
 }
 

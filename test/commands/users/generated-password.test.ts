@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { generatePassword } from '../../../src/cli/input/read-password.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { type Running, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
@@ -112,6 +113,10 @@ describe('users create --generate-password', () => {
     const run = await create(json(201, { id: 'u1' }))
     expect(run).to.include({ exitCode: 1, password: undefined })
     expect(run.stderr).to.contain('Cannot write the generated password to a file')
+  })
+
+  it('does not begin a password with a character that a spreadsheet takes for a formula', () => {
+    for (let n = 0; n < 2_000; n++) expect(generatePassword()).to.match(/^[^=+@\t\r-]/)
   })
 
   it('leaves no file if no user was created', async () => {
