@@ -135,11 +135,13 @@ export function throwWhatIsLeft(
     const left = `${countOf(remaining, 'row')} ${remaining === 1 ? 'is' : 'are'} left`
     const isStale = ended === resultsFailure
     const aim = isStale ? 'The results file is not up to date. To write the results' : 'To resume'
-    const resume = `${aim}, run ${sameCommand(options)}.`
-    run.say(`${[left, ...words].join(', ')}. ${resume}`)
+    // Without IDs, the same command would end in the same way.
+    const isFinal = ended instanceof Failure && ended.code === 'no_id'
+    const resume = isFinal ? '' : ` ${aim}, run ${sameCommand(options)}.`
+    run.say(`${[left, ...words].join(', ')}.${resume}`)
     // Rows whose outcome is unknown were named with what settles them.
     throw ended instanceof Failure && ended.isOutcomeUnknown
-      ? ended.reworded(ended.message, { hint: resume })
+      ? ended.reworded(ended.message, { hint: resume.trim() })
       : ended
   }
   if (words.length === 0) return

@@ -1,4 +1,5 @@
 import { canonicalJson, isRecord } from './notation/exact-json.ts'
+import { userIn } from './resources/user.ts'
 
 /** A field, by its dotted path, that has another value than expected, before a change or after it. */
 export interface Mismatch {
@@ -12,7 +13,8 @@ export interface Mismatch {
  * show the response (docs/interface.md, "Endpoints", rule 3), so a field that it lacks, or has in another type, proves
  * nothing.
  */
-export function contradictionsIn(sent: object, received: unknown, above = ''): Mismatch[] {
+export function contradictionsIn(sent: object, body: unknown, above = ''): Mismatch[] {
+  const received = above === '' ? userIn(body) : body
   if (!isRecord(received)) return []
   return Object.entries(sent).flatMap(([name, expected]: [string, unknown]) => {
     const found = Object.hasOwn(received, name) ? received[name] : null

@@ -1,10 +1,10 @@
 import type { Throttle } from '../bulk/send/throttle.ts'
 import type { Client } from '../client/client.ts'
-import { type ApiResponse, idIn } from '../client/response/response.ts'
+import type { ApiResponse } from '../client/response/response.ts'
 import type { Advice } from '../contract/advice.ts'
 import { Failure } from '../contract/failure.ts'
 import { nearest } from '../contract/nearest-word.ts'
-import type { User } from '../contract/resources/user.ts'
+import { idIn, type User, userIn } from '../contract/resources/user.ts'
 import type { ComparedEntry } from './compare-user.ts'
 import { getUsers } from './send/get-users.ts'
 import { combined, formatEntry, keyOf, type StateEntry } from './state/state-entry.ts'
@@ -169,7 +169,7 @@ export async function* adoptUsers(
       continue
     }
     const { body } = result.response
-    const email: unknown = body?.email
+    const { email } = (userIn(body) ?? {}) as User
     const reported = typeof email === 'string' && email !== '' ? email : undefined
     const failure = contradiction(user, idIn(body), reported)
     if (failure) {

@@ -1,7 +1,7 @@
 import type { Users } from '../client/users.ts'
 import { Failure } from '../contract/failure.ts'
 import { hashOfField, isSameField, managedFields } from '../contract/managed-fields.ts'
-import type { User } from '../contract/resources/user.ts'
+import { type User, userIn } from '../contract/resources/user.ts'
 import { visibleJson } from '../terminal/strip-controls.ts'
 import { isReadable, readField, type WantedUser } from './managed-fields.ts'
 import type { Found, StateEntry } from './state/state-entry.ts'
@@ -169,6 +169,7 @@ const documented = ['id', 'email', 'name', 'created_at', 'metadata', 'settings']
  */
 export async function readUser(users: Pick<Users, 'get'>, id: string): Promise<User> {
   const { body, status } = await users.get(id)
-  if (documented.some((field) => (body?.[field] ?? undefined) !== undefined)) return body as User
+  const user = (userIn(body) ?? {}) as User
+  if (documented.some((field) => (user[field] ?? undefined) !== undefined)) return user
   throw new Failure('invalid_response', `The response for user ${id} contains no field of a user`, { status })
 }

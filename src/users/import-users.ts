@@ -35,6 +35,7 @@ import { type Report, reportRows, resultOf, writeAllResults } from './results/re
 import { addPasswords, type GeneratedPasswords, lockResults, openPasswords } from './results/results-file.ts'
 import { type CheckedInput, checkInput } from './rows/check-input.ts'
 import { emailOfKey, type RowKind } from './rows/imported-user.ts'
+import { CreatedIds } from './send/created-ids.ts'
 import { type RowWork, sendRow } from './send/send-row.ts'
 
 /** What is imported, and how. */
@@ -46,6 +47,8 @@ export interface ImportOptions extends ResolutionOptions, FileOptions {
   makePassword: (() => string) | undefined
   /** Undefined to create users again that this machine has created. */
   known: KnownUsers | undefined
+  /** Whether users are created although the service gives no IDs. */
+  withoutIds: boolean
 }
 
 export type ImportReport = Report &
@@ -166,7 +169,8 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
   if (hasWork) {
     if (passwords) await preparePasswords(importing, passwords, resolved)
     const { users } = client
-    const sending = { users, journal, throttle: bulk.throttle, health: new ServiceHealth() }
+    const ids = new CreatedIds(options.withoutIds)
+    const sending = { users, journal, ids, throttle: bulk.throttle, health: new ServiceHealth() }
     const { rows, done, unknown } = planned
     // Assumes that the remaining rows need the average number of requests.
     const perRow = planned.requests / Math.max(1, rows - done)

@@ -1,6 +1,7 @@
 import type { ApiResponse } from '../../client/response/response.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
 import { valueAt } from '../../contract/notation/tree.ts'
+import { userIn } from '../../contract/resources/user.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import type { SentDifference } from '../../settings/plan.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
@@ -39,8 +40,9 @@ export async function showChanged(
   context: Context,
 ): Promise<void> {
   const { output } = context
-  const received = isRecord(answer.body) ? answer.body : {}
-  if (received !== answer.body && answer.body !== undefined)
+  const shown = output.isDocument ? answer.body : userIn(answer.body)
+  const received = isRecord(shown) ? shown : {}
+  if (received !== shown && shown !== undefined)
     answer.warning ??= 'The response is not a JSON object, so it is not shown'
   const isShown = !isUndocumented(view, { ...received, id: undefined })
   const absent = Object.entries(sent).filter(([name, value]) => hasValue(value) && !hasValue(received[name]))

@@ -6,6 +6,7 @@ import { isRecord, readJson } from '../../contract/notation/exact-json.ts'
 import { faultOfUtf8 } from '../../contract/notation/text.ts'
 import { readWholeReply } from '../../contract/reply/assembly.ts'
 import { readErrorContent } from '../../contract/reply/error-content.ts'
+import { idIn } from '../../contract/resources/user.ts'
 import type { FinalResponse } from '../deliver.ts'
 import { concealFailure, type Redact, redactBytes } from '../redaction.ts'
 import { webPageAdvice } from './error-response.ts'
@@ -44,7 +45,7 @@ export function readResponse(endpoint: Endpoint, received: SuccessResponse): Api
   if (reported) {
     const words = reported.message ?? 'The request failed'
     // If the body names an ID, the service may still have made the change.
-    const isOutcomeUnknown = namesId(body) || response.location !== undefined
+    const isOutcomeUnknown = idIn(body) !== undefined || response.location !== undefined
     throw fail('rejected', words, { ...reported, isOutcomeUnknown })
   }
   if (body === undefined || (endpoint.response !== undefined && !isRecord(body))) {
@@ -92,11 +93,6 @@ function readReportedFailure(
     : typeof error === 'string' && error !== ''
   const useful = endpoint.needs !== undefined && whyUnusable(endpoint, body) === undefined
   return named && !useful ? readErrorContent(body) : undefined
-}
-
-function namesId(body: unknown): boolean {
-  const id = isRecord(body) ? body['id'] : undefined
-  return id !== undefined && id !== null && id !== ''
 }
 
 /** Why a response is unusable. Undefined for a usable one. */

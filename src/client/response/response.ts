@@ -1,6 +1,6 @@
 import type { Failure } from '../../contract/failure.ts'
 import type { Fault } from '../../contract/faults.ts'
-import { isNumber, isRecord } from '../../contract/notation/exact-json.ts'
+import { idIn } from '../../contract/resources/user.ts'
 
 /** A successful response (2xx) of a documented endpoint. */
 export interface ApiResponse<T> {
@@ -57,13 +57,6 @@ const collection = 'users'
  */
 export function idOfCreated({ body, location }: ApiResponse<unknown>): string | undefined {
   return idIn(body) ?? (location === undefined ? undefined : lastSegment(location))
-}
-
-/** The id in the body of a response; some services have numbers as ids. */
-export function idIn(body: unknown): string | undefined {
-  const id = isRecord(body) ? body['id'] : undefined
-  if (isNumber(id)) return String(id)
-  return typeof id === 'string' && id !== '' ? id : undefined
 }
 
 function lastSegment(location: string): string | undefined {

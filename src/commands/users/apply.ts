@@ -21,6 +21,7 @@ import {
   userFileNames,
   userFilesFlags,
   userFilesOptions,
+  withoutIdsFlag,
 } from './user-files-flags.ts'
 
 type ApplyFlags = Interfaces.InferredFlags<typeof UsersApply.flags>
@@ -54,6 +55,7 @@ export default class UsersApply extends BaseCommand {
       summary: 'Get the password of each new user from a command',
     }),
     'no-password': Flags.boolean({ summary: 'Create new users without a password' }),
+    'without-ids': withoutIdsFlag,
     'recreate-missing': Flags.boolean({ summary: 'Create users again who no longer exist' }),
     'retry-unknown': Flags.boolean({
       summary: 'Send creates with an unknown outcome again',
@@ -98,6 +100,7 @@ export default class UsersApply extends BaseCommand {
         ...comparisonOf(flags),
         source: plan ? { plan } : files,
         ...{ total, state, known, onFirstChange, yes: flags.yes },
+        withoutIds: flags['without-ids'],
         recreateMissing: flags['recreate-missing'],
         retryUnknown: flags['retry-unknown'],
         passwords: passwordChoice(flags, context.resolvePath),

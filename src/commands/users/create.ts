@@ -99,9 +99,14 @@ export default class UsersCreate extends BaseCommand {
   ): Promise<void> {
     const id = idOfCreated(response)
     const secret = generated === undefined ? undefined : { name: 'generated_password', value: generated }
-    const done = id === undefined ? 'Created a user' : `Created user ${id}`
+    const isOnlyAccepted = response.status === 202
+    const done = `${isOnlyAccepted ? 'Sent' : 'Created'} ${id === undefined ? 'a user' : `user ${id}`}`
     const changed = { done, resource: 'the user', id, sent, secret }
     await showChanged(secret ? newUserView : userView, response, changed, context)
+    if (isOnlyAccepted)
+      await context.output.warn(
+        'The service has only accepted the request (202). Check later if the user exists',
+      )
     if (id !== undefined) return
     await context.output.warn(
       'The ID of the new user is unknown, because the response has none in "id" or in the Location header',

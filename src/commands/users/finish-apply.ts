@@ -78,7 +78,9 @@ export async function finishApply(context: Context, result: ApplyResult): Promis
   if (ended !== undefined) {
     const progress = `${created} created, ${changed} changed, ${plan.planned.length - done} left`
     const aim = isPlan ? 'To continue, make a new plan and apply it' : 'To resume, run the same command'
-    output.notice(`${[progress, ...words].join(', ')}. ${aim}.`)
+    // Without IDs, the same command would end in the same way.
+    const isFinal = ended instanceof Failure && ended.code === 'no_id'
+    output.notice(`${[progress, ...words].join(', ')}.${isFinal ? '' : ` ${aim}.`}`)
     throw ended
   }
   if (words.length > 0) throw incomplete(words, users, isPlan)

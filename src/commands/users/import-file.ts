@@ -10,7 +10,7 @@ import { countOf } from '../../view/format/quantities.ts'
 import { closedView, importForecastView, importView } from '../../view/users.ts'
 import { describeFailed, describeUnknown, type ResolvingCommand } from './describe-outcomes.ts'
 
-type Optional = 'makePassword' | 'resolution' | 'place' | 'known'
+type Optional = 'makePassword' | 'resolution' | 'place' | 'known' | 'withoutIds'
 
 /** The options of a command that imports a file of rows. */
 export interface FileOptions extends Omit<ImportOptions, Optional>, Partial<Pick<ImportOptions, Optional>> {
@@ -32,10 +32,10 @@ export async function importFile(
   context.demandNamedService()
   context.approval.demand('users')
   const { importUsers } = await import('../../users/import-users.ts')
-  const { makePassword, resolution, place, known, results } = options
+  const { makePassword, resolution, place, known, withoutIds = false, results } = options
   const imported = await importUsers(context, {
     ...options,
-    ...{ makePassword, resolution, place, known },
+    ...{ makePassword, resolution, place, known, withoutIds },
     results: results === undefined ? undefined : context.resolvePath(results),
   })
   if ('planned' in imported) {

@@ -12,7 +12,7 @@ import { countOf } from '../../view/format/quantities.ts'
 import { closedView, importForecastView, importView } from '../../view/users.ts'
 import { bulkFlags, readBulkFlags } from './bulk-flags.ts'
 import { closeImport, type FileOptions, importFile } from './import-file.ts'
-import { stateFlag, stateOf } from './user-files-flags.ts'
+import { stateFlag, stateOf, withoutIdsFlag } from './user-files-flags.ts'
 
 export default class UsersImport extends BaseCommand {
   static override summary = 'Create and update users from a file'
@@ -56,6 +56,7 @@ export default class UsersImport extends BaseCommand {
       exclusive: ['close'],
       summary: 'Create users again who were created from this machine before',
     }),
+    'without-ids': withoutIdsFlag,
     state: stateFlag('Add the users to this state file, for users diff and users apply', ['close']),
     'dry-run': dryRunFlag,
   }
@@ -69,6 +70,7 @@ export default class UsersImport extends BaseCommand {
       ...readBulkFlags(flags),
       file: args.file,
       kind: 'users',
+      withoutIds: flags['without-ids'],
       makePassword: flags['generate-passwords'] ? generatePassword : undefined,
       resolution: readResolution(flags['on-unknown'], flags.id),
       place: flags.line,

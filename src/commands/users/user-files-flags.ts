@@ -34,6 +34,10 @@ export const userFilesFlags = () => ({
   quota: quotaFlag({ summary: 'Maximum request rate: 60/m, 100/h, free, or pro' }),
 })
 
+export const withoutIdsFlag = Flags.boolean({
+  summary: 'Create users although the service returns no IDs, if they need no other request',
+})
+
 /** @throws Failure `usage` for none */
 export function userFileNames(
   argument: string | undefined,

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { isNumber, isRecord } from '../notation/exact-json.ts'
 import { type Maybe, type Received, request, response } from './shapes.ts'
 
 /** Without invisible characters, with which one address would be two users. Compiled at the first call: it takes 1 ms. */
@@ -48,6 +49,28 @@ export interface User extends Received {
   created_at?: Maybe<string>
   metadata?: Maybe<Record<string, unknown>>
   settings?: Maybe<UserSettings>
+}
+
+/**
+ * The user in a response body. Some services have it in `user` or `data`, or name its ID `user_id`: then the fields of
+ * both, with the ID in `id`. Any other body is returned unchanged.
+ */
+export function userIn(body: unknown): unknown {
+  if (!isRecord(body) || ownId(body) !== undefined) return body
+  const { user, data, user_id } = body
+  const found = [userIn(user), userIn(data), { id: user_id }].find((inner) => ownId(inner) !== undefined)
+  return found === undefined ? body : { ...body, ...(found as object) }
+}
+
+/** The ID of the user in a response body; some services have numbers as IDs. */
+export function idIn(body: unknown): string | undefined {
+  return ownId(userIn(body))
+}
+
+function ownId(user: unknown): string | undefined {
+  const id = isRecord(user) ? user['id'] : undefined
+  if (isNumber(id)) return String(id)
+  return typeof id === 'string' && id !== '' ? id : undefined
 }
 
 /** The settings of a user, as another user reads them. */

@@ -4,6 +4,7 @@ import { ServiceHealth } from '../../bulk/send/send-change.ts'
 import type { Run } from '../../run/run.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
+import { CreatedIds } from '../send/created-ids.ts'
 import { type ApplySending, UserApplication } from './apply-user.ts'
 import { type PasswordChoice, PasswordSource } from './password-source.ts'
 import { type Comparing, planUsers } from './plan-users.ts'
@@ -12,6 +13,8 @@ import { isNewUser, type PlannedUser, printedDifferences, type UsersPlan } from 
 
 export interface ApplyOptions extends Comparing {
   passwords: PasswordChoice | undefined
+  /** Whether users are created although the service gives no IDs. */
+  withoutIds: boolean
   /** Whether to skip the confirmation prompt. */
   yes: boolean
   /** Called before the first request that changes something. */
@@ -49,7 +52,7 @@ export async function compareAndApply(run: Run, options: ApplyOptions): Promise<
   let begun: Promise<void> | undefined
   const sending = {
     ...{ users: client.users, state, known, throttle: bulk.throttle, concurrency },
-    ...{ clock: run.clock, signal: run.signal },
+    ...{ clock: run.clock, signal: run.signal, ids: new CreatedIds(options.withoutIds) },
     passwordOf: (email: string) => passwords.of(email),
     beforeChange: () => (begun ??= onFirstChange()),
     onOutcome: (user: PlannedUser, outcome: UserOutcome) => {

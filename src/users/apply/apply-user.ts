@@ -1,16 +1,18 @@
 import type { Step } from '../../bulk/journal/journal.ts'
 import { affectsEveryRow, type Sending, sendChange } from '../../bulk/send/send-change.ts'
-import { type ApiResponse, idOfCreated } from '../../client/response/response.ts'
+import type { ApiResponse } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
-import { Failure } from '../../contract/failure.ts'
+import { Failure, unknownOutcome } from '../../contract/failure.ts'
 import { hashOfField } from '../../contract/managed-fields.ts'
+import { userIn } from '../../contract/resources/user.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/failure-details.ts'
 import { otherUser, readUser } from '../compare-user.ts'
 import type { KnownUsers } from '../known-users.ts'
 import { hashesExcept, isReadable } from '../managed-fields.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
-import { bodyOf, request } from '../send/send-row.ts'
+import type { CreatedIds } from '../send/created-ids.ts'
+import { bodyOf, onlyAccepted, request } from '../send/send-row.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 import type { UsersState } from '../state/users-state.ts'
 import {
@@ -29,6 +31,7 @@ export interface ApplySending extends Sending {
   state: Pick<UsersState, 'find' | 'findById' | 'record' | 'note' | 'remove'>
   /** What was known before this run. */
   known: Pick<KnownUsers, 'find'>
+  ids: CreatedIds
   clock: Clock
   signal: AbortSignal
   /** The password of a user to create; undefined to create it without one. */
@@ -92,26 +95,42 @@ export class UserApplication {
   }
 
   async #create(before: StateEntry | undefined): Promise<void> {
+    const created = await this.#sending.ids.inTurn(() => this.#sendCreate(before))
+    if (created) await this.#change(created)
+  }
+
+  /** @returns the entry of the new user; undefined if the create was not confirmed with an ID */
+  async #sendCreate(before: StateEntry | undefined): Promise<StateEntry | undefined> {
     const { email } = this.outcome
-    const { passwordOf, state } = this.#sending
-    const { row } = stepsFor(this.#fields, { email, id: undefined })
+    const { passwordOf, state, ids } = this.#sending
+    const { row, steps } = stepsFor(this.#fields, { email, id: undefined })
+    if (steps.length > 1 && ids.lack !== undefined) {
+      this.#settle('failed', new Failure('incomplete', ids.lack, { code: 'no_id' }))
+      return undefined
+    }
     row.password = await passwordOf(email)
     const intent: StateEntry = { email: before?.email ?? email, creation: 'unknown', hashes: {} }
     const response = await this.#send('create', row, before, intent)
-    if (!response) return
-    this.outcome.isCreated = true
-    const id = idOfCreated(response)
+    if (!response) return undefined
+    const id = ids.read(response, row)
     const holder = id === undefined ? undefined : state.findById(id)
-    const other = holder ? takenId(holder) : id && otherUser(email, id, Object(response.body))
+    const other = holder ? takenId(holder) : id && otherUser(email, id, Object(userIn(response.body)))
+    if (response.status === 202 && !other) {
+      this.outcome.id = id
+      this.#settle('unknown', unknownOutcome(new Failure('incomplete', onlyAccepted)))
+      return undefined
+    }
+    this.outcome.isCreated = true
     if (!id || other) {
       state.note({ ...intent, creation: 'nameless' })
-      return this.#settle('nameless', other || undefined)
+      this.#settle('nameless', other || undefined)
+      return undefined
     }
     this.outcome.id = id
     const paths = this.#paths((path) => path === 'name' || path.startsWith('metadata.'))
     const entry: StateEntry = { email: intent.email, id, hashes: this.#hashesOf(paths) }
     state.note(entry)
-    await this.#change(entry)
+    return entry
   }
 
   /** Sends what a created or an existing user still lacks, and reads it back. */

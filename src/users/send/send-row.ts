@@ -1,7 +1,7 @@
 import type { Journal, Step } from '../../bulk/journal/journal.ts'
 import type { Sending } from '../../bulk/send/send-change.ts'
 import { type Outcome, sendStep } from '../../bulk/send/send-step.ts'
-import { type ApiResponse, idOfCreated } from '../../client/response/response.ts'
+import type { ApiResponse } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
 import { contradictionsIn } from '../../contract/contradictions.ts'
 import { reasonOf } from '../../contract/failure.ts'
@@ -9,6 +9,7 @@ import { visibleJson } from '../../terminal/strip-controls.ts'
 import { contradictionOf } from '../../view/failure-details.ts'
 import type { ValidRow } from '../rows/check-input.ts'
 import { emailOfKey, type ImportedUser } from '../rows/imported-user.ts'
+import type { CreatedIds } from './created-ids.ts'
 
 /** How the user resolves a create whose outcome is unknown. */
 export type Resolution = { as: 'retry' } | { as: 'skip' } | { as: 'created'; id: string }
@@ -26,6 +27,7 @@ export interface RowWork {
 export interface RowSending extends Sending {
   users: Pick<Users, 'create' | 'update' | 'assignPermissions'>
   journal: Journal
+  ids: CreatedIds
 }
 
 /**
@@ -44,18 +46,23 @@ export async function sendRow(sending: RowSending, work: RowWork): Promise<void>
   for (const step of steps) {
     const sent = { row: checked.row, step, id, hasNext: step !== steps.at(-1) }
     const isRetry = resolution?.as === 'retry' && step === 'create'
-    const done = await sendStep(sending, {
-      ...{ key, step, id, isRetry, password: checked.row.password },
-      request: () => request(sending.users, sent),
-      confirm: (response) => confirm(sent, response, sending.journal),
-      refuse: (failure, error) => {
-        // After a 409, the user exists, so the earlier create has succeeded.
-        if (!isRetry || failure.status !== 409) return { did: 'refused', error }
-        return sent.hasNext
-          ? { did: 'nameless', error: 'the user was created, but its id is unknown' }
-          : { did: 'took', error }
-      },
-    })
+    const send = async () => {
+      const error = step === 'create' && sent.hasNext && !isRetry ? sending.ids.lack : undefined
+      if (error !== undefined) return sending.journal.record({ ...create, did: 'refused', error })
+      return sendStep(sending, {
+        ...{ key, step, id, isRetry, password: checked.row.password },
+        request: () => request(sending.users, sent),
+        confirm: (response) => confirm(sent, response, sending),
+        refuse: (failure, error) => {
+          // After a 409, the user exists, so the earlier create has succeeded.
+          if (!isRetry || failure.status !== 409) return { did: 'refused', error }
+          return sent.hasNext
+            ? { did: 'nameless', error: 'the user was created, but its id is unknown' }
+            : { did: 'took', error }
+        },
+      })
+    }
+    const done = await (step === 'create' ? sending.ids.inTurn(send) : send())
     if (done?.did !== 'took') return
     id = done.id
   }
@@ -70,9 +77,13 @@ interface SentStep {
 }
 
 /** What a response with a 2xx status says. */
-function confirm(sent: SentStep, response: ApiResponse<unknown>, journal: Journal): Outcome {
+function confirm(
+  sent: SentStep,
+  response: ApiResponse<unknown>,
+  { journal, ids }: Pick<RowSending, 'journal' | 'ids'>,
+): Outcome {
   const { row, step, hasNext } = sent
-  const id = step === 'create' ? idOfCreated(response) : sent.id
+  const id = step === 'create' ? ids.read(response, row) : sent.id
   const holder = step === 'create' && id !== undefined ? journal.rowOfCreated(id) : undefined
   const [other] = contradictionsIn({ email: row.email }, response.body)
   if (holder !== undefined || other) {
@@ -95,9 +106,13 @@ function confirm(sent: SentStep, response: ApiResponse<unknown>, journal: Journa
   if (failure && step === 'create')
     return { did: 'differs', id, error: `the user was created, but ${reasonOf(failure)}` }
   if (failure) return { did: failure.isOutcomeUnknown ? 'unknown' : 'differs', id, error: reasonOf(failure) }
+  if (step === 'create' && response.status === 202) return { did: 'unknown', id, error: onlyAccepted }
   if (id !== undefined || !hasNext) return { did: 'took', id }
   return { did: 'nameless', error: 'the user was created, but the response contained no id' }
 }
+
+/** Why a create with status 202 has an unknown outcome (RFC 9110 section 15.3.3). */
+export const onlyAccepted = 'the service has only accepted the request (202), and may create the user later'
 
 /** Sends one step of a row. */
 export function request(

@@ -8,6 +8,7 @@ import type { UserOutcome } from '../../../src/users/apply/user-outcome.ts'
 import type { PlannedUser } from '../../../src/users/apply/users-plan.ts'
 import { compareUser, type UserReading } from '../../../src/users/compare-user.ts'
 import type { WantedUser } from '../../../src/users/managed-fields.ts'
+import { CreatedIds } from '../../../src/users/send/created-ids.ts'
 import type { StateEntry } from '../../../src/users/state/state-entry.ts'
 import { UsersState } from '../../../src/users/state/users-state.ts'
 import { hurriedClock } from '../../client/capture.ts'
@@ -70,6 +71,7 @@ export class ApplyTrial {
         users: this.service,
         state: kill.around(state),
         known: state,
+        ids: new CreatedIds(true),
         throttle: new Throttle({ clock: hurriedClock(), maxWait: Number.POSITIVE_INFINITY, signal }),
         clock: hurriedClock(),
         signal,
