@@ -3,8 +3,8 @@ import type { ConfiguredQuota } from '../../config/quota.ts'
 import { Failure, type FailureKind } from '../../contract/failure.ts'
 import type { Progress, Run } from '../../run/run.ts'
 import type { RowCounts } from '../../view/run-progress.ts'
-import { countAcrossRuns } from '../journal/spent-quota.ts'
 import { runRows } from './concurrency.ts'
+import { SpentQuota } from './spent-quota.ts'
 import { estimateDuration, Throttle } from './throttle.ts'
 
 const busy: readonly FailureKind[] = ['server_error', 'truncated', 'rate_limited']
@@ -45,7 +45,7 @@ export class BulkRun {
     this.#noun = noun
     this.throttle = new Throttle({
       ...{ clock, signal, maxWait, quota },
-      ...(isCounted && countAcrossRuns(run, quota)),
+      spent: isCounted ? new SpentQuota(run) : undefined,
       onPause: (pause) => this.#progress?.pause(pause),
       onResume: () => this.#progress?.resume(),
     })

@@ -27,22 +27,14 @@ function lowerOf(one: KnownQuota, other: KnownQuota, field: 'limit' | 'remaining
   return second < first ? other : one
 }
 
-/** The requests of the current window of a quota. */
-export interface SpentQuota {
-  /** Start of the window: Unix time in ms. */
-  since: number
-  requests: number
-}
-
 /** A configured quota, enforced by counting requests. All times are Unix times in ms. */
 export class QuotaCount {
   readonly #quota: ConfiguredQuota
-  #spent: SpentQuota | undefined
+  /** The window that was opened last. */
+  #spent: { since: number; requests: number } | undefined
 
-  constructor(quota: ConfiguredQuota, spent: SpentQuota | undefined, now: number) {
+  constructor(quota: ConfiguredQuota) {
     this.#quota = quota
-    // The window begins in the future if the system clock was set back.
-    this.#spent = spent && { ...spent, since: Math.min(spent.since, now) }
   }
 
   take(now: number): void {
@@ -82,7 +74,7 @@ export class QuotaCount {
   }
 
   /** The requests of the current window; undefined if none is open. */
-  #open(now: number): SpentQuota | undefined {
+  #open(now: number): { since: number; requests: number } | undefined {
     return this.#spent && now - this.#spent.since < this.#quota.window ? this.#spent : undefined
   }
 }

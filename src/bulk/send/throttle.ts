@@ -5,7 +5,8 @@ import { Failure } from '../../contract/failure.ts'
 import type { Clock } from '../../system/clock.ts'
 import type { Pause } from '../../view/run-progress.ts'
 import { ChangeNotifier } from './concurrency.ts'
-import { type KnownQuota, QuotaCount, QuotaHeaders, type SpentQuota, stricterOf } from './known-quota.ts'
+import { type KnownQuota, QuotaCount, QuotaHeaders, stricterOf } from './known-quota.ts'
+import type { SpentQuota } from './spent-quota.ts'
 
 /** Maximum value of `--max-wait` in ms: the maximum delay of a Node timer, less an hour. */
 const maxSettableWait = 2 ** 31 - 1 - 3_600_000
@@ -16,10 +17,8 @@ export interface ThrottleOptions {
   maxWait: number
   signal: AbortSignal
   quota?: ConfiguredQuota | undefined
-  /** Requests of earlier runs in the current window. */
+  /** The requests of all runs, which count against the quota (default: only those of this throttle count). */
   spent?: SpentQuota | undefined
-  /** Called before each request that counts against the quota. */
-  onRequest?(): void
   /** Called again if a pause becomes longer. */
   onPause?(pause: Pause): void
   onResume?(): void
@@ -48,7 +47,8 @@ export class Throttle {
 
   constructor(options: ThrottleOptions) {
     this.#options = options
-    this.#count = options.quota && new QuotaCount(options.quota, options.spent, options.clock.now())
+    this.#count = options.quota && new QuotaCount(options.quota)
+    this.#countNew()
     options.signal.addEventListener('abort', () => this.#changed.notify(), { once: true })
   }
 
@@ -137,16 +137,46 @@ export class Throttle {
         await this.#changed.nextChange()
         continue
       }
-      this.#take()
+      const pass = { generation: this.#generation, isProbe: this.#isHalfOpen }
       this.#inFlight++
-      this.#isProbing = this.#isHalfOpen
-      return { generation: this.#generation, isProbe: this.#isHalfOpen }
+      this.#isProbing = pass.isProbe
+      let isReserved = false
+      try {
+        isReserved = await this.#reserve()
+      } finally {
+        if (!isReserved) this.#leave(pass, false)
+      }
+      if (isReserved) return pass
     }
   }
 
+  /** Takes one request of the quota, except if other runs have used it up. */
+  async #reserve(): Promise<boolean> {
+    const { spent } = this.#options
+    let isFree = true
+    const reserve = () => {
+      this.#countNew()
+      isFree = this.#exhaustedFor() === 0
+      if (isFree) this.#take()
+    }
+    if (spent && this.#count) await spent.lock(reserve)
+    else this.#take()
+    return isFree
+  }
+
   #take(): void {
-    this.#count?.take(this.#now())
-    this.#options.onRequest?.()
+    const { spent } = this.#options
+    if (spent) spent.add()
+    else this.#count?.take(this.#now())
+    this.#countNew()
+  }
+
+  /** Counts the requests that this run and others have added. */
+  #countNew(): void {
+    const now = this.#now()
+    // A time is in the future if the system clock was set back.
+    if (this.#count)
+      for (const at of this.#options.spent?.takeNew() ?? []) this.#count.take(Math.min(at, now))
   }
 
   #exhaustedFor(): number {

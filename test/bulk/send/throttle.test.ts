@@ -1,10 +1,14 @@
 import { expect } from 'chai'
 import { runRows } from '../../../src/bulk/send/concurrency.ts'
+import { SpentQuota } from '../../../src/bulk/send/spent-quota.ts'
 import { Throttle, type ThrottleOptions } from '../../../src/bulk/send/throttle.ts'
 import { hintOf } from '../../../src/cli/errors/hints.ts'
 import { Failure } from '../../../src/contract/failure.ts'
+import { Directories } from '../../../src/system/files/directories.ts'
 import type { Pause } from '../../../src/view/run-progress.ts'
 import { failureOf, reasonOf } from '../../client/capture.ts'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
+import { perTest } from '../../support/lifetime.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import {
   LimitedService,
@@ -24,8 +28,13 @@ interface Scene {
   throttle?: Partial<ThrottleOptions>
 }
 
-/** The throttle of a resumed import: 10 requests in 5 s, some of which an earlier run has used. */
-function resumed(clock: SteppedClock, spent: ThrottleOptions['spent']): Throttle {
+/** The throttle of a resumed import: 10 requests in 5 s, some of which an earlier run has used `ago` ms ago. */
+function resumed(home: string, clock: SteppedClock, requests: number, ago: number): Throttle {
+  const directories = new Directories({ XDG_STATE_HOME: home })
+  const spent = new SpentQuota({ directories, service: 'https://chat.example/', clock })
+  clock.pass(-ago)
+  for (let count = 0; count < requests; count++) spent.add()
+  clock.pass(ago)
   return new Throttle({
     clock,
     maxWait: 0,
@@ -67,6 +76,8 @@ function stage({ limit = 100, window = hour, headers, latency, random, throttle:
 }
 
 describe('the throttle of an import', () => {
+  const home = perTest(makeEmptyDirectory)
+
   describe('for a service with a window of an hour', () => {
     it('causes no 429 if responses have the remaining quota', async () => {
       const { service, pauses, send } = stage({ headers: rateLimitHeaders })
@@ -228,7 +239,7 @@ describe('the throttle of an import', () => {
 
     it('counts the requests of an earlier run and the retries of the client', async () => {
       const clock = new SteppedClock()
-      const throttle = resumed(clock, { since: clock.now() - 1000, requests: 6 })
+      const throttle = resumed(home.path, clock, 6, 1000)
       expect(throttle.known).to.deep.equal({ limit: 10, remaining: 4, reset: 4000, window: 5000 })
       await throttle.through(answers(undefined))
       throttle.observe({ type: 'request', method: 'GET', url: 'https://chat.example/', attempt: 2 })
@@ -280,7 +291,7 @@ describe('the throttle of an import', () => {
 
     it('is not used up by a window that has ended', () => {
       const clock = new SteppedClock()
-      const throttle = resumed(clock, { since: clock.now() - 5000, requests: 10 })
+      const throttle = resumed(home.path, clock, 10, 5000)
       expect(throttle.known).to.deep.include({ limit: 10, remaining: 10, window: 5000 })
     })
   })

@@ -1,28 +1,56 @@
 import { mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { countAcrossRuns, readSpentQuota } from '../../src/bulk/journal/spent-quota.ts'
-import { Directories } from '../../src/system/files/directories.ts'
-import { makeEmptyDirectory } from '../support/empty-directory.ts'
-import { perTest } from '../support/lifetime.ts'
-import { SteppedClock } from '../support/stepped-clock.ts'
+import { runRows } from '../../../src/bulk/send/concurrency.ts'
+import { SpentQuota } from '../../../src/bulk/send/spent-quota.ts'
+import { Throttle } from '../../../src/bulk/send/throttle.ts'
+import { Directories } from '../../../src/system/files/directories.ts'
+import { makeEmptyDirectory } from '../../support/empty-directory.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
 
 const service = 'https://chat.example/'
 const hour = 3_600_000
 const now = Date.UTC(2026, 0, 2, 12)
 
 describe('the quota that earlier runs have used', () => {
-  const directory = perTest(makeEmptyDirectory)
+  const home = perTest(makeEmptyDirectory)
+  const directories = () => new Directories({ XDG_STATE_HOME: home.path })
+  const directory = () => join(directories().state, 'quota')
 
   /** Writes the requests of a run at these times. */
   function plant(name: string, times: readonly number[], of = service): void {
+    mkdirSync(directory(), { recursive: true })
     const lines = times.map((at) => ({ service: of, at }))
-    const path = join(directory.path, name)
+    const path = join(directory(), name)
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
     utimesSync(path, now / 1000, now / 1000)
   }
-  const read = (window = hour) => readSpentQuota(directory.path, { service, window, now })
+
+  /** A run with a quota of 100 requests in this window that begins now. */
+  function begin(window = hour, clock = new SteppedClock(() => 0, now)): Throttle {
+    const spent = new SpentQuota({ directories: directories(), service, clock })
+    const { signal } = new AbortController()
+    return new Throttle({ clock, maxWait: 0, signal, quota: { requests: 100, window }, spent })
+  }
+  const read = (window = hour) => {
+    const { remaining = 0, reset } = begin(window).known ?? {}
+    return reset && { since: now + reset - window, requests: 100 - remaining }
+  }
+
+  it('is not exceeded by runs at the same time', async () => {
+    const { signal } = new AbortController()
+    let sent = 0
+    const send = async () => void sent++
+    const runs = [begin(), begin()].map((throttle) =>
+      runRows(Array(80), { concurrency: 8, signal }, () => throttle.through(send)),
+    )
+    const ended = await Promise.all(runs)
+    expect(sent).to.equal(100)
+    expect(ended.map((error) => Object(error).kind)).to.include('rate_limited')
+    expect(begin().known).to.include({ remaining: 0 })
+  })
 
   it('includes all runs to the service in the current window', () => {
     plant('a.jsonl', [now - 3 * hour, now - hour / 2, now - 1000])
@@ -35,22 +63,19 @@ describe('the quota that earlier runs have used', () => {
 
   it('does not include a run whose record another run removes at the same time', () => {
     plant('a.jsonl', [now - 1000])
-    symlinkSync(join(directory.path, 'nowhere'), join(directory.path, 'b.jsonl'))
+    symlinkSync(join(directory(), 'nowhere'), join(directory(), 'b.jsonl'))
     expect(read()).to.deep.equal({ since: now - 1000, requests: 1 })
   })
 
   it('is not kept for longer than the maximum window, also by runs without a quota', () => {
-    const directories = new Directories({ XDG_STATE_HOME: directory.path })
-    const quota = join(directories.state, 'quota')
-    mkdirSync(quota, { recursive: true })
-    plant(relative(directory.path, join(quota, 'old.jsonl')), [now - 1000])
-    plant(relative(directory.path, join(quota, 'new.jsonl')), [now + hour])
-    utimesSync(join(quota, 'new.jsonl'), (now + hour) / 1000, (now + hour) / 1000)
+    plant('old.jsonl', [now - 1000])
+    plant('new.jsonl', [now + hour])
+    utimesSync(join(directory(), 'new.jsonl'), (now + hour) / 1000, (now + hour) / 1000)
     const clock = new SteppedClock(() => 0, now + 24 * hour)
-    const { onRequest } = countAcrossRuns({ directories, service, clock })
-    onRequest?.()
-    onRequest?.()
-    expect(readdirSync(quota)).to.have.length(2).and.contain('new.jsonl')
+    const spent = new SpentQuota({ directories: directories(), service, clock })
+    spent.add()
+    spent.add()
+    expect(readdirSync(directory())).to.have.length(2).and.contain('new.jsonl')
   })
 
   it('is the same however the requests are distributed over runs', () => {
@@ -62,7 +87,7 @@ describe('the quota that earlier runs have used', () => {
       fc.property(requests, (all) => {
         for (const run of [0, 1, 2, 3]) {
           const times = all.filter(([of]) => of === run).map(([, ago]) => now - ago)
-          rmSync(join(directory.path, `${run}.jsonl`), { force: true })
+          rmSync(join(directory(), `${run}.jsonl`), { force: true })
           if (times.length > 0) plant(`${run}.jsonl`, times)
         }
         let window: { since: number; requests: number } | undefined
