@@ -57,7 +57,7 @@ describe('a run in a process with other runs', () => {
       // Modules stay loaded, and the embedded service creates its data once.
       const first = await runChatctl(sandbox, line, { host })
       const before = await countOpen()
-      for (let run = 0; run < 5; run++)
+      for (let run = 0; run < 2; run++)
         expect((await runChatctl(sandbox, line, { host })).exitCode).to.equal(first.exitCode)
       expect(await listLeft(before)).to.deep.equal([])
       expect(getEventListeners(signal, 'abort')).to.deep.equal([])
@@ -66,7 +66,7 @@ describe('a run in a process with other runs', () => {
 
   it('leaves nothing open if it is interrupted', async () => {
     const before = await countOpen()
-    for (let run = 0; run < 5; run++) {
+    for (let run = 0; run < 2; run++) {
       await using server = await startScriptedServer(() => {})
       const running = startChatctl(sandbox, ['users', 'profile', '--base-url', server.url], {
         env: { CHATCTL_API_KEY: 'key' },

@@ -99,13 +99,14 @@ describe('the help', function () {
 })
 
 const validators = new Map<object, ValidateFunction>()
+// Most of the time of this file would be the check of the schemas, and faster code for what runs once.
+const ajv = new Ajv2020({ allowUnionTypes: true, validateSchema: false, code: { optimize: false } })
+ajv.addKeyword('x-untrusted')
 
 /** A validator that also refuses properties which the schema does not name. */
 function compile(schema: object): ValidateFunction {
   const known = validators.get(schema)
   if (known) return known
-  const ajv = new Ajv2020({ allowUnionTypes: true })
-  ajv.addKeyword('x-untrusted')
   const validate = ajv.compile(closed(schema) as object)
   validators.set(schema, validate)
   return validate

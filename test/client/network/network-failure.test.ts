@@ -15,7 +15,7 @@ const host = 'service.test'
 const origin = `https://${host}`
 const certificate = makeCertificate(host)
 const ofProxy = makeCertificate('127.0.0.1')
-const trusted = tls.getCACertificates('default')
+const trustedBefore = tls.getCACertificates('default')
 const portOf = ({ url }: { url: string }) => new URL(url).port
 
 describe('a connection with TLS or a proxy', () => {
@@ -31,11 +31,14 @@ describe('a connection with TLS or a proxy', () => {
   const warnings: unknown[] = []
   const onWarning = (warning: Error) => warning.name === 'ExperimentalWarning' && warnings.push(warning)
   before(() => process.on('warning', onWarning))
-  after(() => process.off('warning', onWarning))
+  after(() => {
+    process.off('warning', onWarning)
+    tls.setDefaultCACertificates(trustedBefore)
+  })
 
   /** One GET in an environment, with the certificate trusted, as by NODE_EXTRA_CA_CERTS. */
   async function get(baseUrl: string, env: Record<string, string>, certificates = [certificate.cert]) {
-    tls.setDefaultCACertificates([...trusted, ...certificates])
+    tls.setDefaultCACertificates(certificates)
     const client = new Client({ baseUrl, credential: canary, retries: 0, env })
     try {
       return await client.settings.get().then(
@@ -44,7 +47,6 @@ describe('a connection with TLS or a proxy', () => {
       )
     } finally {
       await client.close()
-      tls.setDefaultCACertificates(trusted)
     }
   }
   const arrived = { body: { app_name: 'behind' } }
@@ -66,12 +68,11 @@ describe('a connection with TLS or a proxy', () => {
     it(`to a service with a certificate ${what} sends nothing, and is not retried`, async () => {
       const own = makeCertificate(name)
       await using other = await startScriptedServer(json(200, {}), { certificate: own })
-      tls.setDefaultCACertificates([...trusted, ...(hint ? [] : [own.cert])])
+      tls.setDefaultCACertificates(hint ? [] : [own.cert])
       const clock = hurriedClock()
       const client = new Client({ baseUrl: other.url, credential: canary, internal: { clock } })
       const failure = await failureOf(client.request({ method: 'PATCH', path: '/v1/settings', body: '{}' }))
       await client.close()
-      tls.setDefaultCACertificates(trusted)
       expect(failure).to.include({ kind: 'tls', isOutcomeUnknown: false })
       const begin = `Cannot open a TLS connection to ${other.url}, so nothing was sent: `
       expect(failure.message.startsWith(begin), failure.message).to.equal(true)

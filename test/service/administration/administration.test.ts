@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { Failure } from '../../../src/contract/failure.ts'
 import {
@@ -12,8 +10,9 @@ import { type DataLocation, openStore } from '../../../src/service/store/open-st
 import { type Clock, systemClock } from '../../../src/system/clock.ts'
 import { loadSqlite } from '../../../src/system/sqlite.ts'
 import { sharedPostgres } from '../../support/postgres.ts'
-import { runChatctl, startBuilt, startChatctl } from '../../support/run-chatctl.ts'
+import { runChatctl, startChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { startScriptedServer } from '../../support/scripted-server.ts'
 import { SteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 import { caller, onEachEngine, withPlace, withService } from '../temporary-service.ts'
@@ -189,27 +188,17 @@ onEachEngine('administration of the embedded service', (withService, engine) => 
       async ({ url, dataDir, place }) => {
         const sandbox = createSandbox()
         if (place.database !== undefined) sandbox.env['CHATCTL_DATABASE'] = place.database
-        const words = ['service', 'run', '--port', '0', '--json', '--log-level', 'silent', '--data', dataDir]
-        const other = startBuilt(sandbox, words)
-        try {
-          const [line] = await once(other.stdout as Readable, 'data')
-          await withAdministration(place, async (administration) => {
-            const both = await administration.status()
-            expect([both.running?.url, ...both.also_running]).to.have.members([
-              url,
-              JSON.parse(String(line)).url,
-            ])
-            other.kill('SIGTERM')
-            await once(other, 'exit')
-            const { stdout } = await runChatctl(sandbox, ['service', 'status', '--data', dataDir, '--json'])
-            const { running, also_running } = JSON.parse(stdout)
-            expect(running).to.include({ url, pid: process.pid })
-            expect(also_running).to.deep.equal([])
-          })
-        } finally {
-          other.kill('SIGKILL')
-          sandbox.remove()
-        }
+        await using other = await startScriptedServer()
+        const record = { url: other.url, pid: process.ppid, place: locationOf(place) }
+        writeFileSync(join(dataDir, `running-${record.pid}.json`), JSON.stringify(record))
+        const both = await withAdministration(place, (one) => one.status())
+        expect([both.running?.url, ...both.also_running]).to.have.members([url, other.url])
+        await other.close()
+        const { stdout } = await runChatctl(sandbox, ['service', 'status', '--data', dataDir, '--json'])
+        const { running, also_running } = JSON.parse(stdout)
+        expect(running).to.include({ url, pid: process.pid })
+        expect(also_running).to.deep.equal([])
+        sandbox.remove()
       },
       { announce: {} },
     ))
