@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 
-/** `node scripts/run-checks.ts NAME…` runs checks, and says how to fix what each finds. */
+/** `node scripts/run-checks.ts NAME…` runs checks at the same time, and says how to fix what each finds. */
 
 interface Check {
   command: string
@@ -33,16 +35,17 @@ const checks: Readonly<Record<string, Check>> = {
   },
 }
 
-for (const name of process.argv.slice(2)) {
+/** Runs a check, prints what it has written at its end, and returns whether it has passed. */
+async function run(name: string): Promise<boolean> {
   const check = checks[name]
   if (check === undefined) throw new Error(`The checks are ${Object.keys(checks).join(', ')}`)
-  const { status } = spawnSync(check.command, {
-    cwd: resolve(import.meta.dirname, '..'),
-    // scripts/run.mjs adds the programs of the packages to PATH.
-    shell: true,
-    stdio: 'inherit',
-  })
-  if (status === 0) continue
-  process.stderr.write(`\nThe check "${name}" failed. ${check.fix}\n`)
-  process.exit(1)
+  // scripts/run.mjs adds the programs of the packages to PATH.
+  const child = spawn(`${check.command} 2>&1`, { cwd: resolve(import.meta.dirname, '..'), shell: true })
+  const [written, [status]] = await Promise.all([text(child.stdout), once(child, 'close')])
+  process.stdout.write(written)
+  if (status !== 0) process.stderr.write(`\nThe check "${name}" failed. ${check.fix}\n`)
+  return status === 0
 }
+
+const passed = await Promise.all(process.argv.slice(2).map(run))
+if (passed.includes(false)) process.exitCode = 1

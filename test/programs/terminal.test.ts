@@ -8,7 +8,7 @@ import { loginFlags, storeKey } from '../support/sign-in.ts'
 import { describeSample } from '../support/take-sample.ts'
 import { bind, Terminal } from './terminal.ts'
 
-describeSample('a command in a terminal', 5, () => {
+describeSample('a command in a terminal', 3, () => {
   const sandbox = perTest(createSandbox)
   let terminal: Terminal | undefined
   afterEach(() => {

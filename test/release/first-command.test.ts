@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { expect } from 'chai'
@@ -30,6 +30,10 @@ describe(`in a fresh clone, with Node.js ${old.node} and ignore-scripts=true`, f
     const home = join(directory, 'home')
     const clone = join(home, 'wörk dir')
     execFileSync('git', ['clone', '--quiet', root, clone])
+    // What this user has downloaded before is not downloaded again.
+    const cache = (await runNpm(directory, ['config', 'get', 'cache'])).trim()
+    if (existsSync(join(cache, '_cacache')))
+      cpSync(join(cache, '_cacache'), join(home, '.npm/_cacache'), { recursive: true })
     execFileSync('chown', ['-R', `${stranger}`, home])
     const path = [dirname(node), join(npm, 'node_modules/.bin'), process.env['PATH']].join(delimiter)
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))

@@ -24,7 +24,7 @@ const secretServices: [string, (sandbox: Sandbox) => Promise<Pick<SecretService,
 ]
 
 for (const [name, start] of secretServices) {
-  describeSample(`items of ${name} that chatctl and SecretStorage use`, 2, () => {
+  describeSample(`items of ${name} that chatctl and SecretStorage use`, 1, () => {
     const sandbox = perTest(createSandbox)
     const keychain = perTest(() => start(sandbox))
     const service = perTest(() => startBearerService(() => true))

@@ -11,7 +11,7 @@ import { describeSample } from '../support/take-sample.ts'
 import { leftOut, startWine, windowsPath } from '../support/wine/wine.ts'
 
 /** The executable for Windows under Wine, with files of a Windows user. */
-describeSample(`the executable for Windows, with files${leftOut}`, 3, () => {
+describeSample(`the executable for Windows, with files${leftOut}`, 2, () => {
   const wine = startWine()
   const sandbox = perTest(createSandbox)
 

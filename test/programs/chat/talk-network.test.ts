@@ -5,7 +5,7 @@ import { describeSample } from '../../support/take-sample.ts'
 import type { Tmux } from '../tmux.ts'
 import { converse, count, hasPrompt, promptOf, TalkSession, waitForTurn } from './talk-session.ts'
 
-describeSample('a session with a network failure', 5, () => {
+describeSample('a session with a network failure', 3, () => {
   const talk = perTest(() => TalkSession.begin())
 
   const givenBack = (terminal: Tmux, text: string) =>

@@ -34,7 +34,7 @@ const disks: Record<string, (disk: string) => void> = {
   },
 }
 
-describeSample('the matrix of disks', 40, () => {
+describeSample('the matrix of disks', 24, () => {
   const service = perSuite(startGoodService)
   const home = perSuite(() => PreparedHome.make(service.url))
   let world: World

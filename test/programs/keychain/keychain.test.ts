@@ -18,7 +18,7 @@ import {
   storedKey,
 } from './stored-key.ts'
 
-describeSample('the keychain of a desktop', 6, () => {
+describeSample('the keychain of a desktop', 4, () => {
   const sandbox = perTest(createSandbox)
   const keyring = perTest(() => startSecretService(sandbox))
   const service = perTest(() => startBearerService((token) => token !== 'canary-refused'))

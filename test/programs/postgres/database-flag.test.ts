@@ -9,6 +9,7 @@ import { startPostgres } from '../../support/postgres.ts'
 import { type RunOptions, startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { describeSample } from '../../support/take-sample.ts'
 
 /** The contents of all files in a directory. */
 function contentsOf(directory: string): string {
@@ -19,7 +20,7 @@ function contentsOf(directory: string): string {
     .join('\n')
 }
 
-describe('service --database', () => {
+describeSample('service --database', 2, () => {
   const postgres = perSuite(startPostgres)
   const sandbox = perTest(createSandbox)
 

@@ -12,5 +12,5 @@ runExamples('an example that only the documents have, in a shell', readDocumentE
 })
 
 // These run every command of the built program.
-const { sample, words } = takeSample([...help], 30)
+const { sample, words } = takeSample([...help], 12)
 runExamples(`an example in the help, in a shell (${words})`, new Map(sample), typeInShell)

@@ -16,7 +16,7 @@ const files = globSync('**/*.test.ts', { cwd: tests, exclude })
   .sort()
 
 fc.configureGlobal(takesAll ? { numRuns: 2_000 } : { seed: sampleSeed })
-const { sample, words } = takeSample(files, 8)
+const { sample, words } = takeSample(files, 4)
 describe('property tests with random seeds', () => {
   it(`include at least one file (files: ${words})`, () => {
     expect(sample).to.have.length.above(0)
