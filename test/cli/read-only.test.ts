@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { files } from '../docs/example-tables.ts'
+import { someCells } from '../support/cells.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { fingerprint } from '../support/fingerprint.ts'
 import { perSuite } from '../support/lifetime.ts'
@@ -78,7 +79,7 @@ describe('read-only mode', function () {
     it(`refuses a change, and sends only GET requests: the examples of ${entry.id}`, async () => {
       const name = entry.id.replaceAll(':', ' ')
       const before = ownFiles()
-      for (const line of exampleWords(entry).slice(0, 2)) {
+      for (const line of someCells(exampleWords(entry).slice(0, 2), (_, index) => index === 0)) {
         const words = line.filter((word) => word !== '--dry-run')
         const ended = { ...(await run(words, { CHATCTL_JSON: '1' })), requests: proxy.requests }
         const isExchange = name === 'auth token' && words.includes('--permission')

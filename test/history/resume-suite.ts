@@ -27,11 +27,13 @@ const readings: [string, HistoryReading][] = [
  *
  * @param start starts the export; `end` ends it
  * @param code the exit code of the ended export
+ * @param places after how many requests it ends
  */
 export function testResume(
   title: string,
   start: (sandbox: Sandbox, url: string) => { end(): void; ended: Promise<number | null> },
   code: number | null,
+  places: readonly number[] = [1, 2, 5, 9],
 ): void {
   describe(title, function () {
     this.timeout(120_000)
@@ -83,7 +85,7 @@ export function testResume(
     }
 
     for (const [name, reading] of readings) {
-      for (const requests of [1, 2, 5, 9]) {
+      for (const requests of places) {
         it(`resumes from the last complete page: ${name}, after ${requests} requests`, async () => {
           await serve(reading)
           expect(await runUntil(requests)).to.equal(code)

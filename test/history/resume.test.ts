@@ -24,6 +24,7 @@ testResume(
     return { end: () => running.interrupt(), ended }
   },
   130,
+  [2, 9],
 )
 
 describe('a resumed export', () => {

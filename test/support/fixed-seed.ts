@@ -2,6 +2,6 @@ import * as fc from 'fast-check'
 
 /**
  * Required by .mocharc.json, so that `npm test` uses the same values in every run. The default of 100 runs would take
- * twice as long; test/slow/program/random-seeds.test.ts runs the properties with more.
+ * three times as long; test/slow/program/random-seeds.test.ts runs the properties with more.
  */
-fc.configureGlobal({ seed: 20_260_101, numRuns: 50 })
+fc.configureGlobal({ seed: 20_260_101, numRuns: 30 })

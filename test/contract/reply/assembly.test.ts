@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Assembly } from '../../../src/contract/reply/assembly.ts'
 import type { StreamEvent, StreamFormat } from '../../../src/contract/resources/stream-event.ts'
+import { someCells } from '../../support/cells.ts'
 import { endOf, request, run } from './assemble.ts'
 
 function runText(contentType: string, text: string, cut?: string): StreamEvent[] {
@@ -223,7 +224,8 @@ describe('a streamed reply', () => {
     ])
   })
 
-  for (const type of ['application/json', 'application/x-ndjson']) {
+  const types = ['application/json', 'application/x-ndjson']
+  for (const type of someCells(types, (_, index) => index === 0)) {
     it(`of one long value as ${type} is read in linear time`, () => {
       // In quadratic time this exceeds the timeout of the test.
 
