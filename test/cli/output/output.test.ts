@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { parse as parseYaml } from 'yaml'
+import { someCells } from '../../support/cells.ts'
 import { type ServiceCall, serviceCalls } from '../../support/command-lines.ts'
 import { commands } from '../../support/manifest.ts'
 import { type RunOptions, startChatctl } from '../../support/run-chatctl.ts'
@@ -245,9 +246,9 @@ describe('output', function () {
       ],
       [['settings', 'api', 'set', '--version', '2'], undefined, 'version\t2\n', 'Set the API configuration.'],
     ]
-    for (const [what, behavior] of responses)
+    for (const [index, [what, behavior]] of responses.entries())
       it(`shows the values that were sent in columns, and the body as JSON: ${what}`, async () => {
-        for (const [args, id, row, done] of changes) {
+        for (const [args, id, row, done] of someCells(changes, (_, row) => row === 0 || index === 0)) {
           const isRelated = what === 'an unrelated object'
           const known = { ...(id === undefined ? {} : { id }), ...(isRelated ? { ok: true } : {}) }
           const inPipe = await run(args, behavior, { stdin: 'correct horse' })
