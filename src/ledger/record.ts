@@ -59,7 +59,7 @@ export interface OutcomeRecord extends Subject {
 }
 
 /** The last line of a run, with the changes that have no outcome. */
-export interface EndRecord {
+interface EndRecord {
   end: string
   open: string[]
 }
