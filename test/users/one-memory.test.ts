@@ -168,7 +168,7 @@ describe('users import --state', function () {
     expect(creates()).to.equal(2)
   })
 
-  it('goes on with an unknown row whose user was adopted', async () => {
+  it('continues with an unknown row whose user was adopted', async () => {
     server.fates = { lost: 1 }
     write('email,role\nada@example.com,admin\n')
     expect((await importFile()).exitCode).to.equal(9)
