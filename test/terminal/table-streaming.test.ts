@@ -48,7 +48,7 @@ describe('a streamed table', () => {
           }
         }
       }),
-      { seed: 17, numRuns: 200 },
+      { numRuns: 2 * (fc.readConfigureGlobal().numRuns ?? 100) },
     ))
 
   it('has room for cells that are longer than those of the first rows', () => {

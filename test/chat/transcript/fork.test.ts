@@ -87,7 +87,7 @@ describe('a fork of any transcript at any message', () => {
             expect(copy.conversation).to.deep.equal(opened.conversation.messages)
           },
         ),
-        { numRuns: 100 },
+        { numRuns: 2 * (fc.readConfigureGlobal().numRuns ?? 100) },
       )
     } finally {
       sandbox.remove()

@@ -210,7 +210,10 @@ describe('hostile requests', function () {
           ...['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'HEAD'],
         ),
         fc.oneof(
-          fc.webPath(),
+          // fc.webPath() takes a second to prepare.
+          fc
+            .array(fc.oneof(fc.constantFrom(..."/aZ09-._~!$&'()*+,;=:@"), codePoint.map(encodeURIComponent)))
+            .map((all) => `/${all.join('')}`),
           fc.string({
             unit: fc.constantFrom(
               ...'/%.?#&=;:@+~*ab0\\{}|^`[]"\'<>'.split(''),
