@@ -94,7 +94,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
       'history/transcript-index.ts',
     ],
   },
-  ledger: { files: ['ledger/ledger.ts', 'ledger/ledger-run.ts'] },
+  ledger: { files: ['ledger/ledger.ts', 'ledger/ledger-run.ts', 'ledger/rewrite-ledger.ts'] },
   'bulk-send': { files: ['bulk/send/throttle.ts', 'users/send/get-users.ts'] },
   'users-state': {
     files: [

@@ -133,6 +133,32 @@ export class Ledger {
     return { ids: [key.id], creation: isCreated ? 'done' : undefined, sent }
   }
 
+  /**
+   * Every change that names a user, oldest first: by the ID, the email, and all IDs and emails that belong to these.
+   *
+   * @param user ID or email address
+   * @throws as `entries`
+   */
+  changesOfUser(user: string): PlacedEntry[] {
+    const texts = new Set([named('email', user.toLowerCase()), named('user', user)])
+    for (let known = 0; known < texts.size; ) {
+      known = texts.size
+      for (const { text } of this.#reading(linesWith(this.path, [...texts]))) {
+        const record = readLine(text)
+        if (!record || !('of' in record || 'id' in record)) continue
+        const { email, user: id } = record
+        // Values may contain the same text.
+        if (!texts.has(named('email', email)) && !texts.has(named('user', id))) continue
+        if (email !== undefined) texts.add(named('email', email))
+        if (id !== undefined) texts.add(named('user', id))
+      }
+    }
+    return this.#changesWith([...texts]).filter(
+      ({ email, user_id: id }) =>
+        texts.has(named('email', email?.toLowerCase())) || texts.has(named('user', id ?? undefined)),
+    )
+  }
+
   #changesWith(texts: readonly string[]): PlacedEntry[] {
     return changesIn(this.#reading(linesWith(this.path, texts)), this.#runs())
   }
@@ -185,7 +211,7 @@ function ledgerDirectory({ state }: Directories): string {
 }
 
 /** A field as it is written. */
-function named(field: 'email' | 'user', value: string): string {
+function named(field: 'email' | 'user', value: string | undefined): string {
   return `"${field}":${JSON.stringify(value)}`
 }
 

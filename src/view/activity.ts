@@ -1,7 +1,7 @@
 import { leavesOf } from '../contract/notation/tree.ts'
 import { listView, plain, textOf, type View } from './format/view.ts'
 
-/** Changes that chatctl sent. */
+/** Changes that chatctl sent: `activity`. Those that were erased: `activity forget`. */
 export const activityView: View = {
   ...listView(`
     at:time command change outcome:whole profile:secondary service:secondary method:secondary path:secondary

@@ -71,6 +71,8 @@ describe('--dry-run', function () {
       ...['service', 'trust', 'create', trustToRevoke, '--issuer', 'https://ci.example', '--audience', 'a'],
       ...['--subject', 'b', '--permission', 'read:chat'],
     ])
+    const creating = ['api', 'POST', '/v1/users', '--field', 'email=mary@example.com']
+    await runChatctl(sandbox, creating, { env: { CHATCTL_BASE_URL: server.url, CHATCTL_API_KEY: key } })
     sessionId = await plantBrowserSession(join(sandbox.home, '.local/share/chatctl'))
     await runChatctl(sandbox, ['service', 'backup', '--to', 'earlier.db'])
     // The files and profiles that the examples name.

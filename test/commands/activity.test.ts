@@ -1,10 +1,11 @@
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { lockLedger } from '../../src/ledger/use-lock.ts'
 import { hurriedClock } from '../client/capture.ts'
 import { expectFailure } from '../support/expect-failure.ts'
 import { perTest } from '../support/lifetime.ts'
-import { ledgersOf } from '../support/recorded-changes.ts'
+import { ledgersOf, recordedIn, recordOf } from '../support/recorded-changes.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { deadUrl, failing, json, startScriptedServer, thenClosed } from '../support/scripted-server.ts'
@@ -185,6 +186,58 @@ describe('activity', () => {
     })
     expect(exitCode).to.equal(0)
     expect(stdout.trim()).to.equal('No matching changes.')
+  })
+})
+
+describe('activity forget', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startScriptedServer)
+  const run = (url: string, ...args: string[]) =>
+    runChatctl(sandbox, args, { env: { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key' } })
+  const forget = (url: string, ...args: string[]) => run(url, 'activity', 'forget', ...args)
+
+  /** Two users, of whom one has the email of the other in its name, and a change of settings. */
+  async function begin() {
+    const url = await server.serve({
+      choose: ({ body }) => json(201, { id: body.includes('"bob@x.example"}') ? 'u2' : 'u1' }),
+    })
+    const api = (path: string, body: object) => run(url, 'api', 'POST', path, '--data', JSON.stringify(body))
+    await api('/v1/users', { email: 'Ada@x.example', name: 'Ada' })
+    await api('/v1/users', { email: 'bob@x.example' })
+    await api('/v1/users/u1/permissions', { role: 'admin' })
+    await api('/v1/users/u2/permissions', { role: 'admin' })
+    await api('/v1/settings/api', { version: 'ada@x.example' })
+    return url
+  }
+
+  for (const user of ['ADA@x.example', 'u1'])
+    it(`erases all changes that name the user ${user}, and no others`, async () => {
+      const url = await begin()
+      const dry = await forget(url, user, '--dry-run', '--fields', 'path')
+      const paths = '/v1/users\n/v1/users/u1/permissions\n'
+      expect(dry).to.include({ exitCode: 0, stdout: paths })
+      expect(recordedIn(sandbox)).to.have.lengthOf(5)
+      expectFailure(await forget(url, user), 3, '--yes')
+      expect(await forget(url, user, '--yes', '--fields', 'path')).to.include({ exitCode: 0, stdout: paths })
+      expect(recordedIn(sandbox).map(({ user_id: id, path, outcome }) => [id, path, outcome])).to.deep.equal([
+        ['u2', '/v1/users', 'done'],
+        ['u2', '/v1/users/u2/permissions', 'done'],
+        [null, '/v1/settings/api', 'done'],
+      ])
+      expect(recordOf(sandbox)).not.to.match(/u1|Ada/)
+      expect((await forget(url, user, '--yes')).stderr).to.contain('Erased 0 changes')
+      await run(url, 'users', 'update', 'u2', '--name', 'Bob')
+      expect(recordedIn(sandbox)).to.have.lengthOf(4)
+    })
+
+  it('is refused while a run sends changes to the service', async () => {
+    const url = await begin()
+    const release = lockLedger(`${ledgersOf(sandbox)[0]}.lock`, 'run')
+    const text = recordOf(sandbox)
+    expectFailure(await forget(url, 'u1', '--yes'), 7, 'is sending changes', 'Nothing was erased')
+    expect(recordOf(sandbox)).to.equal(text)
+    release?.()
+    expect(await forget(url, 'u1', '--yes')).to.include({ exitCode: 0 })
   })
 })
 
