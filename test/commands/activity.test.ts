@@ -250,7 +250,7 @@ describe('users list', () => {
       env: { CHATCTL_BASE_URL: url, CHATCTL_API_KEY: 'some-key', CHATCTL_RETRIES: '0' },
     })
   const create = (url: string, email: string) =>
-    run(url, 'users', 'create', '--email', email, '--generate-password')
+    run(url, 'users', 'create', '--email', email, '--generate-password', '--allow-duplicates')
 
   it('shows users whose creation is done or unknown, newest first and each once, and says what it is', async () => {
     const url = await server.serve([

@@ -138,7 +138,7 @@ const calls: Record<string, CallRow> = {
     { shown: false },
   ],
   'users:create': [
-    'users create --email ada@example.com --password-stdin',
+    'users create --email ada@example.com --password-stdin --allow-duplicates',
     'POST /v1/users',
     user,
     { stdin: 'a long enough password\n', shown: false },

@@ -260,6 +260,7 @@ const byCommand: Record<string, FlagRow> = {
   'users:diff seal': { base: 'users diff team.csv --save plan.json --seal-key-file seal.key' },
   'users:diff valid-for': { base: 'users diff team.csv --save plan.json' },
   'settings:edit yes': { base: 'settings edit' },
+  'users:create allow-duplicates': { base: 'users create --generate-password' },
   'users:create email': { base: 'users create --generate-password' },
   'users:create generate-password': { base: 'users create' },
   'users:create no-password': { base: 'users create' },

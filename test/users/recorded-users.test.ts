@@ -112,7 +112,7 @@ describe('users as code, for users that only the ledger has', function () {
 
   it('names the IDs of a user who was created more than once', async () => {
     const first = await imported()
-    await chatctl('create', '--email', 'ada@example.com', '--no-password')
+    await chatctl('create', '--email', 'ada@example.com', '--no-password', '--allow-duplicates')
     const second = [...server.report().users.keys()].at(-1)
     const run = await apply()
     expect(run.exitCode).to.equal(9)

@@ -13,7 +13,9 @@ const checks: readonly [request: RegExp, words: string, ...command: string[]][] 
   ],
   [
     /^POST .*\/v1\/users$/,
-    'The user may exist, but the interface of the service cannot search for users. If emails are unique, a second attempt exits with code 7 (409).',
+    'The user may exist, and the interface of the service cannot search for users. Look for the email on the service before you create the user again. See what this machine knows with',
+    'users',
+    'list',
   ],
   [/^PATCH .*\/v1\/users\/([^/]+)$/, 'Check the user with', 'users', 'get'],
   [

@@ -1,6 +1,5 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { textFlag } from '../../cli/flags/flag-types.ts'
@@ -14,12 +13,16 @@ import { Failure } from '../../contract/failure.ts'
 import type { CreateUserRequest } from '../../contract/resources/user.ts'
 import { ownerOf } from '../../users/apply/user-outcome.ts'
 import { newUserView, userView } from '../../view/users.ts'
+import { demandNoUser, hintForExisting } from './existing-user.ts'
 
 export default class UsersCreate extends BaseCommand {
   static override summary = 'Create a user'
   static override description =
-    'In a terminal, chatctl prompts for the email address if --email is missing. If no password flag is given, it prompts for the password twice. The service decides whether it requires an email address and a password; the embedded service requires both. Until a generated password is printed, chatctl keeps it in a file that only you can read. If the outcome of the request is unknown, chatctl keeps that file and prints its path.'
-  static override requests = calls('createUser')
+    'In a terminal, chatctl prompts for the email address if --email is missing. If no password flag is given, it prompts for the password twice. The service decides whether it requires an email address and a password; the embedded service requires both. Until a generated password is printed, chatctl keeps it in a file that only you can read. If the outcome of the request is unknown, chatctl keeps that file and prints its path. If this machine has created a user with the email before, chatctl reads that user. If the user exists, the exit code is 7, as for an email that the service refuses.'
+  static override requests = {
+    ...calls('createUser'),
+    note: 'and GET /v1/users/{id} for each user that this machine has created with the email.',
+  }
   static override view = newUserView
   static override nonInteractive = [['password-stdin', 'password-file', 'generate-password', 'no-password']]
   static override examples = BaseCommand.toExamples({
@@ -48,6 +51,9 @@ export default class UsersCreate extends BaseCommand {
       exclusive: ['no-password'],
     }),
     'no-password': Flags.boolean({ summary: 'Send no password' }),
+    'allow-duplicates': Flags.boolean({
+      summary: 'Create the user again if this machine has created a user with the email before',
+    }),
     'dry-run': dryRunFlag,
   }
 
@@ -58,6 +64,8 @@ export default class UsersCreate extends BaseCommand {
     // Before the password prompt, so that a missing credential fails first.
     const client = await context.connect()
     const email = flags.email ?? (await askEmail(context))
+    const typed = email === undefined ? undefined : { email, name: flags.name, metadata: flags.metadata }
+    if (typed && !flags['allow-duplicates']) await demandNoUser(context, typed)
     const generated = flags['generate-password'] ? generatePassword() : undefined
     const source = {
       stdin: flags['password-stdin'],
@@ -68,9 +76,8 @@ export default class UsersCreate extends BaseCommand {
     const password = generated ?? (flags['no-password'] ? undefined : await readPassword(source, context))
     const shown = { email, name: flags.name, metadata }
     const user = { ...shown, password }
-    const given = { ...flags, email, password }
     const create = () =>
-      this.change(client.users.create(user).catch((error) => advise(error, given, context)))
+      this.change(client.users.create(user).catch((error) => advise(error, password, context, typed)))
     if (generated === undefined || context.dryRun) return this.#show(await create(), shown, context)
     context.demandNamedService()
     const file = new PasswordFile(context, generated, {
@@ -116,18 +123,16 @@ export default class UsersCreate extends BaseCommand {
 
 const instead = '--password-stdin, --password-file, --generate-password, or --no-password'
 
-type Given = Record<'email' | 'name' | 'password', string | undefined> & { metadata: string[] | undefined }
-
 /** A service that requires a password may not say so in words. */
-function advise(error: unknown, { email, name, metadata = [], password }: Given, context: Context): never {
+function advise(
+  error: unknown,
+  password: string | undefined,
+  context: Context,
+  typed: Parameters<typeof hintForExisting>[1] | undefined,
+): never {
   if (!(error instanceof Failure)) throw error
-  if (error.status === 409 && email !== undefined) {
-    const changes = metadata.flatMap((pair) => ['--metadata', pair])
-    if (name !== undefined) changes.unshift('--name', name)
-    const [verb, word] = changes.length === 0 ? ['show', 'get'] : ['change', 'update']
-    const command = commandFor(context, 'users', word, ownerOf(error) ?? 'ID', ...changes)
-    const hint = `To ${verb} the user who has this email, run: ${command}`
-    throw error.reworded(error.message, { hint })
+  if (error.status === 409 && typed) {
+    throw error.reworded(error.message, { hint: hintForExisting(context, typed, ownerOf(error)) })
   }
   if (password !== undefined || (error.status !== 400 && error.status !== 422)) throw error
   const hint =

@@ -233,7 +233,7 @@ describe('output', function () {
         'Updated the permissions of user u1.',
       ],
       [
-        ['users', 'create', '--email', 'a@example.com', '--password-stdin'],
+        ['users', 'create', '--email', 'a@example.com', '--password-stdin', '--allow-duplicates'],
         undefined,
         userRow('', 'a@example.com'),
         'Created a user.',
@@ -271,7 +271,16 @@ describe('output', function () {
   })
 
   it('completes a response that lacks some of the values that were sent, and names them', async () => {
-    const args = ['users', 'create', '--email', 'a@example.com', '--name', 'Ada', '--no-password']
+    const args = [
+      'users',
+      'create',
+      '--email',
+      'a@example.com',
+      '--name',
+      'Ada',
+      '--no-password',
+      '--allow-duplicates',
+    ]
     const partial = json(201, { id: 'u1', email: 'A@example.com', name: null, role: 'member' })
     expect(await run(args, partial)).to.deep.include({
       exitCode: 0,

@@ -10,7 +10,7 @@ describe('users create', () => {
   const sandbox = perSuite(createSandbox)
   const server = perTest(startScriptedServer)
   const created = json(201, { id: 'u1' })
-  const words = ['users', 'create', '--email', 'ada@example.com']
+  const words = ['users', 'create', '--email', 'ada@example.com', '--allow-duplicates']
 
   async function serve(behavior: Behavior): Promise<HostOptions> {
     await server.serve(behavior)

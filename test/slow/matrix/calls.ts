@@ -102,7 +102,15 @@ const more: readonly Call[] = [
   { name: 'settings:api:set of a file', args: ['settings', 'api', 'set', '--file', 'api.yaml'], fine },
   {
     name: 'users:create with a file',
-    args: ['users', 'create', '--email', 'ada@example.com', '--password-file', 'password.txt'],
+    args: [
+      'users',
+      'create',
+      '--email',
+      'ada@example.com',
+      '--password-file',
+      'password.txt',
+      '--allow-duplicates',
+    ],
     fine,
   },
   {
