@@ -1,5 +1,6 @@
-import { metadataPrefix, settingsPrefix } from '../contract/managed-fields.ts'
+import { managedFields, metadataPrefix, settingsPrefix } from '../contract/managed-fields.ts'
 import { isRecord } from '../contract/notation/exact-json.ts'
+import type { User } from '../contract/resources/user.ts'
 import type { ImportedUser } from './rows/imported-user.ts'
 
 /** A user as the files describe it. Only the fields that it has are managed. */
@@ -10,6 +11,19 @@ const unreadable: readonly string[] = ['role', 'permissions']
 
 export function isReadable(path: string): boolean {
   return !unreadable.includes(path)
+}
+
+/** The fields of a user in a response that an update can send. */
+export function updatableFields({ metadata, settings }: User): Map<string, unknown> {
+  const { theme, notifications_enabled } = isRecord(settings) ? settings : {}
+  const found = managedFields({
+    ...(isRecord(metadata) && { metadata }),
+    settings: {
+      ...(typeof theme === 'string' && { theme }),
+      ...(typeof notifications_enabled === 'boolean' && { notifications_enabled }),
+    },
+  })
+  return new Map([...found].filter(([, value]) => value !== null))
 }
 
 /** The inverse of `managedFields`. */

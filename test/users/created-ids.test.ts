@@ -11,23 +11,14 @@ describe('the ID of a created user', () => {
   const sandbox = perTest(createSandbox)
   let created: (user: { email: string; password: string }) => Behavior
   let read: object
-  let inFlight: number
-  let most: number
   const server = perTest(() => startScriptedServer({ choose: respond }))
   beforeEach(() => {
-    inFlight = 0
-    most = 0
     read = {}
   })
 
   function respond({ method, path, body }: RecordedRequest): Behavior {
     if (path !== '/v1/users') return json(200, method === 'GET' ? read : {})
-    return async (request, response, incoming) => {
-      most = Math.max(most, ++inFlight)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-      inFlight--
-      return created(JSON.parse(body))(request, response, incoming)
-    }
+    return created(JSON.parse(body))
   }
 
   const requests = () =>
@@ -77,15 +68,20 @@ describe('the ID of a created user', () => {
   })
 
   it('is awaited before a second user is created, and then creates are sent together', async () => {
-    const starts: number[] = []
-    created = ({ email }) => {
-      starts.push(most)
-      return json(201, { id: email })
+    let arrived = 0
+    let alone = 0
+    const together = Promise.withResolvers<void>()
+    created = (user) => async (request, response, incoming) => {
+      const number = ++arrived
+      if (number === 5) together.resolve()
+      if (number === 1) await new Promise((resolve) => setTimeout(resolve, 20))
+      else await together.promise
+      alone ||= arrived
+      return json(201, { id: user.email })(request, response, incoming)
     }
-    read = {}
     const users = Array.from({ length: 9 }, (_, n) => ({ email: `u${n}@example.com` }))
     expect((await run('import', users, '--concurrency', '4')).exitCode).to.equal(0)
-    expect([starts[0], most]).to.deep.equal([1, 4])
+    expect([alone, arrived]).to.deep.equal([1, 9])
   })
 
   for (const name of ['import', 'apply'] as const)

@@ -2,14 +2,15 @@ import type { Step } from '../../bulk/journal/journal.ts'
 import { affectsEveryRow, type Sending, sendChange } from '../../bulk/send/send-change.ts'
 import type { ApiResponse } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
+import type { Mismatch } from '../../contract/contradictions.ts'
 import { Failure, unknownOutcome } from '../../contract/failure.ts'
 import { hashOfField } from '../../contract/managed-fields.ts'
-import { userIn } from '../../contract/resources/user.ts'
+import { type User, userIn } from '../../contract/resources/user.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/failure-details.ts'
 import { otherUser, readUser } from '../compare-user.ts'
 import type { KnownUsers } from '../known-users.ts'
-import { hashesExcept, isReadable } from '../managed-fields.ts'
+import { hashesExcept, isReadable, updatableFields } from '../managed-fields.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
 import type { CreatedIds } from '../send/created-ids.ts'
 import { bodyOf, onlyAccepted, request } from '../send/send-row.ts'
@@ -19,6 +20,7 @@ import {
   changedUser,
   emailTaken,
   findChangedSince,
+  findLost,
   findNotApplied,
   stateConflict,
   takenId,
@@ -52,6 +54,10 @@ export class UserApplication {
   readonly #planned: PlannedUser
   readonly #sending: ApplySending
   #fields: ReadonlyMap<string, unknown>
+  /** The user as it was read before the change. */
+  #found: User = {}
+  /** Fields that the files do not have, which are sent because the service may replace a group of fields. */
+  #others = new Map<string, unknown>()
 
   constructor(planned: PlannedUser, sending: ApplySending) {
     const { email, id } = planned.difference
@@ -88,7 +94,12 @@ export class UserApplication {
     const isAsWanted = (path: string) => isReadable(path) && !differing.has(groupOf(path))
     const known = { ...entry, hashes: { ...entry.hashes, ...this.#hashesOf(this.#paths(isAsWanted)) } }
     this.#fields = new Map([...this.#fields].filter(([path]) => !isAsWanted(path)))
-    if (this.#fields.size > 0) return this.#change(known)
+    if (this.#fields.size > 0) {
+      const groups = new Set([...this.#fields.keys()].map(groupOf))
+      this.#found = found
+      this.#others = new Map([...updatableFields(found)].filter(([path]) => groups.has(groupOf(path))))
+      return this.#change(known)
+    }
     const { found: _, ...withoutDrift } = known
     this.#sending.state.note(withoutDrift)
     this.#settle(before ? 'unchanged' : 'adopted')
@@ -136,7 +147,7 @@ export class UserApplication {
   /** Sends what a created or an existing user still lacks, and reads it back. */
   async #change(before: StateEntry): Promise<void> {
     const { isCreated, email } = this.outcome
-    const { row, steps } = stepsFor(this.#fields, { email, id: isCreated ? undefined : before.id })
+    const { row, steps } = stepsFor(this.#sent, { email, id: isCreated ? undefined : before.id })
     let entry: StateEntry | undefined = before
     for (const step of steps) {
       if (step !== 'create' && entry) entry = await this.#sendFields(step, row, entry)
@@ -169,6 +180,8 @@ export class UserApplication {
     }
     if (step === 'assign') this.outcome.sent = paths
     const after = { ...before, hashes: { ...hashes, ...this.#hashesOf(paths) } }
+    const lost = step === 'update' ? findLost(this.#sent, response.body, this.#found) : []
+    if (lost.length > 0) return this.#settleNotApplied(after, lost)
     this.#sending.state.note(after)
     return after
   }
@@ -227,7 +240,7 @@ export class UserApplication {
     for (let isLast = false; ; isLast = true) {
       const found = await this.#read(id, 'unverified')
       if (found === undefined) return
-      const mismatches = findNotApplied(this.#fields, found === 'missing' ? {} : found)
+      const mismatches = findNotApplied(this.#sent, found === 'missing' ? {} : found)
       if (mismatches.length === 0 && found !== 'missing') {
         const { found: _, ...known } = entry
         state.note({ ...known, checkedAt: isoNow(clock) })
@@ -237,11 +250,20 @@ export class UserApplication {
         await clock.sleep(settlingTime, signal)
         continue
       }
-      const paths = mismatches.map(({ path }) => path)
-      state.note({ ...entry, hashes: hashesExcept(entry.hashes, (path) => paths.includes(path)) })
-      this.outcome.mismatches = mismatches
-      return this.#settle('not_applied', found === 'missing' ? changedUser(id, 'does not exist') : undefined)
+      const failure = found === 'missing' ? changedUser(id, 'does not exist') : undefined
+      return this.#settleNotApplied(entry, mismatches, failure)
     }
+  }
+
+  #settleNotApplied(entry: StateEntry, mismatches: readonly Mismatch[], failure?: Failure): undefined {
+    const paths = mismatches.map(({ path }) => path)
+    this.#sending.state.note({ ...entry, hashes: hashesExcept(entry.hashes, (path) => paths.includes(path)) })
+    this.outcome.mismatches = mismatches
+    this.#settle('not_applied', failure)
+  }
+
+  get #sent(): ReadonlyMap<string, unknown> {
+    return new Map([...this.#others, ...this.#fields])
   }
 
   /** @returns undefined if the user could not be read: `outcome` has the reason */

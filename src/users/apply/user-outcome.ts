@@ -2,12 +2,12 @@ import type { Mismatch } from '../../contract/contradictions.ts'
 import { Failure } from '../../contract/failure.ts'
 import { hashOfField, isSameField } from '../../contract/managed-fields.ts'
 import { isNumber, isRecord } from '../../contract/notation/exact-json.ts'
-import type { User } from '../../contract/resources/user.ts'
+import { type User, userIn } from '../../contract/resources/user.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import type { ComparedEntry } from '../compare-user.ts'
 import { isReadable, readField } from '../managed-fields.ts'
 import type { StateEntry } from '../state/state-entry.ts'
-import type { PlannedUser } from './users-plan.ts'
+import { groupOf, type PlannedUser } from './users-plan.ts'
 
 /**
  * What became of a user.
@@ -83,6 +83,16 @@ export function findNotApplied(fields: Fields, user: User): Mismatch[] {
     const found = readField(user, path)
     return isSameField(path, found, expected) ? [] : [{ path, expected, found }]
   })
+}
+
+/** The fields that a response shows with a value that is neither the one that was sent nor the one before. */
+export function findLost(fields: Fields, response: unknown, before: User): Mismatch[] {
+  const user = userIn(response)
+  if (!isRecord(user)) return []
+  const isShown = ({ path, found }: Mismatch) => found != null || isRecord(user[groupOf(path)])
+  return findNotApplied(fields, user)
+    .filter(isShown)
+    .filter(({ path, found }) => !isSameField(path, found, readField(before, path)))
 }
 
 /** The failure of a create with an email that belongs to another user. A service may name that user. */

@@ -139,6 +139,45 @@ describe('the outcome of applying a user', () => {
     expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['role'])
   })
 
+  const managed = { email, metadata: { company: 'Acme' }, settings: { theme: 'dark' } }
+  const others = {
+    metadata: { company: 'Old', hr_id: 7, phone: null },
+    settings: { theme: 'light', notifications_enabled: false, layout: 'wide' },
+  }
+  const addOthers = async () => {
+    const { id } = trial.service.add({ email, ...others })
+    const state = await trial.openState()
+    state.note({ email, id, hashes: {} })
+    await state.close()
+    return trial.service.users.get(id)
+  }
+
+  it('is changed without the loss of keys that the files do not have, if the service replaces all keys', async () => {
+    const user = await addOthers()
+    expect((await applied(managed)).status).to.equal('changed')
+    expect(user).to.deep.include({
+      metadata: { company: 'Acme', hr_id: 7 },
+      settings: { theme: 'dark', notifications_enabled: false },
+    })
+    expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['metadata.company', 'settings.theme'])
+  })
+
+  for (const place of ['the response', 'what is read back'])
+    it(`is not applied if a key that the files do not have is missing in ${place}`, async () => {
+      const user = await addOthers()
+      trial.service.updated = place === 'the response' ? { id: 'usr_1', metadata: { company: 'Acme' } } : {}
+      let reads = 0
+      trial.service.onRequest = (request) => {
+        if (request === `GET ${email}` && ++reads === 2 && user) delete user.metadata['hr_id']
+      }
+      expect(await applied(managed)).to.deep.include({
+        status: 'not_applied',
+        mismatches: [{ path: 'metadata.hr_id', expected: 7, found: undefined }],
+      })
+      expect(reads).to.equal(place === 'the response' ? 1 : 3)
+      expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['metadata.company', 'settings.theme'])
+    })
+
   it('is failed if the email is taken, with the ID that the service names', async () => {
     trial.service.add({ email })
     const { status, failure } = await applied()

@@ -34,6 +34,8 @@ export class ScriptedUsers implements Calls {
   nextId: string | undefined
   /** The response to a create, beside the ID. */
   created: object | undefined
+  /** The response to an update. */
+  updated: object | undefined
   /** The response to an assignment. */
   assigned: object | undefined
   /** Called before the change of a request. */
@@ -85,6 +87,7 @@ export class ScriptedUsers implements Calls {
       // Replaces both, which the interface allows.
       if (metadata) user.metadata = structuredClone(metadata)
       if (settings) user.settings = { ...settings }
+      return this.updated
     })
 
   assignPermissions: Calls['assignPermissions'] = (id, { role, permissions }) =>
