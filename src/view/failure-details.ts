@@ -37,14 +37,16 @@ function addsText(details: unknown, message: string): boolean {
  * The failure of a change whose response shows other values than those that were sent, although its status is 2xx.
  *
  * @param hint how to check the effect
+ * @param more contradictions that the caller has found
  * @returns undefined if the response contradicts nothing
  */
 export function contradictionOf(
   sent: object,
   { status, body }: { status: number; body: unknown },
   hint?: string,
+  more: readonly Mismatch[] = [],
 ): Failure | undefined {
-  const mismatches = contradictionsIn(sent, body)
+  const mismatches = [...contradictionsIn(sent, body), ...more]
   if (mismatches.length === 0) return undefined
   const words = `The response with status ${status} shows that ${describeMismatches(mismatches)}`
   const details = { keys: mismatches.map(withoutSecrets), status }

@@ -20,6 +20,7 @@ import {
   changedUser,
   emailTaken,
   findChangedSince,
+  findKept,
   findLost,
   findNotApplied,
   stateConflict,
@@ -173,8 +174,13 @@ export class UserApplication {
     const response = await this.#send(step, row, before, { ...before, hashes })
     if (!response) return undefined
     // An update is read back. The state has no hashes of the fields now, so the next run sends them again.
-    const failure = step === 'assign' ? contradictionOf(bodyOf.assign(row), response) : undefined
+    const kept = findKept(row.permissions, response.body, before.hashes['permissions'])
+    const failure =
+      step === 'assign' ? contradictionOf(bodyOf.assign(row), response, undefined, kept) : undefined
     if (failure) {
+      // Otherwise, the next run would not know which permissions should be gone.
+      const { permissions = '' } = before.hashes
+      if (kept.length > 0) this.#sending.state.note({ ...before, hashes: { ...hashes, permissions } })
       this.#settle(failure.isOutcomeUnknown ? 'unknown' : 'not_applied', failure)
       return undefined
     }

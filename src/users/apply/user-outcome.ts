@@ -95,6 +95,33 @@ export function findLost(fields: Fields, response: unknown, before: User): Misma
     .filter(({ path, found }) => !isSameField(path, found, readField(before, path)))
 }
 
+/** Maximum number of sets of permissions that are compared with the one that was last sent. */
+const maxSets = 4096
+
+/**
+ * The permissions in a response if one of them was sent last, and not now: the service only adds. Others may have been
+ * there before.
+ *
+ * @param last the hash of the permissions that were last sent
+ */
+export function findKept(
+  sent: readonly unknown[] | undefined,
+  response: unknown,
+  last: string | undefined,
+): Mismatch[] {
+  const { permissions: found } = Object(userIn(response))
+  if (!sent || last === undefined || !Array.isArray(found) || found.every((one) => sent.includes(one)))
+    return []
+  const sets = [{ items: found, from: 0 }]
+  for (const { items, from } of sets) {
+    if (hashOfField('permissions', items) === last)
+      return items.every((one) => sent.includes(one)) ? [] : [{ path: 'permissions', expected: sent, found }]
+    for (let at = from; at < items.length && sets.length < maxSets; at++)
+      sets.push({ items: items.toSpliced(at, 1), from: at })
+  }
+  return []
+}
+
 /** The failure of a create with an email that belongs to another user. A service may name that user. */
 export function emailTaken(failure: Failure, email: string): Failure {
   return failure.reworded(failure.message, {

@@ -117,6 +117,43 @@ describe('the outcome of applying a user', () => {
     expect(await applied()).to.deep.include({ status: 'changed', sent: ['role'] })
   })
 
+  const sets: [last: string, now: string, shown: string, status: string][] = [
+    ['a b', 'a', 'a b', 'not_applied'],
+    ['a b', 'a', 'b a default', 'not_applied'],
+    ['a b', 'a c', 'a b c', 'not_applied'],
+    ['a b', 'c', 'a b c', 'not_applied'],
+    ['a', 'a b', 'a b default', 'changed'],
+    ['a', 'a b', 'b a', 'changed'],
+    ['a b', 'a', 'a default', 'changed'],
+    ['', 'a', 'a b', 'changed'],
+    ['a b', '', 'a b', 'changed'],
+  ]
+  const granted = (names: string) =>
+    names
+      .split(' ')
+      .filter(Boolean)
+      .map((name) => `${name}:chat`)
+  for (const [last, now, shown, status] of sets)
+    it(`is ${status} if "${last}" was sent last, "${now}" is sent, and the response has the permissions "${shown}"`, async () => {
+      const { id } = trial.service.add({ email })
+      const state = await trial.openState()
+      const before: Record<string, string> =
+        last === '' ? {} : { permissions: hashOfField('permissions', granted(last)) }
+      state.note({ email, id, hashes: before })
+      await state.close()
+      trial.service.assigned = { user_id: id, permissions: granted(shown) }
+      // Also the next run, until the service removes the permission.
+      for (const _ of status === 'changed' ? [1] : [1, 2]) {
+        const outcome = await applied(
+          now === '' ? { email, role: 'admin' } : { email, permissions: granted(now) },
+        )
+        expect(outcome.status).to.equal(status)
+        if (status === 'changed') return
+        expect(outcome.failure?.message).to.contain('permissions did not take effect: expected')
+        expect((await entry())?.hashes).to.deep.equal(before)
+      }
+    })
+
   it('is a conflict if the user was removed after the plan', async () => {
     await applied()
     const between = () => trial.service.users.clear()
