@@ -6,3 +6,6 @@ export const requestDefaults = {
   retries: 2,
   maxWait: 60_000,
 } as const
+
+/** Pauses in ms before a change is read back again, because a service may show the value before it for a time: 10 s. */
+export const readBackPauses = [500, 1_000, 2_000, 3_000, 3_500] as const

@@ -1,6 +1,7 @@
 import { BulkRun } from '../../bulk/send/bulk-run.ts'
 import { runRows } from '../../bulk/send/concurrency.ts'
 import { ServiceHealth } from '../../bulk/send/send-change.ts'
+import { readBackPauses } from '../../contract/request-defaults.ts'
 import type { Run } from '../../run/run.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
@@ -103,7 +104,8 @@ export interface ApplyUsersOptions extends Omit<ApplySending, 'health'> {
 }
 
 /**
- * Applies the differences of many users concurrently. A user that fails does not end the run.
+ * Applies the differences of many users concurrently. A user that fails does not end the run. Users whose changes the
+ * service does not show yet are read back again at the end, all after the same pauses.
  *
  * @returns the error or abort reason that ended the run early
  */
@@ -111,13 +113,32 @@ export async function applyUsers(
   planned: readonly PlannedUser[],
   { concurrency, onOutcome, ...sending }: ApplyUsersOptions,
 ): Promise<unknown> {
+  const { clock, signal } = sending
   const health = new ServiceHealth()
-  return runRows(planned, { concurrency, signal: sending.signal }, async (user) => {
-    const application = new UserApplication(user, { ...sending, health })
+  const pending = new Map<UserApplication, PlannedUser>()
+  const settle = async (user: PlannedUser, application: UserApplication, work: Promise<void>) => {
+    pending.set(application, user)
     try {
-      await application.run()
+      await work
     } finally {
-      onOutcome(user, application.outcome)
+      if (!application.isPending) {
+        pending.delete(application)
+        onOutcome(user, application.outcome)
+      }
     }
+  }
+  let ended = await runRows(planned, { concurrency, signal }, (user) => {
+    const application = new UserApplication(user, { ...sending, health })
+    return settle(user, application, application.run())
   })
+  for (const ms of readBackPauses) {
+    if (pending.size === 0 || ended !== undefined) break
+    ended = await clock.sleep(ms, signal).catch((reason: unknown) => reason)
+    const isLast = ms === readBackPauses.at(-1)
+    ended ??= await runRows([...pending], { concurrency, signal }, ([application, user]) =>
+      settle(user, application, application.readBack(isLast)),
+    )
+  }
+  for (const [{ outcome }, user] of pending) onOutcome(user, outcome)
+  return ended
 }

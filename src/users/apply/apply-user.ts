@@ -4,13 +4,13 @@ import type { ApiResponse } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
 import type { Mismatch } from '../../contract/contradictions.ts'
 import { Failure, unknownOutcome } from '../../contract/failure.ts'
-import { hashOfField } from '../../contract/managed-fields.ts'
+import { hashOfField, isSameField } from '../../contract/managed-fields.ts'
 import { type User, userIn } from '../../contract/resources/user.ts'
 import { type Clock, isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/failure-details.ts'
 import { otherUser, readUser } from '../compare-user.ts'
 import type { KnownUsers } from '../known-users.ts'
-import { hashesExcept, isReadable, updatableFields } from '../managed-fields.ts'
+import { hashesExcept, isReadable, readField, updatableFields } from '../managed-fields.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
 import type { CreatedIds } from '../send/created-ids.ts'
 import { bodyOf, onlyAccepted, request } from '../send/send-row.ts'
@@ -23,6 +23,7 @@ import {
   findKept,
   findLost,
   findNotApplied,
+  showsValueOf,
   stateConflict,
   takenId,
   type UserOutcome,
@@ -43,9 +44,6 @@ export interface ApplySending extends Sending {
   beforeChange(): Promise<void>
 }
 
-/** In ms: the wait before a user without the sent values is read back once more. */
-const settlingTime = 1000
-
 /**
  * Applies the differences of one user. The state has each intent before its request is sent, and each outcome
  * after it. After an error, `outcome` has what is known.
@@ -59,6 +57,10 @@ export class UserApplication {
   #found: User = {}
   /** Fields that the files do not have, which are sent because the service may replace a group of fields. */
   #others = new Map<string, unknown>()
+  /** The paths of the fields that a response has shown with the new value. */
+  readonly #shown = new Set<string>()
+  /** The entry of a changed user that still has to be read back. */
+  #unread: StateEntry | undefined
 
   constructor(planned: PlannedUser, sending: ApplySending) {
     const { email, id } = planned.difference
@@ -125,6 +127,7 @@ export class UserApplication {
     const response = await this.#send('create', row, before, intent)
     if (!response) return undefined
     const id = ids.read(response, row)
+    this.#noteShown(response.body)
     const holder = id === undefined ? undefined : state.findById(id)
     const other = holder ? takenId(holder) : id && otherUser(email, id, Object(userIn(response.body)))
     if (response.status === 202 && !other) {
@@ -153,7 +156,12 @@ export class UserApplication {
     for (const step of steps) {
       if (step !== 'create' && entry) entry = await this.#sendFields(step, row, entry)
     }
-    if (entry) await this.#verify(entry, before.id ?? '')
+    if (!entry) return
+    if (!isCreated && this.#paths(isReadable).length === 0) return this.#settle('changed')
+    // If the run ends now, the changes were confirmed.
+    this.outcome.status = 'unverified'
+    this.#unread = entry
+    await this.readBack(false)
   }
 
   /** @returns the entry after the change; undefined if it was not confirmed */
@@ -187,6 +195,7 @@ export class UserApplication {
     if (step === 'assign') this.outcome.sent = paths
     const after = { ...before, hashes: { ...hashes, ...this.#hashesOf(paths) } }
     const lost = step === 'update' ? findLost(this.#sent, response.body, this.#found) : []
+    this.#noteShown(response.body)
     if (lost.length > 0) return this.#settleNotApplied(after, lost)
     this.#sending.state.note(after)
     return after
@@ -236,29 +245,40 @@ export class UserApplication {
     return undefined
   }
 
-  async #verify(entry: StateEntry, id: string): Promise<void> {
-    const { isCreated } = this.outcome
-    const done = isCreated ? 'created' : 'changed'
-    if (!isCreated && this.#paths(isReadable).length === 0) return this.#settle(done)
-    // If the run ends now, the changes were confirmed.
-    this.outcome.status = 'unverified'
-    const { state, clock, signal } = this.#sending
-    for (let isLast = false; ; isLast = true) {
-      const found = await this.#read(id, 'unverified')
-      if (found === undefined) return
-      const mismatches = findNotApplied(this.#sent, found === 'missing' ? {} : found)
-      if (mismatches.length === 0 && found !== 'missing') {
-        const { found: _, ...known } = entry
-        state.note({ ...known, checkedAt: isoNow(clock) })
-        return this.#settle(done)
-      }
-      if (!isLast) {
-        await clock.sleep(settlingTime, signal)
-        continue
-      }
-      const failure = found === 'missing' ? changedUser(id, 'does not exist') : undefined
-      return this.#settleNotApplied(entry, mismatches, failure)
+  /** Whether the user must be read back again, because the service still shows the values before the change. */
+  get isPending(): boolean {
+    return this.#unread !== undefined
+  }
+
+  /** @param isLast whether values before the change are final */
+  async readBack(isLast: boolean): Promise<void> {
+    const entry = this.#unread
+    const { state, clock } = this.#sending
+    const found = await this.#read(entry?.id ?? '', 'unverified')
+    const isMissing = found === 'missing'
+    const all = findNotApplied(this.#sent, isMissing ? {} : (found ?? {}))
+    const isOld = showsValueOf(this.#found)
+    const mismatches = all.filter((mismatch) => !(this.#shown.has(mismatch.path) && isOld(mismatch)))
+    const isPending = isMissing || mismatches.length > 0
+    if (!entry || (found !== undefined && isPending && !isLast && mismatches.every(isOld))) return
+    this.#unread = undefined
+    if (found === undefined) return
+    const { found: _, ...known } = entry
+    if (!isPending) {
+      state.note({ ...known, checkedAt: isoNow(clock) })
+      return this.#settle(this.outcome.isCreated ? 'created' : 'changed')
     }
+    this.#settleNotApplied(
+      entry,
+      mismatches,
+      isMissing ? changedUser(entry.id ?? '', 'does not exist') : undefined,
+    )
+  }
+
+  #noteShown(body: unknown): void {
+    const user = Object(userIn(body))
+    for (const [path, value] of this.#sent)
+      if (value !== null && isSameField(path, readField(user, path), value)) this.#shown.add(path)
   }
 
   #settleNotApplied(entry: StateEntry, mismatches: readonly Mismatch[], failure?: Failure): undefined {

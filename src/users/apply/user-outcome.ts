@@ -85,6 +85,11 @@ export function findNotApplied(fields: Fields, user: User): Mismatch[] {
   })
 }
 
+/** Whether a field has the value that a user had before. */
+export function showsValueOf(before: User): (mismatch: Mismatch) => boolean {
+  return ({ path, found }) => isSameField(path, found, readField(before, path))
+}
+
 /** The fields that a response shows with a value that is neither the one that was sent nor the one before. */
 export function findLost(fields: Fields, response: unknown, before: User): Mismatch[] {
   const user = userIn(response)
@@ -92,7 +97,7 @@ export function findLost(fields: Fields, response: unknown, before: User): Misma
   const isShown = ({ path, found }: Mismatch) => found != null || isRecord(user[groupOf(path)])
   return findNotApplied(fields, user)
     .filter(isShown)
-    .filter(({ path, found }) => !isSameField(path, found, readField(before, path)))
+    .filter((mismatch) => !showsValueOf(before)(mismatch))
 }
 
 /** Maximum number of sets of permissions that are compared with the one that was last sent. */

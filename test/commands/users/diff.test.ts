@@ -63,7 +63,7 @@ describe('users diff', () => {
   ])
 
   it('does not take a response without any field of a user for a user without values', async () => {
-    await serve({ usr_ada: json(200, { data: ada }) })
+    await serve({ usr_ada: json(200, { result: ada }) })
     write('users.json', JSON.stringify([{ email: 'ada@example.com', name: 'Ada' }]))
     writeState([{ email: 'ada@example.com', id: 'usr_ada' }])
     const run = await diff(['users.json'])

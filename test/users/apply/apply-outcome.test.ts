@@ -154,6 +154,83 @@ describe('the outcome of applying a user', () => {
       }
     })
 
+  describe('of a service that shows a change late', () => {
+    const users = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ email: `${name}@example.com`, name: 'Old' }))
+    const renamed = users.map((user) => ({ ...user, name: 'New' }))
+    const changedAt = new Map<string, number>()
+    beforeEach(async () => {
+      await trial.run(users)
+      trial.clock.waits.length = 0
+      changedAt.clear()
+      trial.service.onRequest = (request) => {
+        const [method, of = ''] = request.split(' ')
+        if (method === 'PATCH') changedAt.set(of, trial.clock.now())
+      }
+    })
+    const late = (lag: number, meanwhile = 'Old') => {
+      trial.service.shown = (user) => {
+        const at = changedAt.get(user.email)
+        const isShown = at === undefined || trial.clock.now() >= at + lag
+        return { ...user, name: isShown ? user.name : meanwhile }
+      }
+    }
+    const statuses = ({ outcomes }: { outcomes: UserOutcome[] }) => [
+      ...new Set(outcomes.map(({ status }) => status)),
+    ]
+
+    it('is changed, and one wait at the end is for all users', async () => {
+      late(3_000)
+      expect(statuses(await trial.run(renamed))).to.deep.equal(['changed'])
+      expect(trial.clock.waits).to.deep.equal([500, 1_000, 2_000])
+      expect(trial.service.requests.filter((request) => request === 'PATCH a@example.com')).to.have.length(1)
+    })
+
+    it('is not applied if the earlier value is still shown after 10 s', async () => {
+      late(60_000)
+      const run = await trial.run(renamed)
+      expect(statuses(run)).to.deep.equal(['not_applied'])
+      expect(run.outcomes[0]?.mismatches).to.deep.equal([{ path: 'name', expected: 'New', found: 'Old' }])
+      expect(trial.clock.waits.reduce((sum, ms) => sum + ms, 0)).to.equal(10_000)
+      expect([...trial.clock.waits].sort((one, other) => one - other)).to.deep.equal(trial.clock.waits)
+    })
+
+    it('is not applied immediately if a value is neither the earlier nor the new one', async () => {
+      late(3_000, 'Other')
+      expect(statuses(await trial.run(renamed))).to.deep.equal(['not_applied'])
+      expect(trial.clock.waits).to.deep.equal([])
+    })
+
+    it('is changed if only the response to the change has the new value', async () => {
+      late(60_000)
+      trial.service.updated = { name: 'New' }
+      expect(statuses(await trial.run(renamed))).to.deep.equal(['changed'])
+      expect(trial.clock.waits).to.deep.equal([])
+    })
+
+    it('is created if the new user is found late', async () => {
+      const { service, clock } = trial
+      const start = clock.now()
+      service.onRequest = (request) => {
+        if (request === `GET ${email}` && clock.now() < start + 3_000)
+          throw new Failure('not_found', 'There is no such user', { status: 404 })
+      }
+      expect((await applied()).status).to.equal('created')
+      expect(clock.waits).to.deep.equal([500, 1_000, 2_000])
+    })
+
+    it('is unverified if the run ends during the wait', async () => {
+      late(60_000)
+      const controller = new AbortController()
+      trial.clock.sleep = async (_, signal) => {
+        controller.abort(new Error('stop'))
+        signal?.throwIfAborted()
+      }
+      const run = await trial.run(renamed, { signal: controller.signal })
+      expect([statuses(run), run.outcomes.length]).to.deep.equal([['unverified'], 5])
+      expect(run.ended).to.be.an('error').with.property('message', 'stop')
+    })
+  })
+
   it('is a conflict if the user was removed after the plan', async () => {
     await applied()
     const between = () => trial.service.users.clear()
@@ -211,7 +288,7 @@ describe('the outcome of applying a user', () => {
         status: 'not_applied',
         mismatches: [{ path: 'metadata.hr_id', expected: 7, found: undefined }],
       })
-      expect(reads).to.equal(place === 'the response' ? 1 : 3)
+      expect(reads).to.equal(place === 'the response' ? 1 : 2)
       expect(Object.keys((await entry())?.hashes ?? {})).to.deep.equal(['metadata.company', 'settings.theme'])
     })
 

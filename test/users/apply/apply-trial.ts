@@ -33,11 +33,13 @@ export interface RunOptions {
   /** Whether missing users are created again. */
   recreates?: boolean
   concurrency?: number
+  signal?: AbortSignal
 }
 
 /** Runs of one set of files against one service. Each run opens the state as a new process does. */
 export class ApplyTrial {
   readonly service: ScriptedUsers
+  readonly clock = hurriedClock()
   readonly #parent: string
   #directory: string
 
@@ -72,9 +74,9 @@ export class ApplyTrial {
         state: kill.around(state),
         known: state,
         ids: new CreatedIds(true),
-        throttle: new Throttle({ clock: hurriedClock(), maxWait: Number.POSITIVE_INFINITY, signal }),
-        clock: hurriedClock(),
-        signal,
+        throttle: new Throttle({ clock: this.clock, maxWait: Number.POSITIVE_INFINITY, signal }),
+        clock: this.clock,
+        signal: options.signal ?? signal,
         concurrency,
         passwordOf: async (email) => `password of ${email}`,
         beforeChange: async () => {},

@@ -64,8 +64,12 @@ export class ScriptedUsers implements Calls {
     return [...this.users.values()].filter((user) => user.email === email)
   }
 
+  /** What reading a user returns instead. */
+  shown: ((user: StoredUser) => object) | undefined
+
   get(id: string): Promise<ApiResponse<User>> {
     return this.#meet('GET', id, () => {
+      if (this.shown) return structuredClone(this.shown(this.#find(id))) as User
       const { password: _, role: _role, permissions: _permissions, ...shown } = this.#find(id)
       return structuredClone(shown) as User
     })
