@@ -45,6 +45,7 @@ const longPages = [
   'chat send',
   'environment',
   'service run',
+  'users apply',
   'users import',
   'users permissions assign',
 ]
