@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints } from '../contract/endpoints.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
@@ -44,7 +44,7 @@ export class Ledger {
       const names = readdirSync(directory).filter((name) => name.endsWith('.jsonl'))
       return names.sort().map((name) => new Ledger(join(directory, name)))
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return []
+      if (['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')) return []
       throw unreadable(directory, cause)
     }
   }
@@ -99,17 +99,25 @@ export class Ledger {
     return sentTo(this.#changesWith(['"email":"', '"user":"']))
   }
 
-  /** Of the file, in bytes: later changes have higher positions. */
-  get size(): number {
-    return statSync(this.path, { throwIfNoEntry: false })?.size ?? 0
+  /** The ID of the last change; empty if there is none. @throws as `entries` */
+  get last(): string {
+    const [entry] = this.entries()
+    return entry?.id ?? ''
   }
 
-  /** The notes about a state file, oldest first. @throws as `entries` */
-  generations(path: string): StateRecord[] {
-    const lines = this.#reading(linesWith(this.path, [`"state":${JSON.stringify(path)}`]))
-    return Array.from(lines, ({ text }) => readLine(text)).filter(
-      (record) => record !== undefined && 'state' in record,
-    )
+  /** The notes about a state file, oldest first, each with the position from which changes are newer. @throws as `entries` */
+  generations(path: string): (StateRecord & { start: number })[] {
+    const lines = [...this.#reading(linesWith(this.path, [`"state":${JSON.stringify(path)}`]))]
+    return lines.flatMap(({ text, at }) => {
+      const record = readLine(text)
+      if (!record || !('state' in record)) return []
+      const { after } = record
+      if (after === '') return { ...record, start: 0 }
+      const own = (line: Line) => Object(readLine(line.text)).id === after
+      const [change] = [...this.#reading(linesWith(this.path, [`"id":"${after}"`]))].filter(own)
+      // A change that was erased was before the note.
+      return { ...record, start: change ? change.at + 1 : at }
+    })
   }
 
   /** What is known of one user. Reads only the changes of this user. @throws as `entries` */

@@ -70,8 +70,8 @@ export interface StateRecord {
   state: string
   /** A digest of its content. */
   generation: string
-  /** It has the changes before this position of the ledger, */
-  as_of: number
+  /** It has the changes until the one with this ID, which is empty if there was none, */
+  after: string
   /** and those of this run. */
   by: string
 }
@@ -155,7 +155,7 @@ export function readLine(text: string): LedgerRecord | undefined {
   const isOutcome = has('string', 'of') && outcomes.includes(value['did'])
   const isRun = has('string', 'run', 'at', 'command', 'service') && value['v'] === 1
   const isEnd = has('string', 'end')
-  const isState = has('string', 'state', 'generation', 'by') && has('number', 'as_of')
+  const isState = has('string', 'state', 'generation', 'after', 'by')
   return isIntent || isOutcome || isRun || isEnd || isState ? (value as unknown as IntentRecord) : undefined
 }
 

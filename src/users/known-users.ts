@@ -12,8 +12,8 @@ export class KnownUsers {
   readonly #ledger: Ledger
   readonly #users = once(() => this.#ledger.users())
   readonly #sent = once(() => this.#ledger.sentFields())
-  /** The position until which the ledger was read. */
-  readonly end = once(() => this.#ledger.size)
+  /** The ID of the last change that was read. */
+  readonly last = once(() => this.#ledger.last)
   readonly #generation = once(() => this.#findGeneration())
 
   /** @param state undefined if there is none */
@@ -36,8 +36,9 @@ export class KnownUsers {
     const found = this.#users().get(email.toLowerCase())
     if (!found?.creation) return undefined
     const { ids, creation, sent } = found
+    if (creation === 'unknown') return { id: undefined, creation, hashes: {}, ids }
     if (ids.length === 1) return { id: ids[0], hashes: hashesIn(sent), ids }
-    return { id: undefined, creation: creation === 'done' ? 'nameless' : 'unknown', hashes: {}, ids }
+    return { id: undefined, creation: 'nameless', hashes: {}, ids }
   }
 
   /**
@@ -46,10 +47,10 @@ export class KnownUsers {
    * known.
    */
   hashesOf({ id = '', hashes }: StateEntry): StateEntry['hashes'] {
-    this.end()
+    this.last()
     const sent = this.#sent().get(id)
     if (!sent) return hashes
-    const { isSeen, as_of: start, by } = this.#generation()
+    const { isSeen, start, by } = this.#generation()
     const known = { ...hashes }
     for (const [path, { hash, outcome, position, id: change }] of sent) {
       if (position < start || runOf(change) === by) continue
@@ -64,8 +65,8 @@ export class KnownUsers {
     const { path = '', digest } = this.#state ?? {}
     const notes = this.#ledger.generations(path)
     const own = notes.findLast(({ generation }) => generation === digest)
-    const { as_of, by } = own ?? notes.at(-1) ?? { as_of: 0, by: '' }
-    return { isSeen: own !== undefined, as_of, by }
+    const { start, by } = own ?? notes.at(-1) ?? { start: 0, by: '' }
+    return { isSeen: own !== undefined, start, by }
   }
 }
 
@@ -100,7 +101,7 @@ export async function withState<T>(
     await state.close()
     const { digest } = state
     if (digest !== undefined && digest !== before)
-      await run.noteState({ state: state.path, generation: digest, as_of: known.end() })
+      await run.noteState({ state: state.path, generation: digest, after: known.last() })
   }
   return { result, serial: state.serial }
 }

@@ -46,6 +46,7 @@ const longPages = [
   'environment',
   'service run',
   'users apply',
+  'users create',
   'users import',
   'users permissions assign',
 ]

@@ -1,21 +1,18 @@
 import type { Step } from '../../bulk/journal/journal.ts'
-import { affectsEveryRow, type Sending, sendChange } from '../../bulk/send/send-change.ts'
+import { affectsEveryRow, sendChange } from '../../bulk/send/send-change.ts'
 import type { ApiResponse } from '../../client/response/response.ts'
-import type { Users } from '../../client/users.ts'
 import type { Mismatch } from '../../contract/contradictions.ts'
 import { Failure, unknownOutcome } from '../../contract/failure.ts'
-import { hashOfField, isSameField } from '../../contract/managed-fields.ts'
+import { hashOfField } from '../../contract/managed-fields.ts'
 import { type User, userIn } from '../../contract/resources/user.ts'
-import { type Clock, isoNow } from '../../system/clock.ts'
+import { isoNow } from '../../system/clock.ts'
 import { contradictionOf, withoutSecrets } from '../../view/failure-details.ts'
 import { otherUser, readUser } from '../compare-user.ts'
-import type { KnownUsers } from '../known-users.ts'
-import { hashesExcept, isReadable, readField, updatableFields } from '../managed-fields.ts'
+import { hashesExcept, isReadable, updatableFields } from '../managed-fields.ts'
 import type { ImportedUser } from '../rows/imported-user.ts'
-import type { CreatedIds } from '../send/created-ids.ts'
 import { bodyOf, onlyAccepted, request } from '../send/send-row.ts'
 import type { StateEntry } from '../state/state-entry.ts'
-import type { UsersState } from '../state/users-state.ts'
+import type { ApplySending } from './apply-sending.ts'
 import {
   changedUser,
   emailTaken,
@@ -23,26 +20,13 @@ import {
   findKept,
   findLost,
   findNotApplied,
+  findShown,
   showsValueOf,
   stateConflict,
   takenId,
   type UserOutcome,
 } from './user-outcome.ts'
 import { fieldsToSend, groupOf, type PlannedUser, stepsFor } from './users-plan.ts'
-
-export interface ApplySending extends Sending {
-  users: Pick<Users, 'get' | 'create' | 'update' | 'assignPermissions'>
-  state: Pick<UsersState, 'find' | 'findById' | 'record' | 'note' | 'remove'>
-  /** What was known before this run. */
-  known: Pick<KnownUsers, 'find'>
-  ids: CreatedIds
-  clock: Clock
-  signal: AbortSignal
-  /** The password of a user to create; undefined to create it without one. */
-  passwordOf(email: string): Promise<string | undefined>
-  /** Called before each request that changes something. */
-  beforeChange(): Promise<void>
-}
 
 /**
  * Applies the differences of one user. The state has each intent before its request is sent, and each outcome
@@ -57,7 +41,7 @@ export class UserApplication {
   #found: User = {}
   /** Fields that the files do not have, which are sent because the service may replace a group of fields. */
   #others = new Map<string, unknown>()
-  /** The paths of the fields that a response has shown with the new value. */
+  /** The fields that a response has shown with the new value. */
   readonly #shown = new Set<string>()
   /** The entry of a changed user that still has to be read back. */
   #unread: StateEntry | undefined
@@ -103,8 +87,7 @@ export class UserApplication {
       this.#others = new Map([...updatableFields(found)].filter(([path]) => groups.has(groupOf(path))))
       return this.#change(known)
     }
-    const { found: _, ...withoutDrift } = known
-    this.#sending.state.note(withoutDrift)
+    this.#sending.state.note({ ...known, found: undefined })
     this.#settle(before ? 'unchanged' : 'adopted')
   }
 
@@ -127,7 +110,7 @@ export class UserApplication {
     const response = await this.#send('create', row, before, intent)
     if (!response) return undefined
     const id = ids.read(response, row)
-    this.#noteShown(response.body)
+    for (const path of findShown(this.#sent, response.body)) this.#shown.add(path)
     const holder = id === undefined ? undefined : state.findById(id)
     const other = holder ? takenId(holder) : id && otherUser(email, id, Object(userIn(response.body)))
     if (response.status === 202 && !other) {
@@ -159,7 +142,7 @@ export class UserApplication {
     if (!entry) return
     if (!isCreated && this.#paths(isReadable).length === 0) return this.#settle('changed')
     // If the run ends now, the changes were confirmed.
-    this.outcome.status = 'unverified'
+    this.#settle('unverified')
     this.#unread = entry
     await this.readBack(false)
   }
@@ -195,7 +178,7 @@ export class UserApplication {
     if (step === 'assign') this.outcome.sent = paths
     const after = { ...before, hashes: { ...hashes, ...this.#hashesOf(paths) } }
     const lost = step === 'update' ? findLost(this.#sent, response.body, this.#found) : []
-    this.#noteShown(response.body)
+    for (const path of findShown(this.#sent, response.body)) this.#shown.add(path)
     if (lost.length > 0) return this.#settleNotApplied(after, lost)
     this.#sending.state.note(after)
     return after
@@ -245,7 +228,7 @@ export class UserApplication {
     return undefined
   }
 
-  /** Whether the user must be read back again, because the service still shows the values before the change. */
+  /** Whether the service still shows the values before the change. */
   get isPending(): boolean {
     return this.#unread !== undefined
   }
@@ -256,9 +239,10 @@ export class UserApplication {
     const { state, clock } = this.#sending
     const found = await this.#read(entry?.id ?? '', 'unverified')
     const isMissing = found === 'missing'
-    const all = findNotApplied(this.#sent, isMissing ? {} : (found ?? {}))
     const isOld = showsValueOf(this.#found)
-    const mismatches = all.filter((mismatch) => !(this.#shown.has(mismatch.path) && isOld(mismatch)))
+    const mismatches = findNotApplied(this.#sent, isMissing ? {} : (found ?? {})).filter(
+      (mismatch) => !(this.#shown.has(mismatch.path) && isOld(mismatch)),
+    )
     const isPending = isMissing || mismatches.length > 0
     if (!entry || (found !== undefined && isPending && !isLast && mismatches.every(isOld))) return
     this.#unread = undefined
@@ -268,17 +252,8 @@ export class UserApplication {
       state.note({ ...known, checkedAt: isoNow(clock) })
       return this.#settle(this.outcome.isCreated ? 'created' : 'changed')
     }
-    this.#settleNotApplied(
-      entry,
-      mismatches,
-      isMissing ? changedUser(entry.id ?? '', 'does not exist') : undefined,
-    )
-  }
-
-  #noteShown(body: unknown): void {
-    const user = Object(userIn(body))
-    for (const [path, value] of this.#sent)
-      if (value !== null && isSameField(path, readField(user, path), value)) this.#shown.add(path)
+    const failure = isMissing ? changedUser(entry.id ?? '', 'does not exist') : undefined
+    this.#settleNotApplied(entry, mismatches, failure)
   }
 
   #settleNotApplied(entry: StateEntry, mismatches: readonly Mismatch[], failure?: Failure): undefined {

@@ -127,6 +127,15 @@ export function findKept(
   return []
 }
 
+/** The paths of the fields that a response shows with the values that were sent. */
+export function findShown(sent: Fields, body: unknown): string[] {
+  const user = Object(userIn(body))
+  const shown = [...sent].filter(
+    ([path, value]) => value !== null && isSameField(path, readField(user, path), value),
+  )
+  return shown.map(([path]) => path)
+}
+
 /** The failure of a create with an email that belongs to another user. A service may name that user. */
 export function emailTaken(failure: Failure, email: string): Failure {
   return failure.reworded(failure.message, {
