@@ -18,10 +18,22 @@ registerHooks({
 
 const directory = fileURLToPath(new URL('src/commands/', root))
 
+/** The list of commands has half a megabyte, and each run of a topic reads it as text. */
+const read = new Map<string, Buffer>()
+
+function readOnce(name: string): Buffer {
+  const known = read.get(name)
+  if (known) return known
+  const bytes = readFileSync(new URL(name, root))
+  const text = bytes.toString()
+  read.set(name, Object.assign(bytes, { toString: () => text }))
+  return bytes
+}
+
 /** The files of the project, as they are in the package. */
 export const sourceInstallation: Installation = {
   isExecutable: false,
-  readFile: (name) => readFileSync(new URL(name, root)),
+  readFile: readOnce,
 }
 
 /** The program in src, without a build. */

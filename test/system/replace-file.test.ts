@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   chmodSync,
   lstatSync,
@@ -105,6 +106,8 @@ describe('replacing a file', () => {
           workerData: { path, content: letter.repeat(length), times: 5 },
         }),
     )
+    await Promise.all(writers.map((writer) => once(writer, 'message')))
+    for (const writer of writers) writer.postMessage('go')
     let running = writers.length
     const ended = Promise.all(
       writers.map(

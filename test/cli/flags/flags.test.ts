@@ -17,8 +17,10 @@ const otherTests = globSync('**/*.test.ts', { cwd: tests, exclude: ['node_module
 const testsOf = new Map(
   commands.map(({ id }) => {
     const words = id.split(':')
-    const calls = new RegExp(`'${words.join("', '")}'|${words.join(' ')} `)
-    const found = otherTests.filter(({ path, text }) => path.startsWith(`${words[0]}/`) || calls.test(text))
+    const calls = [`'${words.join("', '")}'`, `${words.join(' ')} `]
+    const found = otherTests.filter(
+      ({ path, text }) => path.startsWith(`${words[0]}/`) || calls.some((call) => text.includes(call)),
+    )
     return [id, found.map(({ text }) => text).join('')]
   }),
 )
