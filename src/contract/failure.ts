@@ -130,7 +130,8 @@ export function unknownOutcome(failure: Failure, hint?: string): Failure {
  * those that were sent. `unverified`: the service has accepted it, and may apply it later (status 202). `unknown`: it
  * may have taken effect.
  */
-export type Outcome = 'done' | 'refused' | 'contradicted' | 'unverified' | 'unknown'
+export const outcomes = ['done', 'refused', 'contradicted', 'unverified', 'unknown'] as const
+export type Outcome = (typeof outcomes)[number]
 
 /** What is known of a request after its last attempt. */
 export interface RequestOutcome {

@@ -133,11 +133,10 @@ export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowle
       creation: isCertain ? 'done' : 'unknown',
     })
   }
-  const none = new Map<string, SentField>()
   return new Map(
     Array.from(users, ([email, { ids, creation }]) => {
       const [id = '', ...others] = ids
-      return [email, { ids, creation, sent: others.length === 0 ? (sent.get(id) ?? none) : none }]
+      return [email, { ids, creation, sent: (others.length === 0 && sent.get(id)) || new Map() }]
     }),
   )
 }

@@ -7,6 +7,7 @@ import { LineLog } from '../system/files/line-log.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import type { Ledger } from './ledger.ts'
 import { type Change, intentOf, lineOf, outcomeOf, type RunRecord, type StateRecord } from './record.ts'
+import { compactLedger } from './rewrite-ledger.ts'
 import { lockLedger } from './use-lock.ts'
 
 /** Maximum number of rate-limited changes that are remembered. */
@@ -17,6 +18,7 @@ const maxLimited = 10_000
  * with its outcome. Concurrent changes share a flush. A change whose outcome is missing has an unknown outcome.
  */
 export class LedgerRun {
+  readonly #ledger: Ledger
   readonly #clock: Clock
   readonly #id = randomBytes(6).toString('hex')
   readonly #log: LineLog
@@ -27,8 +29,10 @@ export class LedgerRun {
   readonly #limited = new Map<string, string>()
 
   /** @throws Failure `storage` if the ledger cannot be opened */
-  constructor({ path }: Ledger, run: Pick<RunRecord, 'command' | 'profile' | 'service'>, clock: Clock) {
+  constructor(ledger: Ledger, run: Pick<RunRecord, 'command' | 'profile' | 'service'>, clock: Clock) {
+    const { path } = ledger
     const failureOf = (cause: unknown) => systemFailure(`Cannot write the ledger ${path}`, cause)
+    this.#ledger = ledger
     this.#clock = clock
     this.#log = new LineLog({ path, isShared: true, failureOf })
     try {
@@ -72,7 +76,7 @@ export class LedgerRun {
     this.#log.append(lineOf({ ...note, by: this.#id }))
   }
 
-  /** Writes what is left. @throws Failure `storage` */
+  /** Writes what is left, and compacts a large ledger. @throws Failure `storage` */
   close(): void {
     try {
       this.#log.append(lineOf({ end: this.#id, open: [...this.#open] }))
@@ -80,5 +84,6 @@ export class LedgerRun {
     } finally {
       this.#unlock?.()
     }
+    compactLedger(this.#ledger)
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints } from '../contract/endpoints.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
@@ -24,22 +24,25 @@ import { type OutcomeRecord, type RunRecord, readLine, type StateRecord } from '
 /** The changes that were sent to one service from this machine, as questions. Nothing is read before the first one. */
 export class Ledger {
   readonly path: string
+  /** The ledger before it was rewritten the last time. */
+  readonly archive: string
   readonly #runs = once(() => this.#readRuns())
 
   constructor(path: string) {
     this.path = path
+    this.archive = `${path}.archive`
   }
 
   /** @param service base URL, or `local` for the embedded service */
   static of(directories: Directories, service: string): Ledger {
     const key = service === 'local' ? `local ${directories.data}` : normalizedService(service)
     const name = createHash('sha256').update(key).digest('hex').slice(0, 24)
-    return new Ledger(join(ledgerDirectory(directories), `${name}.jsonl`))
+    return new Ledger(join(directories.state, 'ledger', `${name}.jsonl`))
   }
 
   /** The ledgers of all services. @throws Failure `storage` */
   static all(directories: Directories): Ledger[] {
-    const directory = ledgerDirectory(directories)
+    const directory = join(directories.state, 'ledger')
     try {
       const names = readdirSync(directory).filter((name) => name.endsWith('.jsonl'))
       return names.sort().map((name) => new Ledger(join(directory, name)))
@@ -50,15 +53,26 @@ export class Ledger {
   }
 
   /**
-   * All changes, newest first.
+   * All changes, newest first, also those that only the archive has.
    *
    * @param onUnreadable called for each line that is not a line of this version of the ledger
    * @param since ISO 8601 UTC. Earlier changes are not parsed, which takes most of the time.
    * @throws Failure `storage` if the ledger cannot be read, except if there is none
    */
   *entries(onUnreadable: () => void = () => {}, since = ''): Generator<PlacedEntry> {
+    const current = this.#entriesIn(this.path, onUnreadable, since)
+    if (!existsSync(this.archive)) return yield* current
+    const seen = new Set<string>()
+    for (const entry of merged([current, new Ledger(this.archive).entries(onUnreadable, since)])) {
+      if (seen.has(entry.id)) continue
+      seen.add(entry.id)
+      yield entry
+    }
+  }
+
+  *#entriesIn(path: string, onUnreadable: () => void, since: string): Generator<PlacedEntry> {
     const outcomes = new Map<string, OutcomeRecord>()
-    for (const { text, at } of this.#reading(linesBackward(this.path))) {
+    for (const { text, at } of this.#reading(linesBackward(path))) {
       const time = /"at":"([^"]*)"/.exec(text)?.[1]
       if (text === '' || (time !== undefined && time < since)) continue
       const record = readLine(text)
@@ -82,6 +96,11 @@ export class Ledger {
     return entries.filter((entry) =>
       subjects.some((about) => isRequestTo(about === 'api' ? setApiConfiguration : updateSettings, entry)),
     )
+  }
+
+  /** The changes that are not only in the archive, oldest first. @throws as `entries` */
+  changes(): PlacedEntry[] {
+    return this.#changesWith(['"'])
   }
 
   /** The creations of users, oldest first. @throws as `entries` */
@@ -122,19 +141,9 @@ export class Ledger {
 
   /** What is known of one user. Reads only the changes of this user. @throws as `entries` */
   user(key: { email: string } | { id: string }): UserKnowledge {
-    if ('email' in key) {
-      const email = key.email.toLowerCase()
-      const ids = usersIn(this.#changesWith([named('email', email)])).get(email)?.ids ?? []
-      const all = this.#changesWith([named('email', email), ...ids.map((id) => named('user', id))])
-      return usersIn(all).get(email) ?? { ids, creation: undefined, sent: new Map() }
-    }
-    // Only the outcome of a creation has the ID, and the email with it.
-    const texts = new Set([named('user', key.id)])
-    for (const { text } of this.#reading(linesWith(this.path, [...texts]))) {
-      const record = readLine(text)
-      if (record && 'of' in record && record.email !== undefined) texts.add(named('email', record.email))
-    }
-    const all = this.#changesWith([...texts])
+    const all = this.changesOfUser('id' in key ? key.id : key.email)
+    const none = { ids: [], creation: undefined, sent: new Map() }
+    if ('email' in key) return usersIn(all).get(key.email.toLowerCase()) ?? none
     const own = all.filter(({ user_id: id, outcome }) => id === key.id && outcome !== 'refused')
     const isCreated = own.some((entry) => isRequestTo(endpoints.createUser, entry))
     const sent = own.reduce((earlier, entry) => sentFields(entry, earlier), new Map())
@@ -149,22 +158,22 @@ export class Ledger {
    */
   changesOfUser(user: string): PlacedEntry[] {
     const texts = new Set([named('email', user.toLowerCase()), named('user', user)])
-    for (let known = 0; known < texts.size; ) {
-      known = texts.size
-      for (const { text } of this.#reading(linesWith(this.path, [...texts]))) {
+    const isNamed = (email: string | undefined, id: string | undefined) =>
+      texts.has(named('email', email)) || texts.has(named('user', id))
+    for (;;) {
+      const known = texts.size
+      const lines = [...this.#reading(linesWith(this.path, [...texts]))]
+      for (const { text } of lines) {
         const record = readLine(text)
-        if (!record || !('of' in record || 'id' in record)) continue
-        const { email, user: id } = record
         // Values may contain the same text.
-        if (!texts.has(named('email', email)) && !texts.has(named('user', id))) continue
-        if (email !== undefined) texts.add(named('email', email))
-        if (id !== undefined) texts.add(named('user', id))
+        if (!record || !('of' in record || 'id' in record) || !isNamed(record.email, record.user)) continue
+        if (record.email !== undefined) texts.add(named('email', record.email))
+        if (record.user !== undefined) texts.add(named('user', record.user))
       }
+      if (texts.size > known) continue
+      const entries = changesIn(lines, this.#runs())
+      return entries.filter(({ email, user_id: id }) => isNamed(email?.toLowerCase(), id ?? undefined))
     }
-    return this.#changesWith([...texts]).filter(
-      ({ email, user_id: id }) =>
-        texts.has(named('email', email?.toLowerCase())) || texts.has(named('user', id ?? undefined)),
-    )
   }
 
   #changesWith(texts: readonly string[]): PlacedEntry[] {
@@ -195,7 +204,10 @@ export function* allEntries(
   onUnreadable: () => void,
   since?: string,
 ): Generator<PlacedEntry> {
-  const open = Ledger.all(directories).map((ledger) => ledger.entries(onUnreadable, since))
+  yield* merged(Ledger.all(directories).map((ledger) => ledger.entries(onUnreadable, since)))
+}
+
+function* merged(open: readonly Generator<PlacedEntry>[]): Generator<PlacedEntry> {
   const heads = open.map((entries) => entries.next().value)
   for (;;) {
     const newest = heads.reduce<number>((best, head, index) => {
@@ -212,10 +224,6 @@ export function* allEntries(
 /** A base URL in one notation: without a slash at its end, except after the host. */
 function normalizedService(baseUrl: string): string {
   return new URL(withoutTrailing(baseUrl, '/')).href
-}
-
-function ledgerDirectory({ state }: Directories): string {
-  return join(state, 'ledger')
 }
 
 /** A field as it is written. */

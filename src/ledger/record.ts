@@ -1,5 +1,5 @@
 import type { EndpointName } from '../contract/endpoints.ts'
-import type { Outcome, RequestOutcome } from '../contract/failure.ts'
+import { type Outcome, outcomes, type RequestOutcome } from '../contract/failure.ts'
 import { hashOfField, managedFields } from '../contract/managed-fields.ts'
 import { isRecord, parseJson, tryParse } from '../contract/notation/exact-json.ts'
 import { leavesOf, valueAt } from '../contract/notation/tree.ts'
@@ -76,6 +76,13 @@ export interface StateRecord {
   by: string
 }
 
+/** The first line of a ledger that was rewritten: its size after it, in bytes. */
+interface RewriteRecord {
+  rewritten: number
+}
+
+const userEndpoints: readonly unknown[] = ['createUser', 'updateUser', 'assignPermissions']
+
 /** A request that changes something, before it is sent. */
 export interface Change {
   method: string
@@ -91,6 +98,8 @@ export interface Change {
   /** The settings as they were read before. */
   before?: object | undefined
 }
+
+type LedgerRecord = RunRecord | IntentRecord | OutcomeRecord | EndRecord | StateRecord | RewriteRecord
 
 export function intentOf(change: Change): Omit<IntentRecord, 'id' | 'at'> {
   const { method, endpoint, user, before } = change
@@ -109,7 +118,7 @@ export function intentOf(change: Change): Omit<IntentRecord, 'id' | 'at'> {
     method,
     path: showPath(change),
     fields,
-    sent: isUserEndpoint(endpoint) && isRecord(body) ? hashesOf(body) : undefined,
+    sent: userEndpoints.includes(endpoint) && isRecord(body) ? hashesOf(body) : undefined,
     values: about && hideSecrets(body),
     before: about === 'settings' && before ? valuesBefore(before, fields) : undefined,
   }
@@ -127,40 +136,27 @@ export function outcomeOf(
   }
 }
 
-type LedgerRecord = RunRecord | IntentRecord | OutcomeRecord | EndRecord | StateRecord
-
 export function lineOf(record: LedgerRecord): string {
   // The fields by which lines are found come first.
   const { email, user, about, ...rest } = record as IntentRecord
   return JSON.stringify({ email, user, about, ...rest })
 }
 
-const outcomes: readonly unknown[] = [
-  'done',
-  'refused',
-  'contradicted',
-  'unverified',
-  'unknown',
-] satisfies Outcome[]
-
 /** @returns undefined for a line that this version of chatctl did not write */
 export function readLine(text: string): LedgerRecord | undefined {
-  const value = tryParse(text, parseJson)
+  // Only these fields may have numbers that must be kept as they were sent, which takes longer.
+  const value = tryParse(text, /"(values|before)":/.test(text) ? parseJson : JSON.parse)
   if (!isRecord(value)) return undefined
   const has = (type: string, ...names: string[]) => names.every((name) => typeof value[name] === type)
   const isIntent =
     has('string', 'id', 'at', 'method', 'path') &&
     Array.isArray(value['fields']) &&
     !Number.isNaN(Date.parse(String(value['at'])))
-  const isOutcome = has('string', 'of') && outcomes.includes(value['did'])
+  const isOutcome = has('string', 'of') && outcomes.includes(value['did'] as Outcome)
   const isRun = has('string', 'run', 'at', 'command', 'service') && value['v'] === 1
-  const isEnd = has('string', 'end')
   const isState = has('string', 'state', 'generation', 'after', 'by')
-  return isIntent || isOutcome || isRun || isEnd || isState ? (value as unknown as IntentRecord) : undefined
-}
-
-function isUserEndpoint(endpoint: EndpointName | undefined): boolean {
-  return endpoint === 'createUser' || endpoint === 'updateUser' || endpoint === 'assignPermissions'
+  const isOther = isState || has('string', 'end') || has('number', 'rewritten')
+  return isIntent || isOutcome || isRun || isOther ? (value as unknown as IntentRecord) : undefined
 }
 
 function hashesOf(body: Record<string, unknown>): Record<string, string> {

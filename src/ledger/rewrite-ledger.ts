@@ -1,37 +1,100 @@
-import { existsSync } from 'node:fs'
+import { existsSync, linkSync, rmSync, statSync } from 'node:fs'
+import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import { replaceFile } from '../system/files/replace-file.ts'
 import { linesWith } from '../system/files/shared-lines.ts'
-import type { PlacedEntry } from './knowledge.ts'
-import type { Ledger } from './ledger.ts'
+import { isRequestTo, type PlacedEntry, runOf } from './knowledge.ts'
+import { Ledger } from './ledger.ts'
+import { lineOf, readLine } from './record.ts'
 import { lockLedger } from './use-lock.ts'
 
 /**
- * Erases changes from a ledger, so that its file no longer contains them.
+ * Erases changes from a ledger, so that its files no longer contain them.
  *
- * @param find the changes, under the lock
+ * @param find the changes in a ledger, under the lock
  * @throws Failure `conflict` if a run has the ledger open; `storage` if the ledger cannot be rewritten
  */
-export function eraseChanges({ path }: Ledger, find: () => readonly PlacedEntry[]): readonly PlacedEntry[] {
+export function eraseChanges(
+  { path, archive }: Ledger,
+  find: (ledger: Ledger) => readonly PlacedEntry[],
+): readonly PlacedEntry[] {
   if (!existsSync(path)) return []
-  let release: (() => void) | undefined
-  try {
-    release = lockLedger(`${path}.lock`, 'rewrite')
-    if (!release) {
+  return withRewriteLock(path, (isFree) => {
+    if (!isFree) {
       throw new Failure('conflict', 'Another chatctl process is sending changes to this service', {
         hint: 'Nothing was erased. Run the command again when the other process has ended.',
       })
     }
-    const erased = find()
-    const ids = new Set(erased.map(({ id }) => id))
-    const kept: string[] = []
-    for (const { text } of linesWith(path, ['"'])) {
-      const id = /"(?:id|of)":"([^"]*)"/.exec(text)?.[1]
-      if (id === undefined || !ids.has(id)) kept.push(`${text}\n`)
+    const erased = new Map<string, PlacedEntry>()
+    for (const file of [archive, path]) {
+      const found = find(new Ledger(file))
+      for (const entry of found) erased.set(entry.id, entry)
+      if (found.length > 0) rewrite(file, (id) => id === undefined || !erased.has(id))
     }
-    if (ids.size > 0) replaceFile(path, kept.join(''), { flush: true })
-    return erased
+    return [...erased.values()]
+  })
+}
+
+/**
+ * Rewrites a large ledger with the changes that a question needs: those whose outcome is not certain, those that were
+ * last sent for a field, creations, and changes with values. The old file becomes the archive, which has the other
+ * changes for `entries`, until the next time. Does nothing while a run has the ledger open.
+ *
+ * @param limit size in bytes from which a ledger is rewritten
+ * @throws Failure `storage`
+ */
+export function compactLedger({ path, archive }: Ledger, limit = 32 * 1024 * 1024): void {
+  const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  if (sizeOf(path) < limit || sizeOf(path) < 2 * sizeAfterRewrite(path)) return
+  withRewriteLock(path, (isFree) => {
+    if (!isFree) return
+    const all = new Ledger(path).changes()
+    /** The last change of each field of a user. */
+    const owners = new Map<string, string>()
+    for (const { id, user_id: user, sent, outcome } of all) {
+      if (outcome === 'refused') continue
+      for (const field of Object.keys(sent)) owners.set(JSON.stringify([user, field]), id)
+    }
+    const kept = new Set(owners.values())
+    for (const entry of all) {
+      const isCertain = entry.outcome === 'done' || entry.outcome === 'refused'
+      const isCreation = isRequestTo(endpoints.createUser, entry) && entry.outcome !== 'refused'
+      if (!isCertain || isCreation || entry.values !== undefined) kept.add(entry.id)
+    }
+    const dropped = new Set(all.map(({ id }) => id).filter((id) => !kept.has(id)))
+    const keptRuns = new Set(Array.from(kept, runOf))
+    const runs = new Set(Array.from(dropped, runOf).filter((run) => !keptRuns.has(run)))
+    rmSync(archive, { force: true })
+    linkSync(path, archive)
+    rewrite(path, (id = '', run = '') => !dropped.has(id) && !runs.has(run))
+  })
+}
+
+function sizeAfterRewrite(path: string): number {
+  const [line] = linesWith(path, ['{"rewritten":'])
+  const record = line && readLine(line.text)
+  return record && 'rewritten' in record ? record.rewritten : 0
+}
+
+/** @param keep is given the ID of the change, or of the run of its first line */
+function rewrite(path: string, keep: (id: string | undefined, run: string | undefined) => boolean): void {
+  const kept: string[] = []
+  for (const { text } of linesWith(path, ['"'])) {
+    const run = /^\{"run":"([^"]*)"/.exec(text)?.[1]
+    const id = run === undefined ? /"(?:id|of)":"([^"]*)"/.exec(text)?.[1] : undefined
+    if (keep(id, run)) kept.push(`${text}\n`)
+  }
+  const content = kept.join('')
+  const first = lineOf({ rewritten: Buffer.byteLength(content) })
+  replaceFile(path, `${first}\n${content}`, { flush: true })
+}
+
+function withRewriteLock<T>(path: string, work: (isFree: boolean) => T): T {
+  let release: (() => void) | undefined
+  try {
+    release = lockLedger(`${path}.lock`, 'rewrite')
+    return work(release !== undefined)
   } catch (cause) {
     throw systemFailure(`Cannot rewrite the ledger ${path}`, cause)
   } finally {

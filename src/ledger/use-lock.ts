@@ -1,8 +1,5 @@
 import { isBusy, openDatabase } from '../system/sqlite.ts'
 
-/** In ms. A rewrite of the ledger takes less. */
-const maxWait = 10_000
-
 /**
  * How the lock of a ledger is held: `run` by any number of runs, for as long as they write; `rewrite` by one
  * process, while there is no run.
@@ -16,14 +13,14 @@ const statements: Record<Use, string> = {
 }
 
 /**
- * Acquires the lock of a ledger. A run waits for the end of a rewrite.
+ * Acquires the lock of a ledger. A run waits up to 10 s for the end of a rewrite.
  *
  * @param path of the lock file, in an existing directory
  * @returns releases it; undefined if other processes hold it
  * @throws Error of SQLite if the file cannot be used
  */
 export function lockLedger(path: string, use: Use): (() => void) | undefined {
-  const database = openDatabase(path, { timeout: use === 'run' ? maxWait : 0 })
+  const database = openDatabase(path, { timeout: use === 'run' ? 10_000 : 0 })
   try {
     database.exec(`PRAGMA journal_mode = memory; ${statements[use]}`)
   } catch (error) {

@@ -1,10 +1,11 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { RequestOutcome } from '../../src/contract/failure.ts'
 import { hashOfField } from '../../src/contract/managed-fields.ts'
 import { allEntries, Ledger } from '../../src/ledger/ledger.ts'
 import { LedgerRun } from '../../src/ledger/ledger-run.ts'
 import type { Change } from '../../src/ledger/record.ts'
+import { compactLedger, eraseChanges } from '../../src/ledger/rewrite-ledger.ts'
 import { Directories } from '../../src/system/files/directories.ts'
 import { perTest } from '../support/lifetime.ts'
 import { createSandbox } from '../support/sandbox.ts'
@@ -127,6 +128,45 @@ describe('the ledger of a service', () => {
       found: ['/c unknown', '/b done', '/a contradicted'],
       unreadable: 1,
     })
+  })
+
+  it('is compacted, and answers the same questions as before', async () => {
+    await create({ email: 'ada@x.example', name: 'Ada' }, { createdId: 'u1' })
+    await create({ email: 'bob@x.example' }, { outcome: 'unknown' })
+    for (const role of ['staff', 'admin', 'none'])
+      await assign('u1', { role }, { outcome: role === 'none' ? 'refused' : 'done' })
+    await assign('u2', { role: 'staff' }, { outcome: 'unknown' })
+    await send({ method: 'POST', path: '/v1/new' }, {})
+    const api = { path: '/v1/settings/api', endpoint: 'setApiConfiguration', body: { version: '1' } } as const
+    await send(api, {})
+    const plain = (value: object) =>
+      JSON.parse(JSON.stringify(value, (key, inner) => (key === 'position' ? 0 : inner)))
+    const known = () =>
+      plain({
+        users: [...ledger().users()].map(([email, { sent, ...user }]) => [email, user, [...sent]]),
+        user: [...ledger().user({ id: 'u1' }).sent],
+        api: ledger().changesOf('api'),
+        entries: [...ledger().entries(expect.fail)].sort((one, other) => one.id.localeCompare(other.id)),
+      })
+    const before = known()
+    const live = begin()
+    const text = readFileSync(ledger().path, 'utf8')
+    compactLedger(ledger(), 1)
+    expect(readFileSync(ledger().path, 'utf8')).to.equal(text)
+    live.close()
+    compactLedger(ledger(), 1)
+    expect(known()).to.deep.equal(before)
+    const changes = ledger().changes()
+    expect(changes.map(({ path, outcome }) => `${path} ${outcome}`)).to.deep.equal([
+      ...['/v1/users done', '/v1/users unknown', '/v1/users/u1/permissions done'],
+      ...['/v1/users/u2/permissions unknown', '/v1/settings/api done'],
+    ])
+    const compacted = readFileSync(ledger().path, 'utf8')
+    compactLedger(ledger(), 1)
+    expect(readFileSync(ledger().path, 'utf8')).to.equal(compacted)
+    eraseChanges(ledger(), (each) => each.changesOfUser('u1'))
+    expect([...ledger().entries(expect.fail)].map(({ user_id: id }) => id)).not.to.include('u1')
+    expect(readFileSync(ledger().archive, 'utf8')).not.to.contain('ada')
   })
 
   it('is merged with the others by time', async () => {

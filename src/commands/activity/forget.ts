@@ -30,7 +30,7 @@ export default class ActivityForget extends BaseCommand {
     const found = ledger.changesOfUser(args.user)
     const changes = countOf(found.length, 'change')
     if (!dryRun && !flags.yes) await prompter.confirm(`Erase ${changes} from the ledger?`)
-    const erased = dryRun ? found : eraseChanges(ledger, () => ledger.changesOfUser(args.user))
+    const erased = dryRun ? found : eraseChanges(ledger, (each) => each.changesOfUser(args.user))
     const rows = erased.map(({ sent: _, position: __, ...entry }) => ({
       ...entry,
       change: describeSent(entry),
