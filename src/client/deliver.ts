@@ -84,8 +84,14 @@ export class RequestEffect {
       url: this.url,
       status,
       requestId: redact(requestIdOf(headers)),
-      createdId: read && this.#endpoint === 'createUser' ? redact(idOfCreated(read)) : undefined,
+      createdId: read && this.#isOfCreated(read.body) ? redact(idOfCreated(read)) : undefined,
     })
+  }
+
+  /** Whether a response is about the user that the request creates: with another email, its ID is that of another. */
+  #isOfCreated(body: unknown): boolean {
+    const email = this.#sent?.['email']
+    return this.#endpoint === 'createUser' && contradictionsIn({ email }, body).length === 0
   }
 
   /** @returns what to throw */
@@ -125,8 +131,12 @@ export class RequestEffect {
   #isContradicted(received: unknown): boolean {
     const expected = this.#endpoint && expectedBody[this.#endpoint]
     if (!expected || !isRecord(received)) return false
+    return this.#sent !== undefined && contradictionsIn(expected(this.#sent), received).length > 0
+  }
+
+  get #sent(): Fields | undefined {
     const body = typeof this.#body === 'string' ? tryParse(this.#body, parseJson) : this.#body
-    return isRecord(body) && contradictionsIn(expected(body), received).length > 0
+    return isRecord(body) ? body : undefined
   }
 }
 

@@ -43,7 +43,7 @@ export default class Activity extends BaseCommand {
     const found: Shown[] = []
     let unreadable = 0
     let hasMore = false
-    for (const { sent: _, position: __, ...entry } of allEntries(
+    for (const { sent: _, position: __, replaces: ___, ...entry } of allEntries(
       context.directories,
       () => unreadable++,
       flags.since,

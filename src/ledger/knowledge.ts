@@ -36,6 +36,8 @@ export interface LedgerEntry {
 export interface PlacedEntry extends LedgerEntry {
   /** Of a user: the hashes of the managed fields that were sent. */
   sent: Readonly<Record<string, string>>
+  /** Of a create: IDs of users with the email who no longer exist. */
+  replaces: readonly string[]
   /** In the ledger. A later change has a higher one, whatever the clock said. */
   position: number
 }
@@ -57,27 +59,35 @@ export interface UserKnowledge {
 }
 
 /**
- * The changes in lines of a ledger, oldest first. An outcome is applied to its change, the last one of several.
+ * The changes in lines of a ledger, in the order in which they were last sent. An outcome is applied to its change, the last one of several.
  *
- * @param onUnreadable called for each line that is not a line of this version of the ledger
+ * @param findRuns finds the records of runs by their IDs
  */
 export function changesIn(
   lines: Iterable<Line>,
-  runs: ReadonlyMap<string, RunRecord>,
-  onUnreadable: () => void = () => {},
+  findRuns: (ids: ReadonlySet<string>) => ReadonlyMap<string, RunRecord>,
 ): PlacedEntry[] {
-  const intents: { intent: IntentRecord; position: number }[] = []
+  const intents = new Map<string, { intent: IntentRecord; position: number }>()
   const outcomes = new Map<string, OutcomeRecord>()
+  let isMoved = false
   for (const { text, at } of lines) {
     const record = readLine(text)
-    if (!record) onUnreadable()
-    else if ('of' in record) outcomes.set(record.of, record)
-    else if ('id' in record) intents.push({ intent: record, position: at })
+    if (record && 'of' in record) {
+      const sent = intents.get(record.of)
+      // After a 429, it was sent again here.
+      if (sent && record.did === 'unknown' && record.error === undefined) {
+        sent.position = at
+        isMoved = true
+      }
+      outcomes.set(record.of, record)
+    } else if (record && 'id' in record) intents.set(record.id, { intent: record, position: at })
   }
-  return intents.flatMap(({ intent, position }) => {
+  const runs = findRuns(new Set(Array.from(intents.keys(), runOf)))
+  const changes = [...intents.values()].flatMap(({ intent, position }) => {
     const run = runs.get(runOf(intent.id))
     return run ? [entryOf(intent, position, run, outcomes.get(intent.id))] : []
   })
+  return isMoved ? changes.sort((one, other) => one.position - other.position) : changes
 }
 
 /** The ID of the run of a change. */
@@ -86,7 +96,20 @@ export function runOf(id: string): string {
 }
 
 export function entryOf(
-  { id, at, method, path, fields, email, email_as: written, user, values, before, sent }: IntentRecord,
+  {
+    id,
+    at,
+    method,
+    path,
+    fields,
+    email,
+    email_as: written,
+    user,
+    values,
+    before,
+    sent,
+    replaces = [],
+  }: IntentRecord,
   position: number,
   { profile, service, command }: RunRecord,
   known: OutcomeRecord | undefined,
@@ -103,6 +126,7 @@ export function entryOf(
     request_id: known?.request_id ?? null,
     error: known?.error ?? null,
     sent: sent ?? {},
+    replaces,
     position,
   }
 }
@@ -120,10 +144,11 @@ export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowle
   const holders = new Map<string, string>()
   const users = new Map<string, { ids: string[]; creation: 'done' | 'unknown' }>()
   for (const entry of entries) {
-    const { user_id: id, email, outcome } = entry
+    const { user_id: id, email, outcome, replaces } = entry
     if (outcome === 'refused' || email === null || !isRequestTo(endpoints.createUser, entry)) continue
     const key = email.toLowerCase()
-    const { ids = [], creation } = users.get(key) ?? {}
+    const { ids: all = [], creation } = users.get(key) ?? {}
+    const ids = all.filter((other) => !replaces.includes(other))
     // The ID of another user in a response is not that of this one.
     const isOther = id !== null && (holders.get(id) ?? key) !== key
     if (id !== null && !isOther) holders.set(id, key)

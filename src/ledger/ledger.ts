@@ -6,7 +6,6 @@ import { withoutTrailing } from '../contract/notation/text.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { type Line, linesBackward, linesWith } from '../system/files/shared-lines.ts'
-import { once } from '../system/once.ts'
 import {
   changesIn,
   entryOf,
@@ -26,7 +25,6 @@ export class Ledger {
   readonly path: string
   /** The ledger before it was rewritten the last time. */
   readonly archive: string
-  readonly #runs = once(() => this.#readRuns())
 
   constructor(path: string) {
     this.path = path
@@ -72,6 +70,7 @@ export class Ledger {
 
   *#entriesIn(path: string, onUnreadable: () => void, since: string): Generator<PlacedEntry> {
     const outcomes = new Map<string, OutcomeRecord>()
+    let runs: Map<string, RunRecord> | undefined
     for (const { text, at } of this.#reading(linesBackward(path))) {
       const time = /"at":"([^"]*)"/.exec(text)?.[1]
       if (text === '' || (time !== undefined && time < since)) continue
@@ -81,7 +80,8 @@ export class Ledger {
         // The last one applies.
         if (!outcomes.has(record.of)) outcomes.set(record.of, record)
       } else if ('id' in record) {
-        const run = this.#runs().get(runOf(record.id))
+        runs ??= this.#findRuns()
+        const run = runs.get(runOf(record.id))
         if (run) yield entryOf(record, at, run, outcomes.get(record.id))
         else onUnreadable()
         outcomes.delete(record.id)
@@ -108,9 +108,15 @@ export class Ledger {
     return this.#changesWith(['"email":"']).filter((entry) => isRequestTo(endpoints.createUser, entry))
   }
 
-  /** The users that were created from this machine, or may have been, by email in lower case. @throws as `entries` */
-  users(): ReadonlyMap<string, UserKnowledge> {
-    return usersIn(this.#changesWith(['"email":"', '"user":"']))
+  /**
+   * The users that were created from this machine, or may have been, by email in lower case.
+   *
+   * @param start the position of the first change that counts
+   * @throws as `entries`
+   */
+  users(start = 0): ReadonlyMap<string, UserKnowledge> {
+    const entries = this.#changesWith(['"email":"', '"user":"'])
+    return usersIn(entries.filter(({ position }) => position >= start))
   }
 
   /** What was last sent for each field of each user, by ID. @throws as `entries` */
@@ -171,23 +177,26 @@ export class Ledger {
         if (record.user !== undefined) texts.add(named('user', record.user))
       }
       if (texts.size > known) continue
-      const entries = changesIn(lines, this.#runs())
+      const entries = changesIn(lines, this.#findRuns)
       return entries.filter(({ email, user_id: id }) => isNamed(email?.toLowerCase(), id ?? undefined))
     }
   }
 
   #changesWith(texts: readonly string[]): PlacedEntry[] {
-    return changesIn(this.#reading(linesWith(this.path, texts)), this.#runs())
+    return changesIn(this.#reading(linesWith(this.path, texts)), this.#findRuns)
   }
 
-  #readRuns(): Map<string, RunRecord> {
+  /** Reading the records of all runs takes longer than that of a few. @param ids undefined for all */
+  readonly #findRuns = (ids?: ReadonlySet<string>): Map<string, RunRecord> => {
+    const begin = '{"run":"'
+    const texts = ids && ids.size <= 20 ? Array.from(ids, (id) => `${begin}${id}"`) : [begin]
     const runs = new Map<string, RunRecord>()
-    for (const { text } of this.#reading(linesWith(this.path, ['{"run":"']))) {
+    for (const { text } of texts.length === 0 ? [] : this.#reading(linesWith(this.path, texts))) {
       const record = readLine(text)
       if (record && 'run' in record) runs.set(record.run, record)
     }
     return runs
-  }
+  };
 
   *#reading(lines: Iterable<Line>): Generator<Line> {
     try {

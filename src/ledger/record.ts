@@ -41,6 +41,8 @@ export interface IntentRecord extends Subject {
   path: string
   /** Dotted paths of the fields in the body. */
   fields: string[]
+  /** Of a create: IDs of users with the email who no longer exist. */
+  replaces?: readonly string[] | undefined
   /** Hashes of the managed fields of a user. */
   sent?: Record<string, string> | undefined
   /** The body of a change of the settings or the API configuration. */
@@ -97,12 +99,13 @@ export interface Change {
   user: string | undefined
   /** The settings as they were read before. */
   before?: object | undefined
+  replaces?: readonly string[] | undefined
 }
 
 type LedgerRecord = RunRecord | IntentRecord | OutcomeRecord | EndRecord | StateRecord | RewriteRecord
 
 export function intentOf(change: Change): Omit<IntentRecord, 'id' | 'at'> {
-  const { method, endpoint, user, before } = change
+  const { method, endpoint, user, before, replaces } = change
   const body = readBody(change.body)
   // JSON has no undefined values.
   const fields = leavesOf(body).flatMap(([path, value]) => (value === undefined ? [] : [path]))
@@ -114,10 +117,11 @@ export function intentOf(change: Change): Omit<IntentRecord, 'id' | 'at'> {
     email: key,
     user,
     about,
-    email_as: email === key ? undefined : (email as string),
+    email_as: typeof email === 'string' && email !== key ? email : undefined,
     method,
     path: showPath(change),
     fields,
+    replaces: endpoint === 'createUser' ? replaces : undefined,
     sent: userEndpoints.includes(endpoint) && isRecord(body) ? hashesOf(body) : undefined,
     values: about && hideSecrets(body),
     before: about === 'settings' && before ? valuesBefore(before, fields) : undefined,

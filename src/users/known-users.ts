@@ -1,4 +1,4 @@
-import { runOf, type SentField } from '../ledger/knowledge.ts'
+import { runOf, type SentField, type UserKnowledge } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
 import { once } from '../system/once.ts'
@@ -11,6 +11,7 @@ export class KnownUsers {
   readonly #state: Pick<UsersState, 'path' | 'digest' | 'find'> | undefined
   readonly #ledger: Ledger
   readonly #users = once(() => this.#ledger.users())
+  readonly #usersSince = once(() => this.#ledger.users(this.#generation().start))
   readonly #sent = once(() => this.#ledger.sentFields())
   /** The ID of the last change that was read. */
   readonly last = once(() => this.#ledger.last)
@@ -25,20 +26,22 @@ export class KnownUsers {
     this.#state = state
   }
 
+  /** Whether anything was sent since. */
+  get hasChanged(): boolean {
+    return this.#ledger.last !== this.last()
+  }
+
   /** Finds a user in the state file, or else in the ledger. */
   find(email: string): ComparedEntry | undefined {
     const entry = this.#state?.find(email)
+    // A user may have been created again since the file was written.
+    if (entry?.creation === 'forgotten') return entryOf(this.#usersSince().get(email.toLowerCase())) ?? entry
     return entry ? { ...entry, hashes: this.hashesOf(entry) } : this.recorded(email)
   }
 
   /** Finds a user whose creation this machine has sent. */
   recorded(email: string): ComparedEntry | undefined {
-    const found = this.#users().get(email.toLowerCase())
-    if (!found?.creation) return undefined
-    const { ids, creation, sent } = found
-    if (creation === 'unknown') return { id: undefined, creation, hashes: {}, ids }
-    if (ids.length === 1) return { id: ids[0], hashes: hashesIn(sent), ids }
-    return { id: undefined, creation: 'nameless', hashes: {}, ids }
+    return entryOf(this.#users().get(email.toLowerCase()))
   }
 
   /**
@@ -70,6 +73,14 @@ export class KnownUsers {
   }
 }
 
+function entryOf(found: UserKnowledge | undefined): ComparedEntry | undefined {
+  if (!found?.creation) return undefined
+  const { ids, creation, sent } = found
+  if (creation === 'unknown') return { id: undefined, creation, hashes: {}, ids }
+  if (ids.length === 1) return { id: ids[0], hashes: hashesIn(sent), ids }
+  return { id: undefined, creation: 'nameless', hashes: {}, ids }
+}
+
 function hashesIn(sent: ReadonlyMap<string, SentField>): Record<string, string> {
   return Object.fromEntries(
     [...sent].flatMap(([path, { hash, outcome }]) => (outcome === 'done' ? [[path, hash]] : [])),
@@ -91,6 +102,8 @@ export async function withState<T>(
   const state = await UsersState.open(path, options)
   const known = new KnownUsers(run, state)
   const before = state.digest
+  // Changes of other commands from now on are not in the next generation.
+  if (state.isWritable) known.last()
   let result: T
   try {
     if (state.isWritable) {
@@ -100,7 +113,7 @@ export async function withState<T>(
   } finally {
     await state.close()
     const { digest } = state
-    if (digest !== undefined && digest !== before)
+    if (digest !== undefined && (digest !== before || known.hasChanged))
       await run.noteState({ state: state.path, generation: digest, after: known.last() })
   }
   return { result, serial: state.serial }

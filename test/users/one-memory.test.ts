@@ -1,16 +1,32 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { hurriedClock } from '../client/capture.ts'
 import { UsersHandler } from '../support/handlers/users.ts'
 import { perTest } from '../support/lifetime.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { serveHandler } from '../support/scripted-server.ts'
+import {
+  type Behavior,
+  json,
+  limited,
+  type RecordedRequest,
+  serveHandler,
+} from '../support/scripted-server.ts'
+
+/** A service whose responses a test can replace. */
+class InterposedUsers extends UsersHandler {
+  instead: (request: RecordedRequest) => Behavior | undefined = () => undefined
+
+  override choose(request: RecordedRequest): Behavior {
+    return this.instead(request) ?? super.choose(request)
+  }
+}
 
 describe('what another command has sent', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => serveHandler(new UsersHandler({ allowsDuplicates: true })))
+  const server = perTest(() => serveHandler(new InterposedUsers({ allowsDuplicates: true })))
   const path = (name: string) => join(sandbox.home, name)
   const write = (name: string, text: string) => writeFileSync(path(name), text)
   const chatctl = (...words: string[]) => runChatctl(sandbox, words, { service: server })
@@ -87,6 +103,15 @@ describe('what another command has sent', function () {
     expect(found.users[0].changes).to.deep.equal([{ path: 'name', from: 'Eve', to: 'Ada' }])
   })
 
+  it('is known if the state file is named in another way', async () => {
+    write('users.csv', 'email,role\nada@example.com,staff\n')
+    symlinkSync(sandbox.home, path('link'))
+    await done(apply('--state', 'link/users.state.json'))
+    await done(users('permissions', 'assign', idOf(), '--role', 'admin'))
+    const found = JSON.parse((await users('diff', 'users.csv', '--json')).stdout)
+    expect(found.users[0].changes[0]).to.include({ path: 'role', compared_with: 'last_sent' })
+  })
+
   it('loses against a generation of the state file that another machine wrote', async () => {
     write('users.csv', 'email,name,role\nada@example.com,Ada,staff\n')
     await done(apply())
@@ -110,6 +135,60 @@ describe('what another command has sent', function () {
     expect(roles()).to.deep.equal(['staff', 'editor', 'admin', 'editor'])
   })
 
+  it('is in no generation of the state file if it was sent while the file was first written', async () => {
+    write('users.csv', 'email,role\nada@example.com,editor\nbob@example.com,editor\n')
+    let assigning: Promise<void> | undefined
+    server.onRequest = ({ method, path: at, body }) => {
+      if (method === 'POST' && at === '/v1/users' && body.includes('bob'))
+        assigning ??= done(users('permissions', 'assign', idOf(), '--role', 'admin'))
+    }
+    await done(apply('--concurrency', '1'))
+    await assigning
+    expect(await diff()).to.include({ exitCode: 10 })
+  })
+
+  it('is as old as the last attempt after a 429', async () => {
+    write('users.csv', 'email,role\nada@example.com,staff\n')
+    await done(apply())
+    write('import.csv', `id,role\n${idOf()},editor\n`)
+    let assigning: Promise<void> | undefined
+    let isAssigned = false
+    server.instead = ({ path: at, body }) => {
+      if (!at.endsWith('/permissions') || !body.includes('editor') || isAssigned) return undefined
+      assigning ??= done(users('permissions', 'assign', idOf(), '--role', 'admin')).then(() => {
+        isAssigned = true
+      })
+      return limited({ 'retry-after': '0' })
+    }
+    const words = ['users', 'import', 'import.csv', '--yes', '--max-wait', '12h']
+    await done(runChatctl(sandbox, words, { service: server, host: { clock: hurriedClock() } }))
+    await assigning
+    write('users.csv', `email,role\nada@example.com,${roles()?.at(-1)}\n`)
+    expect(await diff()).to.include({ exitCode: 0 })
+  })
+
+  it('is not what the service shows, in each run', async () => {
+    write('users.csv', 'email,permissions\nada@example.com,read:chat;write:chat\n')
+    await done(apply())
+    server.instead = ({ path: at }) =>
+      at.endsWith('/permissions') ? json(200, { permissions: ['read:chat', 'write:chat'] }) : undefined
+    write('users.csv', 'email,permissions\nada@example.com,read:chat\n')
+    for (let run = 0; run < 2; run++) {
+      expect((await apply()).exitCode).to.equal(7)
+      expect((await diff()).exitCode).to.equal(10)
+    }
+  })
+
+  it('is a user of whom an earlier one no longer exists', async () => {
+    const create = () => done(users('create', '--email', 'ada@example.com', '--no-password'))
+    await create()
+    server.remove(idOf())
+    await create()
+    write('users.csv', 'email,role\nada@example.com,admin\n')
+    await done(apply())
+    expect(roles()).to.deep.equal(['admin'])
+  })
+
   it('decides whether a row of an import is done', async () => {
     for (const [month, role] of [
       ['jan', 'staff'],
@@ -127,7 +206,7 @@ describe('what another command has sent', function () {
 describe('users import --state', function () {
   this.timeout(30_000)
   const sandbox = perTest(createSandbox)
-  const server = perTest(() => serveHandler(new UsersHandler({ allowsDuplicates: true, fates: {} })))
+  const server = perTest(() => serveHandler(new InterposedUsers({ allowsDuplicates: true, fates: {} })))
   const write = (text: string) => writeFileSync(join(sandbox.home, 'users.csv'), text)
   const users = (...words: string[]) => runChatctl(sandbox, ['users', ...words], { service: server })
   const importFile = (...flags: string[]) =>
@@ -166,6 +245,27 @@ describe('users import --state', function () {
     const run = await importFile()
     expect(run.exitCode, run.stderr).to.equal(0)
     expect(creates()).to.equal(2)
+  })
+
+  it('creates a forgotten user once, also if the run that created the user was killed', async () => {
+    write('email\nada@example.com\n')
+    await importFile()
+    await users('state', 'forget', 'ada@example.com')
+    const forgotten = readFileSync(join(sandbox.home, 'users.state.json'))
+    await importFile()
+    writeFileSync(join(sandbox.home, 'users.state.json'), forgotten)
+    expect(await importFile()).to.include({ exitCode: 0 })
+    expect(creates()).to.equal(2)
+  })
+
+  it('never takes the ID from a response that is about another user', async () => {
+    server.instead = ({ method, path: at }) =>
+      method === 'POST' && at === '/v1/users'
+        ? json(201, { id: 'usr_boss', email: 'other@example.com' })
+        : undefined
+    write('email,role\nada@example.com,admin\n')
+    for (let run = 0; run < 2; run++) expect((await importFile()).exitCode).to.equal(9)
+    expect(server.report().assignments.size).to.equal(0)
   })
 
   it('continues with an unknown row whose user was adopted', async () => {

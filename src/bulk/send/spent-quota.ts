@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { appendFileSync, closeSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../contract/failure.ts'
 import { tryParse } from '../../contract/notation/exact-json.ts'
@@ -85,15 +85,16 @@ export class SpentQuota {
     let bytes: Buffer
     const start = this.#read.get(path) ?? 0
     try {
-      if (statSync(path).size === start) return []
-      bytes = readFileSync(path)
+      const { size } = statSync(path)
+      if (size === start) return []
+      bytes = readRange(path, start, size)
     } catch {
       // Another run may remove it at the same time.
       return []
     }
     const end = bytes.lastIndexOf('\n') + 1
-    this.#read.set(path, end)
-    const lines = bytes.toString('utf8', start, end).split('\n')
+    this.#read.set(path, start + end)
+    const lines = bytes.toString('utf8', 0, end).split('\n')
     return lines.flatMap((text) => {
       const line = tryParse(text) as QuotaLine | undefined
       return line?.service === this.#service ? [line.at] : []
@@ -117,5 +118,15 @@ export class SpentQuota {
         }
         return false
       })
+  }
+}
+
+function readRange(path: string, start: number, end: number): Buffer {
+  const bytes = Buffer.alloc(Math.max(0, end - start))
+  const file = openSync(path, 'r')
+  try {
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, start))
+  } finally {
+    closeSync(file)
   }
 }

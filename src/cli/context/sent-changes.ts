@@ -44,6 +44,8 @@ export class SentChanges {
   #hasFailed = false
   /** The settings of the service as they were last read, for the ledger. */
   settingsBefore: object | undefined
+  /** IDs of users who no longer exist, and of whom one is created again. */
+  replacedUsers: readonly string[] | undefined
   readonly #remembered: SentChange[] = []
   #isRemembering = false
 
@@ -97,12 +99,12 @@ export class SentChanges {
   }
 
   async #write(request: OutgoingRequest, { service, endpoint, path, user }: Destination) {
-    const before = this.settingsBefore
+    const { settingsBefore: before, replacedUsers: replaces } = this
     // Out of date from now on.
     if (endpoint === 'updateSettings') this.settingsBefore = undefined
     try {
       const ledger = await this.#ledgerOf(service)
-      return await ledger.begin({ ...request, endpoint, path, user, before })
+      return await ledger.begin({ ...request, endpoint, path, user, before, replaces })
     } catch (error) {
       if (this.#options.isRequired()) throw error
       this.#fail(error)

@@ -31,7 +31,7 @@ export default class ActivityForget extends BaseCommand {
     const changes = countOf(found.length, 'change')
     if (!dryRun && !flags.yes) await prompter.confirm(`Erase ${changes} from the ledger?`)
     const erased = dryRun ? found : eraseChanges(ledger, (each) => each.changesOfUser(args.user))
-    const rows = erased.map(({ sent: _, position: __, ...entry }) => ({
+    const rows = erased.map(({ sent: _, position: __, replaces: ___, ...entry }) => ({
       ...entry,
       change: describeSent(entry),
     }))

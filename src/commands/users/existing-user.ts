@@ -25,12 +25,17 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
   if (known.creation === 'unknown')
     return context.warn(`An earlier request may have created ${email}: its outcome is unknown`)
   const existing: string[] = []
+  const gone: string[] = []
   for (const id of known.ids) {
     const why = await whyNot(id, email, context)
     if (why === undefined) existing.push(id)
-    else context.say(`The user ${visibleJson(id)} was created with this email before, and ${why}.`)
+    else {
+      gone.push(id)
+      context.say(`The user ${visibleJson(id)} was created with this email before, and ${why}.`)
+    }
   }
   const isNameless = known.ids.length === 0
+  context.sentChanges.replacedUsers = gone
   if (existing.length === 0 && !isNameless) return
   const shown = existing.map(visibleJson)
   const ids = existing.length > 1 ? `the IDs ${shown.join(' and ')}` : `the ID ${shown[0]}`

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join, parse } from 'node:path'
+import { join, parse, resolve } from 'node:path'
 import { systemFailure } from '../../system/describe-system-error.ts'
 import { LineLog } from '../../system/files/line-log.ts'
 import { identityOf } from '../../system/files/process-lock.ts'
@@ -150,9 +150,9 @@ export class UsersState {
     return this.#log !== undefined
   }
 
-  /** Without symbolic links. */
+  /** Absolute, and without symbolic links. */
   get path(): string {
-    return this.#file.path
+    return resolve(targetOf(this.#file.path))
   }
 
   /** For errors. */
