@@ -6,12 +6,7 @@ import { type Call, calls, wordsFor } from '../../slow/matrix/calls.ts'
 import { startGoodService } from '../../slow/matrix/good-service.ts'
 import { expectGoodManners } from '../../slow/matrix/invariants.ts'
 import { PreparedHome } from '../../slow/matrix/prepared-home.ts'
-import {
-  keepsSomething,
-  needsData,
-  needsState,
-  replacesRecord,
-} from '../../slow/matrix/surroundings/needs.ts'
+import { keepsSomething, needsData, needsState } from '../../slow/matrix/surroundings/needs.ts'
 import { removeWorld, runAsProcess, type World } from '../../slow/matrix/world.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { describeSample } from '../../support/take-sample.ts'
@@ -21,7 +16,7 @@ import { fillDisk } from './small-disk.ts'
 
 /** The exit codes that a command may have: one that writes may fail, and one that only reads may not. */
 function endings(call: Call): readonly number[] {
-  const writes = keepsSomething(call) || needsData(call) || needsState(call) || replacesRecord(call)
+  const writes = keepsSomething(call) || needsData(call) || needsState(call)
   return writes ? [0, 1] : [call.fine.JSON]
 }
 

@@ -10,7 +10,6 @@ import {
   needsData,
   needsOptions,
   needsState,
-  replacesRecord,
   writesHere,
 } from './needs.ts'
 import { canLosePermissions, loseRoot, makeReadOnly, type Surrounding } from './surrounding.ts'
@@ -182,8 +181,7 @@ export const files: readonly Surrounding[] = [
       delete world.env['XDG_CACHE_HOME']
       makeReadOnly(world.home)
     },
-    ends: (call) =>
-      keepsSomething(call) || needsData(call) || needsState(call) || replacesRecord(call) ? [0, 1] : 'fine',
+    ends: (call) => (keepsSomething(call) || needsData(call) || needsState(call) ? [0, 1] : 'fine'),
   },
   {
     name: 'the home directory does not exist and cannot be created',

@@ -53,15 +53,12 @@ export function needsOptions({ name }: Call): boolean {
 /** Whether the call cannot continue if it cannot write to the state directory. */
 export function needsState({ name, args }: Call): boolean {
   return (
-    /^(history:export|users:import|users:(diff|apply) with valid --quota)/.test(name) ||
+    /^(history:export|users:import|users:diff with valid --quota|users:apply(?! without| with valid --dry-run))/.test(
+      name,
+    ) ||
     args.includes('roles.csv') ||
     args.includes('--each')
   )
-}
-
-/** Whether the call replaces the record of the last API configuration, which would become wrong. */
-export function replacesRecord({ name }: Call): boolean {
-  return name.startsWith('settings:api:set')
 }
 
 /** Whether the call writes a file or uses a data directory in the working directory. */
