@@ -6,6 +6,15 @@ export const retries = 2
 
 /** The requests that the service receives, in order. */
 export function expectedRequests(call: ServiceCall, fault: Fault, faultName: string): string[] {
+  const { readsBack } = call
+  if (call.name !== 'settings:set' || readsBack === undefined) return requestsOf(call, fault, faultName)
+  // The ledger has the values before the change, if the service shows them.
+  const before = repeated(readsBack, fault)
+  if (faultName === '429, then success') return [...before, call.endpoint, readsBack]
+  return [...before, ...requestsOf(call, fault, faultName)]
+}
+
+function requestsOf(call: ServiceCall, fault: Fault, faultName: string): string[] {
   const asked = repeated(call.endpoint, fault)
   // The service may have rejected only the page size, so the request is sent again without it.
   if (call.name === 'history:export' && ['400', '422'].includes(faultName)) return [...asked, ...asked]
