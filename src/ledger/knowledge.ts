@@ -1,7 +1,7 @@
 import { endpoints } from '../contract/endpoints.ts'
 import type { Outcome } from '../contract/failure.ts'
 import type { Line } from '../system/files/shared-lines.ts'
-import { type IntentRecord, type OutcomeRecord, type RunRecord, readLine } from './record.ts'
+import { type CommandRecord, type IntentRecord, type OutcomeRecord, readRecord } from './record.ts'
 
 /** A change that chatctl sent from this machine. */
 export interface LedgerEntry {
@@ -65,13 +65,13 @@ export interface UserKnowledge {
  */
 export function changesIn(
   lines: Iterable<Line>,
-  findRuns: (ids: ReadonlySet<string>) => ReadonlyMap<string, RunRecord>,
+  findRuns: (ids: ReadonlySet<string>) => ReadonlyMap<string, CommandRecord>,
 ): PlacedEntry[] {
   const intents = new Map<string, { intent: IntentRecord; position: number }>()
   const outcomes = new Map<string, OutcomeRecord>()
   let isMoved = false
   for (const { text, at } of lines) {
-    const record = readLine(text)
+    const record = readRecord(text)
     if (record && 'of' in record) {
       const sent = intents.get(record.of)
       // After a 429, it was sent again here.
@@ -111,7 +111,7 @@ export function entryOf(
     replaces = [],
   }: IntentRecord,
   position: number,
-  { profile, service, command }: RunRecord,
+  { profile, service, command }: CommandRecord,
   known: OutcomeRecord | undefined,
 ): PlacedEntry {
   return {

@@ -6,7 +6,7 @@ import { systemFailure } from '../system/describe-system-error.ts'
 import { LineLog } from '../system/files/line-log.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
 import type { Ledger } from './ledger.ts'
-import { type Change, intentOf, lineOf, outcomeOf, type RunRecord, type StateRecord } from './record.ts'
+import { type Change, type CommandRecord, intentOf, lineOf, outcomeOf, type StateRecord } from './record.ts'
 import { compactLedger } from './rewrite-ledger.ts'
 import { lockLedger } from './use-lock.ts'
 
@@ -29,7 +29,7 @@ export class LedgerRun {
   readonly #limited = new Map<string, string>()
 
   /** @throws Failure `storage` if the ledger cannot be opened */
-  constructor(ledger: Ledger, run: Pick<RunRecord, 'command' | 'profile' | 'service'>, clock: Clock) {
+  constructor(ledger: Ledger, run: Pick<CommandRecord, 'command' | 'profile' | 'service'>, clock: Clock) {
     const { path } = ledger
     const failureOf = (cause: unknown) => systemFailure(`Cannot write the ledger ${path}`, cause)
     this.#ledger = ledger

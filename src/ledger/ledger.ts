@@ -12,13 +12,11 @@ import {
   isRequestTo,
   type PlacedEntry,
   runOf,
-  type SentField,
   sentFields,
-  sentTo,
   type UserKnowledge,
   usersIn,
 } from './knowledge.ts'
-import { type OutcomeRecord, type RunRecord, readLine, type StateRecord } from './record.ts'
+import { type CommandRecord, type OutcomeRecord, readRecord, type StateRecord } from './record.ts'
 
 /** The changes that were sent to one service from this machine, as questions. Nothing is read before the first one. */
 export class Ledger {
@@ -70,11 +68,11 @@ export class Ledger {
 
   *#entriesIn(path: string, onUnreadable: () => void, since: string): Generator<PlacedEntry> {
     const outcomes = new Map<string, OutcomeRecord>()
-    let runs: Map<string, RunRecord> | undefined
+    let runs: Map<string, CommandRecord> | undefined
     for (const { text, at } of this.#reading(linesBackward(path))) {
       const time = /"at":"([^"]*)"/.exec(text)?.[1]
       if (text === '' || (time !== undefined && time < since)) continue
-      const record = readLine(text)
+      const record = readRecord(text)
       if (!record) onUnreadable()
       else if ('of' in record) {
         // The last one applies.
@@ -108,20 +106,9 @@ export class Ledger {
     return this.#changesWith(['"email":"']).filter((entry) => isRequestTo(endpoints.createUser, entry))
   }
 
-  /**
-   * The users that were created from this machine, or may have been, by email in lower case.
-   *
-   * @param start the position of the first change that counts
-   * @throws as `entries`
-   */
-  users(start = 0): ReadonlyMap<string, UserKnowledge> {
-    const entries = this.#changesWith(['"email":"', '"user":"'])
-    return usersIn(entries.filter(({ position }) => position >= start))
-  }
-
-  /** What was last sent for each field of each user, by ID. @throws as `entries` */
-  sentFields(): ReadonlyMap<string, ReadonlyMap<string, SentField>> {
-    return sentTo(this.#changesWith(['"email":"', '"user":"']))
+  /** Every change of users, oldest first. @throws as `entries` */
+  userChanges(): PlacedEntry[] {
+    return this.#changesWith(['"email":"', '"user":"'])
   }
 
   /** The ID of the last change; empty if there is none. @throws as `entries` */
@@ -134,11 +121,11 @@ export class Ledger {
   generations(path: string): (StateRecord & { start: number })[] {
     const lines = [...this.#reading(linesWith(this.path, [`"state":${JSON.stringify(path)}`]))]
     return lines.flatMap(({ text, at }) => {
-      const record = readLine(text)
+      const record = readRecord(text)
       if (!record || !('state' in record)) return []
       const { after } = record
       if (after === '') return { ...record, start: 0 }
-      const own = (line: Line) => Object(readLine(line.text)).id === after
+      const own = (line: Line) => Object(readRecord(line.text)).id === after
       const [change] = [...this.#reading(linesWith(this.path, [`"id":"${after}"`]))].filter(own)
       // A change that was erased was before the note.
       return { ...record, start: change ? change.at + 1 : at }
@@ -170,7 +157,7 @@ export class Ledger {
       const known = texts.size
       const lines = [...this.#reading(linesWith(this.path, [...texts]))]
       for (const { text } of lines) {
-        const record = readLine(text)
+        const record = readRecord(text)
         // Values may contain the same text.
         if (!record || !('of' in record || 'id' in record) || !isNamed(record.email, record.user)) continue
         if (record.email !== undefined) texts.add(named('email', record.email))
@@ -187,12 +174,12 @@ export class Ledger {
   }
 
   /** Reading the records of all runs takes longer than that of a few. @param ids undefined for all */
-  readonly #findRuns = (ids?: ReadonlySet<string>): Map<string, RunRecord> => {
+  readonly #findRuns = (ids?: ReadonlySet<string>): Map<string, CommandRecord> => {
     const begin = '{"run":"'
     const texts = ids && ids.size <= 20 ? Array.from(ids, (id) => `${begin}${id}"`) : [begin]
-    const runs = new Map<string, RunRecord>()
+    const runs = new Map<string, CommandRecord>()
     for (const { text } of texts.length === 0 ? [] : this.#reading(linesWith(this.path, texts))) {
-      const record = readLine(text)
+      const record = readRecord(text)
       if (record && 'run' in record) runs.set(record.run, record)
     }
     return runs

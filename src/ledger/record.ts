@@ -6,7 +6,7 @@ import { leavesOf, valueAt } from '../contract/notation/tree.ts'
 import { hideSecretParameters, hideSecrets } from '../contract/secret-fields.ts'
 
 /** The first line of a run. */
-export interface RunRecord {
+export interface CommandRecord {
   /** Distinguishes this run from all others. */
   run: string
   v: 1
@@ -102,7 +102,7 @@ export interface Change {
   replaces?: readonly string[] | undefined
 }
 
-type LedgerRecord = RunRecord | IntentRecord | OutcomeRecord | EndRecord | StateRecord | RewriteRecord
+type LedgerRecord = CommandRecord | IntentRecord | OutcomeRecord | EndRecord | StateRecord | RewriteRecord
 
 export function intentOf(change: Change): Omit<IntentRecord, 'id' | 'at'> {
   const { method, endpoint, user, before, replaces } = change
@@ -147,7 +147,7 @@ export function lineOf(record: LedgerRecord): string {
 }
 
 /** @returns undefined for a line that this version of chatctl did not write */
-export function readLine(text: string): LedgerRecord | undefined {
+export function readRecord(text: string): LedgerRecord | undefined {
   // Only these fields may have numbers that must be kept as they were sent, which takes longer.
   const value = tryParse(text, /"(values|before)":/.test(text) ? parseJson : JSON.parse)
   if (!isRecord(value)) return undefined

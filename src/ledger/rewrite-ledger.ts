@@ -6,7 +6,7 @@ import { replaceFile } from '../system/files/replace-file.ts'
 import { linesWith } from '../system/files/shared-lines.ts'
 import { isRequestTo, type PlacedEntry, runOf } from './knowledge.ts'
 import { Ledger } from './ledger.ts'
-import { lineOf, readLine } from './record.ts'
+import { lineOf, readRecord } from './record.ts'
 import { lockLedger } from './use-lock.ts'
 
 /**
@@ -73,7 +73,7 @@ export function compactLedger({ path, archive }: Ledger, limit = 32 * 1024 * 102
 
 function sizeAfterRewrite(path: string): number {
   const [line] = linesWith(path, ['{"rewritten":'])
-  const record = line && readLine(line.text)
+  const record = line && readRecord(line.text)
   return record && 'rewritten' in record ? record.rewritten : 0
 }
 

@@ -1,4 +1,4 @@
-import { runOf, type SentField, type UserKnowledge } from '../ledger/knowledge.ts'
+import { runOf, type SentField, sentTo, type UserKnowledge, usersIn } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
 import { once } from '../system/once.ts'
@@ -10,9 +10,12 @@ import { type StateOptions, UsersState } from './state/users-state.ts'
 export class KnownUsers {
   readonly #state: Pick<UsersState, 'path' | 'digest' | 'find'> | undefined
   readonly #ledger: Ledger
-  readonly #users = once(() => this.#ledger.users())
-  readonly #usersSince = once(() => this.#ledger.users(this.#generation().start))
-  readonly #sent = once(() => this.#ledger.sentFields())
+  readonly #changes = once(() => this.#ledger.userChanges())
+  readonly #users = once(() => usersIn(this.#changes()))
+  readonly #usersSince = once(() =>
+    usersIn(this.#changes().filter(({ position }) => position >= this.#generation().start)),
+  )
+  readonly #sent = once(() => sentTo(this.#changes()))
   /** The ID of the last change that was read. */
   readonly last = once(() => this.#ledger.last)
   readonly #generation = once(() => this.#findGeneration())

@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import type { RequestOutcome } from '../../src/contract/failure.ts'
 import { hashOfField } from '../../src/contract/managed-fields.ts'
+import { usersIn } from '../../src/ledger/knowledge.ts'
 import { allEntries, Ledger } from '../../src/ledger/ledger.ts'
 import { LedgerRun } from '../../src/ledger/ledger-run.ts'
 import type { Change } from '../../src/ledger/record.ts'
@@ -82,7 +83,7 @@ describe('the ledger of a service', () => {
       [name, permissions, role].toSorted((a = 0, b = 0) => a - b),
     )
     expect(ledger().user({ id: 'u1' })).to.deep.equal(known)
-    const all = ledger().users()
+    const all = usersIn(ledger().userChanges())
     expect(all.get('ada@x.example')).to.deep.equal(known)
     const rest = ['bob', 'cid', 'dan'].map((name) => ledger().user({ email: `${name}@x.example` }))
     expect(rest.map(({ ids, creation, sent }) => [ids, creation, sent.size])).to.deep.equal([
@@ -143,7 +144,11 @@ describe('the ledger of a service', () => {
       JSON.parse(JSON.stringify(value, (key, inner) => (key === 'position' ? 0 : inner)))
     const known = () =>
       plain({
-        users: [...ledger().users()].map(([email, { sent, ...user }]) => [email, user, [...sent]]),
+        users: [...usersIn(ledger().userChanges())].map(([email, { sent, ...user }]) => [
+          email,
+          user,
+          [...sent],
+        ]),
         user: [...ledger().user({ id: 'u1' }).sent],
         api: ledger().changesOf('api'),
         entries: [...ledger().entries(expect.fail)].sort((one, other) => one.id.localeCompare(other.id)),

@@ -13,7 +13,7 @@ import { type Comparing, planUsers } from './plan-users.ts'
 import type { UserOutcome } from './user-outcome.ts'
 import { isNewUser, type PlannedUser, printedDifferences, type UsersPlan } from './users-plan.ts'
 
-export interface ApplyOptions extends Comparing {
+export interface ApplyFilesOptions extends Comparing {
   passwords: PasswordChoice | undefined
   /** Whether users are created although the service gives no IDs. */
   withoutIds: boolean
@@ -36,7 +36,7 @@ export interface AppliedUsers {
  *
  * @throws Failure if the comparison failed, or `usage` if new users need a password
  */
-export async function compareAndApply(run: Run, options: ApplyOptions): Promise<AppliedUsers> {
+export async function compareAndApply(run: Run, options: ApplyFilesOptions): Promise<AppliedUsers> {
   const { state, known, concurrency, quota, refresh, onFirstChange } = options
   const passwords = new PasswordSource(options.passwords, run)
   const bulk = new BulkRun(run, { noun: 'user', quota })
@@ -73,7 +73,7 @@ export async function compareAndApply(run: Run, options: ApplyOptions): Promise<
   }
 }
 
-async function confirm(run: Run, plan: UsersPlan, { yes, state }: ApplyOptions): Promise<void> {
+async function confirm(run: Run, plan: UsersPlan, { yes, state }: ApplyFilesOptions): Promise<void> {
   const { service } = run
   await run.showAside(userDifferenceView, printedDifferences(plan, { service, state: state.name }), !yes)
   if (yes) return
