@@ -140,7 +140,6 @@ export interface AdviceData {
   name_unknown_row: { places: string }
   other_results_file: NoData
   move_results_file: NoData
-  resume_with_passwords: { path: string }
   skip_invalid: { faults: number }
   restore_rows: NoData
   restore_results: NoData

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { assertApart } from '../bulk/failed-rows.ts'
 import {
   confirmForecast,
@@ -28,12 +27,11 @@ import {
   type PlannedWork,
   planWork,
   type ResolutionOptions,
-  type ResolvedRows,
   workOf,
 } from './planned-work.ts'
-import { type Report, reportRows, resultOf, writeAllResults } from './results/report-rows.ts'
-import { addPasswords, type GeneratedPasswords, lockResults, openPasswords } from './results/results-file.ts'
-import { type CheckedInput, checkInput } from './rows/check-input.ts'
+import { GeneratedPasswords } from './results/generated-passwords.ts'
+import { type Report, reportRows, resultOf } from './results/report-rows.ts'
+import { type CheckedInput, checkInput, type ValidRow } from './rows/check-input.ts'
 import { emailOfKey, type RowKind } from './rows/imported-user.ts'
 import { CreatedIds } from './send/created-ids.ts'
 import { type RowWork, sendRow } from './send/send-row.ts'
@@ -69,6 +67,8 @@ interface Import {
   input: Input
   checked: CheckedInput
   journal: Journal
+  /** The results file, and its passwords. */
+  passwords: GeneratedPasswords | undefined
   options: ImportOptions
 }
 
@@ -86,10 +86,10 @@ const assumedLatency = 100
  *   process imports the file
  */
 export async function importUsers(run: Run, options: ImportOptions): Promise<ImportReport | ImportPlan> {
-  const { file, format, results, restart, known } = options
+  const { file, format, results, restart, known, makePassword } = options
   run.allowGrace(grace)
   // Also fails now rather than after the import if the file cannot be written.
-  const unlock = results === undefined ? undefined : lockResults(results)
+  const passwords = results === undefined ? undefined : new GeneratedPasswords(results, makePassword)
   try {
     const input = await readInput(run, file, format)
     if (results !== undefined) assertApart(results, input)
@@ -101,10 +101,10 @@ export async function importUsers(run: Run, options: ImportOptions): Promise<Imp
         const users = adoptCreated(journal, checked.valid, known)
         if (users > 0) await run.warn(createdBefore(users))
       }
-      return importChecked({ run, input, checked, journal, options })
+      return importChecked({ run, input, checked, journal, passwords, options })
     })
   } finally {
-    unlock?.()
+    passwords?.close()
   }
 }
 
@@ -132,7 +132,7 @@ function createdBefore(users: number): string {
 }
 
 async function importChecked(importing: Import): Promise<ImportReport | ImportPlan> {
-  const { run, input, checked, journal, options } = importing
+  const { run, input, checked, journal, passwords, options } = importing
   const { makePassword, quota, concurrency } = options
   const { states } = journal.content
   const resolved = chooseResolved(options, checked, states, input.name)
@@ -149,7 +149,11 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
     const generatesPasswords = makePassword !== undefined
     return { planned, first: findFirstRequests(all, { generatesPasswords, limit: shownRequests }) }
   }
-  const passwords = openPasswords(journal, options, checked)
+  const lost = passwords?.open({
+    emails: checked.valid.filter(lacksPassword).map(({ row }) => row.email ?? ''),
+    mayHaveSent: sentBefore(importing),
+  })
+  if (lost !== undefined) await run.warn(lost)
   const bulk = new BulkRun(run, { noun: 'row', quota, isCounted: true })
   const hasWork = planned.requests > 0 || resolved.rows.size > 0
   const client = await bulk.connect()
@@ -167,7 +171,6 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
   bulk.requests = 0
   let ended: unknown
   if (hasWork) {
-    if (passwords) await preparePasswords(importing, passwords, resolved)
     const { users } = client
     const ids = new CreatedIds(options.withoutIds)
     const sending = { users, journal, ids, throttle: bulk.throttle, health: new ServiceHealth() }
@@ -177,31 +180,43 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
     ended = await bulk.sendRows(
       workOf(checked.valid, states, resolved),
       { rows, concurrency, counts: { done, failed: 0, unknown }, perRow },
-      (row) => sendRow(sending, row),
+      (row) => sendWithPassword(importing, row, () => sendRow(sending, row)),
       countedAs(journal),
     )
   }
-  return report(importing, passwords, bulk.requests, ended)
+  return report(importing, bulk.requests, ended)
 }
 
-/** The passwords are on disk before the first request is sent. */
-async function preparePasswords(
-  { run, journal, checked, options }: Import,
-  passwords: GeneratedPasswords,
-  resolved: ResolvedRows,
-): Promise<void> {
-  const { results, makePassword } = options
-  if (!makePassword || results === undefined) return
-  journal.noteFile({ type: 'passwords', path: resolve(results) })
-  await journal.sync()
-  const work = workOf(checked.valid, journal.content.states, resolved)
-  addPasswords(passwords, work, { journal, makePassword })
-  await writeAllResults(results, { checked, journal, ...passwords })
-  const { lost } = passwords
-  if (lost === 0) return
-  await run.warn(
-    `${results} no longer contains the passwords of ${lost} users that were sent in an earlier run`,
+/** The emails whose create an earlier run of this import may have sent. */
+function sentBefore({ checked, journal }: Import): (email: string) => boolean {
+  const { states } = journal.content
+  const sent = checked.valid.filter(
+    ({ key }) => states.get(key)?.isCreator && mayHaveChanged(states.get(key)),
   )
+  const emails = new Set(sent.map(({ row }) => row.email?.toLowerCase()))
+  return (email) => emails.has(email)
+}
+
+async function sendWithPassword(
+  { journal, passwords }: Import,
+  { checked, steps }: RowWork,
+  send: () => Promise<void>,
+): Promise<void> {
+  const { row, key, line } = checked
+  const { email = '' } = row
+  const isCreate = steps[0] === 'create' && lacksPassword(checked)
+  if (isCreate) row.password = await passwords?.passwordOf({ email, line })
+  try {
+    await send()
+  } finally {
+    const { states } = journal.content
+    const { step, error = '' } = states.get(key) ?? {}
+    if (isCreate) passwords?.settle(resultOf(checked, states), step === 'create' && /^409:/.test(error))
+  }
+}
+
+function lacksPassword({ row }: ValidRow): boolean {
+  return row.id === undefined && row.password === undefined
 }
 
 function countedAs({ content }: Journal) {
@@ -212,14 +227,9 @@ function countedAs({ content }: Journal) {
   }
 }
 
-async function report(
-  importing: Import,
-  passwords: GeneratedPasswords | undefined,
-  requests: number,
-  ended: unknown,
-): Promise<ImportReport> {
+async function report(importing: Import, requests: number, ended: unknown): Promise<ImportReport> {
   const { run, journal, checked, options } = importing
-  const report = await reportRows({ ...importing, ...options, passwords: passwords?.passwords })
+  const report = await reportRows({ ...importing, ...options, results: importing.passwords })
   const { counts, remaining, resultsFailure, warnings } = report
   for (const text of warnings) await run.warn(text)
   if (ended !== undefined && resultsFailure) await run.warn(resultsFailure.message)

@@ -40,6 +40,5 @@ export const adviceData: {
   adopt_existing: { email: 'a b', id: 'a b' },
   longer_total_wait: { ms: 1, until: '2026-01-31T08:00:00Z', total: null },
   name_unknown_row: { places: '--line 1' },
-  resume_with_passwords: { path: 'a b' },
   skip_invalid: { faults: 1 },
 }

@@ -175,22 +175,41 @@ describe('users apply', function () {
     expect(existsSync(path('users.state.json'))).to.equal(false)
   })
 
-  it('writes generated passwords before the first create, and keeps those of earlier runs', async () => {
-    write(ada)
-    let before = ''
-    server.onRequest = ({ method }) => {
-      if (method === 'POST') before ||= read('new.csv')
-    }
-    expect((await apply('--results', 'new.csv')).exitCode).to.equal(0)
-    expect(before).to.match(/^2,ada@example.com,,skipped,not sent yet,\S{20,}$/m)
-    const [, password = ''] = /,created,,(\S+)$/m.exec(read('new.csv')) ?? []
-    expect(before).to.contain(password)
-    expect(serverUser('ada@example.com')?.password).to.equal(password)
+  it('writes a generated password before its create, and keeps those of earlier runs', async () => {
     write(ada, bob)
+    const before: string[] = []
+    server.onRequest = ({ method, path }) => {
+      if (method === 'POST' && path === '/v1/users') before.push(read('new.csv'))
+    }
+    expect((await apply('--results', 'new.csv', '--concurrency', '1')).exitCode).to.equal(0)
+    const ends = 'the run ended before a response arrived'
+    expect(before[0]).to.match(new RegExp(`"2","ada@example.com","","unknown","${ends}","\\S{20,}"\n$`))
+    const [, password = ''] = /ada.*,created,,(\S+)$/m.exec(read('new.csv')) ?? []
+    expect(before[0]).to.contain(password).and.not.to.contain('bob@')
+    expect(serverUser('ada@example.com')?.password).to.equal(password)
+    const whole = read('new.csv')
+    // As a run leaves it that is killed after its last request.
+    writeFileSync(path('new.csv'), before[1] ?? '')
+    expect((await apply('--results', 'new.csv')).exitCode).to.equal(0)
+    const unplaced = (text: string) => text.replace(/^\d+,/gm, '').split('\n')
+    expect(unplaced(read('new.csv'))).to.deep.equal(unplaced(whole))
+    write(ada, bob, { email: 'eve@example.com' })
     await apply('--results', 'new.csv')
-    expect(read('new.csv')).to.contain(password)
-    expect(read('new.csv').split('\n')).to.have.length(4)
+    expect(unplaced(read('new.csv')))
+      .to.include.members(unplaced(whole))
+      .and.have.length(5)
     expect(statSync(path('new.csv')).mode & 0o777).to.equal(0o600)
+  })
+
+  it('names no generated password of a user who was not created', async () => {
+    write(ada, { email: 'refused@example.com' })
+    const rejecting = new UsersHandler({ rejects: (email) => email.startsWith('refused') })
+    await using other = await serveHandler(rejecting)
+    const line = ['users', 'apply', 'users.json', '--yes', '--results', 'new.csv']
+    expect((await runChatctl(sandbox, line, { service: other })).exitCode).to.equal(9)
+    expect(read('new.csv'))
+      .to.match(/^\d+,ada@example.com,\w+,created,,\S+$/m)
+      .and.match(/,failed,.*,$/m)
   })
 
   it('does not replace a file that is not a results file', async () => {

@@ -168,7 +168,6 @@ export const hints: Hints = {
   name_unknown_row: ({ places }) => `Choose the row with --line: ${places}`,
   other_results_file: 'Choose another file with --results.',
   move_results_file: 'Choose another file with --results, or move that file.',
-  resume_with_passwords: ({ path }) => `Resume with: --generate-passwords --results ${quoteWord(path)}`,
   choose_passwords:
     'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
   adopt_existing: ({ email, id = 'ID' }) =>

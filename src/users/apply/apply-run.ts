@@ -11,7 +11,7 @@ import { UserApplication } from './apply-user.ts'
 import { type PasswordChoice, PasswordSource } from './password-source.ts'
 import { type Comparing, planUsers } from './plan-users.ts'
 import type { UserOutcome } from './user-outcome.ts'
-import { isNewUser, type PlannedUser, printedDifferences, type UsersPlan } from './users-plan.ts'
+import { type PlannedUser, printedDifferences, type UsersPlan } from './users-plan.ts'
 
 export interface ApplyFilesOptions extends Comparing {
   passwords: PasswordChoice | undefined
@@ -43,12 +43,12 @@ export async function compareAndApply(run: Run, options: ApplyFilesOptions): Pro
   const client = await bulk.connect()
   const plan = await planUsers(run, { ...options, users: refresh ? client.users : undefined }, bulk)
   const outcomes = new Map<PlannedUser, UserOutcome>()
-  if (plan.planned.length === 0 || run.dryRun) return { plan, outcomes }
+  if (run.dryRun) return { plan, outcomes }
 
-  const created = plan.planned.filter(isNewUser)
-  passwords.demand(created)
-  await confirm(run, plan, options)
-  await passwords.prepare(created)
+  passwords.demand(plan.planned)
+  if (plan.planned.length > 0) await confirm(run, plan, options)
+  const lost = passwords.open(known)
+  if (lost !== undefined) await run.warn(lost)
   const counts = { done: 0, failed: 0, unknown: 0 }
   const progress = bulk.begin({ rows: plan.planned.length, isSending: true })
   let begun: Promise<void> | undefined
@@ -59,7 +59,7 @@ export async function compareAndApply(run: Run, options: ApplyFilesOptions): Pro
     beforeChange: () => (begun ??= onFirstChange()),
     onOutcome: (user: PlannedUser, outcome: UserOutcome) => {
       outcomes.set(user, outcome)
-      passwords.settle(outcome)
+      passwords.settle(user, outcome)
       const kind = countedAs(outcome)
       if (kind) counts[kind]++
       progress.update({ ...counts })
@@ -69,7 +69,7 @@ export async function compareAndApply(run: Run, options: ApplyFilesOptions): Pro
     const ended = await bulk.whileSending(() => applyUsers(plan.planned, sending))
     return { plan, outcomes, ended }
   } finally {
-    await passwords.finish()
+    await passwords.finish(outcomes)
   }
 }
 

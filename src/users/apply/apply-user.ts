@@ -99,13 +99,10 @@ export class UserApplication {
   /** @returns the entry of the new user; undefined if the create was not confirmed with an ID */
   async #sendCreate(before: StateEntry | undefined): Promise<StateEntry | undefined> {
     const { email } = this.outcome
-    const { passwordOf, state, ids } = this.#sending
+    const { state, ids } = this.#sending
     const { row, steps } = stepsFor(this.#fields, { email, id: undefined })
-    if (steps.length > 1 && ids.lack !== undefined) {
-      this.#settle('failed', new Failure('incomplete', ids.lack, { code: 'no_id' }))
-      return undefined
-    }
-    row.password = await passwordOf(email)
+    if (steps.length > 1 && ids.lack !== undefined)
+      return this.#settle('failed', new Failure('incomplete', ids.lack, { code: 'no_id' }))
     const intent: StateEntry = { email: before?.email ?? email, creation: 'unknown', hashes: {} }
     const response = await this.#send('create', row, before, intent)
     if (!response) return undefined
@@ -115,14 +112,12 @@ export class UserApplication {
     const other = holder ? takenId(holder) : id && otherUser(email, id, Object(userIn(response.body)))
     if (response.status === 202 && !other) {
       this.outcome.id = id
-      this.#settle('unknown', unknownOutcome(new Failure('incomplete', onlyAccepted)))
-      return undefined
+      return this.#settle('unknown', unknownOutcome(new Failure('incomplete', onlyAccepted)))
     }
     this.outcome.isCreated = true
     if (!id || other) {
       state.note({ ...intent, creation: 'nameless' })
-      this.#settle('nameless', other || undefined)
-      return undefined
+      return this.#settle('nameless', other || undefined)
     }
     this.outcome.id = id
     const paths = this.#paths((path) => path === 'name' || path.startsWith('metadata.'))
@@ -172,8 +167,7 @@ export class UserApplication {
       // Otherwise, the next run would not know which permissions should be gone.
       const { permissions = '' } = before.hashes
       if (kept.length > 0) this.#sending.state.note({ ...before, hashes: { ...hashes, permissions } })
-      this.#settle(failure.isOutcomeUnknown ? 'unknown' : 'not_applied', failure)
-      return undefined
+      return this.#settle(failure.isOutcomeUnknown ? 'unknown' : 'not_applied', failure)
     }
     if (step === 'assign') this.outcome.sent = paths
     const after = { ...before, hashes: { ...hashes, ...this.#hashesOf(paths) } }
@@ -198,16 +192,19 @@ export class UserApplication {
     before: StateEntry | undefined,
     intent: StateEntry,
   ): Promise<ApiResponse<unknown> | undefined> {
-    const { users, state, health, beforeChange } = this.#sending
+    const { users, state, health, beforeChange, passwordOf } = this.#sending
     const restore = () => (before ? state.note(before) : state.remove(intent.email))
     const sent = await sendChange(this.#sending, {
       recordIntent: async () => {
+        if (step === 'create') row.password ??= await passwordOf(this.outcome.email)
         await beforeChange()
         await state.record(intent)
       },
       retract: restore,
       request: () => request(users, { row, step, id: intent.id }),
-      password: row.password,
+      get password() {
+        return row.password
+      },
     })
     if ('response' in sent) return sent.response
     if ('ended' in sent) {
@@ -283,7 +280,7 @@ export class UserApplication {
     }
   }
 
-  #settle(status: UserOutcome['status'], failure?: Failure): void {
+  #settle(status: UserOutcome['status'], failure?: Failure): undefined {
     this.outcome.status = status
     if (failure) this.outcome.failure = failure
   }

@@ -1,28 +1,18 @@
 import { Failure } from '../../contract/failure.ts'
-import { DocumentFile } from '../../system/files/document-file.ts'
 import { type Command, type CommandOptions, runCommand } from '../../system/run-command.ts'
 import { readCommand } from '../../system/split-command.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { groupDigits } from '../../view/format/quantities.ts'
-import {
-  demandRegularResults,
-  formatOfResults,
-  lockResults,
-  type RowStatus,
-  readPasswords,
-  readResults,
-  type WrittenResult,
-  writeResults,
-} from '../results/results-file.ts'
+import type { KnownUsers } from '../known-users.ts'
+import { GeneratedPasswords } from '../results/generated-passwords.ts'
+import type { WrittenResult } from '../results/results-file.ts'
 import type { UserOutcome } from './user-outcome.ts'
-import type { PlannedUser } from './users-plan.ts'
-
-/** Generated passwords, which are written to a results file. */
-type GeneratedChoice = { results: string; makePassword(): string }
+import { isNewUser, type PlannedUser } from './users-plan.ts'
 
 /** Where the passwords of new users come from. */
 export type PasswordChoice =
-  | GeneratedChoice
+  /** They are generated, and written to a results file. */
+  | { results: string; makePassword(): string }
   /** The first line of the output of a command. */
   | { command: string }
   /** New users have no password. */
@@ -34,99 +24,71 @@ export type PasswordCommandOptions = Pick<CommandOptions, 'env' | 'cwd' | 'clock
 /** Maximum duration of one run of a password command, in ms. */
 const maxDuration = 60_000
 
-/**
- * The passwords of the users that a run creates. Generated ones are in a results file with the columns of
- * `users import --results`. The file keeps the rows of earlier runs, so no password is lost, and a user whose create
- * is sent again gets the same password.
- */
+/** The passwords of the users that a run creates. */
 export class PasswordSource {
   readonly #choice: PasswordChoice | undefined
-  /** Undefined if no passwords are generated. */
-  readonly #generated: GeneratedChoice | undefined
+  readonly #generated: GeneratedPasswords | undefined
   readonly #options: PasswordCommandOptions
   readonly #command: Command | undefined
-  /** The rows of the users to create, by email without case. */
-  readonly #rows = new Map<string, WrittenResult>()
-  #unlock: (() => void) | undefined
+  /** The users to create, by email. */
+  #created: ReadonlyMap<string, PlannedUser> = new Map()
 
-  /** @throws Failure `usage` for an invalid choice; `storage` if the file is known to be not writable */
+  /** @throws Failure `usage` for an invalid choice; else as `GeneratedPasswords` */
   constructor(choice: PasswordChoice | undefined, options: PasswordCommandOptions) {
     this.#choice = choice
     this.#options = options
     if (typeof choice !== 'object') return
-    if ('command' in choice) {
-      this.#command = readCommand(choice.command, 'password command')
-      return
-    }
-    this.#generated = choice
-    formatOfResults(choice.results)
-    new DocumentFile(choice.results)
-    demandRegularResults(choice.results)
+    if ('command' in choice) this.#command = readCommand(choice.command, 'password command')
+    else this.#generated = new GeneratedPasswords(choice.results, choice.makePassword)
   }
 
   /** @throws Failure `usage` if there are users to create, and no password was chosen */
-  demand({ length }: readonly PlannedUser[]): void {
-    if (length === 0 || this.#choice !== undefined) return
+  demand(planned: readonly PlannedUser[]): void {
+    this.#created = new Map(planned.filter(isNewUser).map((user) => [user.difference.email, user]))
+    const { size } = this.#created
+    if (size === 0 || this.#choice !== undefined) return
     const words =
-      length === 1 ? 'The new user needs a password' : `The ${groupDigits(length)} new users need passwords`
+      size === 1 ? 'The new user needs a password' : `The ${groupDigits(size)} new users need passwords`
     throw new Failure('usage', `${words}. Nothing was sent`, { advice: [{ code: 'choose_passwords' }] })
   }
 
-  /**
-   * Writes a password for each user to create. The file is on disk when the promise resolves, and locked until
-   * `finish`.
-   *
-   * @throws Failure `refused` if the file exists and is not a results file; `conflict` if another process is
-   *   writing it; `storage`
-   */
-  async prepare(created: readonly PlannedUser[]): Promise<void> {
-    if (!this.#generated || created.length === 0) return
-    const { results, makePassword } = this.#generated
-    this.#unlock = lockResults(results)
-    try {
-      const kept = readPasswords(results)
-      for (const { difference } of created) {
-        const { email, line = '' } = difference
-        const password = kept.get(email.toLowerCase()) ?? makePassword()
-        const row = { line, email, id: '', status: 'skipped' as const, error: 'not sent yet', password }
-        this.#rows.set(email.toLowerCase(), row)
-      }
-      await this.#write(results)
-    } catch (error) {
-      this.#unlock()
-      throw error
-    }
+  /** @returns as `GeneratedPasswords.open`; the file is locked until `finish` */
+  open(known: Pick<KnownUsers, 'find'>): string | undefined {
+    return this.#generated?.open({
+      emails: [...this.#created.keys()],
+      mayHaveSent: (email) => known.find(email)?.creation === 'unknown',
+      idOfOther: (email) => known.find(email)?.id,
+    })
   }
 
   /** @throws Failure `incomplete`, which ends the run */
   async of(email: string): Promise<string | undefined> {
     if (this.#command) return runPasswordCommand(this.#command, email, this.#options)
-    return this.#rows.get(email.toLowerCase())?.password
+    const { line = '' } = this.#created.get(email)?.difference ?? {}
+    return this.#generated?.passwordOf({ email, line })
   }
 
-  settle({ email, id = '', status, isCreated, failure }: UserOutcome): void {
-    const row = this.#rows.get(email.toLowerCase())
-    const written = { nameless: 'unknown', unknown: 'unknown', failed: 'failed' } as const
-    const known: RowStatus | undefined = isCreated && id !== '' ? 'created' : undefined
-    const other = status in written ? written[status as keyof typeof written] : 'skipped'
-    if (row) Object.assign(row, { id, status: known ?? other, error: failure?.message ?? '' })
+  settle(user: PlannedUser, outcome: UserOutcome): void {
+    const isTaken = outcome.status === 'failed' && outcome.failure?.status === 409
+    if (this.#created.has(outcome.email)) this.#generated?.settle(resultOf(user, outcome), isTaken)
   }
 
-  /** Writes the outcomes of the users, if passwords were prepared. */
-  async finish(): Promise<void> {
-    if (!this.#unlock || !this.#generated) return
-    try {
-      await this.#write(this.#generated.results)
-    } finally {
-      this.#unlock()
-    }
+  /** Writes the outcomes of the users to create to the results file. */
+  async finish(outcomes: ReadonlyMap<PlannedUser, UserOutcome>): Promise<void> {
+    const rows = Array.from(this.#created.values(), (user) => resultOf(user, outcomes.get(user)))
+    await this.#generated?.finish(rows)
   }
+}
 
-  /** Replaces the file: the rows of other users unchanged, and then those of the users to create. */
-  async #write(path: string): Promise<void> {
-    const others = readResults(path).filter(({ email }) => !this.#rows.has(email.toLowerCase()))
-    await writeResults(path, [...others, ...this.#rows.values()], true)
-  }
+function resultOf({ difference }: PlannedUser, outcome: UserOutcome | undefined): WrittenResult {
+  const { email, line = '' } = difference
+  const { status = 'pending', isCreated, failure } = outcome ?? {}
+  // The ID of a missing user is not that of the new one.
+  const id = (outcome?.id !== difference.id && outcome?.id) || ''
+  const written = { nameless: 'unknown', unknown: 'unknown', failed: 'failed' } as const
+  const other = status in written ? written[status as keyof typeof written] : 'skipped'
+  const error = failure?.message ?? (outcome ? '' : 'not sent yet')
+  return { line, email, id, status: isCreated && id !== '' ? 'created' : other, error }
 }
 
 /**

@@ -7,6 +7,7 @@ import { formatRowPlace } from '../planned-work.ts'
 import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'
 import { type RowKind, remainingSteps } from '../rows/imported-user.ts'
 import { userRows } from '../rows/user-rows.ts'
+import type { GeneratedPasswords } from './generated-passwords.ts'
 import { type RowStatus, rowStatuses, type WrittenResult, writeResults } from './results-file.ts'
 
 export interface ReportOptions {
@@ -14,10 +15,8 @@ export interface ReportOptions {
   kind: RowKind
   checked: CheckedInput
   journal: Journal
-  /** Path of the results file. */
-  results: string | undefined
-  /** The generated passwords, by email in lower case. */
-  passwords: ReadonlyMap<string, string> | undefined
+  /** The results file, and its passwords. */
+  results: GeneratedPasswords | undefined
 }
 
 /** A row whose outcome is unknown. */
@@ -81,8 +80,12 @@ export async function reportRows(reporting: ReportOptions): Promise<Report> {
   const unknownList = writeUnknown(reporting, listed.length < unknown.length ? unknown : [])
   const unknownRows = await unlessFailed(unknownList, warn('unknown'))
   let resultsFailure: Failure | undefined
-  if (results !== undefined)
-    await unlessFailed(writeAllResults(results, reporting), (failure) => {
+  const all = checked.rows.map((row): WrittenResult => {
+    const result = resultOf(row, states)
+    return 'key' in row ? result : { ...result, password: '' }
+  })
+  if (results)
+    await unlessFailed(results.finish(all), (failure) => {
       resultsFailure = failure
     })
   const invalid = checked.rows.length - checked.valid.length
@@ -101,18 +104,6 @@ async function unlessFailed<T>(work: Promise<T>, tell: (failure: Failure) => voi
     tell(error)
     return undefined
   }
-}
-
-/** Writes the results of all rows, with their generated passwords. @throws Failure `storage` */
-export async function writeAllResults(
-  path: string,
-  { checked, journal, passwords }: Pick<ReportOptions, 'checked' | 'journal' | 'passwords'>,
-): Promise<void> {
-  const results = checked.rows.map((row): WrittenResult => {
-    const result = resultOf(row, journal.content.states)
-    return 'key' in row ? { ...result, password: passwords?.get(result.email.toLowerCase()) } : result
-  })
-  await writeResults(path, results, passwords !== undefined)
 }
 
 async function writeUnknown(

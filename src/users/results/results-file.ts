@@ -1,13 +1,9 @@
 import { readFileSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { csvRecords } from '../../bulk/input/csv-records.ts'
-import { isUnresolved, type Journal, mayHaveChanged } from '../../bulk/journal/journal.ts'
 import { Failure } from '../../contract/failure.ts'
 import { tryParse } from '../../contract/notation/exact-json.ts'
 import { systemFailure } from '../../system/describe-system-error.ts'
 import { DocumentFile, replaceDocument } from '../../system/files/document-file.ts'
-import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'
-import type { RowWork } from '../send/send-row.ts'
 
 export const rowStatuses = ['created', 'updated', 'failed', 'unknown', 'skipped'] as const
 export type RowStatus = (typeof rowStatuses)[number]
@@ -15,7 +11,7 @@ export type RowStatus = (typeof rowStatuses)[number]
 type ResultsFormat = 'csv' | 'jsonl'
 
 /** @throws Failure `usage` for another file extension */
-export function formatOfResults(path: string): ResultsFormat {
+function formatOfResults(path: string): ResultsFormat {
   if (/\.csv$/i.test(path)) return 'csv'
   if (/\.(jsonl|ndjson)$/i.test(path)) return 'jsonl'
   throw new Failure('usage', `Unknown file extension of the results file ${path}`, {
@@ -36,11 +32,19 @@ export interface WrittenResult {
 }
 
 const columns = ['line', 'email', 'id', 'status', 'error'] as const
+const passwordColumns = [...columns, 'password'] as const
 
-/** Keeps other processes from writing a results file, because its passwords would be lost. @throws as both calls */
-export function lockResults(path: string): () => void {
+/**
+ * @param hasPasswords whether passwords are generated
+ * @throws Failure `usage` for another file extension, or for a file that cannot store passwords; `storage` if it is
+ *   known to be not writable
+ */
+export function checkedResults(path: string, hasPasswords: boolean): DocumentFile {
   formatOfResults(path)
-  return new DocumentFile(path).lock()
+  const file = new DocumentFile(path)
+  if (hasPasswords && statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+    throw new Failure('usage', `Cannot write the generated passwords to ${path}: not a regular file`)
+  return file
 }
 
 /** Replaces a results file. @throws Failure `storage`; the file is unchanged then */
@@ -49,20 +53,32 @@ export async function writeResults(
   results: readonly WrittenResult[],
   hasPasswords: boolean,
 ): Promise<void> {
-  const names = hasPasswords ? [...columns, 'password' as const] : columns
+  const names = hasPasswords ? passwordColumns : columns
   if (formatOfResults(path) === 'csv') {
     const { stringify } = await import('csv-stringify/sync')
     const rows = results.map((result) => names.map((name) => result[name] ?? ''))
     return replaceDocument(path, stringify([[...names], ...rows]))
   }
-  const lines = results.map((result) =>
-    JSON.stringify(Object.fromEntries(names.map((name) => [name, result[name] ?? null]))),
-  )
-  await replaceDocument(path, lines.map((line) => `${line}\n`).join(''))
+  await replaceDocument(path, results.map((result) => `${jsonLine(result, names)}\n`).join(''))
 }
 
 /**
- * The rows of an existing results file, which a spreadsheet may have saved in another notation.
+ * A line for the end of a results file with passwords. Each cell has quotes, so that the password of a line that a
+ * kill has left incomplete is not read as a shorter one.
+ */
+export function appendedResult(path: string, result: WrittenResult): string {
+  if (formatOfResults(path) === 'jsonl') return jsonLine(result, passwordColumns)
+  const cells = passwordColumns.map((name) => `${result[name] ?? ''}`.replaceAll('"', '""'))
+  return cells.map((cell) => `"${cell.replace(/[\r\n]+/g, ' ')}"`).join()
+}
+
+function jsonLine(result: WrittenResult, names: readonly (keyof WrittenResult)[]): string {
+  return JSON.stringify(Object.fromEntries(names.map((name) => [name, result[name] ?? null])))
+}
+
+/**
+ * The rows of an existing results file, which a spreadsheet may have saved in another notation. An incomplete last line
+ * is none of them: it was not on disk before its create was sent.
  *
  * @returns none for a device or a pipe: it stores nothing, and reading it may never end
  * @throws Failure `refused` if the file is not a results file; `storage`
@@ -77,23 +93,25 @@ export function readResults(path: string): WrittenResult[] {
   } catch (cause) {
     throw systemFailure(`Cannot read ${path}`, cause)
   }
-  const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
-  return rows.map(({ line, email, id, status, error, password }) => {
-    if (email === undefined || status === undefined) throw notResults(path)
-    return {
-      line: typeof line === 'number' ? line : textOf(line),
-      email: textOf(email),
-      id: textOf(id),
-      status: textOf(status) as RowStatus,
-      error: textOf(error),
-      password: textOf(password),
-    }
-  })
+  const isRow = ({ email, status }: (typeof rows)[number]) => email !== undefined && status !== undefined
+  if (!rows.every(isRow)) throw notResults(path)
+  const stringOf = (value: unknown) => (typeof value === 'string' ? value : '')
+  return rows.map(({ line, email, id, status, error, password }) => ({
+    line: typeof line === 'number' ? line : stringOf(line),
+    email: stringOf(email),
+    id: stringOf(id),
+    status: stringOf(status) as RowStatus,
+    error: stringOf(error),
+    password: stringOf(password),
+  }))
 }
 
 function readLines(text: string): Record<string, unknown>[] {
-  const lines = text.split('\n').filter((line) => line !== '')
-  return lines.map((line) => Object(tryParse(line)))
+  const lines = text.split('\n')
+  const last = lines.pop() ?? ''
+  const isTorn = last !== '' && '{"line":'.startsWith(last.slice(0, 8)) && tryParse(last) === undefined
+  if (!isTorn) lines.push(last)
+  return lines.filter((line) => line !== '').map((line) => Object(tryParse(line)))
 }
 
 function readCsv(path: string, text: string): Record<string, unknown>[] {
@@ -101,6 +119,8 @@ function readCsv(path: string, text: string): Record<string, unknown>[] {
   if (!header) return []
   const names = header.cells
   if (!names.includes('email') || !names.includes('status')) throw notResults(path)
+  // The cells of a line with an unclosed quote are not known.
+  if ((records.at(-1)?.cells.length ?? names.length) <= names.indexOf('status')) records.pop()
   return records.map(({ cells }) => Object.fromEntries(names.map((name, at) => [name, cells[at]])))
 }
 
@@ -108,98 +128,4 @@ function notResults(path: string): Failure {
   return new Failure('refused', `${path} exists and is not a results file, so it is not overwritten`, {
     advice: [{ code: 'other_results_file' }],
   })
-}
-
-/** @throws Failure `usage` for a file that cannot store passwords */
-export function demandRegularResults(path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (!found || found.isFile()) return
-  throw new Failure('usage', `Cannot write the generated passwords to ${path}: not a regular file`)
-}
-
-/** The generated passwords of a results file, by email in lower case. @throws as `readResults` */
-export function readPasswords(path: string): Map<string, string> {
-  const passwords = new Map<string, string>()
-  for (const { email, password } of readResults(path)) {
-    if (password) passwords.set(email.toLowerCase(), password)
-  }
-  return passwords
-}
-
-/** The generated passwords of an import, by email in lower case. */
-export interface GeneratedPasswords {
-  passwords: Map<string, string>
-  /** The number of users that were sent with a password that the results file no longer contains. */
-  lost: number
-}
-
-/**
- * Reads the generated passwords of earlier runs from the results file, and prevents their loss.
- *
- * @returns undefined if no passwords are generated
- * @throws Failure `usage` if the file has passwords of another import, or if this import has others in another file;
- *   `storage`
- */
-export function openPasswords(
-  journal: Journal,
-  { results, makePassword }: { results: string | undefined; makePassword: (() => string) | undefined },
-  { valid }: CheckedInput,
-): GeneratedPasswords | undefined {
-  const own = journal.content.files.get('passwords')?.path
-  const path = results === undefined ? undefined : resolve(results)
-  if (own !== undefined && (path !== own || makePassword === undefined)) {
-    throw new Failure(
-      'usage',
-      `The generated passwords of this import are in ${own}; it can be resumed only with that file`,
-      { advice: [{ code: 'resume_with_passwords', path: own }] },
-    )
-  }
-  if (path === undefined) return undefined
-  if (makePassword) demandRegularResults(path)
-  const kept = readPasswords(path)
-  const lacking = makePassword ? valid.filter(lacksPassword) : []
-  const passwords = new Map<string, string>()
-  let lost = 0
-  for (const row of lacking) {
-    const email = emailOf(row)
-    const password = kept.get(email)
-    const state = journal.content.states.get(row.key)
-    if (password !== undefined) passwords.set(email, password)
-    else if (state?.isCreator && mayHaveChanged(state)) lost++
-  }
-  if (passwords.size < kept.size && own === undefined) {
-    const words = `Cannot overwrite ${path}: it contains the generated passwords of another import`
-    throw new Failure('usage', words, { advice: [{ code: 'move_results_file' }] })
-  }
-  if (passwords.size < kept.size && lost > 0) {
-    throw new Failure('storage', `${path} was changed after chatctl wrote it`, {
-      hint: 'The file contains the generated passwords of this import. Restore its earlier content.',
-    })
-  }
-  return makePassword && { passwords, lost }
-}
-
-/** Generates the passwords that are missing for the users to create, and adds all to the rows. */
-export function addPasswords(
-  { passwords }: GeneratedPasswords,
-  work: Iterable<RowWork>,
-  { journal, makePassword }: { journal: Journal; makePassword(): string },
-): void {
-  for (const { checked, steps } of work) {
-    if (steps[0] !== 'create' || !lacksPassword(checked)) continue
-    const email = emailOf(checked)
-    const state = journal.content.states.get(checked.key)
-    // If the first create of this import took effect, the user has its password.
-    const isSent = isUnresolved(state) && state?.isCreator
-    if (!passwords.has(email) && !isSent) passwords.set(email, makePassword())
-    checked.row.password = passwords.get(email)
-  }
-}
-
-function lacksPassword({ row }: CheckedRow | ValidRow): boolean {
-  return row !== undefined && row.id === undefined && row.password === undefined
-}
-
-function emailOf({ row }: ValidRow): string {
-  return (row.email ?? '').toLowerCase()
 }

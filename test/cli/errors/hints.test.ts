@@ -98,10 +98,6 @@ describe('the hint of a failure', () => {
     [{ code: 'other_results_file' }, 'Choose another file with --results.'],
     [{ code: 'move_results_file' }, 'Choose another file with --results, or move that file.'],
     [
-      { code: 'resume_with_passwords', ...adviceData.resume_with_passwords },
-      'Resume with: --generate-passwords --results "a b"',
-    ],
-    [
       { code: 'adopt_email', ...adviceData.adopt_email },
       'If you know the id, run: chatctl users adopt "a b=ID" --state "a b"',
     ],

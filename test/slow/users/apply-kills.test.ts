@@ -83,6 +83,7 @@ describe('a killed users apply', () => {
           const { exitCode } = await trial.run({ at: randomMoment() })
           if (exitCode === null) kills++
           expectNoUserTwice(trial)
+          expect(trial.falsePasswords()).to.deep.equal([])
           // Every second run meets a file with more users and other names.
           if (runs % 2 === 0) trial.writeFile(count + 4 * runs, ` ${runs}`)
         }
@@ -96,6 +97,7 @@ describe('a killed users apply', () => {
         const resolved = await trial.run({ flags: ['--retry-unknown'] })
         expect(resolved.exitCode, resolved.stderr).to.equal(0)
         expectAgreement(trial)
+        expect(trial.falsePasswords()).to.deep.equal([])
         const last = await trial.run()
         expect(last, last.stderr).to.include({ exitCode: 0, stdout: 'No changes.\n' })
         expect(Object.keys(trial.requests)).to.deep.equal(['GET'])

@@ -7,6 +7,7 @@ import { type StoredUser, UsersHandler, type UsersOptions } from '../../support/
 import { collectOutput, type Run, startBuilt } from '../../support/run-chatctl.ts'
 import { createSandbox, type Sandbox } from '../../support/sandbox.ts'
 import { type Served, serveHandler } from '../../support/scripted-server.ts'
+import { findFalsePasswords } from './named-passwords.ts'
 
 /** When a run is killed: after so many ms, or at a request. */
 export type Moment = { afterMs: number } | { atRequest: number }
@@ -103,6 +104,10 @@ export class ApplyTrial {
       columns: true,
     })
     return new Map(rows.map(({ email = '', password = '' }) => [email, password]))
+  }
+
+  falsePasswords(): unknown[] {
+    return findFalsePasswords(join(this.sandbox.home, 'new.csv'), this.server.report().users.values())
   }
 
   usersWith(email: string): StoredUser[] {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { perTest } from '../../../support/lifetime.ts'
+import { findFalsePasswords } from '../named-passwords.ts'
 import { expectSettled } from './expect-settled.ts'
 import { concurrency, ImportTrial } from './import-trial.ts'
 
@@ -64,10 +65,12 @@ describe('an import with generated passwords', () => {
         expect(run.exitCode).to.equal(null)
         const kept = trial.resultsText()
         for (const { password = '' } of trial.createdUsers()) expect(kept).to.contain(password)
+        expect(findFalsePasswords(trial.results, trial.createdUsers())).to.deep.equal([])
       }
       const run = await trial.run()
       expect(run.exitCode, run.stderr).to.equal(9)
       expectSettled(trial, 3)
+      expect(findFalsePasswords(trial.results, trial.createdUsers())).to.deep.equal([])
       const passwords = new Map(trial.readResults().map(({ email, password }) => [email, password]))
       const created = trial.createdUsers()
       expect(created.length).to.be.above(50)
