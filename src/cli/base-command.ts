@@ -189,8 +189,7 @@ export abstract class BaseCommand extends Command {
   }
 
   /** Shows the requests that were held back: one as an object, several as a list. */
-  protected async showHeldRequests(held: readonly HeldRequest[]): Promise<void> {
-    const [first, ...others] = held.map((request) => request.describe())
+  protected async showHeldRequests([first, ...others]: readonly object[]): Promise<void> {
     const shown = others.length === 0 ? first : [first, ...others]
     await this.#context?.output.withoutFields().show(dryRunRequestView, shown)
   }
@@ -229,7 +228,7 @@ export abstract class BaseCommand extends Command {
     }
     try {
       if (error instanceof HeldRequest && this.#context) {
-        await this.showHeldRequests([error])
+        await this.showHeldRequests([error.describe()])
         return 0
       }
       if (error instanceof Interruption)

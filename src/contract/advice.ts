@@ -112,11 +112,6 @@ export interface AdviceData {
   install_openssh: NoData
   save_new_plan: NoData
   other_plan_file: NoData
-  export_settings: NoData
-  allow_unknown_keys: NoData
-  /** The part of a settings file that has keys. */
-  other_part: { part: string }
-  expand_references: NoData
   /** The command that shows the settings. */
   check_settings: { command: string }
   /** A user who exists is recorded in the state file with its id. */

@@ -1,5 +1,6 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
+import type { ApiResponse } from '../client/response/response.ts'
 import type { StateRecord } from '../ledger/record.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
@@ -34,6 +35,10 @@ export interface Run {
   allowGrace(ms: number): void
   /** Notes in the ledger a generation of a state file that this run has written. */
   noteState(note: Omit<StateRecord, 'by'>): Promise<void>
+  /** Whether a change was sent that the service has not refused. */
+  readonly hasSentChange: boolean
+  /** Notes the settings as they were read now, for the ledger; null if the service does not show them. */
+  noteSettings(settings: object | null): void
   /** Always returns the same client. @throws Failure `unauthorized` without a credential */
   connect(): Promise<Client>
   /** The same for many concurrent requests, which wait for no rate limit by themselves. */
@@ -46,6 +51,8 @@ export interface Run {
   say(text: string): void
   /** Tells a problem that does not stop the command. */
   warn(text: string): Promise<void>
+  /** Warns if a response does not match the interface, or if the client has a warning about it. */
+  warnOfResponse(response: Pick<ApiResponse<unknown>, 'faults' | 'warning'>): Promise<void>
   /** Asks for confirmation. @throws Failure `declined` for no; `input_needed` in a non-interactive run */
   confirm(question: string): Promise<void>
   /** Begins to show how far the work on many rows is. */

@@ -1,6 +1,6 @@
 import { Failure } from '../contract/failure.ts'
+import type { Run } from '../run/run.ts'
 import type { Clock } from '../system/clock.ts'
-import type { Directories } from '../system/files/directories.ts'
 import {
   composePlan,
   isApplied,
@@ -11,8 +11,8 @@ import {
   readPlan,
 } from '../system/files/saved-plan.ts'
 import type { SealKey } from '../system/files/sealed-plan.ts'
-import type { SettingsSource } from './file/read-settings-files.ts'
-import { type Part, type Plan, parts } from './plan.ts'
+import { allowUnknownKeys, type SettingsSource } from './file/read-settings-files.ts'
+import { type Part, type Plan, partOfPlan, parts, undocumentedIn } from './plan.ts'
 
 /** A saved plan. */
 export interface PlanFile extends PlanHeader {
@@ -20,12 +20,9 @@ export interface PlanFile extends PlanHeader {
   plan: Plan
 }
 
-/** What a plan file is checked against. */
-export interface PlanContext {
-  directories: Directories
-  service: string
+/** How a plan is used. */
+export interface PlanUse {
   toolVersion: string
-  now: number
   /** Whether a new plan will be made from it, so that it may be of another version or already applied. */
   refresh?: boolean
   /** The part to apply (default: both). */
@@ -54,10 +51,14 @@ export function readPlanFile(source: SettingsSource, toolVersion: string, key?: 
  * @param name of the file
  * @returns why the plan cannot be applied; undefined if it can
  */
-export function refusalOf(saved: PlanFile, name: string, about: PlanContext): Failure | undefined {
-  const { refresh, directories, only } = about
-  const toolVersion = refresh ? saved.tool : about.toolVersion
-  const misfit = misfitOf(name, saved, { ...about, toolVersion }, settingsPlan)
+export function refusalOf(
+  { directories, service, clock }: Pick<Run, 'directories' | 'service' | 'clock'>,
+  saved: PlanFile,
+  name: string,
+  { refresh, only, ...use }: PlanUse,
+): Failure | undefined {
+  const toolVersion = refresh ? saved.tool : use.toolVersion
+  const misfit = misfitOf(name, saved, { service, toolVersion, now: clock.now() }, settingsPlan)
   if (misfit || refresh) return misfit
   const isWhole = isApplied(directories, saved.id)
   const applied = only === undefined ? parts : [only]
@@ -65,4 +66,30 @@ export function refusalOf(saved: PlanFile, name: string, about: PlanContext): Fa
   const inPart = isWhole || only !== undefined ? '' : ' in part'
   const advice = [settingsPlan.newPlan]
   return new Failure('conflict', `The plan ${name} was already sent${inPart}`, { advice })
+}
+
+/**
+ * Reads a plan to apply it, or one part of it.
+ *
+ * @throws Failure as `readPlan` and `partOfPlan`; `refused` for an undocumented setting; `conflict` if it cannot be
+ *   applied
+ */
+export function readPlanToApply(
+  run: Run,
+  source: SettingsSource,
+  { key, allowsUnknownKeys, ...use }: PlanUse & { key: SealKey | undefined; allowsUnknownKeys: boolean },
+) {
+  const { name } = source
+  const saved = readPlanFile(source, use.toolVersion, key)
+  const refusal = refusalOf(run, saved, name, use)
+  if (refusal) throw refusal
+  const { plan, ignored } = partOfPlan(saved.plan, use.only, name)
+  const [unknown] = undocumentedIn(plan)
+  if (unknown !== undefined && !allowsUnknownKeys) {
+    const words = `${name} contains the undocumented setting ${unknown}`
+    throw new Failure('refused', words, { hint: allowUnknownKeys })
+  }
+  // The part that this machine has applied has moved the serial.
+  const isBegun = parts.some((part) => isApplied(run.directories, saved.id, part))
+  return { id: saved.id, plan: isBegun ? { ...plan, serial: undefined } : plan, ignored }
 }

@@ -1,3 +1,4 @@
+import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import { canonicalJson, isRecord } from '../contract/notation/exact-json.ts'
 import { leavesOf, nest, valueAt } from '../contract/notation/tree.ts'
@@ -11,6 +12,7 @@ import {
 } from '../contract/resources/settings-file.ts'
 import { hideSecrets } from '../contract/secret-fields.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
+import type { PlannedRequest } from '../view/dry-run.ts'
 import type { IgnoredKeys, PrintedChange } from '../view/settings.ts'
 
 /** Scalars and lists by their dotted path. */
@@ -57,20 +59,23 @@ export interface SentConfiguration {
   configuration: ApiConfiguration
 }
 
-/**
- * @param current as it was read from the service
- * @param sent replaces reading the API configuration, which the interface does not offer
- */
+/** What was last sent to a service from this machine. */
+export interface Sent {
+  /** Replaces reading the API configuration, which the interface does not offer. Undefined if it is not known. */
+  api: SentConfiguration | undefined
+}
+
+/** @param current as it was read from the service */
 export function makePlan(
   service: string,
   file: SettingsFile,
   current: ApplicationSettings,
-  sent: SentConfiguration | undefined,
+  sent: Partial<Sent>,
   clock: Clock,
 ): Plan {
   const settings = managedKeys(settingsKeys, file.settings, current)
-  const api = managedKeys(apiConfigurationKeys, file.api, sent?.configuration ?? {})
-  const compared = { sentAt: sent?.sentAt ?? null, comparedAt: isoNow(clock), managed: api }
+  const api = managedKeys(apiConfigurationKeys, file.api, sent.api?.configuration ?? {})
+  const compared = { sentAt: sent.api?.sentAt ?? null, comparedAt: isoNow(clock), managed: api }
   return { service, settings, ...(api.length > 0 && { api: compared }) }
 }
 
@@ -95,14 +100,15 @@ export function foundAt(current: object, path: string): unknown {
 
 /** The differences: settings, then the API configuration. */
 export function changesOf({ settings, api }: Plan): Change[] {
-  return [
-    ...settings.filter(isChange),
-    ...(api?.managed ?? []).filter(isChange).map((change) => ({ ...change, path: `api.${change.path}` })),
-  ]
+  return [...settings.filter(isChange), ...(api?.managed ?? []).filter(isChange).map(inApi)]
+}
+
+function inApi(change: Change): Change {
+  return { ...change, path: `api.${change.path}` }
 }
 
 /** The request bodies that apply a plan. Absent if there is nothing to send. */
-export interface PlanRequests {
+interface PlanRequests {
   /** Only the keys that change. */
   patch?: SettingsPatch
   /** All managed keys, because a service may replace its configuration rather than merge. */
@@ -118,6 +124,16 @@ export function requestsOf({ settings, api }: Plan): PlanRequests {
   }
 }
 
+/** The requests that apply a plan, to show them. */
+export function plannedRequests(plan: Plan): PlannedRequest[] {
+  const { patch, configuration } = requestsOf(plan)
+  const { updateSettings, setApiConfiguration } = endpoints
+  return [
+    ...(patch ? [{ ...updateSettings, line: undefined, body: patch }] : []),
+    ...(configuration ? [{ ...setApiConfiguration, line: undefined, body: configuration }] : []),
+  ]
+}
+
 function wantedOf(managed: readonly ManagedKey[]): object {
   return nest(managed.map(({ path, to }) => [path, to]))
 }
@@ -128,6 +144,11 @@ export function settingsFileOf({ settings, api }: Plan): SettingsFile {
     settings: wantedOf(settings) as SettingsPatch,
     api: wantedOf(api?.managed ?? []) as ApiConfiguration,
   }
+}
+
+/** A plan with only the settings that differ. */
+export function changedPlan(plan: Plan): Plan {
+  return { ...plan, settings: plan.settings.filter(isChange) }
 }
 
 function isChange({ path, from, to }: ManagedKey): boolean {
@@ -161,21 +182,15 @@ export function coverageOf({ settings, api }: Plan): { managed: number; sentAt: 
   return { managed: settings.length + (api?.managed.length ?? 0), sentAt: api?.sentAt ?? null }
 }
 
-/** The difference between an API configuration and the one sent before it. */
-export interface SentDifference {
-  sentAt: string
-  changes: PrintedChange[]
-  /** Paths that only the earlier configuration has. The service decides whether it keeps them. */
-  left: string[]
-}
-
-export function compareSent(before: SentConfiguration, configuration: ApiConfiguration): SentDifference {
-  const { sentAt } = before
-  const managed = managedKeys(apiConfigurationKeys, configuration, before.configuration)
-  const plan = { service: '', settings: [], api: { sentAt, comparedAt: sentAt, managed } }
-  const named = valuesOf(configuration)
-  const left = [...valuesOf(before.configuration).keys()].filter((path) => !named.has(path))
-  return { sentAt, changes: resultOf(plan).changes, left: left.map((path) => `api.${path}`) }
+/** The changes to an API configuration, and the paths that only the earlier one has. The service may keep them. */
+export function compareSent(
+  before: ApiConfiguration,
+  now: ApiConfiguration,
+): { changes: Change[]; left: string[] } {
+  const changes = managedKeys(apiConfigurationKeys, now, before).filter(isChange).map(inApi)
+  const named = valuesOf(now)
+  const left = [...valuesOf(before).keys()].filter((path) => !named.has(path))
+  return { changes, left: left.map((path) => `api.${path}`) }
 }
 
 /** A part of a settings file. */
@@ -183,11 +198,29 @@ export const parts = ['settings', 'api'] as const
 export type Part = (typeof parts)[number]
 
 /**
- * One part of a settings file.
+ * Checks a choice of one part of a settings file or of a plan.
  *
  * @param only undefined for both
+ * @param counts the number of keys of each part
  * @param name of the file, for the failure
- * @throws Failure `refused` if the file has no key of the part
+ * @returns the keys of the other part
+ * @throws Failure `refused` if there is no key of the part
+ */
+function ignoredBesides(only: Part, counts: Record<Part, number>, name: string): { ignored?: IgnoredKeys } {
+  const part = only === 'settings' ? 'api' : 'settings'
+  if (counts[only] === 0) {
+    const missing = only === 'api' ? 'the API configuration' : 'the settings'
+    throw new Failure('refused', `${name} contains no key of ${missing}`, {
+      hint: `Use --only ${part}, or omit --only.`,
+    })
+  }
+  return counts[part] === 0 ? {} : { ignored: { part, keys: counts[part] } }
+}
+
+/**
+ * One part of a settings file.
+ *
+ * @throws Failure as `ignoredBesides`
  */
 export function partOfFile(
   file: SettingsFile,
@@ -213,15 +246,4 @@ export function partOfPlan(
     plan: only === 'settings' ? { ...about, settings } : { ...about, settings: [], ...(api && { api }) },
     ...ignored,
   }
-}
-
-function ignoredBesides(only: Part, counts: Record<Part, number>, name: string): { ignored?: IgnoredKeys } {
-  const part = only === 'settings' ? 'api' : 'settings'
-  if (counts[only] === 0) {
-    const missing = only === 'api' ? 'the API configuration' : 'the settings'
-    throw new Failure('refused', `${name} contains no key of ${missing}`, {
-      advice: [{ code: 'other_part', part }],
-    })
-  }
-  return counts[part] === 0 ? {} : { ignored: { part, keys: counts[part] } }
 }

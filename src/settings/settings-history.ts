@@ -6,8 +6,11 @@ import type { SettingsFile } from '../contract/resources/settings-file.ts'
 import { redacted } from '../contract/secret-fields.ts'
 import type { PlacedEntry } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import type { Directories } from '../system/files/directories.ts'
-import { type SentConfiguration, valuesOf } from './plan.ts'
+import type { Run } from '../run/run.ts'
+import { type Sent, valuesOf } from './plan.ts'
+
+/** The service, and where its ledger is. */
+type LedgerOwner = Pick<Run, 'directories' | 'service'>
 
 /** A key of a change that was sent from this machine. */
 export interface SentKey {
@@ -30,7 +33,7 @@ export interface SentKey {
 }
 
 /** The changes of the settings and of the API configuration of a service, oldest first. @throws as `Ledger` */
-export function readSentKeys(directories: Directories, service: string): SentKey[] {
+export function readSentKeys({ directories, service }: LedgerOwner): SentKey[] {
   const entries = Ledger.of(directories, service).changesOf('settings', 'api')
   /** The API configuration that the service has confirmed. */
   const confirmed = new Map<string, unknown>()
@@ -50,19 +53,19 @@ export function readSentKeys(directories: Directories, service: string): SentKey
 }
 
 /** The last request that may have changed the API configuration. @throws as `Ledger` */
-export function lastApiChange(directories: Directories, service: string): PlacedEntry | undefined {
+export function lastApiChange({ directories, service }: LedgerOwner): PlacedEntry | undefined {
   const isEffective = ({ outcome }: PlacedEntry) => outcome !== 'refused'
   return Ledger.of(directories, service).changesOf('api').findLast(isEffective)
 }
 
 /**
- * The API configuration that was last sent to a service from this machine. Undefined if it is not known: none was sent,
- * the outcome of the last request is unknown, or its response contradicts it.
+ * What was last sent to a service from this machine. The API configuration is not known if none was sent, the outcome
+ * of the last request is unknown, or its response contradicts it.
  */
-export function readSent(directories: Directories, service: string): SentConfiguration | undefined {
-  const { outcome = 'unknown', at = '', values } = lastApiChange(directories, service) ?? {}
+export function readSent(run: LedgerOwner): Sent {
+  const { outcome = 'unknown', at = '', values } = lastApiChange(run) ?? {}
   const isKnown = (outcome === 'done' || outcome === 'unverified') && isRecord(values)
-  return isKnown ? { sentAt: at, configuration: values } : undefined
+  return { api: isKnown ? { sentAt: at, configuration: values } : undefined }
 }
 
 /**

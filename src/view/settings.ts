@@ -62,14 +62,6 @@ export function differenceView(comparison: Comparison): View {
 /** The changes that were applied. Used by `settings apply`, `settings diff`, `settings edit`, and `settings revert`. */
 export const appliedView: View = { ...base, text: (body) => describeApplied(changesIn(body)) }
 
-/** The changes to the API configuration only, with a heading. */
-export function sentView(sentAt: string | null): View {
-  return {
-    ...base,
-    text: (body, width = Infinity) => describeSent(changesIn(body), sentFrom({ managed: 0, sentAt }), width),
-  }
-}
-
 function changesIn(body: unknown): PrintedChange[] {
   return (body as { changes: PrintedChange[] }).changes
 }

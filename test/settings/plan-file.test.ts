@@ -6,7 +6,7 @@ import { hintOf } from '../../src/cli/errors/hints.ts'
 import { makePlan, type Plan } from '../../src/settings/plan.ts'
 import {
   composePlanFile,
-  type PlanContext,
+  type PlanUse,
   readPlanFile,
   refusalOf,
   settingsPlan,
@@ -21,7 +21,7 @@ import { useStateDirectory } from './state-directory.ts'
 const service = 'https://chat.example/base'
 const env: NodeJS.ProcessEnv = {}
 const directories = new Directories(env)
-const about: PlanContext = { directories, service, toolVersion: '1.2.3', now: 0 }
+const about = { directories, service, clock: systemClock, toolVersion: '1.2.3' }
 
 const anyPlan: fc.Arbitrary<Plan> = fc
   .tuple(anyPatch, fc.option(anySubset(anyConfiguration)), anySettings, fc.option(anyConfiguration))
@@ -30,17 +30,17 @@ const anyPlan: fc.Arbitrary<Plan> = fc
       service,
       { settings, api: api ?? {} },
       current,
-      configuration === null ? undefined : { sentAt: '2026-01-02T03:04:05.000Z', configuration },
+      configuration === null ? {} : { api: { sentAt: '2026-01-02T03:04:05.000Z', configuration } },
       systemClock,
     ),
   )
 
 const file = { settings: { theme: { mode: 'dark' }, limits: { max_tokens: 12 } }, api: { version: '2' } }
-const plan = makePlan(service, file, someSettings, undefined, systemClock)
+const plan = makePlan(service, file, someSettings, {}, systemClock)
 
-function read(text: string, context = about) {
+function read(text: string, context: typeof about & PlanUse = about) {
   const saved = readPlanFile({ name: 'a.plan', text }, context.toolVersion)
-  const refusal = refusalOf(saved, 'a.plan', context)
+  const refusal = refusalOf(context, saved, 'a.plan', context)
   if (refusal) throw refusal
   return saved
 }

@@ -35,9 +35,9 @@ describe('a plan', () => {
     fc.assert(
       fc.property(anySettings, anyPatch, (current, settings) => {
         const wanted = { settings, api: {} }
-        const { patch } = requestsOf(makePlan('local', wanted, current, undefined, systemClock))
+        const { patch } = requestsOf(makePlan('local', wanted, current, {}, systemClock))
         const after = lay(current, patch ?? {})
-        expect(changesOf(makePlan('local', wanted, after, undefined, systemClock))).to.deep.equal([])
+        expect(changesOf(makePlan('local', wanted, after, {}, systemClock))).to.deep.equal([])
         expect(lower(after)).to.deep.equal(lower(lay(current, settings)))
       }),
     ))
@@ -45,7 +45,7 @@ describe('a plan', () => {
   it('sends only keys that differ', () =>
     fc.assert(
       fc.property(anySettings, anyPatch, (current, settings) => {
-        const plan = makePlan('local', { settings, api: {} }, current, undefined, systemClock)
+        const plan = makePlan('local', { settings, api: {} }, current, {}, systemClock)
         const { patch = {} } = requestsOf(plan)
         expect([...valuesOf(patch).keys()]).to.deep.equal(changesOf(plan).map(({ path }) => path))
         for (const { from, to } of changesOf(plan)) expect(from).not.to.deep.equal(to)
@@ -55,7 +55,13 @@ describe('a plan', () => {
   it('sends all managed keys of the API configuration if any of them differs, else none', () =>
     fc.assert(
       fc.property(anyConfiguration, anySubset(anyConfiguration), (configuration, api) => {
-        const plan = makePlan('local', { settings: {}, api }, {}, { sentAt, configuration }, systemClock)
+        const plan = makePlan(
+          'local',
+          { settings: {}, api },
+          {},
+          { api: { sentAt, configuration } },
+          systemClock,
+        )
         const isThere = JSON.stringify(lay(configuration, api)) === JSON.stringify(configuration)
         expect(requestsOf(plan)).to.deep.equal(isThere ? {} : { configuration: api })
       }),
@@ -64,14 +70,14 @@ describe('a plan', () => {
   it('preserves the content of the settings files', () =>
     fc.assert(
       fc.property(anySettings, anyPatch, anySubset(anyConfiguration), (current, settings, api) => {
-        const shown = settingsFileOf(makePlan('local', { settings, api }, current, undefined, systemClock))
+        const shown = settingsFileOf(makePlan('local', { settings, api }, current, {}, systemClock))
         expect(shown).to.deep.equal({ settings, api })
       }),
     ))
 
   it('has null for values that the service lacks', () => {
     const wanted = { settings: { theme: { mode: 'dark' } }, api: { version: '2' } }
-    const plan = makePlan('local', wanted, { theme: null }, undefined, systemClock)
+    const plan = makePlan('local', wanted, { theme: null }, {}, systemClock)
     expect(plan.api?.sentAt).to.equal(null)
     expect(changesOf(plan)).to.deep.equal([
       { path: 'theme.mode', from: null, to: 'dark' },
@@ -81,7 +87,7 @@ describe('a plan', () => {
 
   it('ignores the case of colors, but not of other texts', () => {
     const wanted = { settings: { app_name: 'CHAT', theme: { primary_color: '#3366ff' } }, api: {} }
-    const changes = changesOf(makePlan('local', wanted, someSettings, undefined, systemClock))
+    const changes = changesOf(makePlan('local', wanted, someSettings, {}, systemClock))
     expect(changes.map(({ path }) => path)).to.deep.equal(['app_name'])
   })
 
@@ -90,7 +96,7 @@ describe('a plan', () => {
       'local',
       { settings: { limits: { max_tokens: -0 } }, api: {} },
       lay(someSettings, { limits: { max_tokens: 0 } }),
-      undefined,
+      {},
       systemClock,
     )
     expect(changesOf(plan)).to.deep.equal([])
@@ -98,7 +104,7 @@ describe('a plan', () => {
 
   it('has the key order of the contract, not that of the file', () => {
     const wanted = { settings: { limits: { max_tokens: 1 }, theme: { mode: 'x' }, app_name: 'y' }, api: {} }
-    const shown = makePlan('local', wanted, {}, undefined, systemClock).settings.map(({ path }) => path)
+    const shown = makePlan('local', wanted, {}, {}, systemClock).settings.map(({ path }) => path)
     expect(shown).to.deep.equal(['app_name', 'theme.mode', 'limits.max_tokens'])
   })
 })

@@ -3,11 +3,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { Client } from '../../src/client/client.ts'
 import { Failure } from '../../src/contract/failure.ts'
-import {
-  type ConfirmAndApplyOptions,
-  confirmAndApply,
-  withSettingsLock,
-} from '../../src/settings/apply/apply-plan.ts'
+import type { Run } from '../../src/run/run.ts'
+import { type ApplyOptions, confirmAndApply } from '../../src/settings/apply/apply-plan.ts'
+import { withSettingsLock } from '../../src/settings/apply/settings-lock.ts'
 import { makePlan } from '../../src/settings/plan.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { hurriedClock, reasonOf } from '../client/capture.ts'
@@ -15,6 +13,7 @@ import { lay, SettingsHandler } from '../support/handlers/settings.ts'
 import { perTest } from '../support/lifetime.ts'
 import { serveHandler } from '../support/scripted-server.ts'
 import { barrier } from '../support/until.ts'
+import { anyRun } from './any-run.ts'
 import { someSettings } from './any-settings.ts'
 import { useStateDirectory } from './state-directory.ts'
 
@@ -29,26 +28,21 @@ describe('two concurrent changes of the settings of one service', () => {
   })
   afterEach(() => client.close())
 
-  const signal = new AbortController().signal
-  const locking = {
-    directories: state.directories,
-    signal,
-    onWait: () => void told.push('waits'),
-    warn: async (words: string) => void told.push(words),
-  }
-  const planOf = (mode: string) =>
-    makePlan(server.url, { settings: { theme: { mode } }, api: {} }, someSettings, undefined, systemClock)
-  const carry = (mode: string, confirm: () => Promise<void>, more: Partial<ConfirmAndApplyOptions> = {}) =>
-    confirmAndApply(planOf(mode), {
-      ...{
-        settings: client.settings,
-        clock: systemClock,
-        check: 'chatctl settings get',
-        confirm,
-        ...locking,
-      },
-      ...more,
+  const runOf = (parts: Partial<Run>) =>
+    anyRun({
+      directories: state.directories,
+      clock: hurriedClock(),
+      connect: async () => client,
+      say: (words) => void told.push(words),
+      warn: async (words) => void told.push(words),
+      ...parts,
     })
+  const filed = (mode: string) => ({ settings: { theme: { mode } }, api: {} })
+  const carry = (mode: string, confirm: () => Promise<void>, more: Partial<ApplyOptions> = {}) => {
+    const plan = makePlan(server.url, filed(mode), someSettings, {}, systemClock)
+    const run = runOf({ service: server.url, confirm })
+    return confirmAndApply(run, plan, { yes: false, hint: '', ...more })
+  }
   const patches = () => server.requests.filter(({ method }) => method === 'PATCH').map(({ body }) => body)
 
   it('run one after the other, so that the second is refused if its keys have changed', async () => {
@@ -62,21 +56,20 @@ describe('two concurrent changes of the settings of one service', () => {
       /^The settings have changed since the differences were shown, or the plan was saved: theme\.mode was "light"/,
     )
     expect(patches()).to.have.length(1)
-    expect(told).to.deep.equal(['waits'])
+    expect(told.join()).to.match(/^Waiting for another chatctl process [^,]+$/)
   })
 
   it('both succeed if the second can make a new plan', async () => {
     const confirm = barrier(2)
-    const replan: ConfirmAndApplyOptions['replan'] = async (now) =>
-      makePlan(server.url, { settings: { theme: { mode: 'x' } }, api: {} }, now, undefined, systemClock)
-    await Promise.all([carry('x', confirm, { replan }), carry('dark', confirm, { replan })])
+    const refresh = filed('x')
+    await Promise.all([carry('x', confirm, { refresh }), carry('dark', confirm, { refresh })])
     expect(server.settings).to.deep.equal(lay(someSettings, { theme: { mode: 'x' } }))
   })
 
   it('wait for each other even after a failure, but not for another service', async () => {
     const order: string[] = []
     const hold = (name: string, to: string, work: () => Promise<void>) =>
-      withSettingsLock(to, locking, async () => {
+      withSettingsLock(runOf({ service: to }), async () => {
         order.push(`${name} begins`)
         await work()
         order.push(`${name} ends`)
@@ -97,8 +90,8 @@ describe('two concurrent changes of the settings of one service', () => {
 
   it('stop on an interruption while one waits for the other', async () => {
     const abort = new AbortController()
-    const reason = await withSettingsLock('a', locking, () => {
-      const waiting = withSettingsLock('a', { ...locking, signal: abort.signal }, async () => {})
+    const reason = await withSettingsLock(runOf({}), () => {
+      const waiting = withSettingsLock(runOf({ signal: abort.signal }), async () => {})
       setImmediate(() => abort.abort(new Error('ended')))
       return reasonOf(waiting)
     })
@@ -108,7 +101,7 @@ describe('two concurrent changes of the settings of one service', () => {
   it('run with a warning if the lock cannot be created', async () => {
     mkdirSync(join(state.home(), '.local'), { recursive: true })
     writeFileSync(join(state.home(), '.local', 'state'), 'in the way')
-    expect(await withSettingsLock('a', locking, async () => 'done')).to.equal('done')
+    expect(await withSettingsLock(runOf({}), async () => 'done')).to.equal('done')
     expect(told.join()).to.match(/^Cannot lock the settings, .+: .+ \(ENOTDIR\)$/)
   })
 })

@@ -34,7 +34,6 @@ export const adviceData: {
   revoke_trust: { name: 'a b' },
   check_other_service: { url: 'http://127.0.0.1/', place: '/a b/chatctl.db' },
   name_service_of_session: { session: 'a b', baseUrl: 'a b' },
-  other_part: { part: 'settings' },
   check_settings: { command: 'chatctl settings get' },
   adopt_email: { email: 'a b', state: 'a b' },
   adopt_existing: { email: 'a b', id: 'a b' },

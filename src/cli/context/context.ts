@@ -53,6 +53,9 @@ export function createContext(invocation: Invocation): Context {
     get service() {
       return service.contextOwner().baseUrl ?? 'local'
     },
+    get hasSentChange() {
+      return service.sentChanges.hasSentChange
+    },
     clock: host.clock,
     cwd: host.cwd,
     maxWait: options.max_wait.value,
@@ -62,8 +65,12 @@ export function createContext(invocation: Invocation): Context {
     showAside: (view, body, isPrompted) => output.showAside(view, body, isPrompted && prompter.canAsk),
     say: (text) => output.notice(text),
     warn: (text) => output.warn(text),
+    warnOfResponse: (response) => warnOfResponse(response, output),
     confirm: (question) => prompter.confirm(question),
     noteState: (note) => service.sentChanges.noteState(note, service.contextOwner().baseUrl ?? 'local'),
+    noteSettings: (settings) => {
+      service.sentChanges.settingsBefore = settings
+    },
     connectWorkers: ({ observe, signal }) => {
       const isNews = onlyFirstRetry()
       return service.connect({

@@ -26,21 +26,6 @@ export class HeldRequest extends Error {
   }
 }
 
-/** For what sends several requests: each that is held back, and what comes after it. */
-export class HeldRequests {
-  readonly all: HeldRequest[] = []
-
-  /** Does what would send one. */
-  readonly hold = async (send: () => Promise<unknown>): Promise<void> => {
-    try {
-      await send()
-    } catch (error) {
-      if (!(error instanceof HeldRequest)) throw error
-      this.all.push(error)
-    }
-  }
-}
-
 /** A raw body is shown as what it says, where it is JSON. */
 function readBody(body: unknown): unknown {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return body

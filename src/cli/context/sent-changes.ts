@@ -42,8 +42,8 @@ export class SentChanges {
   /** By service. */
   readonly #ledgers = new Map<string, Promise<LedgerRun>>()
   #hasFailed = false
-  /** The settings of the service as they were last read, for the ledger. */
-  settingsBefore: object | undefined
+  /** The settings of the service as they were last read, for the ledger; null if the service does not show them. */
+  settingsBefore: object | null | undefined
   /** IDs of users who no longer exist, and of whom one is created again. */
   replacedUsers: readonly string[] | undefined
   readonly #remembered: SentChange[] = []
@@ -99,7 +99,8 @@ export class SentChanges {
   }
 
   async #write(request: OutgoingRequest, { service, endpoint, path, user }: Destination) {
-    const { settingsBefore: before, replacedUsers: replaces } = this
+    const { settingsBefore, replacedUsers: replaces } = this
+    const before = settingsBefore ?? undefined
     // Out of date from now on.
     if (endpoint === 'updateSettings') this.settingsBefore = undefined
     try {
@@ -126,6 +127,11 @@ export class SentChanges {
   /** Whether a change was sent whose outcome is unknown. */
   get isUnknown(): boolean {
     return this.#remembered.some(hasUnknownOutcome)
+  }
+
+  /** Whether a change was sent that the service has not refused. */
+  get hasSentChange(): boolean {
+    return this.#remembered.some(({ outcome }) => outcome !== 'refused')
   }
 
   /**

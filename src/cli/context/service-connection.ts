@@ -153,7 +153,7 @@ export class ServiceConnection {
 
   /** The settings before a change, for the ledger. GET of the same path reads them (docs/interface.md, "Endpoints"). */
   async #readSettingsBefore({ path }: OutgoingRequest): Promise<void> {
-    if (this.sentChanges.settingsBefore) return
+    if (this.sentChanges.settingsBefore !== undefined) return
     try {
       const client = await this.connect()
       const { failure, text } = await client.send({ method: 'GET', path })

@@ -155,11 +155,7 @@ export const hints: Hints = {
 
   // Settings as code
   save_new_plan: `Make a new plan with: ${savingCommand}`,
-  allow_unknown_keys: 'If the service has this undocumented setting, pass --allow-unknown-keys.',
-  other_part: ({ part }) => `Use --only ${part}, or omit --only.`,
   other_plan_file: 'Choose another file with --save, or delete this one.',
-  export_settings: 'Create a file to start from with: chatctl settings export settings.yaml',
-  expand_references: 'To expand references to environment variables, use --expand-env.',
   check_settings: ({ command }) => `Check the current settings with: ${command}`,
 
   // Users in bulk

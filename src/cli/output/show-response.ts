@@ -3,11 +3,9 @@ import { isRecord } from '../../contract/notation/exact-json.ts'
 import { valueAt } from '../../contract/notation/tree.ts'
 import { userIn } from '../../contract/resources/user.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
-import type { SentDifference } from '../../settings/plan.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { contradictionOf } from '../../view/failure-details.ts'
 import type { View } from '../../view/format/view.ts'
-import { describeChange, sentView } from '../../view/settings.ts'
 import { commandFor } from '../command-line.ts'
 import type { Context } from '../context/context.ts'
 import type { OneTimeSecret } from './output.ts'
@@ -63,16 +61,6 @@ export async function showChanged(
   const isExplained = isShown || Object.keys(received).length === 0
   const rest = isExplained ? '' : ` The response is ${excerptOf(received)}.`
   output.notice(`${words}, so the values that were sent are shown.${rest}`)
-}
-
-/** Says what an API configuration changes against what was last sent from here, since it cannot be read. */
-export async function showSentDifference(difference: SentDifference, { output }: Context): Promise<void> {
-  const { sentAt, changes, left } = difference
-  if (output.isJson || changes.length === 0) {
-    const words = changes.map(describeChange).join('; ') || 'no differences'
-    output.notice(`Compared with the API configuration last sent from this machine (${sentAt}): ${words}`)
-  } else await output.showAside(sentView(sentAt), difference, false)
-  if (left.length > 0) output.notice(`Sent then, but not this time: ${left.join(', ')}`)
 }
 
 /** Whether a body has a value in none of the columns of a view. */

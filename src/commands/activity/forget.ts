@@ -4,7 +4,6 @@ import { requiredArgument } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { activityView, describeSent } from '../../view/activity.ts'
 import { countOf } from '../../view/format/quantities.ts'
-import { planServiceOf } from '../settings/settings-change.ts'
 
 export default class ActivityForget extends BaseCommand {
   static override summary = 'Erase a user from the ledger of this machine'
@@ -26,7 +25,7 @@ export default class ActivityForget extends BaseCommand {
       import('../../ledger/ledger.ts'),
       import('../../ledger/rewrite-ledger.ts'),
     ])
-    const ledger = Ledger.of(directories, planServiceOf(context))
+    const ledger = Ledger.of(directories, context.service)
     const found = ledger.changesOfUser(args.user)
     const changes = countOf(found.length, 'change')
     if (!dryRun && !flags.yes) await prompter.confirm(`Erase ${changes} from the ledger?`)

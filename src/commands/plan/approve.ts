@@ -10,7 +10,6 @@ import { readTextFile } from '../../cli/input/read-input.ts'
 import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
 import { readGuardVariable } from '../../config/option-values.ts'
 import { localProfile, profileOfService } from '../../config/resolve-options.ts'
-import { endpoints } from '../../contract/endpoints.ts'
 import { Failure } from '../../contract/failure.ts'
 import { quoteForeign } from '../../contract/notation/text.ts'
 import { systemFailure } from '../../system/describe-system-error.ts'
@@ -19,7 +18,6 @@ import { firstRequestsView, type PlannedRequest } from '../../view/dry-run.ts'
 import { approvedPlanView } from '../../view/plan-record.ts'
 import { differenceView } from '../../view/settings.ts'
 import { plannedUsersView } from '../../view/user-differences.ts'
-import { planServiceOf } from '../settings/settings-change.ts'
 
 export default class PlanApprove extends BaseCommand {
   static override summary = 'Show a saved plan, and sign it with an SSH key'
@@ -50,7 +48,7 @@ export default class PlanApprove extends BaseCommand {
     const { profile, base_url: baseUrl } = context.options
     const isChosen = profile.source === 'flag' || baseUrl.source === 'flag'
     const { misfitOf } = await import('../../system/files/saved-plan.ts')
-    const chosen = isChosen ? planServiceOf(context) : service
+    const chosen = isChosen ? context.service : service
     const about = { service: chosen, toolVersion: tool, now: clock.now() }
     const misfit = misfitOf(plan.name, header, about, kind)
     const hint = 'Omit --profile and --base-url, or choose the service of the plan.'
@@ -105,15 +103,13 @@ export default class PlanApprove extends BaseCommand {
       return { topic: 'users', kind: usersPlan, header, view, differences, planned }
     }
     const { readPlanFile, settingsPlan } = await import('../../settings/plan-file.ts')
-    const { coverageOf, requestsOf, resultOf } = await import('../../settings/plan.ts')
+    const { coverageOf, plannedRequests, resultOf } = await import('../../settings/plan.ts')
     const header = readPlanFile(plan, version, key)
     const view = differenceView({ ...coverageOf(header.plan), record: { ...header, now } })
-    const { patch, configuration } = requestsOf(header.plan)
-    const planned: PlannedRequest[] = []
-    if (patch) planned.push({ ...endpoints.updateSettings, line: undefined, body: patch })
-    if (configuration)
-      planned.push({ ...endpoints.setApiConfiguration, line: undefined, body: configuration })
-    const differences: object = resultOf(header.plan)
+    const [differences, planned]: [object, PlannedRequest[]] = [
+      resultOf(header.plan),
+      plannedRequests(header.plan),
+    ]
     return { topic: 'settings', kind: settingsPlan, header, view, differences, planned }
   }
 }

@@ -2,26 +2,14 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor, commandLine, commandWith } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { HeldRequests } from '../../cli/context/held-request.ts'
+import { describeFirst } from '../../cli/context/first-requests.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { readSources, settingsFileArgument, settingsFilesFlags } from '../../cli/input/read-sources.ts'
 import { findSealKey, type KeyFlags, sealKeyFlag } from '../../cli/input/seal-key.ts'
-import { Failure } from '../../contract/failure.ts'
-import { settingsSerialHeader } from '../../contract/headers.ts'
-import type { ApplicationSettings } from '../../contract/resources/settings.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
-import type { SentConfiguration } from '../../settings/plan.ts'
 import { appliedView } from '../../view/settings.ts'
-import {
-  confirmPlan,
-  lockingFor,
-  planNotAlone,
-  planServiceOf,
-  type ReadingFlags,
-  readWanted,
-  settingsIn,
-} from './settings-change.ts'
+import { planNotAlone, type ReadingFlags, readWanted } from './settings-change.ts'
 
 export default class SettingsApply extends BaseCommand {
   static override summary = 'Apply a settings file or a saved plan'
@@ -50,113 +38,62 @@ export default class SettingsApply extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsApply)
-    const files = [args.file, ...(flags.file ?? [])].filter((name) => name !== undefined)
-    const sources = await readSources(files, context)
-    const service = planServiceOf(context)
-    const { wanted, saved, ignored } = await this.#read(sources, service, flags, context)
+    const names = [args.file, ...(flags.file ?? [])].filter((name) => name !== undefined)
+    const sources = await readSources(names, context)
+    const { file, saved, ignored } = await this.#read(sources, flags, context)
     // Before the differences are shown: those of another service would be misleading.
     context.demandNamedService()
-
-    const { coverageOf, makePlan, resultOf } = await import('../../settings/plan.ts')
-    const { readSent } = await import('../../settings/settings-history.ts')
-    const { markApplied } = await import('../../system/files/saved-plan.ts')
-    const { assertCurrent, confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
-
-    const client = await context.connect()
-    const response = await client.settings.get()
-    const current = await settingsIn(response, context)
-    const { clock } = context.host
-    const planFor = (now: ApplicationSettings, sent: SentConfiguration | undefined) =>
-      makePlan(service, wanted, now, sent, clock)
+    const { applySettings } = await import('../../settings/apply/apply-plan.ts')
+    const { plannedRequests, resultOf } = await import('../../settings/plan.ts')
     const isAsSaved = saved !== undefined && !flags.refresh
-    const plan = isAsSaved ? saved.plan : planFor(current, readSent(context.directories, service))
-    const driftHint = flags.refresh
-      ? 'Run the same command again.'
-      : context.options.approvers.value !== undefined
-        ? `Make a new plan, and let it be approved: ${commandFor(context, 'settings', 'diff', 'FILE', '--save', 'PLAN')}`
-        : `Compare with the current settings, and apply the differences, with: ${commandWith(this, {})} --refresh`
-    const serial = response.headers[settingsSerialHeader]
-    if (isAsSaved) assertCurrent(plan, current, readSent(context.directories, service), driftHint, serial)
-
-    const held = new HeldRequests()
-    const done = await confirmAndApply(plan, {
-      settings: client.settings,
-      clock,
-      ...lockingFor(context),
-      driftHint,
-      check: commandFor(context, 'settings', 'get'),
-      confirm: (shown) => {
-        const about = { isSaved: isAsSaved, files: files.length, ignored }
-        return confirmPlan({ ...resultOf(shown), ...coverageOf(shown), ...about }, flags.yes, context)
-      },
-      ...(flags.refresh && {
-        replan: async (now, sent) => {
-          context.output.notice('The settings have changed. These are the new differences.')
-          context.sentChanges.settingsBefore = now
-          return planFor(now, sent)
-        },
-      }),
-      // Must not fail, because the changes are not verified yet.
-      onChanged:
-        saved &&
-        (async () => {
-          try {
-            markApplied(context.directories, saved.id, flags.only)
-          } catch (error) {
-            await context.output.warn((error as Error).message)
-          }
-        }),
-      hold: context.dryRun ? held.hold : undefined,
+    const plan = await applySettings(context, isAsSaved ? saved : { file }, {
+      yes: flags.yes,
+      hint: this.#nextStep(flags.refresh, context),
+      refresh: flags.refresh ? file : undefined,
+      saved: saved && { id: saved.id, only: flags.only },
+      about: { isSaved: isAsSaved, files: names.length, ignored },
     })
-    if (held.all.length > 0) return this.showHeldRequests(held.all)
-    const result = resultOf(done)
-    const applied = result.changes.length > 0
-    if (!applied) context.output.notice('No changes: the service already has these settings.')
-    await context.output.show(appliedView, { ...result, applied })
+    const result = resultOf(plan)
+    const isChanged = result.changes.length > 0
+    if (isChanged && context.dryRun)
+      return this.showHeldRequests(describeFirst(plannedRequests(plan), context.contextOwner().baseUrl))
+    if (!isChanged) context.output.notice('No changes: the service already has these settings.')
+    await context.output.show(appliedView, { ...result, applied: isChanged })
+  }
+
+  /** If the settings have changed since the comparison. */
+  #nextStep(isRefreshed: boolean, context: Context): string {
+    if (isRefreshed) return 'Run the same command again.'
+    const save = commandFor(context, 'settings', 'diff', 'FILE', '--save', 'PLAN')
+    return context.options.approvers.value === undefined
+      ? `Compare with the current settings, and apply the differences, with: ${commandWith(this, {})} --refresh`
+      : `Make a new plan, and let it be approved: ${save}`
   }
 
   /** The desired settings, and the plan if the file is a plan. */
   async #read(
     sources: SettingsSource[],
-    service: string,
     flags: ReadingFlags & KeyFlags & { refresh: boolean },
     context: Context,
   ) {
-    const { readPlanFile, refusalOf, settingsPlan } = await import('../../settings/plan-file.ts')
-    const { isApplied, isPlan } = await import('../../system/files/saved-plan.ts')
-    const { partOfPlan, parts, settingsFileOf, undocumentedIn } = await import('../../settings/plan.ts')
+    const { readPlanToApply, settingsPlan } = await import('../../settings/plan-file.ts')
+    const { isPlan } = await import('../../system/files/saved-plan.ts')
+    const { settingsFileOf } = await import('../../settings/plan.ts')
     const { only, refresh } = flags
     const plan = sources.find(({ text }) => isPlan(text, settingsPlan))
     if (!plan) {
       context.approval.demand('settings')
-      const { file, ignored } = await readWanted(sources, flags, context)
-      return { wanted: file, ignored }
+      return { ...(await readWanted(sources, flags, context)), saved: undefined }
     }
     if (sources.length > 1 || flags['expand-env'])
       throw planNotAlone(plan.name, 'or --expand-env', commandLine('settings', 'apply', plan.name))
     await context.approval.verify(plan, 'settings', refresh ? '--refresh' : undefined)
-    const { directories, host } = context
-    const about = {
-      directories,
-      service,
+    const saved = readPlanToApply(context, plan, {
       toolVersion: this.config.version,
-      now: host.clock.now(),
-      refresh,
-      only,
-    }
-    const saved = readPlanFile(plan, about.toolVersion, findSealKey(flags, context))
-    const refusal = refusalOf(saved, plan.name, about)
-    if (refusal) throw refusal
-    const part = partOfPlan(saved.plan, only, plan.name)
-    const [unknown] = undocumentedIn(part.plan)
-    if (unknown !== undefined && !flags['allow-unknown-keys']) {
-      const words = `${plan.name} contains the undocumented setting ${unknown}`
-      throw new Failure('refused', words, { advice: [{ code: 'allow_unknown_keys' }] })
-    }
-    // The part that this machine has applied has moved the serial.
-    const isBegun = parts.some((one) => isApplied(directories, saved.id, one))
-    const kept = isBegun ? { ...part.plan, serial: undefined } : part.plan
-    const { ignored } = part
-    return { wanted: settingsFileOf(kept), saved: { ...saved, plan: kept }, ignored }
+      key: findSealKey(flags, context),
+      allowsUnknownKeys: flags['allow-unknown-keys'],
+      ...{ refresh, only },
+    })
+    return { file: settingsFileOf(saved.plan), saved, ignored: saved.ignored }
   }
 }

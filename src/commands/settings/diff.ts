@@ -15,13 +15,12 @@ import {
   sealKeyForSave,
 } from '../../cli/input/seal-key.ts'
 import { localProfile } from '../../config/resolve-options.ts'
-import { settingsSerialHeader } from '../../contract/headers.ts'
 import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import type { SettingsSource } from '../../settings/file/read-settings-files.ts'
 import type { Part } from '../../settings/plan.ts'
 import { describeRecord } from '../../view/plan-record.ts'
 import { appliedView, differenceView, type IgnoredKeys, type PrintedChange } from '../../view/settings.ts'
-import { planNotAlone, planServiceOf, readWanted, settingsIn } from './settings-change.ts'
+import { planNotAlone, readWanted } from './settings-change.ts'
 
 export const saveFlag = textFlag({ helpValue: 'FILE', summary: 'Write a plan for settings apply' })
 
@@ -77,26 +76,21 @@ export async function showComparison(
   toolVersion: string,
   context: Context,
 ): Promise<readonly PrintedChange[]> {
-  const { output, directories, host } = context
+  const { output, clock } = context
   const sealKey = sealKeyForSave(flags, context)
-  const client = await context.connect()
-  const response = await client.settings.get()
-  const current = await settingsIn(response, context)
-  const { coverageOf, makePlan, resultOf, undocumentedIn } = await import('../../settings/plan.ts')
-  const { readSent } = await import('../../settings/settings-history.ts')
-  const service = planServiceOf(context)
-  const made = makePlan(service, file, current, readSent(directories, service), host.clock)
+  const { compareSettings } = await import('../../settings/compare-settings.ts')
+  const { coverageOf, resultOf, undocumentedIn } = await import('../../settings/plan.ts')
+  const { plan, serial } = await compareSettings(context, file)
   if (flags.save !== undefined) {
     const { composePlanFile, settingsPlan } = await import('../../settings/plan-file.ts')
     const { savePlan } = await import('../../system/files/saved-plan.ts')
-    const serial = response.headers[settingsSerialHeader]
-    const text = composePlanFile({ ...made, serial }, toolVersion, host.clock, flags['valid-for'])
+    const text = composePlanFile({ ...plan, serial }, toolVersion, clock, flags['valid-for'])
     await savePlan(context.resolvePath(flags.save), text, settingsPlan, sealKey)
   }
-  const result = resultOf(made)
-  await output.show(differenceView({ ...coverageOf(made), ...about }), result)
+  const result = resultOf(plan)
+  await output.show(differenceView({ ...coverageOf(plan), ...about }), result)
   if (flags.save !== undefined) {
-    const command = applyCommand(flags.save, undocumentedIn(made).length > 0, context)
+    const command = applyCommand(flags.save, undocumentedIn(plan).length > 0, context)
     output.notice(`The plan is in ${flags.save}. Apply it with: ${command}`)
   }
   return result.changes
@@ -119,17 +113,15 @@ async function showPlan(
   const { only } = flags
   const { readPlanFile, refusalOf } = await import('../../settings/plan-file.ts')
   const { coverageOf, partOfPlan, resultOf } = await import('../../settings/plan.ts')
-  const { output, directories, host } = context
-  const now = host.clock.now()
+  const { output } = context
   const saved = readPlanFile(source, toolVersion, findSealKey(flags, context))
   const { plan, ignored } = partOfPlan(saved.plan, only, source.name)
-  const service = planServiceOf(context)
   const refusal =
-    refusalOf(saved, source.name, { directories, service, toolVersion, now, only }) ??
+    refusalOf(context, saved, source.name, { toolVersion, only }) ??
     (await context.approval.checkSignature(source, context.options.approvers.value))
   if (refusal) await output.warn(`settings apply refuses this plan here: ${refusal.message}`)
   const { created_at, tool: made_by, valid_until } = saved
-  const record = { ...saved, now }
+  const record = { ...saved, now: context.clock.now() }
   const view = differenceView({ ...coverageOf(plan), record, ignored })
   const result = resultOf(plan)
   const refused = refusal !== undefined

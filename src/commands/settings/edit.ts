@@ -1,17 +1,15 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
-import { HeldRequests } from '../../cli/context/held-request.ts'
+import { describeFirst } from '../../cli/context/first-requests.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { dryRunFlag, yesFlag } from '../../cli/flags/shared-flags.ts'
 import { editDocument, keepEdit } from '../../cli/input/edit-document.ts'
 import { allowUnknownKeysFlag } from '../../cli/input/read-sources.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { ApplicationSettings } from '../../contract/resources/settings.ts'
-import { type SettingsFile, settingsDocument } from '../../contract/resources/settings-file.ts'
+import { settingsDocument } from '../../contract/resources/settings-file.ts'
 import { appliedView } from '../../view/settings.ts'
 import { settingsFileView } from '../../view/settings-file-view.ts'
-import { confirmPlan, lockingFor, planServiceOf, settingsIn } from './settings-change.ts'
 
 const fileName = 'settings.yaml'
 
@@ -37,13 +35,15 @@ export default class SettingsEdit extends BaseCommand {
     const command = context.env['VISUAL'] || context.env['EDITOR'] || undefined
     demandEditor(context, flags.yes || context.dryRun, command)
     const allowsUnknownKeys = flags['allow-unknown-keys']
-    const client = await context.connect()
-    const current = await settingsIn(await client.settings.get(), context)
+    const { readSettings } = await import('../../settings/compare-settings.ts')
     const { readSettingsFiles } = await import('../../settings/file/read-settings-files.ts')
+    const { readSent } = await import('../../settings/settings-history.ts')
     const { confirmAndApply } = await import('../../settings/apply/apply-plan.ts')
-    const { coverageOf, resultOf } = await import('../../settings/plan.ts')
+    const { changedPlan, makePlan, plannedRequests, resultOf } = await import('../../settings/plan.ts')
 
-    const original = String(settingsFileView.text?.(settingsDocument(current)))
+    const { response, settings } = await readSettings(context)
+    await context.warnOfResponse(response)
+    const original = String(settingsFileView.text?.(settingsDocument(settings)))
     const allowed = allowsUnknownKeys ? ['--allow-unknown-keys'] : []
     const useWith = (path: string) => commandFor(context, 'settings', 'apply', path, ...allowed)
     const giveUp = (text: string, error: unknown) =>
@@ -51,35 +51,22 @@ export default class SettingsEdit extends BaseCommand {
     const read = (text: string) => readSettingsFiles([{ name: fileName, text }], { allowsUnknownKeys })
     const edited = await editDocument(original, { fileName, command, read, giveUp }, context)
     if (!edited) return unchanged(context)
-    const plan = await changedKeys(edited.value, current, context)
+    const sent = readSent(context)
+    const plan = changedPlan(makePlan(context.service, edited.value, settings, sent, context.clock))
     const result = resultOf(plan)
     if (result.changes.length === 0) return unchanged(context)
-    const held = new HeldRequests()
     try {
-      await confirmAndApply(plan, {
-        settings: client.settings,
-        clock: context.host.clock,
-        ...lockingFor(context),
-        check: commandFor(context, 'settings', 'get'),
-        confirm: (shown) => confirmPlan({ ...resultOf(shown), ...coverageOf(shown) }, flags.yes, context),
-        driftHint: 'Another client is changing the settings.',
-        ...(context.dryRun && { hold: held.hold }),
+      await confirmAndApply(context, plan, {
+        yes: flags.yes,
+        hint: 'Another client is changing the settings.',
       })
     } catch (error) {
       throw giveUp(edited.text, error)
     }
-    if (held.all.length > 0) await this.showHeldRequests(held.all)
-    else await context.output.show(appliedView, { ...result, applied: true })
+    if (context.dryRun)
+      return this.showHeldRequests(describeFirst(plannedRequests(plan), context.contextOwner().baseUrl))
+    await context.output.show(appliedView, { ...result, applied: true })
   }
-}
-
-/** A plan with only the keys that the user has changed. */
-async function changedKeys(file: SettingsFile, current: ApplicationSettings, context: Context) {
-  const service = planServiceOf(context)
-  const { isSameValue, makePlan } = await import('../../settings/plan.ts')
-  const { readSent } = await import('../../settings/settings-history.ts')
-  const plan = makePlan(service, file, current, readSent(context.directories, service), context.host.clock)
-  return { ...plan, settings: plan.settings.filter(({ path, from, to }) => !isSameValue(path, from, to)) }
 }
 
 /** @throws Failure `input_needed` in a non-interactive run without --yes and an editor */

@@ -7,7 +7,6 @@ import { rowLimitFlag, rowsToShow } from '../../cli/flags/shared-flags.ts'
 import { Failure } from '../../contract/failure.ts'
 import { auditedKeysView, sentKeysView } from '../../view/activity.ts'
 import { dataFlags } from '../service/service-command.ts'
-import { planServiceOf } from './settings-change.ts'
 
 export default class SettingsHistory extends BaseCommand {
   static override summary = 'List changes of settings'
@@ -32,9 +31,7 @@ export default class SettingsHistory extends BaseCommand {
     const { flags, context } = await this.start(SettingsHistory, ({ service }) => chooseView(service))
     const { readSentKeys } = await import('../../settings/settings-history.ts')
     const limit = rowsToShow(flags.limit, context.output, 50)
-    const keys = flags.service
-      ? await readAuditedKeys(flags, limit + 1, context)
-      : readSentKeys(context.directories, planServiceOf(context))
+    const keys = flags.service ? await readAuditedKeys(flags, limit + 1, context) : readSentKeys(context)
     await context.output.show(chooseView(flags.service), keys.slice(-limit))
     if (keys.length > limit)
       context.output.notice(`There are older changes. Show them with: --limit ${2 * limit}`)

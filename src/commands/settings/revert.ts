@@ -7,7 +7,6 @@ import { Failure } from '../../contract/failure.ts'
 import { valueText } from '../../view/changes.ts'
 import { appliedView } from '../../view/settings.ts'
 import { saveFlag, showComparison } from './diff.ts'
-import { planServiceOf } from './settings-change.ts'
 
 export default class SettingsRevert extends BaseCommand {
   static override summary = 'Make a plan that reverts a change of settings'
@@ -25,8 +24,7 @@ export default class SettingsRevert extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsRevert)
     const { fileBefore, readSentKeys } = await import('../../settings/settings-history.ts')
-    const sent = readSentKeys(context.directories, planServiceOf(context))
-    const keys = sent.filter(({ id, outcome }) => id === args.id && outcome !== 'refused')
+    const keys = readSentKeys(context).filter(({ id, outcome }) => id === args.id && outcome !== 'refused')
     if (keys.length === 0) {
       throw new Failure('not_found', `No change of these settings has the ID ${args.id}`, {
         hint: `List the changes with: ${commandFor(context, 'settings', 'history')}`,

@@ -1,12 +1,10 @@
 import { BaseCommand } from '../../cli/base-command.ts'
-import { commandFor } from '../../cli/command-line.ts'
 import { calls } from '../../cli/documented-requests.ts'
 import { requiredArguments } from '../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../cli/flags/shared-flags.ts'
 import { allowUnknownKeysFlag } from '../../cli/input/read-sources.ts'
 import { readAssignments } from '../../cli/input/settings-assignments.ts'
 import { settingsView } from '../../view/settings.ts'
-import { lockingFor, planServiceOf } from './settings-change.ts'
 
 export default class SettingsSet extends BaseCommand {
   static override summary = 'Change settings of the service'
@@ -26,24 +24,15 @@ export default class SettingsSet extends BaseCommand {
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(SettingsSet)
     const patch = await readAssignments(args['key=value'], flags['allow-unknown-keys'], context)
-    const { settings } = await context.connect()
-    const { changeAndVerify } = await import('../../settings/apply/change-settings.ts')
-    const { valuesOf } = await import('../../settings/plan.ts')
-    const { withSettingsLock } = await import('../../settings/apply/apply-plan.ts')
-    const [path = '', ...others] = valuesOf(patch).keys()
-    const change = () =>
-      changeAndVerify(patch, {
-        settings,
-        signal: context.signal,
-        clock: context.host.clock,
-        check: commandFor(context, 'settings', 'get', ...(others.length === 0 ? [path] : [])),
-        warn: (words) => context.output.warn(words),
-      })
     // The held request ends the command here.
-    if (context.dryRun) return void (await change())
+    if (context.dryRun) {
+      const { settings } = await context.connect()
+      return void (await settings.update(patch, { allowsUnknownFields: true }))
+    }
     // Before the lock, which creates a directory.
     context.demandNamedService()
-    const { read, response } = await withSettingsLock(planServiceOf(context), lockingFor(context), change)
+    const { setSettings } = await import('../../settings/apply/change-settings.ts')
+    const { read, response } = await setSettings(context, patch)
     const hasBody = Object.keys(response?.body ?? {}).length > 0
     if (response) await context.show(settingsView, hasBody ? response : { ...response, body: read })
     else await context.output.show(settingsView, read)

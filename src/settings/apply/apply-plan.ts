@@ -1,105 +1,116 @@
-import { createHash } from 'node:crypto'
-import { join } from 'node:path'
-import type { ApiResponse } from '../../client/response/response.ts'
-import type { Settings } from '../../client/settings.ts'
+import { nameOfService } from '../../contract/base-url.ts'
 import { afterColon, Failure, reasonOf, unknownOutcome } from '../../contract/failure.ts'
-import { settingsSerialHeader } from '../../contract/headers.ts'
 import { quoteForeign } from '../../contract/notation/text.ts'
-import type { ApiConfiguration, ApplicationSettings } from '../../contract/resources/settings.ts'
+import type { ApplicationSettings } from '../../contract/resources/settings.ts'
+import type { SettingsFile } from '../../contract/resources/settings-file.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
-import { describeSystemError } from '../../system/describe-system-error.ts'
-import type { Directories } from '../../system/files/directories.ts'
-import { waitForProcessLock } from '../../system/files/process-lock.ts'
+import type { Run } from '../../run/run.ts'
+import { markApplied } from '../../system/files/saved-plan.ts'
 import { contradictionOf, shownValue } from '../../view/failure-details.ts'
+import { countOf } from '../../view/format/quantities.ts'
+import { type Comparison, differenceView } from '../../view/settings.ts'
+import { compareSettings, readSettings } from '../compare-settings.ts'
 import {
   changesOf,
+  coverageOf,
   foundAt,
   isSameValue,
   type ManagedKey,
+  makePlan,
+  type Part,
   type Plan,
   requestsOf,
+  resultOf,
   type SentConfiguration,
   settingsFileOf,
   valuesOf,
 } from '../plan.ts'
 import { readSent } from '../settings-history.ts'
-import { type ChangeOptions, changeAndVerify, verifySettings } from './change-settings.ts'
+import { changeAndVerify, verifySettings } from './change-settings.ts'
+import { withSettingsLock } from './settings-lock.ts'
 
-/** What the lock of a service's settings needs. */
-export interface LockOptions {
-  directories: Directories
-  signal: AbortSignal
-  /** Called if another process holds the lock. */
-  onWait(): void
-  warn(words: string): void | Promise<void>
-}
-
-/** What applying a plan needs. */
-export interface ApplyOptions extends ChangeOptions {
-  settings: Pick<Settings, 'get' | 'update' | 'setApi'>
-}
-
-/** What confirming and applying a plan needs. */
-export interface ConfirmAndApplyOptions extends ApplyOptions, LockOptions {
-  /** Shows the plan and asks for confirmation. Throws if the user declines. */
-  confirm(plan: Plan): Promise<void>
-  /** Makes a new plan if the old one is out of date (default: that is a failure). */
-  replan?(current: ApplicationSettings, sent: SentConfiguration | undefined): Promise<Plan>
-  /** The next step if the plan is out of date and there is no `replan`. */
-  driftHint?: string
-  /** In a dry run: calls the function that sends a request, and prevents the request. */
-  hold?(send: () => Promise<unknown>): Promise<void>
+/** How a plan is applied. */
+export interface ApplyOptions {
+  /** Whether to skip the confirmation prompt. */
+  yes: boolean
+  /** The next step if the plan is out of date. */
+  hint: string
+  /** If the settings have changed since the comparison, they are compared with it again (default: that is a failure). */
+  refresh?: SettingsFile | undefined
+  /** The ID of a saved plan, and its part that is applied (default: the whole plan). */
+  saved?: { id: string; only: Part | undefined } | undefined
+  /** What is shown beside the differences. */
+  about?: Pick<Comparison, 'isSaved' | 'files' | 'ignored'>
 }
 
 /** Maximum number of new plans, for a service whose settings change continuously. */
 const maxReplans = 5
 
 /**
- * Asks for confirmation of a plan, checks that it is still current, applies it, and verifies that it took
- * effect. From the check on, a lock keeps other chatctl processes of this user from changing the settings of the
- * service.
+ * Compares a settings file with the service, or checks that a saved plan is still current, and applies the
+ * differences.
  *
- * @returns the applied plan; if it has no changes, nothing was sent
+ * @throws as `confirmAndApply`
+ */
+export async function applySettings(
+  run: Run,
+  source: { file: SettingsFile } | { plan: Plan },
+  options: ApplyOptions,
+): Promise<Plan> {
+  if ('file' in source) return confirmAndApply(run, (await compareSettings(run, source.file)).plan, options)
+  const { response, settings, serial } = await readSettings(run)
+  await run.warnOfResponse(response)
+  assertCurrent(source.plan, settings, readSent(run).api, options.hint, serial)
+  return confirmAndApply(run, source.plan, options)
+}
+
+/**
+ * Asks for confirmation of a plan, checks that it is still current, applies it, and verifies that it took effect.
+ * From the check on, a lock keeps other chatctl processes of this user from changing the settings of the service.
+ *
+ * @returns the applied plan; if it has no changes, or in a dry run, nothing was sent
  * @throws Failure `conflict` if a managed key has changed since the plan was made, or did not take effect;
  *   `unknown_outcome` if it may still take effect
  */
-export async function confirmAndApply(first: Plan, options: ConfirmAndApplyOptions): Promise<Plan> {
-  let plan = first
-  for (let replans = 0; changesOf(plan).length > 0; replans++) {
-    await options.confirm(plan)
-    const mayReplan = replans < maxReplans
-    const act = () => sendIfCurrent(plan, mayReplan, options)
-    // A dry run needs no lock.
-    const newPlan = options.hold ? await act() : await withSettingsLock(plan.service, options, act)
-    if (!newPlan) break
-    plan = newPlan
-  }
-  return plan
+export async function confirmAndApply(
+  run: Run,
+  plan: Plan,
+  options: ApplyOptions,
+  replans = maxReplans,
+): Promise<Plan> {
+  if (run.dryRun || changesOf(plan).length === 0) return plan
+  const { yes, about, hint, refresh, saved } = options
+  const { changes } = resultOf(plan)
+  await run.showAside(differenceView({ ...coverageOf(plan), ...about }), { changes }, !yes)
+  if (!yes) await run.confirm(`Apply ${countOf(changes.length, 'change')} to ${nameOfService(run.service)}?`)
+  const newPlan = await withSettingsLock(run, async () => {
+    const { settings, serial } = await readSettings(run)
+    const sent = readSent(run)
+    try {
+      assertCurrent(plan, settings, sent.api, hint, serial)
+    } catch (error) {
+      if (!refresh || replans === 0) throw error
+      return makePlan(run.service, refresh, settings, sent, run.clock)
+    }
+    try {
+      await applyPlan(run, plan, settings)
+    } finally {
+      if (saved && run.hasSentChange) await noteApplied(run, saved)
+    }
+    return undefined
+  })
+  if (!newPlan) return plan
+  run.say('The settings have changed. These are the new differences.')
+  return confirmAndApply(run, newPlan, options, replans - 1)
 }
 
-/** @returns a new plan if the old one is out of date, and nothing was sent; undefined after sending */
-async function sendIfCurrent(
-  plan: Plan,
-  mayReplan: boolean,
-  options: ConfirmAndApplyOptions,
-): Promise<Plan | undefined> {
-  const { settings, hold } = options
-  const { body: current = {}, headers } = await settings.get()
-  const sent = readSent(options.directories, plan.service)
+/** A failure to do so must not hide the outcome of the changes. */
+async function noteApplied(run: Run, { id, only }: { id: string; only: Part | undefined }): Promise<void> {
   try {
-    assertCurrent(plan, current, sent, options.driftHint, headers[settingsSerialHeader])
+    markApplied(run.directories, id, only)
   } catch (error) {
-    if (!(error instanceof Failure) || !options.replan || !mayReplan) throw error
-    return options.replan(current, sent)
+    await run.warn((error as Error).message)
   }
-  if (!hold) {
-    await applyPlan(plan, options, current)
-    return undefined
-  }
-  const { patch, configuration } = requestsOf(plan)
-  if (patch) await hold(() => settings.update(patch, { allowsUnknownFields: true }))
-  if (configuration) await hold(() => settings.setApi(configuration))
-  return undefined
 }
 
 /**
@@ -150,37 +161,20 @@ function driftOf(managed: readonly ManagedKey[], current: object, prefix: string
  * @param before the settings as they were read just now
  * @throws Failure as `changeAndVerify`; that of the API configuration
  */
-export async function applyPlan(
-  plan: Plan,
-  options: ApplyOptions,
-  before: ApplicationSettings,
-): Promise<void> {
+export async function applyPlan(run: Run, plan: Plan, before: ApplicationSettings): Promise<void> {
   const { patch, configuration } = requestsOf(plan)
   const managed = valuesOf(settingsFileOf(plan).settings)
-  const { read } = patch ? await changeAndVerify(patch, options, { managed, before }) : { read: before }
+  const verified = patch ? await changeAndVerify(run, patch, { managed, before }) : { read: before }
   if (!configuration) return
-  const response = await applyConfiguration(configuration, options).catch((error) => {
+  const { settings } = await run.connect()
+  const response = await settings.setApi(configuration).catch((error) => {
     throw error instanceof Failure ? configurationFailure(error, patch !== undefined) : error
   })
-  if (managed.size > 0) await verifySettings({ managed, before: read }, { method: 'POST', response }, options)
-}
-
-async function applyConfiguration(
-  configuration: ApiConfiguration,
-  { settings, signal, onChanged, warn }: ApplyOptions,
-): Promise<ApiResponse<unknown>> {
-  let response: ApiResponse<unknown>
-  try {
-    response = await settings.setApi(configuration)
-  } catch (error) {
-    if (error instanceof Failure ? error.isOutcomeUnknown : signal.aborted) await onChanged?.()
-    throw error
-  }
-  await onChanged?.()
   const failure = contradictionOf({ api: configuration }, { ...response, body: { api: response.body } })
-  if (failure) throw failure
-  if (response.warning !== undefined) await warn(response.warning)
-  return response
+  if (failure) throw configurationFailure(failure, patch !== undefined)
+  if (response.warning !== undefined) await run.warn(response.warning)
+  if (managed.size === 0) return
+  await verifySettings(run, { ...verified, managed, before: verified.read }, { method: 'POST', response })
 }
 
 /** The failure for the API configuration, which cannot be read back. */
@@ -193,45 +187,4 @@ function configurationFailure(failure: Failure, afterSettings: boolean): Failure
       ? `The settings were changed and verified; the outcome of setting the API configuration is unknown: ${reasonOf(failure)}`
       : `The settings were changed and verified; setting the API configuration failed: ${afterColon(failure.message)}`,
   )
-}
-
-/** Maximum wait in ms: a PATCH may take its whole timeout, and then the settings are read back. */
-const maxWait = 120_000
-
-/**
- * Runs work under a lock on a service's settings, so that no concurrent chatctl process of this user overwrites a
- * change that it has not seen.
- *
- * @param service as `Plan.service`
- * @throws Failure `conflict` if another process holds the lock for too long; else the error of the work
- */
-export async function withSettingsLock<T>(
-  service: string,
-  { directories, signal, onWait, warn }: LockOptions,
-  work: () => Promise<T>,
-): Promise<T> {
-  const name = createHash('sha256').update(`settings ${service}`).digest('hex').slice(0, 32)
-  let release: (() => void) | undefined
-  try {
-    const path = join(directories.locks, `${name}.lock`)
-    release = await waitForProcessLock(path, { signal, maxWait, onWait })
-  } catch (cause) {
-    if (signal.aborted) throw signal.reason
-    const why = cause instanceof Failure ? cause.message : describeSystemError(cause)
-    await warn(
-      `Cannot lock the settings, so another chatctl process on this machine may change them at the same time: ${why}`,
-    )
-    // A read-only home directory must not prevent the change.
-    return work()
-  }
-  if (!release) {
-    const words = 'Another chatctl process has been changing the settings of this service for two minutes'
-    const hint = 'Nothing was sent. Run the command again when the other process has ended.'
-    throw new Failure('conflict', words, { hint })
-  }
-  try {
-    return await work()
-  } finally {
-    release()
-  }
 }

@@ -1,34 +1,22 @@
 import type { ApiResponse } from '../../client/response/response.ts'
-import type { Settings } from '../../client/settings.ts'
 import type { Mismatch } from '../../contract/contradictions.ts'
 import { afterColon, Failure, reasonOf } from '../../contract/failure.ts'
+import { valueAt } from '../../contract/notation/tree.ts'
+import { readBackPauses } from '../../contract/request-defaults.ts'
 import type { ApplicationSettings, SettingsPatch } from '../../contract/resources/settings.ts'
 import { settingsKeys } from '../../contract/resources/settings-file.ts'
-import type { Clock } from '../../system/clock.ts'
+import type { Run } from '../../run/run.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { describeMismatches, shownValue, withoutSecrets } from '../../view/failure-details.ts'
+import { readSettings } from '../compare-settings.ts'
 import { foundAt, isSameValue, type Leaves, valuesOf } from '../plan.ts'
-
-/** What changing settings needs. */
-export interface ChangeOptions {
-  settings: Pick<Settings, 'get' | 'update'>
-  signal: AbortSignal
-  /** The command that shows the settings, for a hint. */
-  check: string
-  clock: Clock
-  warn(words: string): void | Promise<void>
-  /**
-   * Called after each request that has taken effect, or may have. Must not throw, because the change is not
-   * verified yet.
-   */
-  onChanged?(): void | Promise<void>
-}
+import { withSettingsLock } from './settings-lock.ts'
 
 /** The outcome of a request that changes something: a response, or a failure after which it may have changed. */
 interface ChangeOutcome {
   method: 'PATCH' | 'POST'
-  response?: ApiResponse<unknown>
-  failure?: Failure
+  response?: ApiResponse<unknown> | undefined
+  failure?: Failure | undefined
 }
 
 /** What the settings are compared with after a change. */
@@ -37,58 +25,68 @@ export interface Expected {
   managed: Leaves
   /** All settings before the change; undefined if they were not read. */
   before: ApplicationSettings | undefined
+  /** The response to the change. A new value in it is proof, also if readings still have the value before. */
+  response?: ApiResponse<unknown> | undefined
+}
+
+/** The settings as they were read back, and the response to the PATCH, if any. */
+interface Verified {
+  read: ApplicationSettings
+  response: ApiResponse<unknown> | undefined
+}
+
+/**
+ * Changes settings, also those that have the values already.
+ *
+ * @throws Failure as `changeAndVerify`
+ */
+export async function setSettings(run: Run, patch: SettingsPatch): Promise<Verified> {
+  return withSettingsLock(run, async () => {
+    const before = await readBefore(run)
+    return changeAndVerify(run, patch, { managed: valuesOf(patch), before })
+  })
+}
+
+/** @returns undefined if the settings cannot be read */
+async function readBefore(run: Run): Promise<ApplicationSettings | undefined> {
+  try {
+    return (await readSettings(run)).settings
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    run.noteSettings(null)
+    return undefined
+  }
 }
 
 /**
  * Sends a PATCH, and verifies by reading the settings back that every managed key has the wanted value.
  *
- * @returns the settings as they were read back, and the response to the PATCH, if any
  * @throws Failure `conflict` with each key that did not take effect; `unknown_outcome` if it may still take
  *   effect; the failure of the PATCH if it was refused
  */
-export async function changeAndVerify(
-  patch: SettingsPatch,
-  changing: ChangeOptions,
-  expected: Expected = { managed: valuesOf(patch), before: undefined },
-): Promise<{ read: ApplicationSettings; response: ApiResponse<unknown> | undefined }> {
-  const outcome = await sendPatch(patch, changing)
-  // After a refusal, reading proves nothing, because the keys may have had the wanted values before.
-  if (!expected.before && outcome.failure && !outcome.failure.isOutcomeUnknown) throw outcome.failure
-  return { read: await verifySettings(expected, outcome, changing), response: outcome.response }
+export async function changeAndVerify(run: Run, patch: SettingsPatch, expected: Expected): Promise<Verified> {
+  const { settings } = await run.connect()
+  const outcome: ChangeOutcome = { method: 'PATCH' }
+  try {
+    // Undocumented settings were allowed when the patch was made.
+    outcome.response = await settings.update(patch, { allowsUnknownFields: true })
+  } catch (failure) {
+    if (!(failure instanceof Failure) || !isWorthReading(failure, expected)) throw failure
+    outcome.failure = failure
+  }
+  const { response } = outcome
+  return { read: await verifySettings(run, { ...expected, response }, outcome), response }
 }
 
 /**
- * @returns the response, or a failure after which the settings must be read back
- * @throws Failure if the request certainly had no effect
+ * Whether a failed change may have had an effect that a reading would show. A service may return an error after a part
+ * of the change, except if it rejected the credential or the rate.
  */
-async function sendPatch(
-  patch: SettingsPatch,
-  { settings, signal, onChanged }: ChangeOptions,
-): Promise<ChangeOutcome> {
-  let response: ApiResponse<unknown>
-  try {
-    // Undocumented settings were allowed when the patch was made.
-    response = await settings.update(patch, { allowsUnknownFields: true })
-  } catch (failure) {
-    const isOutcomeUnknown = failure instanceof Failure ? failure.isOutcomeUnknown : signal.aborted
-    if (isOutcomeUnknown) await onChanged?.()
-    if (!(failure instanceof Failure) || !(isOutcomeUnknown || mayHaveDoneSome(failure))) throw failure
-    return { method: 'PATCH', failure }
-  }
-  await onChanged?.()
-  return { method: 'PATCH', response }
+function isWorthReading({ isOutcomeUnknown, kind, status }: Failure, { before }: Expected): boolean {
+  // Otherwise, the keys may have had the wanted values before.
+  const isRefusal = before && status !== undefined && kind !== 'unauthorized' && kind !== 'rate_limited'
+  return isOutcomeUnknown || isRefusal === true
 }
-
-/** A service may return an error after a part of the change, except if it rejected the credential or the rate. */
-function mayHaveDoneSome({ kind, status }: Failure): boolean {
-  return status !== undefined && kind !== 'unauthorized' && kind !== 'rate_limited'
-}
-
-/** Pauses in ms before each repeated reading, because a service may return old values for a short time. */
-const pauses = [300, 1_000]
-
-/** The same if the service may still be processing the change: 5 s in total. */
-const longPauses = [300, 700, 1_500, 2_500]
 
 /** Whether the change may still take effect: the response was lost, or is 202 (RFC 9110 section 15.3.3). */
 function isPending({ method, response, failure }: ChangeOutcome): boolean {
@@ -96,42 +94,58 @@ function isPending({ method, response, failure }: ChangeOutcome): boolean {
 }
 
 /**
- * Reads the settings until all managed keys have the wanted values, or until the last pause has passed.
+ * Reads the settings until all managed keys have the wanted values, one has neither these nor the value before, or the
+ * last pause has passed.
  *
  * @returns the settings as they were last read
  */
 export async function verifySettings(
-  { managed, before }: Expected,
+  run: Run,
+  { managed, before, response }: Expected,
   outcome: ChangeOutcome,
-  changing: ChangeOptions,
 ): Promise<ApplicationSettings> {
   const { failure } = outcome
-  const isStillPending = isPending(outcome)
-  let read = await readBack(outcome, changing, undefined)
-  for (const ms of isStillPending ? longPauses : pauses) {
-    if (mismatchesIn(managed, read).length === 0) break
-    if (failure && !isStillPending && isUnchanged(managed, before, read)) throw failure
-    await changing.clock.sleep(ms, changing.signal)
-    read = await readBack(outcome, changing, read)
+  const isRefusal = failure !== undefined && !isPending(outcome)
+  const isOld = ({ path, found }: Pick<Mismatch, 'path' | 'found'>) =>
+    before !== undefined && isSameValue(path, found, foundAt(before, path))
+  const isShown = ({ path, expected }: Mismatch) =>
+    response !== undefined &&
+    response.status !== 202 &&
+    isSameValue(path, valueAt(response.body, path), expected)
+  const check = run.commandFor('settings', 'get', ...(managed.size === 1 ? managed.keys() : []))
+  let read: ApplicationSettings | undefined
+  let mismatches: Mismatch[] = []
+  for (const ms of [0, ...readBackPauses]) {
+    if (ms > 0) await run.clock.sleep(ms, run.signal)
+    read = await readBack(run, outcome, check, read)
+    const now = [...managed].map(([path, expected]) => ({ path, expected, found: foundAt(read ?? {}, path) }))
+    if (isRefusal && now.every(isOld)) throw failure
+    mismatches = now
+      .filter(({ path, expected, found }) => !isSameValue(path, found, expected))
+      .filter((mismatch) => !(isOld(mismatch) && isShown(mismatch)))
+    if (mismatches.length === 0 || (before && !mismatches.every(isOld))) break
   }
-  if (failure && !isStillPending) await changing.onChanged?.()
-  if (before) await warnOfSideEffects(managed, before, read, changing)
-  const mismatches = mismatchesIn(managed, read)
-  if (mismatches.length > 0) throw notApplied(mismatches, before, outcome, changing.check)
+  if (before) await warnOfSideEffects(run, managed, before, read ?? {})
+  if (mismatches.length > 0) {
+    const isUnknown = isPending(outcome) && (!before || mismatches.every(isOld))
+    throw notApplied(mismatches, outcome, check, isUnknown)
+  }
   if (failure) {
     const reason =
       failure.status === undefined ? afterColon(failure.message) : `it returned ${failure.status}`
-    await changing.warn(`The settings have the new values, although the request failed: ${reason}`)
+    await run.warn(`The settings have the new values, although the request failed: ${reason}`)
   }
-  return read
+  return read ?? {}
 }
 
 /** @param last the settings of an earlier reading, which are returned if this one fails */
 async function readBack(
+  run: Run,
   outcome: ChangeOutcome,
-  { settings, check }: ChangeOptions,
+  check: string,
   last: ApplicationSettings | undefined,
 ): Promise<ApplicationSettings> {
+  const { settings } = await run.connect()
   try {
     const { body } = await settings.get()
     return body ?? {}
@@ -142,34 +156,19 @@ async function readBack(
   }
 }
 
-function mismatchesIn(managed: Leaves, now: ApplicationSettings): Mismatch[] {
-  return [...managed]
-    .map(([path, expected]) => ({ path, expected, found: foundAt(now, path) }))
-    .filter(({ path, expected, found }) => !isSameValue(path, found, expected))
-}
-
-function isUnchanged(
-  managed: Leaves,
-  before: ApplicationSettings | undefined,
-  now: ApplicationSettings,
-): boolean {
-  if (!before) return false
-  return [...managed.keys()].every((path) => isSameValue(path, foundAt(now, path), foundAt(before, path)))
-}
-
 /** Only documented keys, because others, such as a modification time, change with every request. */
 async function warnOfSideEffects(
+  run: Run,
   managed: Leaves,
   before: ApplicationSettings,
   now: ApplicationSettings,
-  { warn }: ChangeOptions,
 ): Promise<void> {
   const words = settingsKeys.flatMap(({ path }) => {
     const [from, to] = [foundAt(before, path), foundAt(now, path)]
     if (managed.has(path) || isSameValue(path, from, to)) return []
     return [`${path} changed from ${visibleJson(from)} to ${visibleJson(to)}`]
   })
-  if (words.length > 0) await warn(`Also changed, although not part of this change: ${words.join('; ')}`)
+  if (words.length > 0) await run.warn(`Also changed, although not part of this change: ${words.join('; ')}`)
 }
 
 /**
@@ -177,17 +176,14 @@ async function warnOfSideEffects(
  * null.
  *
  * @param check the command that shows the settings
- * @returns `unknown_outcome` if the change may still take effect, unless a key has neither the old nor the wanted
- *   value; else `conflict`
+ * @param isUnknown whether the change may still take effect
  */
 function notApplied(
   mismatches: readonly Mismatch[],
-  before: ApplicationSettings | undefined,
   outcome: ChangeOutcome,
   check: string,
+  isUnknown: boolean,
 ): Failure {
-  const isOther = ({ path, found }: Mismatch) => before && !isSameValue(path, found, foundAt(before, path))
-  const isUnknown = isPending(outcome) && !mismatches.some(isOther)
   const found = mismatches.map(
     ({ path, expected, found }) => `${path} is ${shownValue(path, found)}, not ${shownValue(path, expected)}`,
   )

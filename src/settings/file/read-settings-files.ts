@@ -1,5 +1,4 @@
-import type { Advice } from '../../contract/advice.ts'
-import { Failure, type Help } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
 import { checkShape, faultsOf } from '../../contract/faults.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { locateJson } from '../../contract/notation/locate-json.ts'
@@ -59,7 +58,7 @@ export function readSettingsFiles(
   const settings = new Map<string, unknown>()
   const api = new Map<string, unknown>()
   const faults: FileFault[] = []
-  let help: Help = {}
+  let hint: string | undefined
   for (const { name, text } of sources) {
     const layer = new LayerReader(text, options)
     layer.read(name)
@@ -70,15 +69,17 @@ export function readSettingsFiles(
     }
     for (const [path, value] of layer.api) api.set(path, value)
     const placeOf = placesIn(text)
-    for (const { at, path, message, hint, advice } of layer.faults.toSorted((a, b) => a.at - b.at)) {
+    for (const { at, path, message, ...fault } of layer.faults.toSorted((a, b) => a.at - b.at)) {
       faults.push({ file: name, ...placeOf(at), path, message })
-      help = { hint: help.hint ?? hint, advice: help.advice ?? (advice && [advice]) }
+      hint ??= fault.hint
     }
   }
-  if (faults.length > 0) throw faultyFiles(faults, help)
+  if (faults.length > 0) throw faultyFiles(faults, hint)
   if (settings.size + api.size === 0) {
     const names = sources.map(({ name }) => name).join(', ')
-    throw new Failure('refused', `No settings in ${names}`, { advice: [{ code: 'export_settings' }] })
+    throw new Failure('refused', `No settings in ${names}`, {
+      hint: 'Create a file to start from with: chatctl settings export settings.yaml',
+    })
   }
   return { settings: nest(settings) as SettingsPatch, api: nest(api) as ApiConfiguration }
 }
@@ -97,7 +98,7 @@ function locate(name: string, text: string): Located {
 /** Maximum number of faults in the message. The details contain all. */
 const maxInMessage = 20
 
-function faultyFiles(faults: readonly FileFault[], help: Help): Failure {
+function faultyFiles(faults: readonly FileFault[], hint: string | undefined): Failure {
   const lines = faults
     .slice(0, maxInMessage)
     .map(
@@ -107,8 +108,11 @@ function faultyFiles(faults: readonly FileFault[], help: Help): Failure {
   if (faults.length > maxInMessage) lines.push(`and ${faults.length - maxInMessage} more`)
   const words =
     faults.length === 1 ? joinLines(lines) : `${faults.length} errors; nothing was sent:\n${joinLines(lines)}`
-  return new Failure('refused', words, { details: { faults }, ...help })
+  return new Failure('refused', words, { details: { faults }, hint })
 }
+
+/** The hint for an undocumented setting. */
+export const allowUnknownKeys = 'If the service has this undocumented setting, pass --allow-unknown-keys.'
 
 /** A fault of a value, with its offset in the text. */
 interface LocatedFault {
@@ -116,8 +120,7 @@ interface LocatedFault {
   /** Dotted, as `settings set` takes it; keys of the API configuration begin with `api.`. */
   path: string
   message: string
-  hint?: string
-  advice?: Advice
+  hint?: string | undefined
 }
 
 interface Part {
@@ -218,9 +221,11 @@ class LayerReader {
       const type = item === undefined ? key.type : 'string'
       const typed = `must be ${typeNames[type]}${isUnexpanded ? '; references are not expanded' : ''}`
       const words = code === 'invalid_type' ? typed : messages[index]
-      const advice = isUnexpanded ? { code: 'expand_references' as const } : undefined
+      const hint = isUnexpanded
+        ? 'To expand references to environment variables, use --expand-env.'
+        : undefined
       const shown = item === undefined ? path : `${path}.${String(step)}`
-      this.#fault((item ?? located).at, shown, words ?? 'is not allowed', advice)
+      this.#fault((item ?? located).at, shown, words ?? 'is not allowed', hint)
     }
   }
 
@@ -244,7 +249,7 @@ class LayerReader {
 
   #noValue({ at, comment }: LocatedScalar, path: string): void {
     const hint = comment && 'A # begins a comment. Put the value in quotes, such as "#3366FF".'
-    this.faults.push({ at: comment ?? at, path, message: 'has no value', hint: hint || undefined })
+    this.#fault(comment ?? at, path, 'has no value', hint || undefined)
   }
 
   #unknown({ key, keyAt }: { key: string; keyAt: number }, above: string, part: Part): void {
@@ -254,11 +259,11 @@ class LayerReader {
     const more = meant === undefined ? '' : `; did you mean ${shownPath(part, meant)}?`
     const words = place === undefined ? `is an unknown key${more}` : `must be below ${place}`
     const isOffered = place === undefined && part === settings && !this.#allowsUnknownKeys
-    this.#fault(keyAt, shownPath(part, path), words, isOffered ? { code: 'allow_unknown_keys' } : undefined)
+    this.#fault(keyAt, shownPath(part, path), words, isOffered ? allowUnknownKeys : undefined)
   }
 
-  #fault(at: number, path: string, message: string, advice?: Advice): void {
-    this.faults.push({ at, path, message, advice })
+  #fault(at: number, path: string, message: string, hint?: string): void {
+    this.faults.push({ at, path, message, hint })
   }
 }
 

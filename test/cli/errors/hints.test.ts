@@ -90,7 +90,6 @@ describe('the hint of a failure', () => {
     [{ code: 'list_sign_ins' }, 'List the sign-in sessions with: chatctl service sessions list'],
     [{ code: 'list_all_sessions' }, 'List all sessions with: chatctl chat sessions --all'],
     [{ code: 'other_plan_file' }, 'Choose another file with --save, or delete this one.'],
-    [{ code: 'expand_references' }, 'To expand references to environment variables, use --expand-env.'],
     [
       { code: 'longer_total_wait', ...adviceData.longer_total_wait },
       'Try again in 1 ms (at 2026-01-31T08:00:00Z).',

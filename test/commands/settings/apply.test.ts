@@ -174,7 +174,7 @@ describe('settings apply', () => {
       run.server.faults.set('PATCH /v1/settings', failing(403, 'forbidden', 'No'))
       expectFailure(await yes('settings.plan'), 5)
       run.server.faults.set('PATCH /v1/settings', answer(500))
-      // chatctl reads the settings back for five seconds.
+      // chatctl reads the settings back for ten seconds.
       const lost = await run.settings(['apply', 'settings.plan', '--yes'], {
         host: { clock: hurriedClock() },
       })

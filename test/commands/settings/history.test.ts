@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
@@ -48,11 +49,11 @@ describe('settings history and settings revert', () => {
   it('reads the value before a change, with settings set and api, and else does not know it', async () => {
     await run.settings(['set', 'app_name=One'])
     run.server.faults.set('PATCH /v1/settings', answer(500))
-    await run.settings(['set', 'app_name=Two'])
+    await run.settings(['set', 'app_name=Two'], { host: { clock: hurriedClock() } })
     run.server.faults.clear()
     await run.command(['api', 'PATCH', '/v1/settings', '--field', 'app_name=Three'])
     run.server.faults.set('PATCH /v1/settings', json(200, { app_name: 'Other' }))
-    await run.settings(['set', 'app_name=Four'])
+    await run.settings(['set', 'app_name=Four'], { host: { clock: hurriedClock() } })
     run.server.faults.clear()
     run.server.faults.set('GET /v1/settings', answer(403))
     await run.settings(['set', 'app_name=Five'])

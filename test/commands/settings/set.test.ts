@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { recordOf } from '../../support/recorded-changes.ts'
@@ -27,8 +28,9 @@ describe('settings set', () => {
   })
 
   it('exits 7 for a key that did not take effect, despite a 200', async () => {
-    run.server.faults.set('PATCH /v1/settings', json(200, { app_name: 'New' }))
-    const refused = await set('app_name=New', 'theme.mode=light')
+    run.server.faults.set('PATCH /v1/settings', json(200, {}))
+    const host = { clock: hurriedClock() }
+    const refused = await run.settings(['set', 'app_name=New', 'theme.mode=light'], { host })
     expectFailure(refused, 7, 'app_name did not take effect: expected "New", found "Chat"')
   })
 })
@@ -40,8 +42,10 @@ describe('settings api set', () => {
   it('reports the differences from what was last sent from this machine', async () => {
     expect(await set('--version', 'v1', '--rate-limiting', 'on')).to.include({ exitCode: 0, stderr: '' })
     const { stderr } = await set('--version', 'v2')
-    expect(stderr).to.match(/^API configuration, compared with what was last sent from here \(\d{4}-.*Z\)\n/)
-    expect(stderr).to.contain('  api.version  "v1" → "v2"\n')
+    expect(stderr).to.match(
+      /^Compared with the API configuration last sent from this machine \(\d{4}-.*Z\): /,
+    )
+    expect(stderr).to.contain('api.version from "v1" to "v2"\n')
     expect(stderr).to.contain('Sent then, but not this time: api.rate_limiting.enabled\n')
     expect((await set('--version', 'v2')).stderr).to.match(/no differences\n$/)
     expect((await set('--version', 'v3', '--quiet')).stderr).to.equal('')

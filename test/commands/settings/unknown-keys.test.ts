@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: settings files have such references
 
 import { expect } from 'chai'
+import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { SettingsRun } from './settings-run.ts'
@@ -20,7 +21,8 @@ describe('undocumented settings', () => {
     run.server.change({ limits: { burst: 5 }, experimental: { flag: false } })
     run.file('settings.yaml', wanted)
   })
-  const apply = (...args: string[]) => run.settings(['apply', ...args, '--yes'])
+  const apply = (...args: string[]) =>
+    run.settings(['apply', ...args, '--yes'], { host: { clock: hurriedClock() } })
   const diff = (...args: string[]) => run.settings(['diff', ...args])
   const set = (...args: string[]) => run.settings(['set', ...args])
 

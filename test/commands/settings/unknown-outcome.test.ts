@@ -15,7 +15,7 @@ describe('settings apply, set, and edit after a lost response', () => {
     applying.file('base.yaml', 'app_name: New')
     applying.file('more.yaml', 'limits: { max_tokens: 5 }')
     const editor = editing.file('editor', `#!/bin/sh\nsed -i 's/app_name: .*/app_name: New/' "$1"\n`, 0o700)
-    // chatctl reads the settings back for five seconds.
+    // chatctl reads the settings back for ten seconds.
     const host = { clock: hurriedClock() }
     const [applied, set, edited] = await Promise.all([
       applying.settings(['apply', 'base.yaml', '--file', 'more.yaml', '--yes'], { host }),

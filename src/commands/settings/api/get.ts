@@ -5,7 +5,6 @@ import type { Context } from '../../../cli/context/context.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
-import { planServiceOf } from '../settings-change.ts'
 
 export default class SettingsApiGet extends BaseCommand {
   static override summary = 'Show the API configuration that chatctl last sent'
@@ -43,16 +42,15 @@ export default class SettingsApiGet extends BaseCommand {
  */
 async function lastSent(context: Context) {
   const { lastApiChange, readSent } = await import('../../../settings/settings-history.ts')
-  const service = planServiceOf(context)
-  const last = lastApiChange(context.directories, service)
+  const last = lastApiChange(context)
   if (!last) {
     throw new Failure('not_found', `No API configuration was sent to this service from this machine`, {
       hint: `Send one with: ${commandFor(context, 'settings', 'api', 'set', '--file', 'FILE')}`,
     })
   }
   const { command, at, outcome } = last
-  const sent = readSent(context.directories, service)
-  if (sent) return { configuration: sent.configuration, at, command }
+  const { api } = readSent(context)
+  if (api) return { configuration: api.configuration, at, command }
   const why =
     outcome === 'contradicted'
       ? 'the response showed other values'

@@ -3,13 +3,12 @@ import { calls } from '../../../cli/documented-requests.ts'
 import { integerFlag, switchFlag, textFlag, textListFlag } from '../../../cli/flags/flag-types.ts'
 import { dryRunFlag } from '../../../cli/flags/shared-flags.ts'
 import { readDocument } from '../../../cli/input/read-document.ts'
-import { showChanged, showSentDifference } from '../../../cli/output/show-response.ts'
+import { showChanged } from '../../../cli/output/show-response.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { isRecord } from '../../../contract/notation/exact-json.ts'
 import type { ApiConfiguration } from '../../../contract/resources/settings.ts'
 import { maxSettingsBytes } from '../../../system/files/read-named-file.ts'
-import { apiConfigurationView } from '../../../view/settings.ts'
-import { lockingFor, planServiceOf } from '../settings-change.ts'
+import { apiConfigurationView, describeChange } from '../../../view/settings.ts'
 
 export default class SettingsApiSet extends BaseCommand {
   static override summary = 'Set the API configuration: rate limiting and CORS'
@@ -57,20 +56,24 @@ export default class SettingsApiSet extends BaseCommand {
     this.demandChange(configuration)
     const client = await context.connect()
     const { readSent } = await import('../../../settings/settings-history.ts')
-    const { withSettingsLock } = await import('../../../settings/apply/apply-plan.ts')
-    const service = planServiceOf(context)
+    const { withSettingsLock } = await import('../../../settings/apply/settings-lock.ts')
     const send = () => client.settings.setApi(configuration)
     // What is held back leaves what was last sent from here as it is.
     if (context.dryRun) return void (await send())
     // Before the lock, which makes a directory.
     context.demandNamedService()
-    const { before, answer } = await withSettingsLock(service, lockingFor(context), async () => {
-      const before = readSent(context.directories, service)
+    const { before, answer } = await withSettingsLock(context, async () => {
+      const before = readSent(context).api
       return { before, answer: await this.change(send()) }
     })
     if (before) {
       const { compareSent } = await import('../../../settings/plan.ts')
-      await showSentDifference(compareSent(before, configuration), context)
+      const { changes, left } = compareSent(before.configuration, configuration)
+      const words = changes.map(describeChange).join('; ') || 'no differences'
+      context.say(
+        `Compared with the API configuration last sent from this machine (${before.sentAt}): ${words}`,
+      )
+      if (left.length > 0) context.say(`Sent then, but not this time: ${left.join(', ')}`)
     }
     const changed = { done: 'Set the API configuration', resource: 'it', sent: configuration }
     await showChanged(apiConfigurationView, answer, changed, context)
