@@ -30,6 +30,8 @@ export interface Change {
   /** null if the service has no value. */
   from: unknown
   to: unknown
+  /** The service's value is neither the wanted one nor the one that was last sent: someone else changed it. */
+  drifted?: true
 }
 
 /** A key of a settings file, whether it differs or not. */
@@ -61,6 +63,8 @@ export interface SentConfiguration {
 
 /** What was last sent to a service from this machine. */
 export interface Sent {
+  /** By path: the settings whose last change was confirmed. */
+  settings: Leaves
   /** Replaces reading the API configuration, which the interface does not offer. Undefined if it is not known. */
   api: SentConfiguration | undefined
 }
@@ -73,19 +77,28 @@ export function makePlan(
   sent: Partial<Sent>,
   clock: Clock,
 ): Plan {
-  const settings = managedKeys(settingsKeys, file.settings, current)
+  const settings = managedKeys(settingsKeys, file.settings, current, sent.settings)
   const api = managedKeys(apiConfigurationKeys, file.api, sent.api?.configuration ?? {})
   const compared = { sentAt: sent.api?.sentAt ?? null, comparedAt: isoNow(clock), managed: api }
   return { service, settings, ...(api.length > 0 && { api: compared }) }
 }
 
 /** In the order of the contract, not of the file. Undocumented keys follow. */
-function managedKeys(keys: readonly SettingsKey[], wanted: object, current: object): ManagedKey[] {
+function managedKeys(
+  keys: readonly SettingsKey[],
+  wanted: object,
+  current: object,
+  sent?: Leaves,
+): ManagedKey[] {
   const leaves = valuesOf(wanted)
   const documented = keys.map(({ path }) => path)
-  return [...new Set([...documented, ...leaves.keys()])].flatMap((path) =>
-    leaves.has(path) ? [{ path, from: foundAt(current, path), to: leaves.get(path) }] : [],
-  )
+  return [...new Set([...documented, ...leaves.keys()])].flatMap((path): ManagedKey[] => {
+    if (!leaves.has(path)) return []
+    const [from, to] = [foundAt(current, path), leaves.get(path)]
+    const isSent = (value: unknown) => isSameValue(path, value, sent?.get(path))
+    const drifted = sent?.has(path) && !isSent(from) && !isSameValue(path, from, to)
+    return [{ path, from, to, ...(drifted && { drifted }) }]
+  })
 }
 
 /** The paths of the undocumented settings. */
@@ -172,7 +185,7 @@ export function resultOf(plan: Plan): { changes: PrintedChange[] } {
     if (index >= count) return { ...change, compared_with: 'last_sent' }
     const { path, from, to } = change
     if (!isUndocumentedKey(path)) return change
-    return { path, from: hideSecrets(from, path), to: hideSecrets(to, path), undocumented: true }
+    return { ...change, from: hideSecrets(from, path), to: hideSecrets(to, path), undocumented: true }
   }
   return { changes: changesOf(plan).map(print) }
 }

@@ -65,7 +65,16 @@ export function lastApiChange({ directories, service }: LedgerOwner): PlacedEntr
 export function readSent(run: LedgerOwner): Sent {
   const { outcome = 'unknown', at = '', values } = lastApiChange(run) ?? {}
   const isKnown = (outcome === 'done' || outcome === 'unverified') && isRecord(values)
-  return { api: isKnown ? { sentAt: at, configuration: values } : undefined }
+  const settings = new Map<string, unknown>()
+  for (const { path, after, outcome } of readSentKeys(run)) {
+    if (outcome === 'refused') continue
+    for (const other of settings.keys()) {
+      // A value may have replaced a group of values.
+      if (`${path}.`.startsWith(`${other}.`) || other.startsWith(`${path}.`)) settings.delete(other)
+    }
+    if (outcome === 'done' && !isHidden(after)) settings.set(path, after)
+  }
+  return { settings, api: isKnown ? { sentAt: at, configuration: values } : undefined }
 }
 
 /**
@@ -75,8 +84,7 @@ export function readSent(run: LedgerOwner): Sent {
  * @throws Failure `refused` if a value is not recorded
  */
 export function fileBefore(keys: readonly SentKey[]): SettingsFile {
-  const isUnknown = ({ before, before_from: from }: SentKey) =>
-    from === 'not_known' || JSON.stringify(before).includes(redacted)
+  const isUnknown = ({ before, before_from: from }: SentKey) => from === 'not_known' || isHidden(before)
   const unknown = keys.filter(isUnknown).map(({ path }) => path)
   if (unknown.length > 0) {
     const words = `The ledger does not have the value before the change of ${unknown.join(', ')}`
@@ -86,4 +94,9 @@ export function fileBefore(keys: readonly SentKey[]): SettingsFile {
     api?: object
   }
   return { settings, api }
+}
+
+/** Whether the ledger has a value without its secrets. */
+function isHidden(value: unknown): boolean {
+  return JSON.stringify(value).includes(redacted)
 }

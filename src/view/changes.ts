@@ -13,6 +13,9 @@ export interface ShownChange {
   mark: string
 }
 
+export const driftedMark = ' (drifted)'
+export const driftedNote = 'Drifted: someone else has changed a value since chatctl sent it.'
+
 /** The value as JSON, so that `"on"` differs from `true`, and `""` from no value. */
 export function valueText(value: unknown): string {
   return value === null || value === undefined ? 'none' : visibleJson(value)

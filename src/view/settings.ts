@@ -1,5 +1,5 @@
 import { showControls } from '../terminal/strip-controls.ts'
-import { changeLines, type ShownChange, valueText } from './changes.ts'
+import { changeLines, driftedMark, driftedNote, type ShownChange, valueText } from './changes.ts'
 import { codeSpan, markdownTable } from './format/markdown-table.ts'
 import { countOf } from './format/quantities.ts'
 import { pairsView, plain, type Span, type View } from './format/view.ts'
@@ -16,6 +16,8 @@ export interface PrintedChange {
   compared_with?: 'last_sent'
   /** Whether only this service has the key. */
   undocumented?: true
+  /** Whether someone else has changed the value since it was sent. */
+  drifted?: true
 }
 
 /** Context of a comparison. */
@@ -42,10 +44,10 @@ export interface IgnoredKeys {
 
 const base: View = {
   layout: 'records',
-  columns: plain('path from to compared_with:hidden undocumented:hidden'),
+  columns: plain('path from to compared_with:hidden undocumented:hidden drifted:hidden'),
   json: plain(
     'changes[].path changes[].from:any changes[].to:any changes[].compared_with changes[].undocumented:boolean',
-    'applied:boolean plan.created_at plan.service plan.made_by plan.refused:boolean plan.valid_until',
+    'changes[].drifted:boolean applied:boolean plan.created_at plan.service plan.made_by plan.refused:boolean plan.valid_until',
   ),
   rows: changesIn,
 }
@@ -74,7 +76,11 @@ function describeDifference(changes: PrintedChange[], comparison: Comparison, wi
     record ? [{ text: `${wrapWords(describeRecord(record), width)}\n` }] : [],
     ofService.length > 0 ? changeLines(ofService.map(shown), width, 2) : [],
     ofApi.length > 0 ? describeSent(ofApi, sentFrom(comparison), width) : [],
-    [{ text: `${wrapWords(summaryOf(changes, comparison), width)}\n` }],
+    [summaryOf(changes, comparison), ...(changes.some((change) => change.drifted) ? [driftedNote] : [])].map(
+      (line) => ({
+        text: `${wrapWords(line, width)}\n`,
+      }),
+    ),
   ].filter((part) => part.length > 0)
   return parts.flatMap((part, index) => (index === 0 ? part : [{ text: '\n' }, ...part]))
 }
@@ -91,7 +97,9 @@ function summaryOf(changes: readonly PrintedChange[], comparison: Comparison): s
   // A saved plan says nothing about the current settings.
   const now = changes.length > 1 ? 'differ' : 'differs'
   const verb = record ? 'differed when the plan was saved' : now
-  return `${count} ${verb}.${ignored ? ` ${describeIgnored(ignored)}` : ''}`
+  const drifted = changes.filter((change) => change.drifted).length
+  const which = drifted > 0 ? ` (${drifted} drifted)` : ''
+  return `${count} ${verb}${which}.${ignored ? ` ${describeIgnored(ignored)}` : ''}`
 }
 
 function describeIgnored({ part, keys }: IgnoredKeys): string {
@@ -109,10 +117,13 @@ function sentFrom({ sentAt, isSaved, record }: Comparison): string {
 function differenceMarkdown(changes: PrintedChange[], comparison: Comparison): string {
   const { record } = comparison
   const summary = summaryOf(changes, comparison)
-  const undocumented = changes.flatMap((change) => (change.undocumented ? [codeSpan(change.path)] : []))
+  const pathsOf = (chosen: PrintedChange[]) => chosen.map(({ path }) => codeSpan(path)).join(', ')
+  const undocumented = changes.filter((change) => change.undocumented)
+  const drifted = changes.filter((change) => change.drifted)
   const notes = [
     ...(changes.some(isApi) ? [`API configuration: ${sentFrom(comparison)}.`] : []),
-    ...(undocumented.length > 0 ? [`Undocumented: ${undocumented.join(', ')}.`] : []),
+    ...(undocumented.length > 0 ? [`Undocumented: ${pathsOf(undocumented)}.`] : []),
+    ...(drifted.length > 0 ? [`Drifted: ${pathsOf(drifted)}.`] : []),
     ...(record ? [describeRecord(record, codeSpan)] : []),
   ].map((note) => `${note}\n`)
   if (changes.length === 0) return [`No differences. ${summary}\n`, ...notes].join('\n')
@@ -130,9 +141,9 @@ function describeSent(changes: PrintedChange[], comparedWith: string, width: num
   ]
 }
 
-function shown({ path, from, to, undocumented }: PrintedChange): ShownChange {
-  const isKnown = from !== null
-  return { path, before: valueText(from), isKnown, after: valueText(to), mark: undocumented ? mark : '' }
+function shown({ path, from, to, undocumented, drifted }: PrintedChange): ShownChange {
+  const marks = (undocumented ? mark : '') + (drifted ? driftedMark : '')
+  return { path, before: valueText(from), isKnown: from !== null, after: valueText(to), mark: marks }
 }
 
 const mark = ' (undocumented)'

@@ -1,5 +1,5 @@
 import { showControls } from '../terminal/strip-controls.ts'
-import { changeLines, type ShownChange, valueText } from './changes.ts'
+import { changeLines, driftedMark, driftedNote, type ShownChange, valueText } from './changes.ts'
 import { markdownTable } from './format/markdown-table.ts'
 import { countOf, groupDigits } from './format/quantities.ts'
 import { plain, recordsView, type Span, textOf, type View } from './format/view.ts'
@@ -120,7 +120,7 @@ function describeDifferences({ users, unmanaged, counts }: PrintedDifferences, w
     ...(counts.adopt > 0
       ? ['Adopt: the ledger on this machine has the ID, but the state file does not.']
       : []),
-    ...(counts.drifted > 0 ? ['Drifted: someone else has changed a value since chatctl sent it.'] : []),
+    ...(counts.drifted > 0 ? [driftedNote] : []),
     ...(counts.unmanaged > 0 ? ['Unmanaged users remain: the service offers no way to delete a user.'] : []),
   ]
   return [...spans, ...notes.map((note) => ({ text: `${wrapWords(showControls(note), width)}\n` }))]
@@ -159,7 +159,7 @@ function describeUser({ email, id, action, changes, error }: PrintedUser, width:
 
 function shown({ path, to, drifted, ...change }: PrintedFieldChange): ShownChange {
   const isKnown = change.compared_with === undefined && change.from !== null
-  const mark = drifted ? ' (drifted)' : ''
+  const mark = drifted ? driftedMark : ''
   return { path, before: beforeText(change), isKnown, after: valueText(to), mark }
 }
 

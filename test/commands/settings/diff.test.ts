@@ -2,10 +2,11 @@ import { lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { stripControls } from '../../../src/terminal/strip-controls.ts'
+import { hurriedClock } from '../../client/capture.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { perTest } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
-import { json } from '../../support/scripted-server.ts'
+import { answer, json } from '../../support/scripted-server.ts'
 import { SettingsRun } from './settings-run.ts'
 
 const wanted = 'theme: { mode: dark }\nlimits: { max_tokens: 4096 }\n'
@@ -62,6 +63,44 @@ describe('settings diff', () => {
         '',
       ].join('\n'),
     )
+  })
+
+  describe('after the file was applied', () => {
+    const drifted = [{ path: 'theme.mode', from: 'contrast', to: 'dark', drifted: true }]
+    const shown = async (...args: string[]) => JSON.parse((await diff(...args, '--json')).stdout).changes
+    beforeEach(() => run.settings(['apply', 'settings.yaml', '--yes']))
+
+    it('shows drift if someone else has changed a value', async () => {
+      run.server.change({ theme: { mode: 'contrast' } })
+      expect(await shown('settings.yaml')).to.deep.equal(drifted)
+      const text =
+        '  theme.mode  "contrast" → "dark" (drifted)\n\n1 of the 2 keys in the file differs (1 drifted).\nDrifted: someone else has changed a value since chatctl sent it.\n'
+      expect((await diff('settings.yaml')).stdout).to.equal(text)
+      expect((await diff('settings.yaml', '-o', 'markdown')).stdout)
+        .to.match(/^### Settings: 1 of the 2 keys in the file differs \(1 drifted\)\n/)
+        .and.to.match(/\n\nDrifted: `theme\.mode`\.\n$/)
+      await diff('settings.yaml', '--save', 'drift.plan')
+      expect(await shown('drift.plan')).to.deep.equal(drifted)
+      const applied = await run.settings(['apply', 'settings.yaml', '--yes'])
+      expect(applied.stderr).to.equal(text)
+      expect(await shown('settings.yaml')).to.deep.equal([])
+    })
+
+    it('shows no drift if another command of this machine has changed the value', async () => {
+      await run.settings(['set', 'theme.mode=contrast'])
+      expect(await shown('settings.yaml')).to.deep.equal([
+        { path: 'theme.mode', from: 'contrast', to: 'dark' },
+      ])
+      run.server.change({ theme: { mode: 'light' } })
+      expect(await shown('settings.yaml')).to.deep.equal([{ ...drifted[0], from: 'light' }])
+    })
+
+    it('shows no drift if the last value is not known', async () => {
+      run.server.faults.set('PATCH /v1/settings', answer(500))
+      await run.settings(['set', 'theme.mode=x'], { host: { clock: hurriedClock() } })
+      run.server.change({ theme: { mode: 'contrast' } })
+      expect((await shown('settings.yaml'))[0]).not.to.have.property('drifted')
+    })
   })
 
   it('exits 10 for a difference with --exit-code', async () => {
