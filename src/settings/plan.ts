@@ -120,20 +120,13 @@ function inApi(change: Change): Change {
   return { ...change, path: `api.${change.path}` }
 }
 
-/** The request bodies that apply a plan. Absent if there is nothing to send. */
-interface PlanRequests {
-  /** Only the keys that change. */
-  patch?: SettingsPatch
-  /** All managed keys, because a service may replace its configuration rather than merge. */
-  configuration?: ApiConfiguration
-}
-
-/** The request bodies that `applyPlan` sends. */
-export function requestsOf({ settings, api }: Plan): PlanRequests {
+/** The request bodies that apply a plan. Undefined if there is nothing to send. */
+export function requestsOf({ settings, api }: Plan) {
   const changes = settings.filter(isChange)
   return {
-    ...(changes.length > 0 && { patch: wantedOf(changes) as SettingsPatch }),
-    ...(api?.managed.some(isChange) && { configuration: wantedOf(api.managed) as ApiConfiguration }),
+    patch: changes.length > 0 ? (wantedOf(changes) as SettingsPatch) : undefined,
+    // All managed keys, because a service may replace its configuration rather than merge.
+    configuration: api?.managed.some(isChange) ? (wantedOf(api.managed) as ApiConfiguration) : undefined,
   }
 }
 
@@ -210,15 +203,7 @@ export function compareSent(
 export const parts = ['settings', 'api'] as const
 export type Part = (typeof parts)[number]
 
-/**
- * Checks a choice of one part of a settings file or of a plan.
- *
- * @param only undefined for both
- * @param counts the number of keys of each part
- * @param name of the file, for the failure
- * @returns the keys of the other part
- * @throws Failure `refused` if there is no key of the part
- */
+/** The keys of the other part. @throws Failure `refused` if the file has no key of the chosen one */
 function ignoredBesides(only: Part, counts: Record<Part, number>, name: string): { ignored?: IgnoredKeys } {
   const part = only === 'settings' ? 'api' : 'settings'
   if (counts[only] === 0) {
@@ -230,11 +215,7 @@ function ignoredBesides(only: Part, counts: Record<Part, number>, name: string):
   return counts[part] === 0 ? {} : { ignored: { part, keys: counts[part] } }
 }
 
-/**
- * One part of a settings file.
- *
- * @throws Failure as `ignoredBesides`
- */
+/** One part of a settings file, or both. @throws Failure as `ignoredBesides` */
 export function partOfFile(
   file: SettingsFile,
   only: Part | undefined,

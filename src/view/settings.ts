@@ -75,7 +75,13 @@ function describeDifference(changes: PrintedChange[], comparison: Comparison, wi
   const parts: Span[][] = [
     record ? [{ text: `${wrapWords(describeRecord(record), width)}\n` }] : [],
     ofService.length > 0 ? changeLines(ofService.map(shown), width, 2) : [],
-    ofApi.length > 0 ? describeSent(ofApi, sentFrom(comparison), width) : [],
+    ofApi.length > 0
+      ? [
+          { text: wrapWords(`API configuration, ${sentFrom(comparison)}`, width), style: 'bold' as const },
+          { text: '\n' },
+          ...changeLines(ofApi.map(shown), width, 2),
+        ]
+      : [],
     [summaryOf(changes, comparison), ...(changes.some((change) => change.drifted) ? [driftedNote] : [])].map(
       (line) => ({
         text: `${wrapWords(line, width)}\n`,
@@ -130,15 +136,6 @@ function differenceMarkdown(changes: PrintedChange[], comparison: Comparison): s
   const rows = changes.map(({ path, from, to }) => [path, valueText(from), valueText(to)])
   const table = markdownTable(['Key', 'Before', 'After'], rows)
   return [`### Settings: ${summary.replace(/\.$/, '')}\n`, table, ...notes].join('\n')
-}
-
-function describeSent(changes: PrintedChange[], comparedWith: string, width: number): Span[] {
-  const heading = `API configuration, ${comparedWith}`
-  return [
-    { text: wrapWords(heading, width), style: 'bold' },
-    { text: '\n' },
-    ...changeLines(changes.map(shown), width, 2),
-  ]
 }
 
 function shown({ path, from, to, undocumented, drifted }: PrintedChange): ShownChange {

@@ -63,7 +63,7 @@ describe('a plan', () => {
           systemClock,
         )
         const isThere = JSON.stringify(lay(configuration, api)) === JSON.stringify(configuration)
-        expect(requestsOf(plan)).to.deep.equal(isThere ? {} : { configuration: api })
+        expect(requestsOf(plan)).to.deep.equal({ patch: undefined, configuration: isThere ? undefined : api })
       }),
     ))
 

@@ -129,24 +129,24 @@ export function assertCurrent(
   serial?: string,
 ): void {
   const isSentSince = plan.api && sent && sent.sentAt >= plan.api.comparedAt
-  const drift = [
-    ...driftOf(plan.settings, settings, ''),
-    ...(isSentSince ? driftOf(plan.api?.managed ?? [], sent.configuration, 'api.') : []),
+  const changed = [
+    ...changedSince(plan.settings, settings, ''),
+    ...(isSentSince ? changedSince(plan.api?.managed ?? [], sent.configuration, 'api.') : []),
   ]
-  if (drift.length === 0) {
+  if (changed.length === 0) {
     if (plan.serial === undefined || plan.serial === serial) return
     const serials = `(serial ${plan.serial}, now ${quoteForeign(serial ?? 'none')})`
     throw new Failure('conflict', `The settings have changed since the plan was saved ${serials}`, { hint })
   }
-  const words = drift.map(
+  const words = changed.map(
     ({ path, was, is }) => `${path} was ${shownValue(path, was)} and is now ${shownValue(path, is)}`,
   )
   const since = isSentSince ? ` (the API configuration was sent from this machine at ${sent.sentAt})` : ''
   const what = 'The settings have changed since the differences were shown, or the plan was saved'
-  throw new Failure('conflict', `${what}: ${words.join('; ')}${since}`, { details: { keys: drift }, hint })
+  throw new Failure('conflict', `${what}: ${words.join('; ')}${since}`, { details: { keys: changed }, hint })
 }
 
-function driftOf(managed: readonly ManagedKey[], current: object, prefix: string) {
+function changedSince(managed: readonly ManagedKey[], current: object, prefix: string) {
   return managed.flatMap(({ path, from }) => {
     const is = foundAt(current, path)
     if (isSameValue(path, is, from)) return []

@@ -1,9 +1,9 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../../../cli/base-command.ts'
 import { commandFor } from '../../../cli/command-line.ts'
-import type { Context } from '../../../cli/context/context.ts'
 import { localWork } from '../../../cli/documented-requests.ts'
 import { Failure } from '../../../contract/failure.ts'
+import type { PlacedEntry } from '../../../ledger/knowledge.ts'
 import { apiConfigurationView } from '../../../view/settings.ts'
 
 export default class SettingsApiGet extends BaseCommand {
@@ -27,37 +27,30 @@ export default class SettingsApiGet extends BaseCommand {
         hint: `Show what was last sent from this machine with: ${commandFor(context, 'settings', 'api', 'get', '--last-sent')}`,
       })
     }
-    const { configuration, at, command } = await lastSent(context)
-    await context.output.show(apiConfigurationView, configuration)
+    const { lastApiChange, readSent } = await import('../../../settings/settings-history.ts')
+    const last = lastApiChange(context)
+    if (!last) {
+      throw new Failure('not_found', `No API configuration was sent to this service from this machine`, {
+        hint: `Send one with: ${commandFor(context, 'settings', 'api', 'set', '--file', 'FILE')}`,
+      })
+    }
+    const { api } = readSent(context)
+    if (!api) throw notKnown(last)
+    await context.output.show(apiConfigurationView, api.configuration)
     context.output.notice(
-      `Last sent from this machine at ${at} by "chatctl ${command}". The service cannot be asked for its API configuration.`,
+      `Last sent from this machine at ${last.at} by "chatctl ${last.command}". The service cannot be asked for its API configuration.`,
     )
   }
 }
 
-/**
- * The configuration of the last request that may have changed it.
- *
- * @throws Failure `not_found` if it is not known what was last sent
- */
-async function lastSent(context: Context) {
-  const { lastApiChange, readSent } = await import('../../../settings/settings-history.ts')
-  const last = lastApiChange(context)
-  if (!last) {
-    throw new Failure('not_found', `No API configuration was sent to this service from this machine`, {
-      hint: `Send one with: ${commandFor(context, 'settings', 'api', 'set', '--file', 'FILE')}`,
-    })
-  }
-  const { command, at, outcome } = last
-  const { api } = readSent(context)
-  if (api) return { configuration: api.configuration, at, command }
+function notKnown({ command, at, outcome }: Pick<PlacedEntry, 'command' | 'at' | 'outcome'>): Failure {
   const why =
     outcome === 'contradicted'
       ? 'the response showed other values'
       : outcome === 'unknown'
         ? 'its outcome is unknown'
         : 'its content was not recorded'
-  throw new Failure(
+  return new Failure(
     'not_found',
     `The API configuration that was last sent is not known: "chatctl ${command}" sent one at ${at}, and ${why}`,
     { hint: 'To have a known API configuration, send it again.' },
