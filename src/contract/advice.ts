@@ -114,8 +114,6 @@ export interface AdviceData {
   other_plan_file: NoData
   /** The command that shows the settings. */
   check_settings: { command: string }
-  /** A user who exists is recorded in the state file with its id. */
-  ids_in_state: NoData
   /** Where the passwords of new users come from. */
   new_passwords: NoData
   save_users_plan: NoData

@@ -49,6 +49,10 @@ export type UserReading = { user: User } | { failure: Failure } | 'missing' | 'u
 export interface ComparedEntry extends Pick<StateEntry, 'id' | 'creation' | 'hashes' | 'found'> {
   /** Only if it comes from the ledger: the IDs of all users that were created with the email. */
   ids?: readonly string[]
+  /** Whether only a row has the ID, so that the service must show the email. */
+  isUnchecked?: boolean
+  /** Why the ID of a row is wrong. */
+  fault?: Failure
 }
 
 /**
@@ -71,12 +75,15 @@ function compare(wanted: WantedUser, entry: ComparedEntry | undefined, reading: 
   const fields = managedFields(wanted)
   if (!entry || entry.creation === 'forgotten')
     return { email, id: undefined, action: 'create', fields: allOf(fields) }
-  const { id, hashes, found } = entry
+  const { id, hashes, found, isUnchecked } = entry
+  const failed = (error: Failure) => ({ email, id, action: 'failed', fields: [], error }) as const
+  if (entry.fault) return failed(entry.fault)
   if (entry.creation === 'unknown') return { email, id, action: 'unknown', fields: [] }
   if (id === undefined || entry.creation !== undefined)
     return { email, id, action: 'unknown', fields: [], error: idUnknown(entry.ids) }
   if (reading === 'missing' || (reading === 'unread' && found === 'missing'))
     return { email, id, action: 'missing', fields: allOf(fields) }
+  if (reading === 'unread' && isUnchecked) return failed(notShown(email, id))
   if (reading === 'unread') {
     const changes = changesOf(fields, (path, to) => {
       const change = compareWithSent(path, to, hashes[path])
@@ -84,9 +91,10 @@ function compare(wanted: WantedUser, entry: ComparedEntry | undefined, reading: 
     })
     return { email, id, action: changes.length > 0 ? 'change' : 'unread', fields: changes }
   }
-  if ('failure' in reading) return { email, id, action: 'failed', fields: [], error: reading.failure }
+  if ('failure' in reading) return failed(reading.failure)
   const error = otherUser(email, id, reading.user)
-  if (error) return { email, id, action: 'failed', fields: [], error }
+  if (error) return failed(error)
+  if (isUnchecked && typeof reading.user.email !== 'string') return failed(notShown(email, id))
   const changes = changesOf(fields, (path, to) =>
     isReadable(path)
       ? compareWithService(path, to, readField(reading.user, path), hashes[path])
@@ -149,6 +157,12 @@ function idUnknown(ids: readonly string[] = []): Failure {
 /** Why the ID of an email is not known. */
 export function severalUsers(ids: readonly string[]): string {
   return `the email was created more than once from this machine, with the IDs ${ids.map(visibleJson).join(' and ')}`
+}
+
+/** The failure if only a row has the ID, and the service did not show that the user has the email. */
+function notShown(email: string, id: string): Failure {
+  const words = `Cannot check that the user ${visibleJson(id)} has the email ${email}`
+  return new Failure('incomplete', words, { advice: [{ code: 'other_email' }] })
 }
 
 /** The failure if the id belongs to a user with another email: a change would reach the wrong user. */

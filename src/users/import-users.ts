@@ -112,8 +112,8 @@ export async function importUsers(run: Run, options: ImportOptions): Promise<Imp
 async function check(run: Run, input: Input, { kind, skipInvalid }: ImportOptions): Promise<CheckedInput> {
   const faults = new FaultList()
   const checked = await checkInput(input, kind, (fault) => faults.add(input.name, fault))
-  const { respelled, updatesWithEmail } = checked
-  if (respelled !== undefined) await run.warn(respelled)
+  const { warnings, updatesWithEmail } = checked
+  for (const warning of warnings) await run.warn(warning)
   if (updatesWithEmail > 0) {
     const rows = countOf(updatesWithEmail, 'row')
     await run.warn(`An email cannot be changed. ${rows} with an id: the email is not sent`)

@@ -1,19 +1,26 @@
+import { Failure } from '../contract/failure.ts'
 import { runOf, type SentField, sentTo, type UserKnowledge, usersIn } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
 import { once } from '../system/once.ts'
+import { visibleJson } from '../terminal/strip-controls.ts'
 import type { ComparedEntry } from './compare-user.ts'
-import type { StateEntry } from './state/state-entry.ts'
+import { keyOf, type StateEntry } from './state/state-entry.ts'
 import { type StateOptions, UsersState } from './state/users-state.ts'
+
+type KnownState = Pick<UsersState, 'path' | 'digest' | 'find' | 'findById'>
 
 /** What is known of users from the state file and from the ledger of this machine, which is read when it is needed. */
 export class KnownUsers {
-  readonly #state: Pick<UsersState, 'path' | 'digest' | 'find'> | undefined
+  readonly #state: KnownState | undefined
   readonly #ledger: Ledger
   readonly #changes = once(() => this.#ledger.userChanges())
   readonly #users = once(() => usersIn(this.#changes()))
   readonly #usersSince = once(() =>
     usersIn(this.#changes().filter(({ position }) => position >= this.#generation().start)),
+  )
+  readonly #emails = once(
+    () => new Map([...this.#users()].flatMap(([email, { ids }]) => ids.map((id) => [id, email] as const))),
   )
   readonly #sent = once(() => sentTo(this.#changes()))
   /** The ID of the last change that was read. */
@@ -21,10 +28,7 @@ export class KnownUsers {
   readonly #generation = once(() => this.#findGeneration())
 
   /** @param state undefined if there is none */
-  constructor(
-    { directories, service }: Pick<Run, 'directories' | 'service'>,
-    state?: Pick<UsersState, 'path' | 'digest' | 'find'>,
-  ) {
+  constructor({ directories, service }: Pick<Run, 'directories' | 'service'>, state?: KnownState) {
     this.#ledger = Ledger.of(directories, service)
     this.#state = state
   }
@@ -34,12 +38,35 @@ export class KnownUsers {
     return this.#ledger.last !== this.last()
   }
 
-  /** Finds a user in the state file, or else in the ledger. */
-  find(email: string): ComparedEntry | undefined {
+  /** Finds a user in the state file, or else in the ledger. @param id in the row */
+  find(email: string, id?: string): ComparedEntry | undefined {
+    const known = this.#find(email)
+    return id === undefined ? known : this.#identified(email, id, known)
+  }
+
+  #find(email: string): ComparedEntry | undefined {
     const entry = this.#state?.find(email)
     // A user may have been created again since the file was written.
     if (entry?.creation === 'forgotten') return entryOf(this.#usersSince().get(email.toLowerCase())) ?? entry
     return entry ? { ...entry, hashes: this.hashesOf(entry) } : this.recorded(email)
+  }
+
+  /** The user of a row with an ID. It must be the one that is known, if there is one. */
+  #identified(email: string, id: string, known: ComparedEntry | undefined): ComparedEntry {
+    const ids = known?.ids?.length ? known.ids : [known?.id ?? id]
+    const holder = this.#state?.findById(id)?.email ?? this.#emails().get(id)
+    const isKnown = ids.includes(id)
+    if (!isKnown || (holder && keyOf(holder) !== keyOf(email))) {
+      const has = isKnown
+        ? `it belongs to ${holder}`
+        : `${email} has the ID ${ids.map(visibleJson).join(' or ')}`
+      const words = `The row has the ID ${visibleJson(id)}, but ${has}`
+      const fault = new Failure('conflict', words, { advice: [{ code: 'other_email' }] })
+      return { id: undefined, hashes: {}, fault }
+    }
+    if (known?.id === id) return known
+    const hashes = hashesIn(this.#sent().get(id) ?? new Map())
+    return { id, hashes, ids: [id], isUnchecked: holder === undefined }
   }
 
   /** Finds a user whose creation this machine has sent. */

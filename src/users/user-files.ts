@@ -5,14 +5,18 @@ import { readRows } from '../bulk/input/read-rows.ts'
 import { Failure } from '../contract/failure.ts'
 import type { RunFiles } from '../run/run.ts'
 import { isPlan } from '../system/files/saved-plan.ts'
+import { countOf } from '../view/format/quantities.ts'
 import type { WantedUser } from './managed-fields.ts'
 import { type UsedValues, uniqueRows } from './rows/check-input.ts'
+import { describeIgnored } from './rows/imported-user.ts'
 import { userRows } from './rows/user-rows.ts'
 import { usersPlan } from './users-plan-file.ts'
 
 /** A wanted user, and its place in the files. */
 export interface PlacedUser {
   user: WantedUser
+  /** Of the row, which has it if a command has printed it. */
+  id: string | undefined
   file: string
   line: number
 }
@@ -66,18 +70,26 @@ export class UserFiles {
    */
   async check(): Promise<number> {
     const faults = new FaultList()
+    let withoutEmail = 0
     const used: UsedValues = { email: new Map(), id: new Map() }
     const shape = userRows('managed users', this.#env)
     for (const input of this.#inputs) {
       const rows = readRows(input, uniqueRows(shape, `at ${input.name}:`, used))
       for await (const { index, row, line, csv, faults: found } of rows) {
-        this.users.push({ user: row as WantedUser, file: input.name, line })
+        const { id, ...user } = row ?? {}
+        if (user.email !== undefined)
+          this.users.push({ user: user as WantedUser, id, file: input.name, line })
+        else if (found.length === 0) withoutEmail++
         const respelled = csv && index === 0 ? describeRespelled(input.name, csv.columns) : undefined
         if (respelled !== undefined) this.warnings.add(respelled)
         for (const fault of found) faults.add(input.name, fault)
       }
     }
     faults.settle()
+    const ignored = describeIgnored(shape.ignored)
+    if (ignored !== undefined) this.warnings.add(ignored)
+    if (withoutEmail > 0)
+      this.warnings.add(`${countOf(withoutEmail, 'row')} without an email cannot be compared`)
     return this.users.length
   }
 }

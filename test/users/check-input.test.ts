@@ -21,7 +21,7 @@ describe('checking a file of users', () => {
     expect(counts).to.deep.equal({
       sha256: createHash('sha256').update(text).digest('hex'),
       updatesWithEmail: 1,
-      respelled: undefined,
+      warnings: [],
     })
     expect([rows.length, valid.map(({ index }) => index)]).to.deep.equal([5, [0, 1, 2, 3]])
     expect(rows[4]).to.include({ line: 6, fault: '"bad" is not a valid email address' })
@@ -48,9 +48,9 @@ describe('checking a file of users', () => {
     const header = ' Email,ID,METADATA.Company,Metadata.Seats:=,Settings.Theme,name'
     const { checked, faults } = await check(`${header}\na@x,,Acme,5,dark,A\n`)
     expect(faults).to.deep.equal([])
-    expect(checked.respelled).to.equal(
+    expect(checked.warnings).to.deep.equal([
       'rows: some columns are in another case. chatctl reads "Email" as "email", "ID" as "id", "METADATA.Company" as "metadata.Company", "Metadata.Seats:=" as "metadata.Seats:=", "Settings.Theme" as "settings.theme"',
-    )
+    ])
   })
 
   it('finds no duplicate of an invalid row, which is not sent', async () => {

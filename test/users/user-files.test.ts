@@ -116,15 +116,7 @@ describe('files that describe users', () => {
     expect(details).to.deep.include({ count: 5 })
   })
 
-  it('contain neither ids nor passwords', async () => {
-    for (const files of [
-      { 'a.csv': 'email,id\nada@example.com,usr_1\n' },
-      { 'a.json': '[{"email": "ada@example.com", "id": "usr_1"}]' },
-    ] as Record<string, string>[]) {
-      const { message, advice } = await failureFor(files)
-      expect(message).to.match(/^a\.\w+:1:\d+: id is not allowed: the state file has the ids$/m)
-      expect(advice).to.deep.equal([{ code: 'ids_in_state' }])
-    }
+  it('contain no passwords', async () => {
     for (const files of [
       { 'a.csv': 'email,password\nada@example.com,hunter2\n' },
       { 'a.yaml': '- { email: ada@example.com, password: hunter2 }' },

@@ -106,6 +106,6 @@ function formatOfExtension(name: string): InputFormat | undefined {
 function formatOfText(text: string): InputFormat {
   const start = text.trimStart()
   if (start.startsWith('[')) return 'json'
-  if (start.startsWith('{')) return 'jsonl'
+  if (start.startsWith('{')) return /^\{\s*\n/.test(start) ? 'json' : 'jsonl'
   return /^(- |---\s|-\r?\n)/.test(start) ? 'yaml' : 'csv'
 }

@@ -104,7 +104,7 @@ function jsonLineRow<R>(
   return { index, line, row: undefined, faults: [{ ...placeOf(at), message }], raw }
 }
 
-/** Reads a JSON list of objects, which may be the `listKey` of an object. */
+/** Reads a JSON list of objects, which may be the `listKey` or `data` of an object, or a single object. */
 export function* jsonListRows<R>(text: string, name: string, shape: RowShape<R>): Generator<InputRow<R>> {
   if (text.trim() === '') return
   const placeOf = placesIn(text)
@@ -115,12 +115,15 @@ export function* jsonListRows<R>(text: string, name: string, shape: RowShape<R>)
     throw refuse(read.fault.at, read.fault.message, /^\s*\{/.test(text) ? 'json_lines' : undefined)
   }
   const { root } = read
-  const only = root.kind === 'map' && root.entries.length === 1 ? root.entries[0] : undefined
   const { listKey } = shape
-  const list = only?.key === listKey ? only.value : root
-  if (list.kind !== 'list')
+  const entries = root.kind === 'map' ? root.entries : []
+  const wrapped = entries.find(
+    ({ key, value }) => key === listKey || (key === 'data' && value.kind === 'list'),
+  )
+  const list = wrapped && entries.length === 1 ? wrapped.value : root
+  if (list.kind !== 'list' && (wrapped || list.kind !== 'map'))
     throw refuse(list.at, `expected a list of objects or {"${listKey}": [...]}`, 'json_lines')
-  for (const [index, item] of list.items.entries()) {
+  for (const [index, item] of (list.kind === 'list' ? list.items : [list]).entries()) {
     const start = placeOf(item.at)
     const source = { index, raw: text.slice(item.at, item.end), start }
     yield { ...objectRow(source, item, shape, placeOf), column: start.column }

@@ -168,7 +168,6 @@ export const hints: Hints = {
     'Generate passwords with --results FILE, get each from a command with --password-command COMMAND, or create users without one with --no-password.',
   adopt_existing: ({ email, id = 'ID' }) =>
     `Record the existing user with: ${commandLine('users', 'adopt', `${email}=${id}`)}`,
-  ids_in_state: 'To record the ID of a user who exists, run: chatctl users adopt EMAIL=ID --state FILE',
   new_passwords: 'Remove it. users apply generates the passwords of new users.',
   state_of_plan: 'Choose the state file of the plan with --state, or make a new plan.',
   save_users_plan: 'Make a new plan with: chatctl users diff FILE --save PLAN',

@@ -69,7 +69,8 @@ export class UserApplication {
     if (found === 'missing') return this.#settle('conflict', changedUser(id, 'no longer exists'))
     const other = otherUser(this.outcome.email, id, found)
     if (other) return this.#settle('conflict', other)
-    const entry = before ?? { email: this.outcome.email, id, hashes: recorded?.hashes ?? {} }
+    const { hashes = {} } = recorded?.id === id ? recorded : this.#planned
+    const entry = before?.id === undefined ? { email: this.outcome.email, id, hashes } : before
     this.#sending.state.note(entry)
     const changed = findChangedSince(this.#planned, this.#fields, { user: found, hashes: entry.hashes })
     if (changed.length > 0) {
@@ -88,7 +89,7 @@ export class UserApplication {
       return this.#change(known)
     }
     this.#sending.state.note({ ...known, found: undefined })
-    this.#settle(before ? 'unchanged' : 'adopted')
+    this.#settle(before?.id === undefined ? 'adopted' : 'unchanged')
   }
 
   async #create(before: StateEntry | undefined): Promise<void> {

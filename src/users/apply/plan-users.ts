@@ -62,10 +62,11 @@ export async function planUsers(
   const files = source.users
   const isChosen = chooseUsers(files, options)
   const read = readerOf(options, bulk)
-  const compared = mapInOrder(files, concurrency, async ({ user, file, line }): Promise<PlannedUser> => {
+  const compared = mapInOrder(files, concurrency, async ({ user, id, file, line }): Promise<PlannedUser> => {
     const entry = state.find(user.email)
-    const found = known.find(user.email)
-    const isRead = found?.creation === undefined && (isChosen?.(user.email) ?? true)
+    const found = known.find(user.email, id)
+    const isChosenUser = found?.isUnchecked || (isChosen?.(user.email) ?? true)
+    const isRead = found?.creation === undefined && isChosenUser
     const reading = await read(isRead ? found?.id : undefined)
     const difference = compareUser(user, found, reading)
     const isSeen = reading === 'missing' || (typeof reading === 'object' && 'user' in reading)

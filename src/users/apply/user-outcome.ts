@@ -170,8 +170,8 @@ export function stateConflict(
 ): Failure | undefined {
   const { action, id, fields } = difference
   const isNew = entry === undefined || entry.creation === 'forgotten'
-  // The ledger of the machine that made the plan has the ID of a user to adopt; here, the user is read.
-  if ((action === 'create' && isNew) || (action === 'adopt' && entry === undefined)) return undefined
+  // The file, or the ledger of the machine that made the plan, has the ID of a user to adopt; here, the user is read.
+  if ((action === 'create' && isNew) || (action === 'adopt' && entry?.id === undefined)) return undefined
   if (action === 'unknown' && entry?.creation === 'unknown') return undefined
   if (id !== undefined && entry?.id === id) {
     // Without a reading, the hash is all that is known of a value.

@@ -2,7 +2,7 @@ import { describeRespelled } from '../../bulk/input/csv-rows.ts'
 import type { Input } from '../../bulk/input/input.ts'
 import type { InputRow, RowFault, RowShape } from '../../bulk/input/input-row.ts'
 import { readRows } from '../../bulk/input/read-rows.ts'
-import { type ImportedUser, type RowKind, rowKey } from './imported-user.ts'
+import { describeIgnored, type ImportedUser, type RowKind, rowKey } from './imported-user.ts'
 import { userRows } from './user-rows.ts'
 
 /** A row of a checked input, without its source text. */
@@ -26,8 +26,8 @@ export interface CheckedInput {
   sha256: string
   /** Rows with an id and an email; the email is not sent. */
   updatesWithEmail: number
-  /** See `describeRespelled`. */
-  respelled: string | undefined
+  /** What a person should know about the columns and fields. */
+  warnings: readonly string[]
 }
 
 /**
@@ -44,7 +44,8 @@ export async function checkInput(
   const rows: CheckedRow[] = []
   const valid: ValidRow[] = []
   let respelled: string | undefined
-  for await (const { index, line, column, row, faults, csv } of readRows(input, uniqueRows(userRows(kind)))) {
+  const shape = userRows(kind)
+  for await (const { index, line, column, row, faults, csv } of readRows(input, uniqueRows(shape))) {
     if (csv && rows.length === 0) respelled = describeRespelled(input.name, csv.columns)
     for (const fault of faults) onFault(fault)
     const fault = faults.map(({ message }) => message).join('; ')
@@ -59,7 +60,7 @@ export async function checkInput(
     valid,
     sha256: process.getBuiltinModule('node:crypto').hash('sha256', input.text),
     updatesWithEmail: valid.filter(({ row }) => row.id !== undefined && row.email !== undefined).length,
-    respelled,
+    warnings: [respelled, describeIgnored(shape.ignored)].filter((warning) => warning !== undefined),
   }
 }
 

@@ -29,7 +29,7 @@ export function checkRow(row: ImportedUser, kind: RowKind, isComplete: boolean, 
 
 function checkRequiredFields(row: ImportedUser, kind: RowKind, report: ReportFault): void {
   if (row.id !== undefined) {
-    if (stepsOf(row).length === 0) report([], 'the row has only an id')
+    if (kind === 'assignments' && stepsOf(row).length === 0) report([], 'the row has only an id')
   } else if (kind === 'assignments') report([], 'id is missing')
   else if (kind === 'managed users' && row.email === undefined) report([], 'email is missing')
   else if (row.email === undefined) {

@@ -1,5 +1,7 @@
 import type { RowState, Step } from '../../bulk/journal/journal.ts'
 import type { Advice } from '../../contract/advice.ts'
+import { nearest } from '../../contract/nearest-word.ts'
+import { joinLines } from '../../contract/notation/text.ts'
 
 /** One row of the input: a user to create, or changes to the user `id`. */
 export interface ImportedUser {
@@ -49,21 +51,37 @@ const keyFields = userFields.filter((field) => field !== 'password')
 /** The fields of a row, in the order in which errors list them. */
 export function fieldsOf(kind: RowKind): readonly string[] {
   if (kind === 'assignments') return assignmentFields
-  return kind === 'users' ? userFields : userFields.filter((field) => !(field in notManaged))
+  return kind === 'users' ? userFields : keyFields
 }
 
-/** Why a field of an imported user is not allowed in a row of another kind. */
-const notManaged: Readonly<Record<string, { message: string; advice: Advice }>> = {
-  id: { message: 'id is not allowed: the state file has the ids', advice: { code: 'ids_in_state' } },
-  password: {
-    message: 'password is not allowed: a file of managed users contains no secrets',
-    advice: { code: 'new_passwords' },
-  },
+/** Fields that `users list` and `users get` print, and that no request can send. */
+const printedFields = ['created_at', 'source', 'outcome']
+
+/**
+ * Whether a field is ignored, because no request can send it. Beside the time of the creation, a service may have
+ * printed any field, unless it is almost a known one.
+ *
+ * @param names of all fields
+ */
+export function isIgnored(field: string, names: readonly string[], known: readonly string[]): boolean {
+  if (printedFields.includes(field)) return true
+  return names.includes('created_at') && nearest(field, known) === undefined
+}
+
+/** @returns a warning; undefined for none */
+export function describeIgnored(ignored: ReadonlySet<string>): string | undefined {
+  if (ignored.size === 0) return undefined
+  return joinLines([`These fields cannot be sent, and are ignored: ${[...ignored].join(', ')}`])
+}
+
+const noPassword: { message: string; advice: Advice } = {
+  message: 'password is not allowed: a file of managed users contains no secrets',
+  advice: { code: 'new_passwords' },
 }
 
 /** Why a row of this kind must not have a field; undefined for any other reason than an unknown name. */
-export function exclusionOf(field: string, kind: RowKind): { message: string; advice: Advice } | undefined {
-  return kind === 'managed users' && Object.hasOwn(notManaged, field) ? notManaged[field] : undefined
+export function exclusionOf(field: string, kind: RowKind): typeof noPassword | undefined {
+  return kind === 'managed users' && field === 'password' ? noPassword : undefined
 }
 
 /** Length of the digest in a key. */

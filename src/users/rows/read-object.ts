@@ -3,27 +3,46 @@ import { nearest } from '../../contract/nearest-word.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
 import { expandReferences } from '../../contract/notation/text.ts'
 import { parseBoolean } from '../../contract/notation/text-value.ts'
-import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
+import { userIn } from '../../contract/resources/user.ts'
+import { exclusionOf, fieldsOf, type ImportedUser, isIgnored, type RowKind } from './imported-user.ts'
+
+/** How rows are read. */
+export interface Reading {
+  kind: RowKind
+  report: ReportFault
+  /** Receives the fields that no request can send. */
+  ignored: Set<string>
+}
+
+/** The names of the fields that may contain a user. */
+const wrappers = ['user', 'data', 'user_id']
 
 /**
- * Reads a row from a JSON or YAML value. Fields with a wrong type are reported and omitted.
+ * Reads a row from a JSON or YAML value. Fields with a wrong type are reported and omitted. As an empty cell, null is
+ * an absent field.
  *
  * @returns undefined if the value is not an object
  */
-export function readObject(value: unknown, kind: RowKind, report: ReportFault): ImportedUser | undefined {
-  if (!isRecord(value)) {
+export function readObject(value: unknown, reading: Reading): ImportedUser | undefined {
+  const { kind, report, ignored } = reading
+  const user = userIn(value)
+  if (!isRecord(user)) {
     report([], 'a row must be an object')
     return undefined
   }
   const known = fieldsOf(kind)
   const row: ImportedUser = {}
-  for (const [field, given] of Object.entries(value)) {
+  for (const [field, given] of Object.entries(user)) {
+    if (user !== value && wrappers.includes(field)) continue
     const exclusion = exclusionOf(field, kind)
     if (exclusion) report([field], exclusion.message, exclusion.advice)
+    else if (!known.includes(field) && isIgnored(field, Object.keys(user), known)) ignored.add(field)
     else if (!known.includes(field)) report([field], unknownField(field, known))
+    else if (given === null) continue
     else if (field === 'metadata') readMetadata(row, given, report)
-    else if (field === 'settings') readSettings(row, given, report)
+    else if (field === 'settings') readSettings(row, given, reading)
     else if (field === 'permissions') readPermissions(row, given, report)
+    else if (field === 'id' && Number.isSafeInteger(given)) row.id = String(given)
     else if (typeof given !== 'string') report([field], `${field} must be a string`)
     else if (field === 'email' || field === 'role') row[field] = given.trim()
     else row[field as 'id' | 'name' | 'password'] = given
@@ -36,21 +55,23 @@ function readMetadata(row: ImportedUser, given: unknown, report: ReportFault): v
   else if (checkMetadata(given, ['metadata'], report)) row.metadata = given
 }
 
-function readSettings(row: ImportedUser, given: unknown, report: ReportFault): void {
+function readSettings(row: ImportedUser, given: unknown, { report, ignored }: Omit<Reading, 'kind'>): void {
   if (!isRecord(given)) {
     report(['settings'], 'settings must be an object')
     return
   }
+  const known = ['theme', 'notifications_enabled']
   const settings: NonNullable<ImportedUser['settings']> = {}
   for (const [key, value] of Object.entries(given)) {
     const path = ['settings', key]
     if (key === 'theme') {
       if (typeof value === 'string') settings.theme = value
-      else report(path, 'settings.theme must be a string')
+      else if (value !== null) report(path, 'settings.theme must be a string')
     } else if (key === 'notifications_enabled') {
       if (typeof value === 'boolean') settings.notifications_enabled = value
-      else report(path, 'settings.notifications_enabled must be true or false')
-    } else report(path, unknownField(key, ['theme', 'notifications_enabled']))
+      else if (value !== null) report(path, 'settings.notifications_enabled must be true or false')
+    } else if (nearest(key, known) === undefined) ignored.add(path.join('.'))
+    else report(path, unknownField(key, known))
   }
   // An empty object would be a request without an effect.
   if (Object.keys(settings).length > 0) row.settings = settings

@@ -1,31 +1,42 @@
-import type { ColumnReader, RefuseColumn, ReportFault, RowShape } from '../../bulk/input/input-row.ts'
+import type {
+  ColumnReader,
+  FieldPath,
+  RefuseColumn,
+  ReportFault,
+  RowShape,
+} from '../../bulk/input/input-row.ts'
 import { readStrictJson } from '../../bulk/input/object-rows.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { plainValue } from '../../contract/notation/located.ts'
 import { booleanWords, parseBoolean } from '../../contract/notation/text-value.ts'
 import { checkRow } from './check-row.ts'
-import { exclusionOf, fieldsOf, type ImportedUser, type RowKind } from './imported-user.ts'
-import { checkMetadata, expandString, expandStrings, readObject } from './read-object.ts'
+import { exclusionOf, fieldsOf, type ImportedUser, isIgnored, type RowKind } from './imported-user.ts'
+import { checkMetadata, expandString, expandStrings, type Reading, readObject } from './read-object.ts'
 
 /** @param env for `${NAME}` references in strings (default: references are not expanded) */
-export function userRows(kind: RowKind, env?: NodeJS.ProcessEnv): RowShape<ImportedUser> {
+export function userRows(
+  kind: RowKind,
+  env?: NodeJS.ProcessEnv,
+): RowShape<ImportedUser> & Pick<Reading, 'ignored'> {
+  const ignored = new Set<string>()
   return {
+    ignored,
     noun: kind,
     listKey: 'users',
     // A failed row of a file of managed users is not written again.
     keepsText: kind !== 'managed users',
     hasIds: true,
-    readColumns: (given, refuse) => readColumns(given, kind, env, refuse),
+    readColumns: (given, refuse) => readColumns(given, { kind, ignored }, env, refuse),
     readObject: (located, report) => {
       const value = plainValue(located)
-      return readObject(env ? expandStrings(value, env, report) : value, kind, report)
+      return readObject(env ? expandStrings(value, env, report) : value, { kind, report, ignored })
     },
     check: (row, { isComplete }, report) => checkRow(row, kind, isComplete, report),
   }
 }
 
 /** Sets a field of the row to the text of a cell, which is not empty. */
-type SetCell = (row: ImportedUser, cell: string, report: ReportFault) => void
+type SetCell = (row: ImportedUser, cell: string, report: ReportFault, ignored: Set<string>) => void
 
 /** For values to which the spaces around them do not belong. */
 const trimmed =
@@ -34,6 +45,17 @@ const trimmed =
     const value = cell.trim()
     if (value !== '') row[field] = value
   }
+
+/** For an object as users get prints it. A column of one of its keys takes precedence. */
+function objectSetter(field: 'metadata' | 'settings'): SetCell {
+  return (row, cell, report, ignored) => {
+    const value = readJson(cell, [field], report)
+    // The column has one place for all keys.
+    const reading: Reading = { kind: 'users', ignored, report: (_, message) => report([field], message) }
+    if (value !== undefined)
+      row[field] = { ...readObject({ [field]: value }, reading)?.[field], ...row[field] }
+  }
+}
 
 const settersByColumn: Readonly<Record<string, SetCell>> = {
   id: trimmed('id'),
@@ -52,6 +74,8 @@ const settersByColumn: Readonly<Record<string, SetCell>> = {
       .split(';')
       .map((permission) => permission.trim())
   },
+  metadata: objectSetter('metadata'),
+  settings: objectSetter('settings'),
   'settings.theme': (row, cell) => {
     row.settings = { ...row.settings, theme: cell }
   },
@@ -71,14 +95,19 @@ const jsonSuffix = ':='
 
 function readColumns(
   given: readonly string[],
-  kind: RowKind,
+  { kind, ignored }: Omit<Reading, 'report'>,
   env: NodeJS.ProcessEnv | undefined,
   refuse: RefuseColumn,
 ): ColumnReader<ImportedUser> {
+  const all = given.map((column) => column.toLowerCase())
   const known = columnsOf(kind)
   const columns = given.map((column, index) => {
     const found = findColumn(column, known, kind)
     if (found) return found
+    if (isIgnored(column.toLowerCase(), all, known)) {
+      ignored.add(column)
+      return { name: column, set: () => {} }
+    }
     const exclusion = exclusionOf(column.toLowerCase(), kind)
     if (exclusion) throw refuse(exclusion.message, index, exclusion)
     throw refuse(`unknown column "${column}"`, index, { hint: hintOf(column, known) })
@@ -93,7 +122,7 @@ function readColumns(
       const text = cells[at]
       const reportCell = (message: string): void => report([name], message)
       const cell = text && env ? expandString(text, env, reportCell) : text
-      if (cell) set(row, cell, report)
+      if (cell) set(row, cell, report, ignored)
     }
     return row
   }
@@ -141,19 +170,20 @@ function textSetter(key: string): SetCell {
 function jsonSetter(key: string): SetCell {
   const path = ['metadata', key]
   return (row, cell, report) => {
-    if (cell.trim() === '') return
-    const read = readStrictJson(cell)
-    if ('fault' in read) {
-      const { message } = read.fault
-      const isText = !/^\s*[[{]/.test(cell)
-      report(path, isText ? `${message}; for text, name the column "${metadataPrefix}${key}"` : message)
-      return
-    }
-    const value = plainValue(read.root)
-    if (!checkMetadata(value, path, report)) return
+    const value = readJson(cell, path, report, `; for text, name the column "${metadataPrefix}${key}"`)
+    if (value === undefined || !checkMetadata(value, path, report)) return
     row.metadata ??= {}
     row.metadata[key] = value
   }
+}
+
+/** @param hint for a text that is not JSON @returns undefined for a blank or an invalid text */
+function readJson(cell: string, path: FieldPath, report: ReportFault, hint = ''): unknown {
+  if (cell.trim() === '') return undefined
+  const read = readStrictJson(cell)
+  if ('root' in read) return plainValue(read.root)
+  report(path, `${read.fault.message}${/^\s*[[{]/.test(cell) ? '' : hint}`)
+  return undefined
 }
 
 function hintOf(column: string, known: readonly string[]): string {

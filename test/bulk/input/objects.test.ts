@@ -68,7 +68,7 @@ describe('a file of rows', () => {
   it('has a message for each wrong type', async () => {
     const lines: [object, string][] = [
       [{ email: 5 }, '1:2 email must be a string'],
-      [{ email: null }, '1:2 email must be a string'],
+      [{ email: null, name: 'x' }, '1:1 email is missing: a row without an id creates a user'],
       [{ email: '\ud800@x' }, '1:2 "\\ud800@x" is not a valid email address'],
       [{ email: 'a@x', permissions: 'a:b' }, '1:16 permissions must be a list of strings'],
       [{ email: 'a@x', permissions: ['a:b', 1] }, '1:37 a permission must be a string'],
@@ -82,7 +82,6 @@ describe('a file of rows', () => {
       [{ email: 'a@x', settings: { tehme: 'x' } }, '1:28 unknown field "tehme", did you mean "theme"?'],
       [{ email: 'a@x', password: '' }, '1:16 password must not be empty'],
       [{ email: 'a@x', role: '' }, '1:16 role must not be empty'],
-      [{ id: 'x', settings: {} }, '1:1 the row has only an id'],
       [{ id: '', name: 'x' }, '1:2 the id must not be empty'],
       [['a@x'], '1:1 a row must be an object'],
     ]
@@ -159,7 +158,8 @@ describe('a file of rows', () => {
     ['json', '  ', 'rows contains no users'],
     ['json', '[]', 'rows contains no users'],
     ['json', '{"users": []}', 'rows contains no users'],
-    ['json', '{"email":"a@x"}', 'rows:1:1: expected a list of objects or {"users": [...]}'],
+    ['json', '{"users":{"email":"a@x"}}', 'rows:1:10: expected a list of objects or {"users": [...]}'],
+    ['json', '{"data":[],"a":1}', 'rows:1:1: expected a list of objects or {"users": [...]}'],
     ['json', '\n 5', 'rows:2:2: expected a list of objects or {"users": [...]}'],
     ['json', '[\n{"email":"a@x"},\n{"email":', 'rows:3:10: invalid JSON: expected a JSON value'],
     ['json', '{"users":[{"email":"a@x"}]', 'rows:1:27: invalid JSON: expected a comma or }'],
