@@ -2,15 +2,21 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { expect } from 'chai'
+import { findAuthorizationServer } from '../../src/auth/authorization-server.ts'
+import { requestDeviceCode } from '../../src/auth/device-sign-in.ts'
+import { failureOf } from '../client/capture.ts'
 import { startAuthorizationServer } from '../support/authorization-server.ts'
+import { readCredential, readProfiles } from '../support/credential-files.ts'
+import { expectFailure } from '../support/expect-failure.ts'
 import { startBearerService } from '../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
 import { createFakeBrowser, startLogin } from '../support/login-process.ts'
-import type { Run } from '../support/run-chatctl.ts'
+import { type Run, runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
 import { deadUrl, silent, startScriptedServer } from '../support/scripted-server.ts'
 import { loginFlags, signIn } from '../support/sign-in.ts'
 import { signInByHttp } from '../support/sign-in-by-http.ts'
+import { makeSignInWorld } from '../support/sign-in-world.ts'
 
 describe('the authorization request', () => {
   const server = perSuite(startAuthorizationServer)
@@ -161,3 +167,107 @@ async function hasIPv6(): Promise<boolean> {
     probe.close()
   }
 }
+
+describe('the URL of an OAuth endpoint', () => {
+  const world = makeSignInWorld()
+
+  const setTokenUrl = (url: string) =>
+    runChatctl(world.sandbox, ['config', 'set', 'token_url', url, '-p', 'work'])
+
+  for (const url of 'invalid http://example.com/t https://example.com/t#f https://a:b@example.com/t'.split(
+    ' ',
+  ))
+    it(`is not stored as token_url if it is unusable: ${url}`, async () => {
+      expectFailure(await setTokenUrl(url), 2, 'token_url')
+      expect(readProfiles(world.sandbox).profiles ?? {}).to.deep.equal({})
+    })
+
+  it('is stored with its query', async () => {
+    const url = 'https://example.com/t?tenant=1'
+    expect(await setTokenUrl(url)).to.include({ exitCode: 0 })
+    expect(readProfiles(world.sandbox).profiles?.['work']).to.deep.equal({ token_url: url })
+  })
+
+  for (const [what, revocationEndpoint] of [
+    ['null', null],
+    ['plain HTTP', 'http://example.com/revoke'],
+    ['a number', 12],
+  ] as const)
+    it(`is ignored if the revocation endpoint in the metadata is ${what}`, async () => {
+      world.server.script.metadata = (document) => ({ ...document, revocation_endpoint: revocationEndpoint })
+      await signIn(world.sandbox, world)
+      expect(readCredential(world.sandbox)).not.to.have.property('revocation_endpoint')
+      expect(await runChatctl(world.sandbox, ['auth', 'logout'])).to.include({ exitCode: 0 })
+      expect(world.server.revocations).to.deep.equal([])
+    })
+
+  it('is the documented path for authorization if the metadata name none', async () => {
+    world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: undefined })
+    await signIn(world.sandbox, world)
+    expect(world.server.authorizations).to.have.length(1)
+  })
+
+  const named = 'The authorization endpoint'
+  for (const [what, endpoint, words] of [
+    ['plain HTTP', 'http://login.example/authorize', 'http://login.example'],
+    ['another scheme', 'file:///etc/passwd', named],
+    ['one with a fragment', 'https://login.example/authorize#part', named],
+    ['one with a password', 'https://user:secret@login.example/authorize', named],
+    ['a number', 12, named],
+  ] as const)
+    it(`is refused before the browser opens if the metadata name ${what} for authorization: exit 2`, async () => {
+      world.server.script.metadata = (document) => ({ ...document, authorization_endpoint: endpoint })
+      const login = startLogin(world.sandbox, [...loginFlags(world), '--no-browser'], { stdin: '' })
+      const run = await login.ended
+      expectFailure(run, 2, words)
+      expect(run.stderr).not.to.match(/open this URL|secret/)
+      expect(world.server.authorizations).to.deep.equal([])
+    })
+})
+
+const issuer = 'https://login.example'
+const plain = 'http://127.0.0.1:631/printers'
+
+/** What the server with this issuer names in its metadata. */
+function find(named: object, from = issuer) {
+  const endpoints = { authorization_endpoint: `${from}/authorize`, token_endpoint: `${from}/token` }
+  return findAuthorizationServer(from, undefined, async () =>
+    Response.json({ issuer: from, ...endpoints, ...named }),
+  )
+}
+
+describe('an authorization server on another machine', () => {
+  for (const [endpoint, words] of [
+    ['token_endpoint', 'token endpoint'],
+    ['authorization_endpoint', 'authorization endpoint in the metadata'],
+  ] as const)
+    it(`cannot name a program of this machine as its ${words}`, async () => {
+      const failure = await failureOf(find({ [endpoint]: plain }))
+      expect(failure.kind).to.equal('refused')
+      expect(failure.message).to.equal(
+        `${issuer} names a program of this machine as its ${words}: http://127.0.0.1:631`,
+      )
+    })
+
+  it('cannot name a program of this machine for the end of a sign-in, or for codes', async () => {
+    const found = await find({ revocation_endpoint: plain, device_authorization_endpoint: plain })
+    expect(found).to.deep.include({ revocationEndpoint: undefined, deviceAuthorizationEndpoint: undefined })
+  })
+
+  it('cannot open an address of a program of this machine in the browser', async () => {
+    const code = { device_code: 'd', user_code: 'ABCD', expires_in: 60, verification_uri: plain }
+    const request = requestDeviceCode(
+      await find({}),
+      `${issuer}/device`,
+      { clientId: 'chatctl', scope: undefined },
+      async () => Response.json(code),
+    )
+    expect((await failureOf(request)).message).to.contain('sent an unsafe address for the browser')
+  })
+})
+
+describe('an authorization server on this machine', () => {
+  for (const from of ['http://127.0.0.1:8787', 'https://localhost:8787'])
+    it(`can name plain endpoints on it: ${from}`, async () =>
+      expect(await find({ token_endpoint: plain }, from)).to.deep.include({ tokenEndpoint: plain }))
+})

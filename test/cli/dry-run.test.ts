@@ -49,7 +49,7 @@ const plannedSession = 's20261121-142233-k3f9'
 const readsSecret = (words: readonly string[]): boolean =>
   words.includes('--password-stdin') || words.includes('--with-api-key')
 
-/** The commands that declare --dry-run. Only `auth refresh` needs a sign-in (test/commands/auth/refresh-now.test.ts). */
+/** The commands that declare --dry-run. Only `auth refresh` needs a sign-in (test/commands/auth/refresh.test.ts). */
 const drying = commands.filter(({ id, flags }) => 'dry-run' in flags && id !== 'auth:refresh')
 
 /** The command of a line. No command with --dry-run is a topic, too. */

@@ -128,7 +128,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   {
     text: 'chatctl chat show --last -x',
     why: 'needs a reply with code',
-    test: 'test/commands/chat/show-last.test.ts',
+    test: 'test/commands/chat/manage-sessions.test.ts',
   },
   {
     text: 'chatctl service status --ready',
@@ -139,10 +139,10 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   {
     text: 'chatctl chat "What is a write-ahead log?"',
     why: 'needs a terminal',
-    test: 'test/chat/session/first-message.test.ts',
+    test: 'test/chat/session/slash-commands.test.ts',
   },
   { text: 'chatctl chat --resume', why: 'needs a terminal', test: 'test/programs/chat/talk-resume.test.ts' },
-  { text: 'chatctl chat show', why: 'needs a terminal', test: 'test/commands/chat/choose-session.test.ts' },
+  { text: 'chatctl chat show', why: 'needs a terminal', test: 'test/commands/chat/manage-sessions.test.ts' },
   {
     text: 'chatctl chat --resume "trip to Rome" --fork 3',
     why: 'needs a terminal',
@@ -174,7 +174,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   ].map((text) => ({
     text,
     why: 'needs an identity token of GitLab',
-    test: 'test/auth/identity/ci-embedded-service.test.ts',
+    test: 'test/auth/identity/ci-identity.test.ts',
   })),
   ...[
     'chatctl exec --permission read:chat -- ./report.sh',
@@ -183,7 +183,7 @@ export const elsewhere: readonly { text: string; why: string; test: string }[] =
   ...['chatctl auth refresh', 'chatctl auth refresh --profile work --scope chat:read'].map((text) => ({
     text,
     why: 'the profile has an API key',
-    test: 'test/commands/auth/refresh-now.test.ts',
+    test: 'test/commands/auth/refresh.test.ts',
   })),
   {
     text: 'chatctl settings set experimental.flag:=true --allow-unknown-keys',

@@ -4,7 +4,7 @@ import { perSuite } from '../support/lifetime.ts'
 import { commands, wordsOf } from '../support/manifest.ts'
 import { runChatctl } from '../support/run-chatctl.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { readHelpExamples } from './read-examples.ts'
+import { readDocumentExamples, readHelpExamples } from './read-examples.ts'
 import { type ExampleCheck, runExamples } from './run-examples.ts'
 import { typeInProcess } from './type-in-process.ts'
 
@@ -118,3 +118,12 @@ function closed(schema: unknown): unknown {
   const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]))
   return 'properties' in schema ? { ...inner, additionalProperties: false } : inner
 }
+
+const ofHelp = new Set([...readHelpExamples().values()].flat().map(({ text }) => text))
+const readme = [...readDocumentExamples()].filter(([document]) => document === 'README.md')
+
+// test/slow/examples/examples.test.ts runs those of all documents.
+runExamples('an example that only the README has', new Map(readme), {
+  ...typeInProcess,
+  knows: (text) => typeInProcess.knows(text) && !ofHelp.has(text),
+})

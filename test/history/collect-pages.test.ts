@@ -4,11 +4,17 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Client } from '../../src/client/client.ts'
 import { collectHistory } from '../../src/client/history/collect-history.ts'
+import { beforeWalk } from '../../src/client/history/walk-history.ts'
 import { Failure } from '../../src/contract/failure.ts'
 import type { HistoryMessage } from '../../src/contract/resources/conversation.ts'
 import { PageStore } from '../../src/history/page-store.ts'
 import { writeDocument } from '../../src/history/write-document.ts'
+import { storeExchange } from '../../src/service/domain/chat/conversations.ts'
+import { createId } from '../../src/service/domain/identifiers.ts'
+import { startService } from '../../src/service/start-service.ts'
+import { openStore } from '../../src/service/store/open-store.ts'
 import { systemClock } from '../../src/system/clock.ts'
+import { equip, withDirectory } from '../service/temporary-service.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import {
   type HistoryReading,
@@ -18,8 +24,11 @@ import {
   storedAt,
 } from '../support/handlers/history.ts'
 import { perSuite, perTest } from '../support/lifetime.ts'
+import { runChatctl, startChatctl } from '../support/run-chatctl.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { hangUp, json, type Script, startScriptedServer } from '../support/scripted-server.ts'
-import { readLines } from './export-run.ts'
+import { exportEnvironment, idsOf, readLines, runExport } from './export-run.ts'
+import { testResume } from './resume-suite.ts'
 
 /** Times in several notations, some of them equal, in ascending order of their numbers. */
 const times: fc.Arbitrary<unknown>[] = [
@@ -216,5 +225,121 @@ describe('the pages of an export', function () {
       ),
       runs,
     )
+  })
+})
+
+describe('a history with messages so long that they fill a page before its limit', () => {
+  it('is exported completely, and listed page by page', () =>
+    withDirectory(async (dataDir) => {
+      const store = await openStore({ dataDir })
+      const stored: string[] = []
+      for (let exchange = 0; exchange < 6; exchange++) {
+        const [messageId, answerId] = [createId('msg'), createId('msg')]
+        const at = new Date(Date.UTC(2026, 0, 1) + exchange * 60_000).toISOString()
+        await storeExchange(store.db, {
+          ...{
+            userId: 'usr_admin',
+            contextId: createId('ctx'),
+            isNewContext: true,
+            messageId,
+            replyId: answerId,
+          },
+          ...{ message: 'm'.repeat(1_000_000), reply: 'ok', model: 'm' },
+          ...{ incomplete: false, finishReason: 'stop', sentAt: at, createdAt: at },
+        })
+        stored.push(messageId, answerId)
+      }
+      await store.close()
+      const service = equip(await startService({ dataDir }))
+      const sandbox = createSandbox()
+      const env = { CHATCTL_BASE_URL: service.url, CHATCTL_API_KEY: service.key }
+      const exported = await runExport(sandbox, service.url, [], { env })
+      expect(exported.exitCode, exported.stderr).to.equal(0)
+      expect(idsOf(readLines(exported.stdout))).to.deep.equal(stored)
+      expect(exported.stderr).to.equal('12 messages: 12 from the service, 0 from this machine\n')
+      const listed: (string | undefined)[] = []
+      for (let hasMore = true; hasMore; ) {
+        const before = listed[0] === undefined ? [] : ['--before', listed[0]]
+        const list = ['history', 'list', '-n', '100', '--json', ...before]
+        const page = JSON.parse((await runChatctl(sandbox, list, { env })).stdout)
+        listed.unshift(...idsOf(page.messages))
+        hasMore = page.has_more
+      }
+      expect(listed).to.deep.equal(stored)
+      sandbox.remove()
+      await service.close()
+    }))
+})
+
+const page = storedAt([1, 2, 3]).toReversed()
+
+describe('history list, if the service returns the newest message first', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startScriptedServer)
+
+  async function list(messages: unknown[], ...args: string[]) {
+    await server.serve(json(200, { messages, has_more: true }))
+    return runChatctl(sandbox, ['history', 'list', ...args], { env: exportEnvironment(server.url) })
+  }
+
+  it('prints the oldest message first, and the command for older messages', async () => {
+    const { stdout, stderr } = await list(page, '--context', "it's", '--before=m9', '-n', '3')
+    expect(stdout.match(/^m\d/gm)).to.deep.equal(['m0', 'm1', 'm2'])
+    expect(stderr).to.equal('There is more: chatctl history list --context "it\'s" -n 3 --before m0\n')
+  })
+
+  it('follows the IDs if the clock of the service was set back', async () => {
+    const stored = storedAt([9, 9, 9, 1, 1, 1])
+    for (const sent of [stored, stored.toReversed()])
+      expect((await list(sent)).stdout.match(/^m\d/gm)).to.deep.equal(stored.map(({ id }) => id))
+  })
+
+  it('prints JSON as the service returned it', async () => {
+    const { stdout } = await list(page, '--json')
+    expect(JSON.parse(stdout).messages).to.deep.equal(page)
+  })
+
+  it('pages by time if messages have no ID, and says so if they have no time either', async () => {
+    const withoutIds = page.map(({ id: _, ...rest }) => rest)
+    expect((await list(withoutIds)).stderr).to.contain(`--before ${page[2]?.created_at}\n`)
+    await server.close()
+    expect((await list([{ content: 'x', role: 'user' }])).stderr).to.contain('no message has an id or a time')
+  })
+})
+
+const keptMessages = /^\d+ messages saved\. To resume, run the same command\.$/m
+
+testResume(
+  'history export, after Ctrl-C',
+  (sandbox, url) => {
+    const running = startChatctl(sandbox, ['history', 'export'], { env: exportEnvironment(url) })
+    const ended = running.ended.then(({ exitCode, stderr }) => {
+      expect(stderr).to.match(keptMessages)
+      return exitCode
+    })
+    return { end: () => running.interrupt(), ended }
+  },
+  130,
+  [2, 9],
+)
+
+describe('a resumed export', () => {
+  it('counts the messages that it writes, without earlier ones before --since', async () => {
+    const sandbox = createSandbox()
+    const store = new PageStore(join(sandbox.home, 'pages'), systemClock)
+    store.append(0, storedAt([0, 1, 2]) as HistoryMessage[], beforeWalk)
+    store.endPart(0, 'ended')
+    const written = await writeDocument({
+      format: 'jsonl',
+      store,
+      local: [],
+      context: undefined,
+      since: Date.UTC(2026, 0, 1, 0, 2),
+      write: async () => {},
+      signal: new AbortController().signal,
+    })
+    store.close()
+    sandbox.remove()
+    expect(written).to.deep.equal({ service: 1, local: 0 })
   })
 })

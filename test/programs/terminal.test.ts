@@ -1,12 +1,22 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
-import { startBearerService } from '../support/handlers/bearer.ts'
-import { perTest } from '../support/lifetime.ts'
+import { startAuthorizationServer } from '../support/authorization-server.ts'
+import { readCredential } from '../support/credential-files.ts'
+import { owner, startBearerService } from '../support/handlers/bearer.ts'
+import { UsersHandler } from '../support/handlers/users.ts'
+import { perSuite, perTest } from '../support/lifetime.ts'
 import { startOidcProvider } from '../support/oidc-provider.ts'
+import { binary } from '../support/run-chatctl.ts'
 import { runProgram } from '../support/run-program.ts'
 import { createSandbox } from '../support/sandbox.ts'
-import { loginFlags, storeKey } from '../support/sign-in.ts'
+import { json, serveHandler, silent, startScriptedServer } from '../support/scripted-server.ts'
+import { loginFlags, signIn, storeKey } from '../support/sign-in.ts'
+import { agreeByHttp, signInByHttp } from '../support/sign-in-by-http.ts'
 import { describeSample } from '../support/take-sample.ts'
+import { until } from '../support/until.ts'
 import { bind, Terminal } from './terminal.ts'
+import { Tmux } from './tmux.ts'
 
 describeSample('a command in a terminal', 3, () => {
   const sandbox = perTest(createSandbox)
@@ -146,4 +156,145 @@ describeSample('a command in a terminal', 3, () => {
       /^Signed out of work \(http:[\s\S]*may stay valid until it expires or is revoked\./,
     )
   })
+})
+
+describe('importing a file in a terminal', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(() => serveHandler(new UsersHandler({ delay: 5 })))
+  let terminal: Terminal | undefined
+  let path: string
+  let user: string
+  beforeEach(() => {
+    sandbox.env['CHATCTL_BASE_URL'] = server.url
+    sandbox.env['CHATCTL_API_KEY'] = 'some-key'
+    path = join(sandbox.home, 'rows.csv')
+    user = server.add({ email: 'ada@example.com' })
+  })
+  afterEach(() => {
+    terminal?.kill()
+  })
+
+  const start = (text: string, ...args: string[]) => {
+    writeFileSync(path, text)
+    terminal = new Terminal(sandbox, args)
+    return bind(terminal)
+  }
+  const made = () => server.report().creates.size
+  const assigned = () => server.report().assignments.size
+
+  it('shows the plan, and starts after the confirmation prompt', async () => {
+    const { type, waitFor, end } = start('email\na@example.com\nb@example.com\n', 'users', 'import', path)
+    await waitFor('Send ')
+    expect(terminal?.shown).to.contain('2 rows, 2 requests: 2 creates')
+    expect(made()).to.equal(0)
+    type('y\r')
+    expect(await end()).to.equal(0)
+    expect(made()).to.equal(2)
+  })
+
+  it('sends nothing if the confirmation prompt is declined', async () => {
+    const { type, waitFor, end } = start('email\na@example.com\n', 'users', 'import', path)
+    await waitFor('Send ')
+    type('n\r')
+    expect(await end()).to.equal(3)
+    expect(made()).to.equal(0)
+  })
+
+  it('needs a confirmation for assignments too, except with --yes', async () => {
+    const args = ['users', 'permissions', 'assign', '--file', path]
+    const asked = start(`id,role\n${user},editor\n`, ...args)
+    await asked.waitFor('Send ')
+    asked.type('n\r')
+    expect(await asked.end()).to.equal(3)
+    expect(assigned()).to.equal(0)
+    const unasked = start(`id,role\n${user},editor\n`, ...args, '--yes')
+    expect(await unasked.end()).to.equal(0)
+    expect(terminal?.shown).not.to.contain('Send ')
+    expect(assigned()).to.equal(1)
+  })
+
+  it('shows its progress', async () => {
+    const rows = Array.from({ length: 600 }, (_, index) => `u${index}@example.com\n`).join('')
+    const { end } = start(`email\n${rows}`, 'users', 'import', path, '--yes', '--concurrency', '2')
+    expect(await end()).to.equal(0)
+    expect(terminal?.shown).to.match(/\d+% +[\d,]+ of 600 rows done/)
+  })
+})
+
+describe('auth login in a terminal', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startAuthorizationServer)
+  const service = perTest(() => startScriptedServer((...exchange) => json(200, user)(...exchange)))
+  let terminal: Terminal | undefined
+  let user: object
+  beforeEach(() => {
+    user = owner
+  })
+  afterEach(() => terminal?.kill())
+
+  const start = async (...more: string[]) => {
+    terminal = new Terminal(sandbox, ['auth', 'login', ...loginFlags({ server, service }), ...more])
+    await terminal.waitFor('Then wait, or paste the URL')
+    const [, address = ''] = /^To sign in, open this URL:\r?\n(\S+)/m.exec(terminal.shown) ?? []
+    return { terminal, address }
+  }
+
+  it('accepts a pasted URL that is longer than the 4,095 bytes of a terminal line', async () => {
+    const code = `c${'0123456789'.repeat(700)}`
+    server.script.redirectBack = (query) => query.set('code', code)
+    const { terminal, address } = await start('--no-browser')
+    terminal.type(`what?\r${await agreeByHttp(address)}\r`)
+    expect(await terminal.end(), terminal.shown).to.equal(0)
+    expect(terminal.shown).to.contain('Still waiting: the pasted text is not a complete URL.')
+    expect(server.tokenRequests[0]?.get('code')).to.equal(code)
+  })
+
+  it('can be interrupted with Ctrl-C while it waits for a pasted URL', async () => {
+    const { terminal } = await start('--no-browser')
+    terminal.type('http://half\u0003')
+    expect(await terminal.end()).to.equal(130)
+  })
+
+  for (const [answer, exitCode, id] of [
+    ['y\r', 0, 'u2'],
+    ['n\r', 3, 'u1'],
+  ] as const) {
+    it(`asks for confirmation before it replaces the credential of another user: ${answer.trim()}`, async () => {
+      await signIn(sandbox, { server, service }, [])
+      user = { ...owner, id: 'u2', email: 'mallory@example.com' }
+      const { terminal, address } = await start('--no-browser')
+      const page = signInByHttp(address)
+      await terminal.waitFor('Continue as mallory@example.com?')
+      expect(terminal.shown).to.contain('Profile "work" was signed in as ada@example.com')
+      terminal.type(answer)
+      expect(await terminal.end(), terminal.shown).to.equal(exitCode)
+      expect((await page).text).to.contain(exitCode === 0 ? 'Signed in' : 'Not signed in')
+      expect(readCredential(sandbox).user?.id).to.equal(id)
+    })
+  }
+})
+
+describe('Ctrl-C in a loop of a shell', () => {
+  const sandbox = perSuite(createSandbox)
+  const server = perSuite(() => startScriptedServer(silent))
+
+  for (const shell of ['bash', 'sh']) {
+    it(`ends the loop too: ${shell}`, async () => {
+      const send = `'${process.execPath}' '${binary}' chat send hi --base-url ${server.url}`
+      const loop = `for round in 1 2 3; do echo "round $round"; ${send}; echo "went on"; done`
+      const env = { CHATCTL_API_KEY: 'some-key' }
+      const before = server.requests.length
+      const terminal = await Tmux.run(sandbox, [shell, '-c', loop], { env })
+      try {
+        await until(() => server.requests.length > before, 20_000)
+        await terminal.key('C-c')
+        expect(await terminal.exitCode()).to.equal(130)
+        const screen = await terminal.screen()
+        expect(screen).to.contain('round 1')
+        expect(screen).not.to.match(/went on|round 2/)
+      } finally {
+        await terminal.close()
+      }
+    })
+  }
 })

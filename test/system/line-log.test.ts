@@ -1,12 +1,17 @@
-import fs, { readFileSync } from 'node:fs'
+import fs, { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { systemClock } from '../../src/system/clock.ts'
 import { LineLog } from '../../src/system/files/line-log.ts'
+import { linesBackward, linesWith } from '../../src/system/files/shared-lines.ts'
+import { LogWriter } from '../../src/system/log-writer.ts'
 import { codePoint } from '../support/code-point.ts'
 import { makeEmptyDirectory } from '../support/empty-directory.ts'
 import { perTest } from '../support/lifetime.ts'
+import { createSandbox } from '../support/sandbox.ts'
 import { failing } from './failing.ts'
 import { replacingCalls } from './replacing-calls.ts'
 
@@ -139,3 +144,91 @@ function failureOf(flushed: Promise<void>): Promise<Error> {
     (error: Error) => error,
   )
 }
+
+describe('the writer of a log', () => {
+  it('drops lines while 1 MiB waits for the reader, and says how many before the next line', async () => {
+    const read: string[] = []
+    let next: (() => void) | undefined
+    const stream = new Writable({
+      decodeStrings: false,
+      write(chunk, _encoding, done) {
+        read.push(chunk)
+        next = done
+      },
+    })
+    const log = new LogWriter(stream, { ...systemClock, now: () => 1000 })
+    const line = `${'x'.repeat(99_999)}\n`
+    const write = (lines: number) => {
+      for (let written = 0; written < lines; written++) log.write(line)
+    }
+    const readOn = async (chunks = Number.POSITIVE_INFINITY) => {
+      for (let done = next; done && chunks > 0; done = next, chunks--) {
+        next = undefined
+        done()
+        await new Promise(setImmediate)
+      }
+    }
+    const report = (dropped: number) =>
+      `{"level":40,"time":1000,"dropped":${dropped},"msg":"lines of this log were dropped, because nothing read it"}\n`
+    write(25)
+    expect(stream.writableLength).to.equal(1_000_000)
+    // A reader that is slower than the log never reads all of it.
+    await readOn(2)
+    write(2)
+    await readOn()
+    expect(read.splice(0)).to.deep.equal([...Array(10).fill(line), report(15) + line, line])
+    write(11)
+    await readOn()
+    expect(read.splice(0)).to.deep.equal([...Array(10).fill(line), report(1)])
+    write(10)
+    await readOn()
+    expect(read).to.deep.equal(Array(10).fill(line))
+  })
+})
+
+describe('a file of lines that several processes write', () => {
+  const sandbox = perTest(createSandbox)
+  const path = () => join(sandbox.home, 'lines')
+  const open = () => new LineLog({ path: path(), isShared: true, failureOf: (cause) => cause as Error })
+  const texts = (lines: Iterable<{ text: string }>) =>
+    Array.from(lines, ({ text }) => text).filter((text) => text !== '')
+
+  it('has no lines if it is missing or empty', () => {
+    expect([...linesWith(path(), ['a']), ...linesBackward(path())]).to.deep.equal([])
+    writeFileSync(path(), '')
+    expect([...linesWith(path(), ['a']), ...linesBackward(path())]).to.deep.equal([])
+  })
+
+  it('is read in both directions, also across chunks, with the offset of each line', () => {
+    // Lengths from 1 to a line that is longer than a chunk.
+    const lines = [
+      ...Array.from({ length: 700 }, (_, n) => `${n} ${'é'.repeat(n)}`),
+      'x'.repeat(300_000),
+      'y',
+    ]
+    const text = lines.map((line) => `${line}\n`).join('')
+    writeFileSync(path(), `${text}incomplete`)
+    expect(texts(linesBackward(path())).reverse()).to.deep.equal(lines)
+    expect(texts(linesWith(path(), [' ', 'x', 'y']))).to.deep.equal(lines)
+    const bytes = Buffer.from(text)
+    for (const found of [...linesWith(path(), ['é', 'yy', 'xx']), ...linesBackward(path())])
+      expect(bytes.toString('utf8', found.at, found.at + Buffer.byteLength(found.text))).to.equal(found.text)
+    expect(texts(linesWith(path(), ['69 ']))).to.deep.equal(lines.filter((line) => /69 /.test(line)))
+  })
+
+  it('gets whole lines after those that another process has left incomplete, at any time', async () => {
+    const [one, other] = [open(), open()]
+    one.append('one')
+    other.append('other')
+    await Promise.all([one.flush(), other.flush()])
+    appendFileSync(path(), '{"torn')
+    one.append('two')
+    await one.flush()
+    appendFileSync(path(), '{"torn')
+    other.appendNow('last')
+    for (const log of [one, other]) log.close()
+    expect(texts(linesBackward(path())).reverse()).to.deep.equal([
+      ...['one', 'other', '{"torn', 'two', '{"torn', 'last'],
+    ])
+  })
+})

@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { perSuite } from '../../support/lifetime.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { perSuite, perTest } from '../../support/lifetime.ts'
+import { commands } from '../../support/manifest.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { json, startScriptedServer } from '../../support/scripted-server.ts'
@@ -64,4 +66,99 @@ describe('files in an untrusted working directory', () => {
       expect(existsSync(mark)).to.equal(false)
       expect(readdirSync(cwd).sort()).to.deep.equal(before)
     })
+})
+
+describe('other users of the machine', () => {
+  it('see no secret in the process list, because no flag takes a secret as its value', () => {
+    const flags = commands.flatMap(({ id, flags }) =>
+      Object.values(flags).map((flag) => ({ name: `${id} --${flag.name}`, type: flag.type })),
+    )
+    const secret = flags.filter(({ name }) => /password|secret|token\b|key\b/.test(name.split('--')[1] ?? ''))
+    expect(secret.length).to.be.above(5)
+    // Paths, addresses, and commands that print a secret are not secret.
+    const open = /-(file|url|command)$|tls-key$|^plan:approve --key$/
+    const taken = secret.filter(({ name, type }) => type === 'option' && !open.test(name))
+    expect(taken.map(({ name }) => name)).to.deep.equal([])
+  })
+})
+
+describe('a machine with an unusable home or database', () => {
+  const sandbox = perTest(createSandbox)
+  let data: string
+  beforeEach(() => {
+    data = join(sandbox.home, '.local', 'share', 'chatctl')
+  })
+
+  const run = (args: string[], env: NodeJS.ProcessEnv = {}) => runChatctl(sandbox, args, { env })
+
+  it('can read the configuration if HOME is a file, and names the path that cannot be written', async () => {
+    const home = join(sandbox.home, 'file')
+    writeFileSync(home, 'x')
+    const env = { HOME: home }
+    expect(await run(['config', 'list'], env)).to.include({ exitCode: 0, stderr: '' })
+    expectFailure(await run(['chat', 'send', 'hi'], env), 1, home, 'is not a directory')
+    const refused = await run(['config', 'set', 'model', 'x'], env)
+    expectFailure(refused, 1, home, 'not a directory', 'XDG_CONFIG_HOME')
+    expect(readFileSync(home, 'utf8')).to.equal('x')
+  })
+
+  /** Expects the same error from every command that opens the data, and an unchanged file. */
+  async function expectRefused(content: Buffer, ...words: string[]): Promise<void> {
+    const file = join(data, 'chatctl.db')
+    writeFileSync(file, content)
+    for (const args of [
+      ['chat', 'send', 'hi'],
+      ['service', 'run', '--port', '0'],
+      ['service', 'keys', 'list'],
+      ['service', 'sessions', 'list'],
+      ['service', 'keys', 'create', '--name', 'x'],
+      ['service', 'status'],
+    ]) {
+      expectFailure(await run(args), 1, file, ...words, 'Hint:  ')
+      expect(readFileSync(file).equals(content)).to.equal(true)
+    }
+  }
+
+  it('keeps and rejects a database file that is truncated or not a database', async () => {
+    await run(['chat', 'send', 'hi'])
+    const whole = readFileSync(join(data, 'chatctl.db'))
+    await expectRefused(Buffer.from('not a database, and long enough '.repeat(40)), 'damaged', 'backup')
+    await expectRefused(whole.subarray(0, 20_000), 'damaged', 'backup')
+  })
+
+  it('reports a corrupted database for settings get and service status', async () => {
+    await run(['chat', 'send', 'hi'])
+    const file = join(data, 'chatctl.db')
+    cpSync(file, `${file}.good`)
+    const bytes = readFileSync(file)
+    bytes.fill(0xa5, 8_192, 60_000)
+    writeFileSync(file, bytes)
+    expectFailure(await run(['settings', 'get', '--retries', '0']), 69, 'database of the service is damaged')
+    expectFailure(await run(['service', 'status']), 1, 'is damaged')
+    cpSync(`${file}.good`, file)
+    expect(await run(['settings', 'get'])).to.include({ exitCode: 0 })
+  })
+
+  it('names the file of CHATCTL_DATABASE_FILE that cannot be used, and --database takes precedence', async () => {
+    const file = join(sandbox.home, 'database-url')
+    const env = { CHATCTL_DATABASE_FILE: file }
+    const status = ['service', 'status']
+    const path = `CHATCTL_DATABASE_FILE: ${file}`
+    expectFailure(await run(status, env), 2, path, 'no such file')
+    writeFileSync(file, '\n')
+    expectFailure(await run(status, env), 2, path, 'is empty')
+    // Nothing listens there.
+    writeFileSync(file, 'postgres://chatctl:canary@127.0.0.1:1/one\n')
+    for (const args of [status, ['service', 'run', '--port', '0']]) {
+      const failed = await run(args, env)
+      expectFailure(failed, 69, 'postgres://127.0.0.1:1/one')
+      expect(failed.stderr).not.to.contain('canary')
+    }
+    const other = 'postgres://127.0.0.1:1/two'
+    expectFailure(await run([...status, '--database', other], env), 69, other)
+    expectFailure(await run(status, { ...env, CHATCTL_DATABASE: other }), 69, other)
+    if (process.platform === 'win32') return
+    chmodSync(file, 0o666)
+    expectFailure(await run(status, env), 2, path, 'other users')
+  })
 })

@@ -1,5 +1,12 @@
+import { mkdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
+import { aliases, isSentence } from '../../../src/cli/errors/aliases.ts'
+import { wantsJson } from '../../../src/cli/errors/render-error.ts'
+import { unknownCommand } from '../../../src/cli/errors/unknown-command.ts'
+import { readLine } from '../../../src/cli/line/read-line.ts'
 import { perTest } from '../../support/lifetime.ts'
+import { commands } from '../../support/manifest.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { answer, failing, json, type Script, startScriptedServer } from '../../support/scripted-server.ts'
@@ -146,5 +153,114 @@ describe('an error about a request', () => {
       const { stderr } = await run(['users', 'get', 'u1', '--base-url', `${url}/api`])
       expect(stderr).to.equal(`Error: No such user (404, GET ${url}/api/v1/users/u1)\n`)
     })
+  })
+})
+
+const visible = commands.filter(({ hidden }) => !hidden)
+const ids = visible.map(({ id }) => id)
+
+describe('the table of what other tools call a command or a flag', () => {
+  it('has at most 80 rows', () => expect(Object.keys(aliases)).to.have.length.at.most(80))
+
+  it('names commands and flags that exist', () => {
+    for (const [key, value] of Object.entries(aliases)) {
+      const lines = isSentence(value)
+        ? [...value.matchAll(/chatctl ([a-z][^,.]*)/g)].map(([, line]) => line)
+        : [value]
+      for (const line of lines) {
+        const words = (line ?? '').split(' ')
+        if (key.startsWith('* ') || line === '--version') continue
+        const { path, rest } = readLine(words, ids)
+        const flags = words.filter((word) => word.startsWith('--'))
+        const known = visible.flatMap(({ flags }) => Object.keys(flags))
+        expect(path.length > 0 || flags.length > 0, value).to.equal(true)
+        const shown = rest.filter((word) => /^[a-z]/.test(word))
+        expect(shown, value).to.deep.equal([])
+        for (const flag of flags) expect(known, value).to.include(flag.slice(2))
+      }
+    }
+  })
+})
+
+describe('an unknown command', () => {
+  const hintFor = (line: string) => unknownCommand(readLine(line.split(' '), ids), ids).hint
+
+  for (const [line, hint] of [
+    ['users rm u1', aliases['users delete']],
+    ['user get u1', 'Did you mean: chatctl users. To send it as a message: chatctl "user get u1"'],
+    ['get user u1', 'Did you mean: chatctl users get. To send it as a message: chatctl "get user u1"'],
+    ['server keys ls', 'Did you mean: chatctl service. To send it as a message: chatctl "server keys ls"'],
+    ['users lst', 'Did you mean: chatctl users list'],
+    ['-p work users lst', 'Did you mean: chatctl users list'],
+    [
+      'chat Hello',
+      'For one message: chatctl chat send Hello. To begin a session with it: chatctl chat -- Hello',
+    ],
+    ['chat search plan', 'Did you mean: chatctl history search'],
+    ['search plan', 'Did you mean: chatctl history search. To send it as a message: chatctl "search plan"'],
+    ['sned', 'Did you mean: chatctl chat send. To send it as a message: chatctl -- sned'],
+    ['xyzzy', 'To send it as a message: chatctl -- xyzzy'],
+    ['help xyzzy', 'List the commands with: chatctl --help'],
+    ['users --stream', 'Put flags after the command. See: chatctl users --help'],
+  ])
+    it(`has the hint ${JSON.stringify(hint)}: chatctl ${line}`, () =>
+      expect(hintFor(line ?? '')).to.equal(hint))
+
+  it('does not repeat a secret in a sentence, and names the command that sends it', () => {
+    for (const words of [['why is sk-abcdef refused'], ['--', 'why is sk-abcdef refused']]) {
+      const { message, hint } = unknownCommand(readLine(words, ids), ids)
+      expect(message).to.equal('Unknown command: chatctl (hidden, it looks like a secret)')
+      expect(hint).to.contain('chatctl chat send MESSAGE').and.not.contain('sk-')
+    }
+  })
+})
+
+describe('a working directory that was deleted', () => {
+  const sandbox = perTest(createSandbox)
+  const before = process.cwd()
+  afterEach(() => process.chdir(before))
+
+  /** The built program is tried in test/slow/program/deleted-directory.test.ts. */
+  it('is reported by a command that needs it, and other commands still run', async function () {
+    // Windows does not delete the working directory of a process.
+    if (process.platform === 'win32') return this.skip()
+    const lost = join(sandbox.home, 'lost')
+    mkdirSync(lost)
+    process.chdir(lost)
+    rmdirSync(lost)
+    const run = (...args: string[]) => runChatctl(sandbox, args, { host: { cwd: undefined } })
+    expect(await run('config', 'path')).to.include({ exitCode: 0, stderr: '' })
+    const { exitCode, stdout, stderr } = await run('service', 'keys', 'list', '--data', 'here')
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 1, stdout: '' })
+    expect(stderr).to.match(/^Error: The working directory no longer exists\nHint: {2}Change to an existing/)
+  })
+})
+
+describe('the format of an error about an unreadable command line', () => {
+  const home = { HOME: '/nonexistent' }
+
+  for (const line of [
+    '--json',
+    '--output json',
+    '--output=jsonl',
+    '-o json',
+    '-ojson',
+    '-o=json',
+    '-qo json',
+    '-qojson',
+    '-qo=json',
+    '--jq .id',
+    '--jq=.id',
+  ])
+    it(`is JSON with ${line}`, () =>
+      expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(true))
+
+  for (const line of ['', '-o yaml', '-- --json', '--json -o yaml'])
+    it(`is text with ${line || 'no flag'}`, () =>
+      expect(wantsJson(['users', ...line.split(' ')], { env: home, cwd: undefined })).to.equal(false))
+
+  it('follows CHATCTL_OUTPUT and CHATCTL_JQ', () => {
+    expect(wantsJson([], { env: { ...home, CHATCTL_OUTPUT: 'json' }, cwd: undefined })).to.equal(true)
+    expect(wantsJson([], { env: { ...home, CHATCTL_JQ: '.id' }, cwd: undefined })).to.equal(true)
   })
 })

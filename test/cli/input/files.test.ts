@@ -1,12 +1,15 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { conversionHint } from '../../../src/contract/notation/text.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { SettingsHandler } from '../../support/handlers/settings.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
 import { json, serveHandler, startScriptedServer } from '../../support/scripted-server.ts'
+import { servedMessages } from '../../support/served-messages.ts'
 
 type Fault = [name: string, content: string | Uint8Array, ...words: string[]]
 
@@ -167,5 +170,104 @@ describe('an input file', () => {
     const refused = await run(['api', 'POST', '/v1/users', '--data', '@cut.json'])
     expectFailure(refused, 2, 'The request body is not valid JSON', 'position')
     expect(server.requests).to.have.length(1)
+  })
+})
+
+describe('a text on stdin', () => {
+  const { sandbox, server, env, sent } = servedMessages()
+
+  const send = (stdin: string | Uint8Array, ...words: string[]) =>
+    runChatctl(sandbox, ['chat', 'send', ...words], { env: env(), stdin })
+
+  const texts: [title: string, stdin: string, words: string[], message: string][] = [
+    ['is the message', 'from a pipe', [], 'from a pipe'],
+    ['is the message for -', 'from a pipe', ['-'], 'from a pipe'],
+    ['follows the argument after a blank line', 'the text\n', ['Review:'], 'Review:\n\nthe text'],
+    ['adds nothing if it is empty', '', ['Hello'], 'Hello'],
+    ['adds nothing if it is one line break', '\r\n', ['Hello'], 'Hello'],
+    ['keeps every line break except the last', 'a\r\nb\r\n', [], 'a\r\nb'],
+    ['keeps white space and blank lines', '  a\n\n\n  b  ', [], '  a\n\n\n  b  '],
+    ['keeps every character', 'é☃👩‍👩‍👧\t"\\\u0007\u001b[31m', [], 'é☃👩‍👩‍👧\t"\\\u0007\u001b[31m'],
+    ['loses its byte order mark', '\ufeffHello', [], 'Hello'],
+  ]
+  for (const [title, stdin, words, message] of texts)
+    it(title, async () => {
+      expect(await send(stdin, ...words)).to.include({ exitCode: 0, stdout: 'ok\n', stderr: '' })
+      expect(sent()).to.deep.equal([message])
+    })
+
+  it('is rejected by the embedded service with a clear message if it is too long', async () => {
+    const run = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(2_000_000) })
+    expectFailure(run, 1, 'message must not exceed 1 MiB of UTF-8')
+    const larger = await runChatctl(sandbox, ['chat', 'send'], { stdin: 'x'.repeat(5_000_000) })
+    expectFailure(larger, 1, 'The request body is larger than 4 MiB')
+  })
+
+  it('is not sent if it is not valid UTF-8', async () => {
+    expectFailure(await send(Buffer.from('caf\xe9', 'latin1')), 2, 'stdin is not UTF-8 text', 'iconv')
+    expectFailure(await send(Buffer.from([0xe2, 0x98])), 2, 'stdin is not UTF-8 text')
+    expect(sent()).to.deep.equal([])
+  })
+
+  it('is not sent if it contains a NUL, and the error names the position', async () => {
+    expectFailure(await send('ab\0c'), 2, 'stdin is not text: it has a NUL character at position 2')
+    expect(sent()).to.deep.equal([])
+  })
+
+  it('is not sent if it is empty', async () => {
+    expectFailure(await send(' \n\t\n'), 2, 'MESSAGE is missing or empty')
+    expectFailure(await send('', '-'), 2, 'MESSAGE is missing or empty')
+    expect(sent()).to.deep.equal([])
+  })
+
+  it('cannot be used for two inputs', async () => {
+    const args = ['settings', 'set', 'app_name=-', 'theme.mode=-']
+    const refused = await runChatctl(sandbox, args, { env: env(), stdin: 'x' })
+    expectFailure(refused, 2, 'stdin was already read, so the value of theme.mode cannot come from it')
+    expect(server.requests).to.deep.equal([])
+  })
+})
+
+const text = 'email,password\nada@example.com,pässword\n'
+const utf16 = Buffer.from(text, 'utf16le')
+
+describe('a file in another encoding', () => {
+  const sandbox = perSuite(createSandbox)
+
+  // Each command reads one encoding, because all commands decode with the same code.
+  const files: [encoding: string, bytes: Buffer, args: string[]][] = [
+    [
+      'UTF-16',
+      Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]),
+      ['users', 'import', 'users.csv', '-p', 'local'],
+    ],
+    [
+      'UTF-16',
+      Buffer.concat([Buffer.from([0xfe, 0xff]), Buffer.from(utf16).swap16()]),
+      ['settings', 'api', 'set', '--file', 'api.yaml', '-p', 'local'],
+    ],
+    ['UTF-16LE', utf16, ['settings', 'apply', 'api.yaml', '--yes', '-p', 'local']],
+    ['UTF-16BE', Buffer.from(utf16).swap16(), ['chat', 'complete', '--messages', 'api.yaml']],
+    [
+      'WINDOWS-1252',
+      Buffer.from(text, 'latin1'),
+      ['users', 'permissions', 'assign', '--file', 'users.csv', '-p', 'local'],
+    ],
+  ]
+  for (const [encoding, bytes, args] of files)
+    it(`is rejected with the conversion command: ${encoding}, starting with ${bytes.toString('hex', 0, 2)}`, async () => {
+      const file = args.find((word) => /\.(csv|yaml)$/.test(word)) ?? ''
+      writeFileSync(join(sandbox.home, file), bytes)
+      const { exitCode, stderr } = await runChatctl(sandbox, args)
+      expect(exitCode, stderr).to.equal(2)
+      if (encoding.startsWith('UTF')) expect(stderr).to.contain(`${file} is ${encoding} text, not UTF-8`)
+      const [command = ''] = /iconv -f .*/.exec(stderr) ?? []
+      expect(command).to.equal(`iconv -f ${encoding} -t UTF-8 ${file}`)
+      expect(execFileSync(command, { shell: true, cwd: sandbox.home, encoding: 'utf8' })).to.equal(text)
+    })
+
+  it('is rejected with the advice to save it as UTF-8 on Windows, which has no iconv', () => {
+    for (const [, bytes] of files)
+      expect(conversionHint(bytes, 'users.csv', 'win32')).to.match(/Save .* UTF-8/)
   })
 })

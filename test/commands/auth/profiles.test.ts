@@ -1,12 +1,25 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { editProfile, findCredentials, readCredential, readProfiles } from '../../support/credential-files.ts'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
+import {
+  editProfile,
+  expireCredential,
+  findCredentials,
+  readCredential,
+  readProfiles,
+} from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { startBearerService, tokensSeen } from '../../support/handlers/bearer.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
 import { startOidcProvider } from '../../support/oidc-provider.ts'
-import { type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
+import { plantSignIn } from '../../support/plant-sign-in.ts'
+import { type HostOptions, type Run, type RunOptions, runChatctl } from '../../support/run-chatctl.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { delayed, json, startScriptedServer } from '../../support/scripted-server.ts'
 import { signIn, storeKey } from '../../support/sign-in.ts'
+import { SteppedClock } from '../../support/stepped-clock.ts'
 
 const scope = 'chat:read chat:write'
 
@@ -146,5 +159,266 @@ describe('a stored credential', () => {
     await runChatctl(sandbox, ['auth', 'logout', '-p', 'second'])
     expect(findCredentials(sandbox)).to.have.length(1)
     expect((await runChatctl(sandbox, ['auth', 'token'])).stdout).to.equal('key-1\n')
+  })
+})
+
+describe('a profile that is signed in to one address and has moved to another', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startAuthorizationServer)
+  const service = perTest(() => startBearerService((token) => server.live.has(token)))
+  const other = perTest(() => startBearerService((token) => token === 'key-1'))
+  beforeEach(() => plantSignIn(sandbox, { server, service }))
+
+  const run = (...args: string[]): Promise<Run> => runChatctl(sandbox, args)
+
+  it('keeps only the new sign-in, also if the old token is being renewed', async () => {
+    expireCredential(sandbox)
+    server.script.token = [delayed(500, server.tokens())]
+    const renewing = run('chat', 'models')
+    while (server.refreshes().length === 0) await sleep(10)
+    await storeKey(sandbox, 'key-1', other)
+    expect(await renewing).to.include({ exitCode: 0 })
+    expect(findCredentials(sandbox)).to.have.length(1)
+    expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
+    expect(await run('chat', 'models')).to.include({ exitCode: 0 })
+    expect(tokensSeen(other)).to.deep.equal(['key-1', 'key-1'])
+  })
+
+  it('is not used with --base-url of another address, and the hint names a separate profile', async () => {
+    const failed = await run('chat', 'models', '-p', 'work', '--base-url', other.url)
+    expectFailure(failed, 4, 'has another base URL', other.url)
+    expect(failed.stderr).to.match(/^Hint: .*a new profile: .*--profile NAME --base-url http/m)
+    expect(failed.stderr, 'which would end the first').not.to.contain('--profile work')
+    expect([other.requests, service.requests, server.tokenRequests]).to.deep.equal([[], [], []])
+  })
+
+  it('can sign out of the old address with the command that config set base_url prints', async () => {
+    const set = await run('config', 'set', 'base_url', other.url, '-p', 'work')
+    expect(set.exitCode).to.equal(0)
+    const words = ['auth', 'logout', '--profile', 'work', '--base-url', service.url]
+    expect(set.stderr).to.contain(`chatctl ${words.join(' ')}`)
+    expect(findCredentials(sandbox)).to.have.length(1)
+    const logout = await run(...words, '--json')
+    expect(logout.exitCode, logout.stderr).to.equal(0)
+    const shown = JSON.parse(logout.stdout)
+    expect(shown).to.deep.equal([{ profile: 'work', origin: service.url, signed_out: true, revoked: true }])
+    expect(findCredentials(sandbox)).to.deep.equal([])
+    expect(server.revocations[0]?.get('token')).to.equal('refresh-token-1')
+    expect(readProfiles(sandbox).profiles?.['work']).not.to.have.property('credential')
+  })
+
+  for (const [what, move] of [
+    ['config set base_url', () => run('config', 'set', 'base_url', other.url, '-p', 'work')],
+    ['config unset base_url', () => run('config', 'unset', 'base_url', '-p', 'work')],
+    ['an editor', async () => editProfile(sandbox, 'work', { base_url: other.url })],
+  ] as const) {
+    for (const flags of [
+      ['-p', 'work'],
+      ['--all', '--yes'],
+    ])
+      it(`is signed out of the old address by auth logout ${flags[0]} after ${what}`, async () => {
+        await move()
+        const logout = await run('auth', 'logout', ...flags, '--json')
+        expect(logout.exitCode, logout.stderr).to.equal(0)
+        const row = { profile: 'work', origin: service.url, signed_out: true, revoked: true }
+        expect(JSON.parse(logout.stdout)).to.deep.include(row)
+        expect(logout.stderr).not.to.contain('was not signed in')
+        expect(findCredentials(sandbox)).to.deep.equal([])
+        expect(server.revocations[0]?.get('token')).to.equal('refresh-token-1')
+      })
+  }
+
+  it('can sign out of the old address if its new address is invalid', async () => {
+    editProfile(sandbox, 'work', { base_url: 'invalid' })
+    expect(await run('auth', 'logout', '-p', 'work', '--base-url', service.url)).to.include({ exitCode: 0 })
+    expect(findCredentials(sandbox)).to.deep.equal([])
+  })
+
+  it('has its old token revoked by a sign-in to the new address', async () => {
+    await storeKey(sandbox, 'key-1', other)
+    expect(server.revocations.map((form) => form.get('token'))).to.deep.equal(['refresh-token-1'])
+    expect(readProfiles(sandbox).profiles?.['work']?.['credential']).to.deep.equal({
+      origin: other.url,
+      storage: 'file',
+    })
+  })
+
+  it('is signed out of the old address without signing out another profile', async () => {
+    await run('config', 'set', 'base_url', other.url, '-p', 'work')
+    const words = ['auth', 'login', '--with-api-key', '-p', 'second', '--base-url', other.url]
+    await runChatctl(sandbox, [...words, '--insecure-storage'], { stdin: 'key-1\n' })
+    await run('auth', 'logout', '-p', 'work', '--base-url', service.url)
+    expect(readCredential(sandbox)).to.include({ kind: 'api_key', key: 'key-1' })
+  })
+
+  it('gets no notice from config set base_url if the origin stays the same', async () => {
+    const set = await run('config', 'set', 'base_url', `${service.url}/v2`, '-p', 'work')
+    expect(set).to.include({ exitCode: 0, stderr: '' })
+  })
+})
+
+describe('a directory with a profile', () => {
+  const sandbox = perTest(createSandbox)
+  let acme = ''
+  const run = (args: string[], options: HostOptions = {}) =>
+    runChatctl(sandbox, args, { cwd: acme, ...options })
+  const profileWith = async (args: string[] = [], options: HostOptions = {}) => {
+    const { stdout } = await run(['config', 'list', '-o', 'tsv', ...args], options)
+    return stdout.split('\n')[0]?.split('\t').slice(1)
+  }
+
+  beforeEach(async () => {
+    acme = join(sandbox.home, 'projects', 'acme')
+    mkdirSync(join(acme, 'src'), { recursive: true })
+    for (const name of ['acme', 'other', 'third'])
+      await run(['config', 'set', 'base_url', `https://${name}.example`, '--profile', name])
+    await run(['config', 'set', 'default_profile', 'other'])
+    const { exitCode, stderr } = await run(['config', 'set', 'directory."~/projects/acme"=acme'])
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+  })
+
+  it('uses the profile in the directory and everything in it, and the default profile elsewhere', async () => {
+    const fromDirectory = ['acme', 'directory', 'the directory ~/projects/acme']
+    expect(await profileWith()).to.deep.equal(fromDirectory)
+    expect(await profileWith([], { cwd: join(acme, 'src') })).to.deep.equal(fromDirectory)
+    expect((await profileWith([], { cwd: sandbox.home }))?.[0]).to.equal('other')
+  })
+
+  it('uses the profile of a flag, of the environment, or of no base URL at all instead', async () => {
+    const env = { CHATCTL_PROFILE: 'other' }
+    expect(await profileWith(['-p', 'third'], { env })).to.deep.equal(['third', 'flag', '--profile'])
+    expect(await profileWith([], { env })).to.deep.equal(['other', 'environment', 'CHATCTL_PROFILE'])
+    expect((await profileWith(['--base-url', 'https://new.example']))?.[0]).to.equal('')
+  })
+
+  it('can be set with two words, with single quotes around the key, and relative to the working directory', async () => {
+    await run(['config', 'set', 'directory."~/projects/acme"', 'third'])
+    expect((await profileWith())?.[0]).to.equal('third')
+    await run(['config', 'set', 'directory..', 'other'])
+    expect(readProfiles(sandbox)).to.have.property('directories').deep.equal({ '~/projects/acme': 'other' })
+    expect((await run(['config', 'get', `directory.${acme}/`])).stdout.trim()).to.equal('other')
+  })
+
+  it('has the default profile again after config unset', async () => {
+    await run(['config', 'unset', 'directory.~/projects/acme/'])
+    expect((await profileWith())?.[0]).to.equal('other')
+  })
+
+  it('is named by auth status, auth list, and auth use', async () => {
+    const env = { CHATCTL_API_KEY: 'key' }
+    const status = JSON.parse((await run(['auth', 'status', '--no-verify', '--json'], { env })).stdout)
+    expect(status).to.include({ profile: 'acme', profile_from: 'the directory ~/projects/acme' })
+    const list = await run(['auth', 'list', '--json'])
+    const rows: { profile: string; directories: string[] }[] = JSON.parse(list.stdout)
+    expect(rows.find(({ profile }) => profile === 'acme')?.directories).to.deep.equal(['~/projects/acme'])
+    const words = 'the profile is "acme", because of the directory ~/projects/acme.'
+    expect((await run(['auth', 'list'])).stderr).to.contain(words)
+    expect((await run(['auth', 'use', 'third'])).stderr).to.contain(words)
+  })
+
+  it('is never set by a file in the directory', async () => {
+    const files = ['config.json', '.chatctl.json', 'chatctl/config.json', '.config/chatctl/config.json']
+    for (const name of files) {
+      mkdirSync(join(acme, name, '..'), { recursive: true })
+      writeFileSync(join(acme, name), JSON.stringify({ directories: { '~/projects/acme': 'third' } }))
+    }
+    expect((await profileWith())?.[0]).to.equal('acme')
+  })
+
+  it('exits 2 for an unknown profile, for a file, for --profile, and without a path', async () => {
+    writeFileSync(join(acme, 'file'), '')
+    expectFailure(await run(['config', 'set', 'directory.~/x', 'acm']), 2, 'Unknown profile "acm"')
+    expectFailure(await run(['config', 'set', 'directory.file', 'acme']), 2, 'is not a directory')
+    expectFailure(await run(['config', 'set', 'directory.', 'acme']), 2, 'is not the path of a directory')
+    const refused = await run(['config', 'set', 'directory.~', 'acme', '-p', 'acme'])
+    expectFailure(refused, 2, 'belongs to no profile')
+    expectFailure(await run(['config', 'set', 'directory.~/x']), 2, 'Missing value')
+  })
+
+  it('exits 2 and names the directory if its profile is missing from the file', async () => {
+    const path = join(sandbox.home, '.config', 'chatctl', 'config.json')
+    writeFileSync(path, JSON.stringify({ directories: { '~/projects': 'gone' } }))
+    const refused = await run(['chat', 'models'])
+    expectFailure(refused, 2, `${path}, the directory ~/projects: unknown profile "gone"`)
+    expect((await run(['config', 'unset', 'directory.~/projects'])).exitCode).to.equal(0)
+  })
+
+  it('says if the directory does not exist yet', async () => {
+    const { exitCode, stderr } = await run(['config', 'set', 'directory.~/later', 'acme'])
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '~/later does not exist yet.\n' })
+  })
+
+  it('decides the output format of errors in the command line', async () => {
+    await run(['config', 'set', 'output', 'json', '-p', 'acme'])
+    const { stderr } = await run(['chat', 'models', '--no-such-flag'])
+    expect(JSON.parse(stderr)).to.have.nested.property('error.code', 'usage')
+  })
+})
+
+describe('the expiry of an API key', () => {
+  const sandbox = perTest(createSandbox)
+  const end = '2027-01-31T00:00:00.000Z'
+  let header: string = end
+  const service = perTest(() =>
+    startScriptedServer((request, response, incoming) => {
+      const answer = request.path === '/api/user/profile' ? { id: 'u1' } : { data: [] }
+      return json(200, answer, { 'x-credential-expires-at': header })(request, response, incoming)
+    }),
+  )
+  beforeEach(() => {
+    header = end
+  })
+
+  const run = (args: string[], before: number, options: HostOptions = {}) => {
+    const clock = new SteppedClock(undefined, Date.parse(end) - before)
+    return runChatctl(sandbox, args, { host: { clock }, ...options })
+  }
+  const day = 86_400_000
+
+  it('is stored at sign-in, and shown by auth list, auth status, and auth token', async () => {
+    await storeKey(sandbox, 'key-1', service)
+    expect(readCredential(sandbox)).to.include({ expires_at: end })
+    const requests = service.requests.length
+    for (const args of [
+      ['auth', 'list'],
+      ['auth', 'status', '--no-verify'],
+      ['auth', 'token'],
+    ])
+      expect((await run([...args, '--json'], 90 * day)).stdout, args.join(' ')).to.contain(`"${end}"`)
+    expect(service.requests).to.have.length(requests)
+  })
+
+  it('is shown by auth status as the service says now', async () => {
+    await storeKey(sandbox, 'key-1', service)
+    header = '2028-01-31T00:00:00Z'
+    const { stdout } = await run(['auth', 'status', '--json'], 90 * day)
+    expect(JSON.parse(stdout)).to.include({ expires_at: '2028-01-31T00:00:00.000Z' })
+    const options = { env: { CHATCTL_API_KEY: 'key-1' } }
+    const fromEnvironment = await run(['auth', 'status', '--json'], 90 * day, options)
+    expect(JSON.parse(fromEnvironment.stdout)).to.include({ expires_at: '2028-01-31T00:00:00.000Z' })
+  })
+
+  it('gives one warning within seven days, also for a key in the environment, and none with --quiet', async () => {
+    await storeKey(sandbox, 'key-1', service)
+    const words = `Warning: The API key expires in 2d 5h, at ${end}.\n`
+    expect(await run(['chat', 'models'], 53 * 3_600_000)).to.include({ exitCode: 0, stderr: words })
+    const env = { CHATCTL_API_KEY: 'key-1', CHATCTL_BASE_URL: service.url }
+    expect((await run(['chat', 'models'], 53 * 3_600_000, { env })).stderr).to.equal(words)
+    expect((await run(['chat', 'models', '--quiet'], day)).stderr).to.equal('')
+    const { stderr } = await run(['chat', 'models', '--json'], day)
+    expect(JSON.parse(stderr)).to.have.nested.property('warning.message')
+  })
+
+  it('gives the warning for a credential command, unless it says that it prints an access token', async () => {
+    const warn = async (output: string) => {
+      const command = `echo '${output}'`
+      const login = ['auth', 'login', '--profile', 'work', '--base-url', service.url, '--no-verify']
+      await run([...login, '--credential-command', command], day)
+      return (await run(['chat', 'models'], day)).stderr
+    }
+    const words = `Warning: The API key expires in 24h, at ${end}.\n`
+    expect(await warn('key-1')).to.equal(words)
+    expect(await warn('{"api_key":"key-1"}')).to.equal(words)
+    expect(await warn('{"access_token":"key-1"}')).to.equal('')
   })
 })

@@ -8,10 +8,19 @@ import {
 } from '../../support/credential-files.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { tokensSeen } from '../../support/handlers/bearer.ts'
+import { startLogin } from '../../support/login-process.ts'
 import { plantSignIn } from '../../support/plant-sign-in.ts'
 import { type Run, runChatctl } from '../../support/run-chatctl.ts'
-import { answer, type Behavior, webPage } from '../../support/scripted-server.ts'
-import { signIn } from '../../support/sign-in.ts'
+import {
+  answer,
+  type Behavior,
+  failing,
+  sse,
+  startScriptedServer,
+  webPage,
+} from '../../support/scripted-server.ts'
+import { loginFlags, signIn, storeKey } from '../../support/sign-in.ts'
+import { signInByHttp } from '../../support/sign-in-by-http.ts'
 import { makeSignInWorld } from '../../support/sign-in-world.ts'
 
 const signInAgain = /^Hint: {2}Sign in again with: chatctl auth login (-p|--profile) work$/m
@@ -173,4 +182,200 @@ describe('an access token', () => {
     })
     expect(world.service.requests).to.deep.equal([])
   })
+})
+
+describe('auth refresh', () => {
+  const { sandbox, server, service } = makeSignInWorld()
+  const refresh = (...args: string[]) => runChatctl(sandbox, ['auth', 'refresh', ...args])
+  beforeEach(() => {
+    plantSignIn(sandbox, { server, service })
+    changeCredential(sandbox, { scope: 'chat:read chat:write' })
+  })
+
+  it('renews tokens that are still valid, and says when the new ones expire', async () => {
+    const { exitCode, stdout, stderr } = await refresh('--json')
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    const stored = readCredential(sandbox)
+    expect(stored.access_token).to.equal('access-token-2')
+    expect(JSON.parse(stdout)).to.deep.equal({
+      profile: 'work',
+      base_url: service.url,
+      expires_at: stored.expires_at,
+      scope: 'chat:read chat:write',
+    })
+    expect(server.refreshes().map((form) => form.get('scope'))).to.deep.equal([null])
+    expect(service.requests).to.deep.equal([])
+  })
+
+  it('requests a narrower scope, and requests it again in later renewals', async () => {
+    const { exitCode, stdout } = await refresh('--scope', 'chat:read', '--json')
+    expect(exitCode).to.equal(0)
+    expect(JSON.parse(stdout)).to.include({ scope: 'chat:read' })
+    await refresh()
+    expect(server.refreshes().map((form) => form.get('scope'))).to.deep.equal(['chat:read', 'chat:read'])
+    expect(readCredential(sandbox).scope).to.equal('chat:read')
+    expect(await refresh('--scope', 'chat:read chat:write')).to.include({ exitCode: 0 })
+    expect(readCredential(sandbox).scope).to.equal('chat:read chat:write')
+  })
+
+  it('exits 4 if the server refuses, and keeps the sign-in if only the scope is refused', async () => {
+    const before = readCredential(sandbox)
+    server.script.token = [refusing('invalid_scope')]
+    const scope = await refresh('--scope', 'chat:read')
+    const again = 'Sign in again with: chatctl auth login --profile work'
+    expectFailure(scope, 4, 'invalid_scope', `${again} --scope chat:read`)
+    expect(scope.stderr).not.to.contain('has ended')
+    expect(readCredential(sandbox)).to.deep.equal(before)
+    server.script.token = [refusing('invalid_grant')]
+    expectFailure(await refresh(), 4, again)
+  })
+
+  it('exits 69 if the server fails, although the access token is still valid', async () => {
+    server.script.token = [answer(500)]
+    expectFailure(await refresh(), 69, '500')
+  })
+
+  it('exits 4 without a refresh token, or without a sign-in', async () => {
+    changeCredential(sandbox, { refresh_token: undefined })
+    expectFailure(await refresh(), 4, 'has no refresh token')
+    await runChatctl(sandbox, ['auth', 'logout'])
+    expectFailure(await refresh(), 4, 'Not signed in')
+    expect(server.refreshes()).to.deep.equal([])
+  })
+
+  it('exits 2 for an API key, and for the embedded service', async () => {
+    const env = { CHATCTL_API_KEY: 'key-1' }
+    const fromEnvironment = await runChatctl(sandbox, ['auth', 'refresh'], { env })
+    expectFailure(fromEnvironment, 2, 'comes from CHATCTL_API_KEY, so it cannot be refreshed')
+    expectFailure(await refresh('--profile', 'local'), 2, 'needs no sign-in')
+    server.live.add('key-1')
+    await storeKey(sandbox, 'key-1', service, 'other')
+    const stored = await refresh('--profile', 'other')
+    expectFailure(stored, 2, 'Profile "other" has an API key, which cannot be refreshed')
+  })
+
+  for (const address of ['not-a-url', 'javascript:alert(1)', 'http://192.0.2.1/token'])
+    it(`reports the stored token endpoint ${address}, to which nothing can be sent`, async () => {
+      changeCredential(sandbox, { token_endpoint: address })
+      const again = 'Replace it with: chatctl auth login --profile work'
+      expectFailure(await refresh(), 4, 'is not a credential of chatctl (see token_endpoint)', again)
+    })
+
+  it('sends nothing with --dry-run', async () => {
+    const { exitCode, stdout } = await refresh('--scope', 'chat:read', '--dry-run', '--json')
+    expect(exitCode).to.equal(0)
+    expect(JSON.parse(stdout)).to.deep.equal({
+      refresh: 'work',
+      token_endpoint: `${server.url}/oauth/token`,
+      scope: 'chat:read',
+    })
+    expect(server.tokenRequests).to.deep.equal([])
+  })
+})
+
+describe('a request to which the service responds with 401', () => {
+  const world = makeSignInWorld()
+  beforeEach(() => plantSignIn(world.sandbox, world))
+
+  const models = (): Promise<Run> => runChatctl(world.sandbox, ['chat', 'models'])
+  const endTokens = () => world.server.live.clear()
+  /** Issues a token that expires before it is used. */
+  const stillborn: Behavior = (request, response, incoming) => {
+    const sent = world.server.tokens()(request, response, incoming)
+    endTokens()
+    return sent
+  }
+
+  it('is repeated after one renewal of the token', async () => {
+    endTokens()
+    expect(await models()).to.include({ exitCode: 0, stderr: '' })
+    expect(tokensSeen(world.service)).to.deep.equal(['access-token-1', 'access-token-2'])
+    expect(world.server.refreshes()).to.have.length(1)
+  })
+
+  it('is repeated also if it is a POST, since the service refused it before any effect', async () => {
+    endTokens()
+    const { exitCode } = await runChatctl(world.sandbox, ['api', 'POST', '/v1/new', '--data', '{"a":1}'])
+    expect(exitCode).to.equal(0)
+    expect(world.service.requests.map(({ body }) => body)).to.deep.equal(['{"a":1}', '{"a":1}'])
+  })
+
+  it('is repeated also if it is a stream', async () => {
+    const words = sse([{ choices: [{ delta: { content: 'Hello' }, index: 0 }] }])
+    await using talk = await startScriptedServer({
+      choose: ({ headers }) =>
+        headers.authorization === 'Bearer access-token-3' ? words : failing(401, 'x', 'Not you'),
+    })
+    await signIn(world.sandbox, { server: world.server, service: talk }, ['--no-verify'], { profile: 'talk' })
+    const { exitCode, stdout } = await runChatctl(world.sandbox, 'chat send Hi --stream -p talk'.split(' '))
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 0, stdout: 'Hello\n' })
+    expect(tokensSeen(talk)).to.deep.equal(['access-token-2', 'access-token-3'])
+  })
+
+  it('fails after one renewal if the new token is refused too: exit 4', async () => {
+    endTokens()
+    world.server.script.token = [stillborn]
+    expectFailure(await models(), 4)
+    expect(world.server.refreshes()).to.have.length(1)
+    expect(world.service.requests).to.have.length(2)
+  })
+
+  it('fails without a loop if the token was renewed before the request: exit 4', async () => {
+    expireCredential(world.sandbox)
+    world.server.script.token = [stillborn]
+    expectFailure(await models(), 4)
+    expect(world.server.refreshes().length).to.be.at.most(2)
+    expect(world.service.requests.length).to.be.at.most(2)
+  })
+
+  it('is repeated after a 401 only: a 403 renews no token', async () => {
+    await using house = await startScriptedServer(failing(403, 'x', 'Not this'))
+    await signIn(world.sandbox, { server: world.server, service: house }, ['--no-verify'], {
+      profile: 'house',
+    })
+    expectFailure(await runChatctl(world.sandbox, ['chat', 'models', '-p', 'house']), 5)
+    expect(world.server.refreshes()).to.deep.equal([])
+  })
+})
+
+/** RFC 6749 section 5.2 lets the server choose the text of its error code. */
+describe('an error of the token endpoint that quotes the request', () => {
+  const world = makeSignInWorld()
+
+  for (const form of [[], ['--json'], ['--debug'], ['--json', '--debug']]) {
+    const title = form.join(' ') || 'text'
+
+    it(`is shown without the refresh token: ${title}`, async () => {
+      plantSignIn(world.sandbox, world)
+      expireCredential(world.sandbox)
+      const { refresh_token: secret = '' } = readCredential(world.sandbox)
+      for (const code of [secret, `bad ${secret}`]) {
+        world.server.script.token = [refusing(code, `no ${secret}`)]
+        const { exitCode, stdout, stderr } = await runChatctl(world.sandbox, ['chat', 'models', ...form])
+        expect(exitCode, stderr).to.equal(4)
+        expect(stdout).to.equal('')
+        expect(stderr).to.contain(' failed: ').and.not.contain(secret)
+      }
+    })
+
+    it(`is shown without the code and its verifier: ${title}`, async () => {
+      let secrets: string[] = []
+      world.server.script.token = [
+        (request, ...rest) => {
+          const sent = new URLSearchParams(request.body)
+          secrets = [sent.get('code') ?? '', sent.get('code_verifier') ?? '']
+          return refusing(secrets.join(' '), secrets.join(' '))(request, ...rest)
+        },
+      ]
+      const flags = [...loginFlags(world), '--no-browser', ...form]
+      const { address, ended } = startLogin(world.sandbox, flags)
+      await signInByHttp((await address()).href)
+      const { exitCode, stdout, stderr } = await ended
+      expect(exitCode, stderr).to.equal(4)
+      expect(stdout).to.equal('')
+      expect(stderr).to.contain(' failed: ')
+      expect(secrets).to.have.length(2)
+      for (const secret of secrets) expect(stderr).not.to.contain(secret)
+    })
+  }
 })

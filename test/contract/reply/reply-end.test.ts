@@ -84,3 +84,210 @@ describe('the end of a reply', () => {
       expect(readWholeReply(body).end).to.equal(end)
     })
 })
+
+const sse = 'text/event-stream'
+const ndjson = 'application/x-ndjson'
+const encoder = new TextEncoder()
+
+const read = (type: string, body: string, cut?: string) => run(type, [encoder.encode(body)], cut)
+const thought = ['Grü', 'ße: "world"?\n', 'I’ll say', ' 世界 👋']
+const parts = ['Hello', ', ', '世界! 👋']
+const [thinking, answer] = [thought.join(''), parts.join('')]
+const data = (frames: unknown[], name?: string) =>
+  frames.map((frame) => `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(frame)}\n\n`).join('')
+const lines = (frames: unknown[]) => frames.map((frame) => `${JSON.stringify(frame)}\n`).join('')
+const chunk = (delta: object, finish_reason: string | null = null) => ({
+  model: 'm',
+  choices: [{ index: 0, delta, finish_reason }],
+})
+const done = 'data: [DONE]\n\n'
+const openAi = (field: string) => [
+  chunk({ role: 'assistant', content: '' }),
+  ...thought.map((text) => chunk({ content: null, [field]: text })),
+  ...parts.map((content) => chunk({ content })),
+  chunk({}, 'stop'),
+]
+
+/** Streams of services that send reasoning: content type and body. */
+const forms: Record<string, [string, string]> = {
+  'SSE with events named reasoning, as the embedded service sends it': [
+    sse,
+    data(
+      thought.map((reasoning) => ({ context_id: 'c1', reasoning })),
+      'reasoning',
+    ) +
+      data(
+        parts.map((delta) => ({ delta })),
+        'delta',
+      ) +
+      data([{ response: answer }], 'done'),
+  ],
+  'SSE with events named reasoning whose field is text': [
+    sse,
+    data(
+      thought.map((text) => ({ text })),
+      'reasoning',
+    ) +
+      data(
+        parts.map((text) => ({ text })),
+        'delta',
+      ) +
+      done,
+  ],
+  'SSE of chunks with reasoning_content': [sse, data(openAi('reasoning_content')) + done],
+  'SSE of chunks with reasoning': [sse, data(openAi('reasoning')) + done],
+  'SSE of chunks with both fields': [
+    sse,
+    data([
+      ...thought.map((text) => chunk({ reasoning: text, reasoning_content: text })),
+      ...parts.map((content) => chunk({ content, reasoning: null })),
+      chunk({}, 'stop'),
+    ]),
+  ],
+  'SSE with typed frames': [
+    sse,
+    data([
+      ...thought.map((text) => ({ type: 'reasoning', text })),
+      ...parts.map((text) => ({ type: 'text', text })),
+      { type: 'done' },
+    ]),
+  ],
+  'SSE in the syntax of the Responses API': [
+    sse,
+    [
+      ...thought.map((delta) => ({ type: 'response.reasoning_text.delta', delta })),
+      { type: 'response.reasoning_text.done', text: thinking },
+      ...parts.map((delta) => ({ type: 'response.output_text.delta', delta })),
+      { type: 'response.output_text.done', text: answer },
+      { type: 'response.completed', response: { id: 'r1' } },
+    ]
+      .map((frame) => data([frame], frame.type))
+      .join(''),
+  ],
+  'SSE in the syntax of Anthropic': [
+    sse,
+    data(
+      [
+        ...thought.map((text) => ({ delta: { type: 'thinking_delta', thinking: text } })),
+        ...parts.map((text) => ({ delta: { type: 'text_delta', text } })),
+      ],
+      'content_block_delta',
+    ) + data([{}], 'message_stop'),
+  ],
+  'SSE of deltas with fields at the top level': [
+    sse,
+    data([
+      ...thought.map((reasoning_content) => ({ reasoning_content })),
+      ...parts.map((delta) => ({ delta })),
+    ]) + done,
+  ],
+  'NDJSON in the syntax of Ollama': [
+    ndjson,
+    lines([
+      ...thought.map((text) => ({ message: { content: '', thinking: text }, done: false })),
+      ...parts.map((content) => ({ message: { content }, done: false })),
+      { message: { content: '' }, done: true, done_reason: 'stop' },
+    ]),
+  ],
+  'one completion': [
+    'application/json',
+    JSON.stringify({
+      choices: [{ message: { content: answer, reasoning_content: thinking }, finish_reason: 'stop' }],
+    }),
+  ],
+  'one body': ['application/json', JSON.stringify({ response: answer, reasoning: thinking })],
+}
+
+describe('a streamed reply with reasoning', () => {
+  for (const [name, [type, body]] of Object.entries(forms)) {
+    const bytes = encoder.encode(body)
+    const whole = run(type, [bytes])
+
+    it(`of ${name} keeps the reasoning apart from the text, and before it`, () => {
+      expect(textOf(whole, 'reasoning')).to.equal(thinking)
+      expect(textOf(whole, 'delta')).to.equal(answer)
+      expect(endOf(whole)).to.include({ text: answer, complete: true, verified: true })
+      const types = whole.map((event) => event.type)
+      expect(types[0]).to.equal('start')
+      expect(types.lastIndexOf('reasoning')).to.be.lessThan(types.indexOf('delta'))
+    })
+
+    it(`of ${name} gives the same events, split into any chunks`, () => {
+      fc.assert(
+        fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (points) => {
+          const sorted = [0, ...points.sort((a, b) => a - b), bytes.length]
+          const chunks = sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to))
+          expect(run(type, chunks)).to.deep.equal(whole)
+        }),
+      )
+    })
+  }
+
+  it('of plain SSE text is read if its events have a name', () => {
+    const body = `event: thinking\ndata: Let me see.\n\nevent: token\ndata: Hello\n\nevent: done\ndata:\n\n`
+    const events = read(sse, body)
+    expect(textOf(events, 'reasoning')).to.equal('Let me see.')
+    expect(endOf(events)).to.include({ text: 'Hello', complete: true })
+  })
+
+  it('is complete and empty if the model sends only reasoning', () => {
+    const events = read(sse, data([chunk({ reasoning: 'Hm' }), chunk({}, 'length')]) + done)
+    expect(textOf(events, 'reasoning')).to.equal('Hm')
+    expect(endOf(events)).to.include({ text: '', complete: true, finishReason: 'length' })
+  })
+
+  it('is truncated if it is interrupted while the model is thinking', () => {
+    const events = read(sse, data([chunk({ reasoning: 'Hm' })]), 'connection reset')
+    expect(textOf(events, 'reasoning')).to.equal('Hm')
+    expect(endOf(events)).to.include({ text: '', complete: false, reason: 'connection reset' })
+    expect(endOf(events).failure?.kind).to.equal('truncated')
+  })
+
+  it('may return to reasoning after a part of the text', () => {
+    const deltas = [{ reasoning: 'One' }, { content: 'a' }, { reasoning: 'two' }, { content: 'b' }]
+    const frames = deltas.map((delta) => chunk(delta))
+    const events = read(sse, data([...frames, chunk({}, 'stop')]))
+    expect(events.slice(1, -1)).to.deep.equal([
+      { type: 'reasoning', text: 'One' },
+      { type: 'delta', text: 'a' },
+      { type: 'reasoning', text: 'two' },
+      { type: 'delta', text: 'b' },
+    ])
+  })
+
+  it('keeps a piece of reasoning and a piece of text from the same frame', () => {
+    const events = read(sse, data([chunk({ reasoning: 'Hm', content: 'Hi' }), chunk({}, 'stop')]))
+    expect(events.slice(1, -1)).to.deep.equal([
+      { type: 'reasoning', text: 'Hm' },
+      { type: 'delta', text: 'Hi' },
+    ])
+  })
+
+  for (const text of [
+    '<think>Hm</think>Hi',
+    '{"reasoning": "Hm", "answer": 42}',
+    '{"reasoning": "Hm"}',
+    '{"reasoning": "Hm", "answer": 42}\n{"reasoning": "Hm", "answer": 43}\n',
+    '{"thinking": "Hm", "answer": 42}\nThat is all.',
+  ]) {
+    it(`does not take the text ${JSON.stringify(text)} for reasoning`, () => {
+      for (const type of ['text/plain', '']) {
+        const events = read(type, text)
+        expect(textOf(events, 'reasoning')).to.equal('')
+        expect(endOf(events)).to.include({ text, complete: true })
+      }
+      const wrapped = read(sse, data([{ delta: text }]) + done)
+      expect(textOf(wrapped, 'reasoning')).to.equal('')
+      expect(endOf(wrapped).text).to.equal(text)
+    })
+  }
+
+  it('ignores a reasoning field that is not text', () => {
+    const frames = [{ reasoning: true }, { reasoning_content: { text: 'Hm' } }, { reasoning: null }].map(
+      (extra) => chunk({ content: 'a', ...extra }),
+    )
+    const events = read(sse, data([...frames, chunk({}, 'stop')]))
+    expect(textOf(events, 'reasoning')).to.equal('')
+    expect(endOf(events).text).to.equal('aaa')
+  })
+})

@@ -1,12 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { readTranscript } from '../../../src/chat/transcript/read-transcript.ts'
+import { TranscriptWriter } from '../../../src/chat/transcript/transcript-writer.ts'
 import { startService } from '../../../src/service/start-service.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { expectExactlyOnce, expectSettled } from '../../slow/users/import/expect-settled.ts'
+import { ImportTrial } from '../../slow/users/import/import-trial.ts'
 import { expectFailure } from '../../support/expect-failure.ts'
 import { startBearerService } from '../../support/handlers/bearer.ts'
 import { perSuite } from '../../support/lifetime.ts'
 import { runProgram } from '../../support/run-program.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { thrownFailure } from '../../support/thrown-failure.ts'
 import { loginWithKey, storedKey } from '../keychain/stored-key.ts'
 import { fillDisk, mountSmallDisk } from './small-disk.ts'
 
@@ -105,5 +111,94 @@ describe('a full disk', () => {
       free()
       await service.close()
     }
+  })
+})
+
+/** Needs root to mount a disk. */
+describe('an import with its journal on a full disk', () => {
+  const trial = perSuite(() => ImportTrial.begin({ rows: 120, delay: 5 }))
+  let disk: { path: string; unmount(): void }
+  before(() => {
+    disk = mountSmallDisk(trial.sandbox, '256k')
+    trial.sandbox.env['XDG_STATE_HOME'] = disk.path
+  })
+  after(() => {
+    disk.unmount()
+  })
+
+  it('sends nothing that it cannot record, and resumes when there is space', async () => {
+    let free = () => {}
+    const fill = () => {
+      free = fillDisk(disk.path)
+    }
+    const run = await trial.run({ at: { atRequest: 40 }, act: fill })
+    expect(run.exitCode, run.stderr).to.equal(1)
+    expect(run.stderr).to.contain('ENOSPC')
+    expectExactlyOnce(trial)
+    const ids = trial.readResults().map(({ id }) => id)
+    expect(ids).to.include.members(trial.createdUsers().map(({ id }) => id))
+    const again = await trial.run()
+    expect(again.exitCode, again.stderr).to.equal(1)
+    expectExactlyOnce(trial)
+    free()
+    const last = await trial.run()
+    expect(last.exitCode, last.stderr).to.equal(9)
+    // Outcomes that could not be recorded are unknown, as after a kill.
+    expectSettled(trial, 1)
+  })
+})
+
+/** Needs root to mount a disk. */
+describe('a transcript on a full disk', () => {
+  const sandbox = perSuite(createSandbox)
+  let disk: string
+  let unmount: () => void
+  before(() => {
+    ;({ path: disk, unmount } = mountSmallDisk(sandbox, '256k'))
+  })
+  after(() => {
+    unmount()
+  })
+
+  it('causes an error, keeps what was written, and continues when there is space', () => {
+    const at = new Date().toISOString()
+    const writer = TranscriptWriter.create(
+      join(disk, 'sessions'),
+      { profile: null, baseUrl: null },
+      systemClock,
+    )
+    writer.append({ type: 'user', turn: 1, at, text: 'Hi' })
+    const free = fillDisk(disk, 8192)
+    let fitted = 0
+    const failure = thrownFailure(() => {
+      for (; ; fitted++) writer.append({ type: 'delta', turn: 1, text: `${'x'.repeat(99)} ` })
+    })
+    expect(failure.kind).to.equal('storage')
+    expect(failure.message).to.include(writer.path).and.to.include('ENOSPC')
+    expect(failure.hint).to.equal('Free some space on the disk.')
+    expect(readTranscript(writer.path).turns[0]?.reply).to.have.lengthOf(fitted * 100)
+    free()
+    writer.append({ type: 'delta', turn: 1, text: 'end' })
+    writer.append({ type: 'end', turn: 1, at, complete: true, verified: true })
+    writer.sync()
+    writer.close()
+    const [turn] = readTranscript(writer.path).turns
+    expect(turn).to.include({ status: 'complete' })
+    expect(turn?.reply).to.have.lengthOf(fitted * 100 + 3)
+  })
+
+  it('leaves nothing incomplete if the disk is full from the start', () => {
+    const free = fillDisk(disk)
+    const writer = TranscriptWriter.create(
+      join(disk, 'sessions'),
+      { profile: null, baseUrl: null },
+      systemClock,
+    )
+    const say = () => writer.append({ type: 'user', turn: 1, at: new Date().toISOString(), text: 'Hi' })
+    expect(thrownFailure(say).kind).to.equal('storage')
+    free()
+    say()
+    writer.close()
+    expect(readTranscript(writer.path).turns.map(({ user }) => user)).to.deep.equal(['Hi'])
   })
 })

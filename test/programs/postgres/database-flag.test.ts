@@ -1,15 +1,20 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { expect } from 'chai'
-import { caller } from '../../service/temporary-service.ts'
+import { startService } from '../../../src/service/start-service.ts'
+import { openPostgres } from '../../../src/service/store/postgres/open-postgres.ts'
+import { caller, equip, withDirectory, withPlace } from '../../service/temporary-service.ts'
 import { perSuite, perTest } from '../../support/lifetime.ts'
-import { startPostgres } from '../../support/postgres.ts'
-import { type RunOptions, startBuilt } from '../../support/run-chatctl.ts'
+import { sharedPostgres, startPostgres } from '../../support/postgres.ts'
+import { type RunOptions, runChatctl, startBuilt } from '../../support/run-chatctl.ts'
 import { runProgram } from '../../support/run-program.ts'
+import { runService } from '../../support/run-service.ts'
 import { createSandbox } from '../../support/sandbox.ts'
+import { withSecondMigration } from '../../support/second-migration.ts'
 import { describeSample } from '../../support/take-sample.ts'
+import { until } from '../../support/until.ts'
 
 /** The contents of all files in a directory. */
 function contentsOf(directory: string): string {
@@ -102,4 +107,104 @@ describeSample('service --database', 2, () => {
     const env = { PGPASSWORD: postgres.password }
     expect((await run(['keys', 'create', '--name', 'x', '--database', bare], { env })).exitCode).to.equal(0)
   })
+})
+
+describe('the password file of libpq', () => {
+  it('gives access to a server unless others may read the file', async () => {
+    const { url, password } = await sharedPostgres()
+    await withDirectory(async (directory) => {
+      const file = join(directory, 'pgpass')
+      const bare = url.replace(`:${password}@`, '@')
+      writeFileSync(file, `*:*:*:chatctl:${password}\n`, { mode: 0o600 })
+      process.env['PGPASSFILE'] = file
+      const database = await (await sharedPostgres()).createDatabase()
+      const store = await openPostgres(bare.replace(/\/postgres$/, new URL(database).pathname))
+      await store.close()
+      chmodSync(file, 0o644)
+      const refused = await openPostgres(bare).catch((error) => error)
+      expect(refused.message).to.include('a password is required')
+      delete process.env['PGPASSFILE']
+      await (await sharedPostgres()).dropDatabase(database)
+    })
+  })
+})
+
+describe('a command on a machine where a service uses PostgreSQL', () => {
+  const sandbox = perTest(createSandbox)
+
+  it('names the database of the service for service admin create --data, and creates no SQLite file', async () => {
+    const postgres = await startPostgres()
+    const data = join(sandbox.home, 'data')
+    const database = await postgres.createDatabase()
+    const service = await runService(sandbox, ['--data', data, '--database', database])
+    try {
+      const refused = await runProgram(
+        sandbox,
+        ['service', 'admin', 'create', 'ada@example.com', '--password-stdin', '--data', data],
+        { stdin: 'correct horse battery\n' },
+      )
+      expect(refused.exitCode, refused.stderr).to.equal(2)
+      expect(refused.stderr).to.contain(service.url).and.to.contain('--database postgres://127.0.0.1:')
+      expect(existsSync(join(data, 'chatctl.db'))).to.equal(false)
+      const status = await runProgram(sandbox, ['service', 'status', '--data', data])
+      expect(status.stderr).to.contain('--database postgres://127.0.0.1:')
+      const created = await runProgram(
+        sandbox,
+        [
+          'service',
+          'admin',
+          'create',
+          'ada@example.com',
+          '--password-stdin',
+          '--data',
+          data,
+          '--database',
+          database,
+        ],
+        { stdin: 'correct horse battery\n' },
+      )
+      expect(created.exitCode, created.stderr).to.equal(0)
+    } finally {
+      await service.stop()
+      await postgres.close()
+    }
+  })
+})
+
+describe('a new version on data that a process of an older one uses', () => {
+  const sandbox = perTest(createSandbox)
+
+  for (const engine of ['sqlite', 'postgres'] as const) {
+    it(`starts once that process is killed, or if it is told to, on ${engine}`, () =>
+      withPlace(engine, async (place) => {
+        const flags = ['--data', place.dataDir, ...(place.database ? ['--database', place.database] : [])]
+        const old = await runService(sandbox, flags)
+        await withSecondMigration(async () => {
+          const refused = async () => {
+            const error = await startService(place).catch((thrown) => thrown)
+            return error instanceof Error ? error.message : error.close()
+          }
+          expect(await refused()).to.contain('Other processes use')
+          const status = await runChatctl(sandbox, ['service', 'status', ...flags])
+          expect(status.stderr).to.contain('older chatctl').and.to.contain('chatctl service migrate')
+          const rehearsed = await runChatctl(sandbox, ['service', 'migrate', '--dry-run', ...flags])
+          expect(rehearsed).to.include({ exitCode: 7 })
+          expect((await fetch(`${old.url}/readyz`)).status).to.equal(200)
+          const ended = once(old.child, 'exit')
+          old.child.kill('SIGKILL')
+          await ended
+          const words = ['service', 'migrate', '--dry-run', '--json', ...flags]
+          await until(async () => (await runChatctl(sandbox, words)).exitCode === 0)
+          const service = equip(await startService(place))
+          expect((await service.call('GET', '/readyz')).status).to.equal(200)
+          await withSecondMigration(async () => {
+            expect(await refused()).to.contain('Other processes use')
+            const newer = equip(await startService({ ...place, migratesAlways: true }))
+            expect((await newer.call('GET', '/readyz')).status).to.equal(200)
+            await newer.close()
+          })
+          await service.close()
+        })
+      })).timeout(60_000)
+  }
 })

@@ -1,0 +1,397 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startAuthorizationServer } from '../../support/authorization-server.ts'
+import {
+  editProfile,
+  expectNothingStored,
+  findCredentials,
+  readCredential,
+  readProfiles,
+} from '../../support/credential-files.ts'
+import { expectFailure } from '../../support/expect-failure.ts'
+import { owner, startBearerService } from '../../support/handlers/bearer.ts'
+import { perTest } from '../../support/lifetime.ts'
+import { startLogin } from '../../support/login-process.ts'
+import { plantSignIn } from '../../support/plant-sign-in.ts'
+import { type Run, runChatctl, startChatctl } from '../../support/run-chatctl.ts'
+import { createSandbox } from '../../support/sandbox.ts'
+import { answer, failing, json, startScriptedServer } from '../../support/scripted-server.ts'
+import { loginFlags, signIn, storeKey } from '../../support/sign-in.ts'
+import { signInByHttp } from '../../support/sign-in-by-http.ts'
+import { makeSignInWorld } from '../../support/sign-in-world.ts'
+import { until } from '../../support/until.ts'
+
+describe('signing in with an API key', () => {
+  const sandbox = perTest(createSandbox)
+  const service = perTest(() => startBearerService((token) => token === 'key-1'))
+
+  const login = (stdin: string, ...more: string[]): Promise<Run> => loginTo(service.url, stdin, ...more)
+  const loginTo = (url: string, stdin: string, ...more: string[]): Promise<Run> => {
+    const flags = ['--with-api-key', '-p', 'work', '--base-url', url, '--insecure-storage', ...more]
+    return runChatctl(sandbox, ['auth', 'login', ...flags], { stdin })
+  }
+
+  it('asks the service for the owner of the key, and stores the key', async () => {
+    const { exitCode, stdout, stderr } = await login(' key-1 \r\n', '--json')
+    expect(exitCode, stderr).to.equal(0)
+    expect(JSON.parse(stdout)).to.deep.equal({
+      profile: 'work',
+      base_url: service.url,
+      kind: 'api_key',
+      storage: 'file',
+      verified: true,
+      expires_at: null,
+      scope: null,
+      user: { id: owner.id, email: owner.email, name: owner.name },
+    })
+    expect(service.requests.map(({ path }) => path)).to.deep.equal(['/api/user/profile'])
+    const user = { id: owner.id, email: owner.email }
+    expect(readCredential(sandbox)).to.deep.equal({ version: 1, kind: 'api_key', key: 'key-1', user })
+    expect(readProfiles(sandbox)).to.deep.include({ default_profile: 'work' })
+  })
+
+  it('sends no request with --no-verify', async () => {
+    const { exitCode, stdout } = await login('key-2\n', '--no-verify', '--json')
+    expect(exitCode).to.equal(0)
+    expect(JSON.parse(stdout)).to.include({ verified: false })
+    expect(service.requests).to.deep.equal([])
+  })
+
+  for (const [what, stdin, exitCode] of [
+    ['a key that the service refuses', 'key-2\n', 4],
+    ['a key with a control character', 'key-1\u0007\n', 2],
+    ['two lines', 'key-1\nkey-2\n', 2],
+  ] as const)
+    it(`stores nothing for ${what}`, async () => {
+      const run = await login(stdin)
+      expectFailure(run, exitCode)
+      expect(run.stderr).not.to.match(/key-[12]/)
+      expectNothingStored(sandbox)
+    })
+
+  it('stores nothing if stdin contains no key', async () => {
+    for (const stdin of ['', ' \n']) {
+      const { exitCode, stdout } = await login(stdin)
+      expect(exitCode).to.be.oneOf([2, 3])
+      expect(stdout).to.equal('')
+    }
+    expectNothingStored(sandbox)
+  })
+
+  for (const [status, exitCode] of [
+    [403, 5],
+    [500, 69],
+  ] as const)
+    it(`stores nothing if the service responds with ${status}`, async () => {
+      await using failingService = await startScriptedServer(failing(status, 'x', 'In its own words'))
+      expectFailure(await loginTo(failingService.url, 'key-1\n', '--retries', '0'), exitCode)
+      expectNothingStored(sandbox)
+    })
+
+  it('stores nothing after Ctrl-C while stdin is open: exit 130', async function () {
+    if (process.platform === 'win32') return this.skip()
+    const flags = ['--with-api-key', '-p', 'work', '--base-url', service.url, '--insecure-storage']
+    const running = startChatctl(sandbox, ['auth', 'login', ...flags])
+    running.stdin.write('half of a key')
+    await until(() => running.stdin.readableLength === 0)
+    running.interrupt()
+    expect(await running.ended).to.include({ exitCode: 130, stdout: '' })
+    expectNothingStored(sandbox)
+  })
+
+  it('exits 2 for a name that a profile cannot have, before it asks for the base URL', async () => {
+    const run = await runChatctl(sandbox, ['auth', 'login', '--with-api-key', '-p', 'my profile'])
+    expectFailure(run, 2, 'is not a valid profile name')
+  })
+
+  it('is refused for the embedded service, which needs no key', async () => {
+    const args = ['auth', 'login', '--with-api-key', '-p', 'local', '--insecure-storage']
+    expectFailure(await runChatctl(sandbox, args, { stdin: 'key-1\n' }), 2, 'embedded service')
+    expectNothingStored(sandbox)
+  })
+})
+
+/** Mistakes of users who sign in for the first time, or whose configuration is unusual. */
+describe('signing in with a common mistake', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startAuthorizationServer)
+  const service = perTest(() => startBearerService(() => true))
+
+  const configure = (configuration: object): void => {
+    const directory = join(sandbox.home, '.config', 'chatctl')
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    writeFileSync(join(directory, 'config.json'), JSON.stringify(configuration))
+  }
+
+  it('ignores white space around a URL', async () => {
+    const flags = ['-p', 'work', '--base-url', `${service.url} `, '--auth-url', ` ${server.url} `]
+    const more = ['--client-id', server.clientId, '--insecure-storage', '--no-browser']
+    const login = startLogin(sandbox, [...flags, ...more])
+    await signInByHttp((await login.address()).href)
+    expect(await login.ended).to.include({ exitCode: 0 })
+    const { work } = readProfiles(sandbox).profiles ?? {}
+    expect(work).to.include({ base_url: service.url, auth_url: server.url })
+  })
+
+  for (const way of [['--with-api-key'], ['--ci'], ['--credential-command', 'op read x']]) {
+    for (const option of [['--no-browser'], ['--no-pkce'], ['--redirect-port', '8400']])
+      it(`refuses ${way[0]} with ${option[0]}, which it would ignore`, async () => {
+        const env = { CHATCTL_OIDC: 'env:X' }
+        const args = ['auth', 'login', '--base-url', service.url, '--dry-run', ...way, ...option]
+        const words = `${way[0]} and ${option[0]} cannot be used together`
+        expectFailure(await runChatctl(sandbox, args, { env }), 2, words)
+      })
+  }
+
+  it('refuses --credential-command with --scope, which it would store for nothing', async () => {
+    const flags = ['--base-url', service.url, '--credential-command', 'op read x', '--scope', 'chat:read']
+    const run = await runChatctl(sandbox, ['auth', 'login', ...flags])
+    expectFailure(run, 2, '--credential-command and --scope cannot be used together')
+  })
+
+  it('prints a useful hint if --base-url is given without the profile', async () => {
+    await storeKey(sandbox, 'key-1', service)
+    const run = await runChatctl(sandbox, ['auth', 'status', '--base-url', service.url])
+    expectFailure(run, 4, '--profile NAME')
+    expect(run.stderr).not.to.contain('auth login')
+  })
+
+  for (const [variable, value] of [
+    ['CHATCTL_API_KEY', () => 'env-key'],
+    ['CHATCTL_API_KEY_FILE', () => join(sandbox.home, 'key.txt')],
+  ] as const)
+    it(`warns at login and logout that ${variable} takes precedence`, async () => {
+      writeFileSync(join(sandbox.home, 'key.txt'), 'env-key')
+      const env = { [variable]: value() }
+      const flags = ['-p', 'work', '--base-url', service.url, '--with-api-key', '--insecure-storage']
+      const login = await startLogin(sandbox, flags, { stdin: 'key-1\n', env }).ended
+      expect(login.stderr).to.contain(`${variable} is set and takes precedence`)
+      const logout = await runChatctl(sandbox, ['auth', 'logout', '-p', 'work'], { env })
+      expect(logout.stderr).to.contain(`${variable} is set and takes precedence`)
+    })
+
+  it('uses the default profile if two profiles have the base URL', async () => {
+    await storeKey(sandbox, 'key-a', service, 'a')
+    await storeKey(sandbox, 'key-b', service, 'b')
+    await runChatctl(sandbox, ['auth', 'use', 'b'])
+    const flags = ['--base-url', service.url, '--with-api-key']
+    const { stdout } = await startLogin(sandbox, [...flags, '--json'], { stdin: 'key-c\n' }).ended
+    expect(JSON.parse(stdout).profile).to.equal('b')
+    const token = async (name: string) =>
+      (await runChatctl(sandbox, ['auth', 'token', '-p', name])).stdout.trim()
+    expect([await token('a'), await token('b')]).to.deep.equal(['key-a', 'key-c'])
+  })
+
+  it('lists the other profiles if one has an invalid base URL', async () => {
+    await storeKey(sandbox, 'key-a', service, 'a')
+    const { profiles = {} } = readProfiles(sandbox)
+    configure({ profiles: { ...profiles, odd: { base_url: 'invalid' } } })
+    const { exitCode, stdout } = await runChatctl(sandbox, ['auth', 'list'])
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.match(/^a\t.*\tapi_key\tfile\t/m)
+    expect(stdout).to.match(/^odd\t/m)
+  })
+
+  it('replaces a default profile that does not exist', async () => {
+    configure({ default_profile: 'gone', profiles: { x: { base_url: service.url } } })
+    expect(await runChatctl(sandbox, ['auth', 'list'])).to.include({ exitCode: 0 })
+    await storeKey(sandbox, 'key-1', service, 'x')
+    expect(readProfiles(sandbox).default_profile).to.equal('x')
+    configure({ default_profile: 'gone', profiles: { x: { base_url: service.url } } })
+    expect(await runChatctl(sandbox, ['auth', 'use', 'x'])).to.include({ exitCode: 0 })
+    expect(readProfiles(sandbox).default_profile).to.equal('x')
+  })
+
+  it('fails before the browser opens if the profile cannot be written', async () => {
+    const flags = [...loginFlags({ server, service }), '--no-browser']
+    const env = { XDG_CONFIG_HOME: '/dev/null/x' }
+    const run = await startLogin(sandbox, flags, { stdin: '', env }).ended
+    expectFailure(run, 1, 'XDG_CONFIG_HOME')
+    expect(run.stderr).not.to.contain('open this URL')
+  })
+})
+
+describe('auth login with an address and without a profile', () => {
+  const world = makeSignInWorld()
+
+  for (const [what, flags, env] of [
+    ['--base-url', () => ['--base-url', world.service.url], () => ({})],
+    ['--base-url, with a slash', () => ['--base-url', `${world.service.url}/`], () => ({})],
+    ['CHATCTL_BASE_URL', () => [], () => ({ CHATCTL_BASE_URL: world.service.url })],
+  ] as const)
+    it(`uses the profile that has the address, and all values stored in it: ${what}`, async () => {
+      plantSignIn(world.sandbox, world)
+      const login = startLogin(world.sandbox, ['--no-browser', ...flags()], { env: env() })
+      await signInByHttp((await login.address()).href)
+      expect(await login.ended).to.include({ exitCode: 0 })
+      expect(world.server.tokenRequests[0]?.get('client_id')).to.equal(world.server.clientId)
+      expect(Object.keys(readProfiles(world.sandbox).profiles ?? {})).to.deep.equal(['work'])
+      expect(findCredentials(world.sandbox)).to.have.length(1)
+    })
+
+  it('does not use a profile that has another address', async () => {
+    plantSignIn(world.sandbox, world)
+    const flags = ['--no-browser', '--insecure-storage', '--base-url', `${world.service.url}/sub`]
+    expectFailure(await startLogin(world.sandbox, flags, { stdin: '' }).ended, 3, '--auth-url')
+  })
+
+  it('names --profile if a profile of another address has the name of the host, in any case', async () => {
+    const set = ['config', 'set', 'base_url', 'https://other.example', '--profile', 'Chat.Example']
+    await runChatctl(world.sandbox, set)
+    const flags = '--base-url https://chat.example --with-api-key --no-verify --insecure-storage'.split(' ')
+    const run = await startLogin(world.sandbox, flags, { stdin: 'key-1\n' }).ended
+    expectFailure(run, 2, 'Profile "Chat.Example" already exists, with another base URL', '--profile NAME')
+  })
+
+  for (const [what, host] of [
+    ['is too long', `${'a'.repeat(60)}.${'b'.repeat(60)}.example`],
+    ['is a property of every object', '__proto__'],
+  ] as const)
+    it(`fails if the name of the profile ${what}: exit 2`, async () => {
+      const flags = ['--base-url', `https://${host}`, '--with-api-key', '--no-verify', '--insecure-storage']
+      expectFailure(await startLogin(world.sandbox, flags, { stdin: 'key-1\n' }).ended, 2)
+      expectNothingStored(world.sandbox)
+    })
+})
+
+/** Anyone who receives a code at the wrong token endpoint can redeem it (RFC 9700 section 4.4). */
+describe('signing in at another authorization server than the one in the profile', () => {
+  const sandbox = perTest(createSandbox)
+  const known = perTest(startAuthorizationServer)
+  const other = perTest(startAuthorizationServer)
+  const service = perTest(() => startBearerService((token) => known.live.has(token) || other.live.has(token)))
+  beforeEach(() => {
+    plantSignIn(sandbox, { server: known, service })
+    editProfile(sandbox, 'work', {
+      client_id: 'client-of-the-known',
+      token_url: `${known.url}/oauth/token`,
+      scope: 'of-the-known',
+    })
+  })
+
+  const profile = () => readProfiles(sandbox).profiles?.['work']
+
+  it('sends the code to the new server, without the stored client ID and scope, and replaces them', async () => {
+    await signIn(sandbox, { server: other, service }, [])
+    expect(known.tokenRequests).to.deep.equal([])
+    expect(other.tokenRequests[0]?.get('client_id')).to.equal(other.clientId)
+    expect(other.authorizations[0]?.get('client_id')).to.equal(other.clientId)
+    expect(other.authorizations[0]?.has('scope')).to.equal(false)
+    expect(profile()).to.deep.equal({
+      base_url: service.url,
+      auth_url: other.url,
+      client_id: other.clientId,
+      storage: 'file',
+      credential: { origin: service.url, storage: 'file' },
+    })
+  })
+
+  for (const [what, flags, env] of [
+    ['--auth-url', () => ['--auth-url', other.url], () => ({})],
+    ['CHATCTL_AUTH_URL', () => [], () => ({ CHATCTL_AUTH_URL: other.url })],
+  ] as const)
+    it(`requires a client ID if ${what} names the new server: exit 3`, async () => {
+      const words = ['-p', 'work', '--no-browser', ...flags()]
+      const run = await startLogin(sandbox, words, { stdin: '', env: env() }).ended
+      expectFailure(run, 3, '--client-id')
+      expect(run.stderr).not.to.contain('open this URL')
+    })
+
+  for (const [whose, words] of [
+    ['of an authorization server', ['-p', 'work', '--client-id', 'x', '--auth-url']],
+    ['of a service that may be its own', ['-p', 'new', '--insecure-storage', '--base-url']],
+  ] as const)
+    it(`reports the metadata ${whose} as rate limited: exit 75`, async () => {
+      const busy = await startScriptedServer(answer(429))
+      const run = await startLogin(sandbox, [...words, busy.url, '--max-wait', '0'], { stdin: '' }).ended
+      await busy.close()
+      expectFailure(run, 75, `Cannot read the metadata of ${busy.url}: it responded 429`, 'Try again later')
+    })
+
+  it('uses the stored values if the server is the one in the profile', async () => {
+    known.script.metadata = () => undefined
+    const login = startLogin(sandbox, ['-p', 'work', '--auth-url', known.url, '--no-browser'])
+    await signInByHttp((await login.address()).href)
+    expect(await login.ended).to.include({ exitCode: 0 })
+    expect(known.tokenRequests[0]?.get('client_id')).to.equal('client-of-the-known')
+    expect(known.authorizations[0]?.get('scope')).to.equal('of-the-known')
+    expect(profile()).to.include({ token_url: `${known.url}/oauth/token`, scope: 'of-the-known' })
+  })
+})
+
+describe('a browser sign-in as another user than before', () => {
+  const sandbox = perTest(createSandbox)
+  const server = perTest(startAuthorizationServer)
+  const service = perTest(() => startScriptedServer((...exchange) => json(200, user)(...exchange)))
+  /** The user to whom the next token belongs, as the service reports it. */
+  let user: object
+  beforeEach(() => {
+    user = owner
+  })
+
+  const mallory = { ...owner, id: 'u2', email: 'mallory@example.com' }
+  const attempt = async () => {
+    const login = startLogin(sandbox, [...loginFlags({ server, service }), '--no-browser'], { stdin: '' })
+    await signInByHttp((await login.address()).href)
+    return login.ended
+  }
+
+  it('is refused if stdin is not a terminal, with a hint for the command that allows it: exit 3', async () => {
+    await signIn(sandbox, { server, service }, [])
+    const before = readCredential(sandbox)
+    user = mallory
+    const run = await attempt()
+    const words =
+      'Profile "work" was signed in as ada@example.com, and the browser signed in mallory@example.com'
+    expectFailure(run, 3, words, 'chatctl auth logout --profile work')
+    expect(readCredential(sandbox)).to.deep.equal(before)
+    await runChatctl(sandbox, ['auth', 'logout', '--profile', 'work'])
+    expect(await attempt()).to.include({ exitCode: 0 })
+    expect(readCredential(sandbox).user).to.deep.equal({ id: 'u2', email: 'mallory@example.com' })
+  })
+
+  it('is refused also if an API key was stored, but an API key replaces any credential', async () => {
+    await storeKey(sandbox, 'key-1', service)
+    user = mallory
+    expectFailure(await attempt(), 3, 'ada@example.com')
+    await storeKey(sandbox, 'key-2', service)
+    expect(readCredential(sandbox)).to.deep.include({
+      key: 'key-2',
+      user: { id: 'u2', email: mallory.email },
+    })
+  })
+
+  for (const [what, change] of [
+    ['has a new email address', { email: 'ada@new.example' }],
+    ['no longer has an ID', { id: undefined }],
+    ['is not named', { id: undefined, email: undefined }],
+  ] as const)
+    it(`is not refused if the user ${what}`, async () => {
+      await signIn(sandbox, { server, service }, [])
+      user = { ...owner, ...change }
+      expect(await attempt()).to.include({ exitCode: 0 })
+    })
+})
+
+describe('a sign-in that grants less than was requested', () => {
+  it('names the missing scopes', async () => {
+    const sandbox = createSandbox()
+    await using server = await startAuthorizationServer()
+    await using service = await startScriptedServer(json(200, owner))
+    server.script.token = [
+      server.tokens({ scope: 'chat:read' }),
+      server.tokens({ scope: 'b a x' }),
+      server.tokens(),
+    ]
+    const stderr = async (scope: string) =>
+      (await signIn(sandbox, { server, service }, ['--scope', scope])).stderr
+    const words = 'The authorization server did not grant these scopes: '
+    const shown = await stderr('chat:read chat:write settings:write')
+    expect(shown).to.contain(`${words}chat:write settings:write\n`)
+    expect(await stderr('a b')).not.to.contain(words)
+    // If the response has no scope, all of it was granted (RFC 6749 section 5.1).
+    expect(await stderr('a b')).not.to.contain(words)
+    sandbox.remove()
+  })
+})
