@@ -65,7 +65,7 @@ const allowed: Record<string, readonly string[]> = {
   bulk: [...innermost, 'view', 'config', 'client', 'run', 'ledger'],
   service: [...innermost, 'pages'],
   auth: [...innermost, 'config', 'client', 'pages'],
-  chat: [...inner, 'bulk', 'run'],
+  chat: [...inner, 'bulk', 'ledger', 'run'],
   settings: [...inner, 'ledger', 'run'],
   users: [...inner, 'bulk', 'ledger', 'run'],
   history: [...inner, 'pages'],

@@ -1,11 +1,12 @@
 import { accessSync, constants, existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { Failure } from '../contract/failure.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import type { Run } from '../run/run.ts'
 import { replaceDocument } from '../system/files/document-file.ts'
 import type { Input, InputFormat } from './input/input.ts'
 import type { InputRow, RowShape } from './input/input-row.ts'
 import { readRows } from './input/read-rows.ts'
-import type { Journal } from './journal/journal.ts'
 
 /** The content of a file beside the input: failed rows, or rows whose outcome is unknown. */
 export type RowListName = 'failed' | 'unknown'
@@ -50,19 +51,22 @@ export function assertApart(results: string, input: Input): void {
  */
 export async function writeRowList(
   list: RowListName,
-  { input, journal }: { input: Input; journal: Journal },
+  { input, run }: { input: Input; run: Run },
   write: ((path: string) => Promise<void>) | undefined,
 ): Promise<string | undefined> {
-  const type = `${list}_rows` as const
-  const last = journal.content.files.get(type)
-  const isOwn = (path: string) => last?.path === path && last.mark === fingerprintOf(path)
+  const written = new Map(
+    Ledger.of(run.directories, run.service)
+      .files(list)
+      .map(({ path, mark }) => [path, mark]),
+  )
+  const isOwn = (path: string) => written.has(path) && written.get(path) === fingerprintOf(path)
   let path = rowListPath(list, input)
   for (let number = 2; fingerprintOf(path) !== undefined && !isOwn(path); number++) {
     path = rowListPath(list, input, number)
   }
   if (write) {
     await write(path)
-    journal.noteFile({ type, path, mark: fingerprintOf(path) })
+    await run.note({ file: list, path, mark: fingerprintOf(path) })
     return path
   }
   if (isOwn(path)) rmSync(path, { force: true })
@@ -95,15 +99,15 @@ function isWritable(directory: string): boolean {
  * @returns as `writeRowList`
  */
 export async function writeFailedList<R>(
-  { input, shape, journal }: { input: Input; shape: RowShape<R>; journal: Journal },
+  { input, shape, run }: { input: Input; shape: RowShape<R>; run: Run },
   ids: ReadonlyMap<number, string | undefined>,
 ): Promise<string | undefined> {
-  if (ids.size === 0) return writeRowList('failed', { input, journal }, undefined)
+  if (ids.size === 0) return writeRowList('failed', { input, run }, undefined)
   const rows: FailedRow<R>[] = []
   for await (const row of readRows(input, shape)) {
     if (ids.has(row.index)) rows.push({ row, id: ids.get(row.index) })
   }
-  return writeRowList('failed', { input, journal }, (path) =>
+  return writeRowList('failed', { input, run }, (path) =>
     writeFailedRows(path, rows, input.format, shape.hasIds),
   )
 }

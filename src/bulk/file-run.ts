@@ -1,10 +1,14 @@
+import { dirname } from 'node:path'
 import type { ConfiguredQuota } from '../config/quota.ts'
 import { usualWindow } from '../config/quota.ts'
 import { durationFlagFor, roundDuration } from '../config/units.ts'
 import { Failure } from '../contract/failure.ts'
+import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
+import { makePrivateDirectory, unusableStateDirectory } from '../system/files/private-directory.ts'
+import { demandProcessLock } from '../system/files/process-lock.ts'
 import { countOf, groupDigits } from '../view/format/quantities.ts'
-import type { InputFormat } from './input/input.ts'
+import type { Input, InputFormat } from './input/input.ts'
 import type { KnownQuota } from './send/known-quota.ts'
 
 /** Which rows are sent, and how. */
@@ -84,10 +88,30 @@ export async function confirmForecast(
 }
 
 /**
- * The service as journals name it. Embedded services with other data are other services.
+ * Keeps another process from sending the same file.
+ *
+ * @param doing in words
+ * @returns releases the lock; undefined for a dry run, which needs none
+ * @throws Failure `conflict` if another process has the lock; `storage`
  */
-export function journalService({ service, directories }: Pick<Run, 'service' | 'directories'>): string {
-  return service === 'local' ? `local ${directories.data}` : service
+export function lockInput(
+  run: Run,
+  { path, name }: Pick<Input, 'path' | 'name'>,
+  doing: string,
+): (() => void) | undefined {
+  if (run.dryRun) return undefined
+  const { hash } = process.getBuiltinModule('node:crypto')
+  const ledger = Ledger.of(run.directories, run.service)
+  const lock = `${ledger.path}.${hash('sha256', path ?? '').slice(0, 12)}.lock`
+  const hint = 'Wait until it ends. Then run the same command to send the rows that are left.'
+  try {
+    makePrivateDirectory(dirname(lock))
+    return path === undefined
+      ? undefined
+      : demandProcessLock(lock, `Another chatctl process is ${doing} ${name}`, { hint })
+  } catch (cause) {
+    throw cause instanceof Failure ? cause : unusableStateDirectory(dirname(lock), 'the ledger', cause)
+  }
 }
 
 /** The quota, and the estimated duration. */

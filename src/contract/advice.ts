@@ -134,7 +134,6 @@ export interface AdviceData {
   other_results_file: NoData
   move_results_file: NoData
   skip_invalid: { faults: number }
-  restore_rows: NoData
   restore_results: NoData
   json_lines: NoData
   /** A user exists that the state file does not have. The service may have named its id. */

@@ -144,6 +144,6 @@ export interface RequestOutcome {
   requestId?: string | undefined
   /** ID of the user that the request created, if the response names it. */
   createdId?: string | undefined
-  /** Why the request failed; `interrupted` if it was aborted. */
-  error?: FailureKind | 'interrupted'
+  /** Why the request failed; `interrupted` if it was aborted; `skipped` if the user decided to do nothing about it. */
+  error?: FailureKind | 'interrupted' | 'skipped'
 }

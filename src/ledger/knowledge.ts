@@ -1,7 +1,14 @@
 import { endpoints } from '../contract/endpoints.ts'
 import type { Outcome } from '../contract/failure.ts'
 import type { Line } from '../system/files/shared-lines.ts'
-import { type CommandRecord, type IntentRecord, type OutcomeRecord, readRecord } from './record.ts'
+import {
+  type CommandRecord,
+  type ImportNote,
+  type IntentRecord,
+  type OutcomeRecord,
+  readRecord,
+  type WrittenNote,
+} from './record.ts'
 
 /** A change that chatctl sent from this machine. */
 export interface LedgerEntry {
@@ -43,7 +50,7 @@ export interface PlacedEntry extends LedgerEntry {
 }
 
 /** What was last sent for a field, unless the service refused it. */
-export interface SentField extends Pick<PlacedEntry, 'id' | 'at' | 'command' | 'outcome' | 'position'> {
+export interface SentField extends Pick<PlacedEntry, 'id' | 'outcome' | 'position'> {
   /** As `hashOfField` makes it. */
   hash: string
 }
@@ -52,10 +59,48 @@ export interface SentField extends Pick<PlacedEntry, 'id' | 'at' | 'command' | '
 export interface UserKnowledge {
   /** IDs of the users that were created with the email, newest first. */
   ids: readonly string[]
-  /** `unknown`: no creation was confirmed, and the outcome of one is unknown. Undefined if none was sent. */
-  creation: 'done' | 'unknown' | undefined
-  /** What was last sent for each managed field, by path. Empty if there are several users. */
-  sent: ReadonlyMap<string, SentField>
+  /**
+   * `unknown`: no creation was confirmed, and the outcome of one is unknown. `skipped`: the same, and a row of an import
+   * that creates the user is skipped. Undefined if no creation was sent.
+   */
+  creation: 'done' | 'unknown' | 'skipped' | undefined
+  /** ID of the last creation. */
+  change?: string
+}
+
+/** What the ledger has about the import of a file. */
+export interface ImportKnowledge extends Pick<ImportNote, 'import' | 'file' | 'text' | 'rows' | 'restarted'> {
+  /** IDs of its runs since the last one that was restarted. */
+  runs: readonly string[]
+  /** IDs of those after which some row was not sent, or has an unknown outcome. */
+  openRuns: readonly string[]
+  isClosed: boolean
+}
+
+/** @param notes oldest first */
+export function importsIn(notes: readonly WrittenNote<ImportNote>[]): ImportKnowledge[] {
+  const imports = new Map<string, ImportKnowledge & { runs: string[] }>()
+  const finished = new Set<string>()
+  for (const { by, ended, runs = [], ...note } of notes) {
+    const key = JSON.stringify([note.import, note.file, note.text])
+    const known = imports.get(key)
+    for (const run of ended === 'finished' ? [by, ...runs] : []) finished.add(run)
+    if (known && ended === 'closed') known.isClosed = true
+    if (ended) continue
+    const earlier = note.restarted ? undefined : known
+    const restarted = earlier?.restarted ?? note.restarted
+    imports.set(key, {
+      ...note,
+      restarted,
+      runs: [...(earlier?.runs ?? []), by],
+      openRuns: [],
+      isClosed: false,
+    })
+  }
+  return Array.from(imports.values(), (one) => {
+    const openRuns = one.runs.filter((run) => !finished.has(run))
+    return { ...one, openRuns, restarted: one.restarted && openRuns.length === one.runs.length }
+  })
 }
 
 /**
@@ -140,11 +185,10 @@ export function isRequestTo(
 
 /** The users whose creation was sent and not refused, by email in lower case. @param entries oldest first */
 export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowledge> {
-  const sent = sentTo(entries)
   const holders = new Map<string, string>()
-  const users = new Map<string, { ids: string[]; creation: 'done' | 'unknown' }>()
+  const users = new Map<string, UserKnowledge>()
   for (const entry of entries) {
-    const { user_id: id, email, outcome, replaces } = entry
+    const { id: change, user_id: id, email, outcome, replaces, error } = entry
     if (outcome === 'refused' || email === null || !isRequestTo(endpoints.createUser, entry)) continue
     const key = email.toLowerCase()
     const { ids: all = [], creation } = users.get(key) ?? {}
@@ -155,15 +199,11 @@ export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowle
     const isCertain = creation === 'done' || outcome === 'done' || outcome === 'contradicted'
     users.set(key, {
       ids: id === null || isOther ? ids : [id, ...ids.filter((other) => other !== id)],
-      creation: isCertain ? 'done' : 'unknown',
+      creation: isCertain ? 'done' : error === 'skipped' ? 'skipped' : 'unknown',
+      change,
     })
   }
-  return new Map(
-    Array.from(users, ([email, { ids, creation }]) => {
-      const [id = '', ...others] = ids
-      return [email, { ids, creation, sent: (others.length === 0 && sent.get(id)) || new Map() }]
-    }),
-  )
+  return users
 }
 
 /** What was last sent for each field of each user, by ID. @param entries oldest first */
@@ -171,17 +211,11 @@ export function sentTo(entries: readonly PlacedEntry[]): Map<string, Map<string,
   const sent = new Map<string, Map<string, SentField>>()
   for (const entry of entries) {
     const { user_id: id, outcome } = entry
-    if (outcome !== 'refused' && id !== null) sent.set(id, sentFields(entry, sent.get(id)))
+    if (outcome === 'refused' || id === null) continue
+    const fields = sent.get(id) ?? new Map<string, SentField>()
+    sent.set(id, fields)
+    for (const [path, hash] of Object.entries(entry.sent))
+      fields.set(path, { id: entry.id, outcome, position: entry.position, hash })
   }
   return sent
-}
-
-/** @param earlier is changed */
-export function sentFields(
-  { sent, id, at, command, outcome, position }: PlacedEntry,
-  earlier = new Map<string, SentField>(),
-): Map<string, SentField> {
-  for (const [path, hash] of Object.entries(sent))
-    earlier.set(path, { hash, id, at, command, outcome, position })
-  return earlier
 }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
-import type { RequestOutcome } from '../contract/failure.ts'
+import { Failure, type RequestOutcome } from '../contract/failure.ts'
 import { type Clock, isoNow } from '../system/clock.ts'
 import { systemFailure } from '../system/describe-system-error.ts'
 import { LineLog } from '../system/files/line-log.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import { Claims } from './claims.ts'
 import type { Ledger } from './ledger.ts'
-import { type Change, type CommandRecord, intentOf, lineOf, outcomeOf, type StateRecord } from './record.ts'
+import { type Change, type CommandRecord, intentOf, lineOf, type Note, outcomeOf } from './record.ts'
 import { compactLedger } from './rewrite-ledger.ts'
 import { lockLedger } from './use-lock.ts'
 
@@ -25,16 +26,16 @@ export class LedgerRun {
   readonly #unlock: (() => void) | undefined
   readonly #open = new Set<string>()
   #count = 0
+  #claims: Claims | undefined
   /** Changes that were rate limited, by what identifies them: the same one may be sent again. */
   readonly #limited = new Map<string, string>()
 
   /** @throws Failure `storage` if the ledger cannot be opened */
   constructor(ledger: Ledger, run: Pick<CommandRecord, 'command' | 'profile' | 'service'>, clock: Clock) {
     const { path } = ledger
-    const failureOf = (cause: unknown) => systemFailure(`Cannot write the ledger ${path}`, cause)
     this.#ledger = ledger
     this.#clock = clock
-    this.#log = new LineLog({ path, isShared: true, failureOf })
+    this.#log = new LineLog({ path, isShared: true, failureOf: this.#failureOf })
     try {
       makePrivateDirectory(dirname(path))
       this.#unlock = lockLedger(`${path}.lock`, 'run')
@@ -42,38 +43,64 @@ export class LedgerRun {
       this.#log.append(lineOf({ run: this.#id, v: 1, at: isoNow(clock), ...run, pid: process.pid }))
     } catch (cause) {
       this.#unlock?.()
-      throw failureOf(cause)
+      throw this.#failureOf(cause)
     }
   }
+
+  readonly #failureOf = (cause: unknown) =>
+    systemFailure(`Cannot write the ledger ${this.#ledger.path}`, cause)
 
   /**
    * Resolves when the change is on disk.
    *
+   * @param knownSize of the ledger when the run has read which users were created (default: it has not)
    * @returns writes its outcome
-   * @throws Failure `storage`
+   * @throws Failure `storage`; `conflict` if another run has begun to create the user since
    */
-  async begin(change: Change): Promise<(outcome: RequestOutcome) => void> {
+  async begin(change: Change, knownSize?: number): Promise<(outcome: RequestOutcome) => void> {
     const intent = intentOf(change)
     const key = () => JSON.stringify(intent)
     const repeated = this.#limited.size === 0 ? undefined : this.#limited.get(key())
     const id = repeated ?? `${this.#id}-${++this.#count}`
-    if (repeated === undefined) this.#log.append(lineOf({ ...intent, id, at: isoNow(this.#clock) }))
-    else {
+    if (repeated === undefined) {
+      if (knownSize !== undefined && change.endpoint === 'createUser')
+        await this.#claim(intent.email, knownSize)
+      // At once, because others may not write theirs before.
+      this.#log.appendNow(lineOf({ ...intent, id, at: isoNow(this.#clock) }))
+    } else {
       this.#limited.delete(key())
       this.#log.append(lineOf(outcomeOf(id, intent, { outcome: 'unknown' })))
     }
     this.#open.add(id)
-    await this.#log.flush()
-    return (outcome) => {
+    const end = (outcome: RequestOutcome) => {
       this.#open.delete(id)
       this.#log.append(lineOf(outcomeOf(id, intent, outcome)))
       if (outcome.status === 429 && this.#limited.size < maxLimited) this.#limited.set(key(), id)
     }
+    try {
+      await this.#log.flush()
+    } catch (error) {
+      // The intent may be in the file, but it is not sent.
+      end({ outcome: 'refused' })
+      throw error
+    }
+    return end
   }
 
-  /** Notes a generation of a state file. @throws Failure `storage` */
-  noteState(note: Omit<StateRecord, 'by'>): void {
+  async #claim(email: string | undefined, knownSize: number): Promise<void> {
+    if (email === undefined) return
+    try {
+      this.#claims ??= new Claims(this.#ledger.path, this.#id, knownSize)
+      await this.#claims.demand(email)
+    } catch (error) {
+      throw error instanceof Failure ? error : this.#failureOf(error)
+    }
+  }
+
+  /** Resolves when the note is on disk. @throws Failure `storage` */
+  note(note: Note): Promise<void> {
     this.#log.append(lineOf({ ...note, by: this.#id }))
+    return this.#log.flush()
   }
 
   /** Writes what is left, and compacts a large ledger. @throws Failure `storage` */
@@ -82,6 +109,7 @@ export class LedgerRun {
       this.#log.append(lineOf({ end: this.#id, open: [...this.#open] }))
       this.#log.close()
     } finally {
+      this.#claims?.close()
       this.#unlock?.()
     }
     compactLedger(this.#ledger)

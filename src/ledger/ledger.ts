@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints } from '../contract/endpoints.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
@@ -9,14 +9,25 @@ import { type Line, linesBackward, linesWith } from '../system/files/shared-line
 import {
   changesIn,
   entryOf,
+  type ImportKnowledge,
+  importsIn,
   isRequestTo,
   type PlacedEntry,
   runOf,
-  sentFields,
   type UserKnowledge,
   usersIn,
 } from './knowledge.ts'
-import { type CommandRecord, type OutcomeRecord, readRecord, type StateRecord } from './record.ts'
+import {
+  type CommandRecord,
+  type FileNote,
+  type ImportNote,
+  type Note,
+  type OutcomeRecord,
+  type RowNote,
+  readRecord,
+  type StateNote,
+  type WrittenNote,
+} from './record.ts'
 
 /** The changes that were sent to one service from this machine, as questions. Nothing is read before the first one. */
 export class Ledger {
@@ -118,29 +129,54 @@ export class Ledger {
   }
 
   /** The notes about a state file, oldest first, each with the position from which changes are newer. @throws as `entries` */
-  generations(path: string): (StateRecord & { start: number })[] {
-    const lines = [...this.#reading(linesWith(this.path, [`"state":${JSON.stringify(path)}`]))]
-    return lines.flatMap(({ text, at }) => {
-      const record = readRecord(text)
-      if (!record || !('state' in record)) return []
-      const { after } = record
-      if (after === '') return { ...record, start: 0 }
+  generations(path: string): (WrittenNote<StateNote> & { start: number })[] {
+    return this.#notesWith<StateNote>('state', path).map(({ note, at }) => {
+      const { after } = note
+      if (after === '') return { ...note, start: 0 }
       const own = (line: Line) => Object(readRecord(line.text)).id === after
       const [change] = [...this.#reading(linesWith(this.path, [`"id":"${after}"`]))].filter(own)
       // A change that was erased was before the note.
-      return { ...record, start: change ? change.at + 1 : at }
+      return { ...note, start: change ? change.at + 1 : at }
     })
   }
 
-  /** What is known of one user. Reads only the changes of this user. @throws as `entries` */
-  user(key: { email: string } | { id: string }): UserKnowledge {
-    const all = this.changesOfUser('id' in key ? key.id : key.email)
-    const none = { ids: [], creation: undefined, sent: new Map() }
-    if ('email' in key) return usersIn(all).get(key.email.toLowerCase()) ?? none
-    const own = all.filter(({ user_id: id, outcome }) => id === key.id && outcome !== 'refused')
-    const isCreated = own.some((entry) => isRequestTo(endpoints.createUser, entry))
-    const sent = own.reduce((earlier, entry) => sentFields(entry, earlier), new Map())
-    return { ids: [key.id], creation: isCreated ? 'done' : undefined, sent }
+  /** The imports of files from this machine. @throws as `entries` */
+  imports(): ImportKnowledge[] {
+    return importsIn(this.#notesWith<ImportNote>('import').map(({ note }) => note))
+  }
+
+  /** The files that a run has written, oldest first. @throws as `entries` */
+  files(kind: FileNote['file']): FileNote[] {
+    return this.#notesWith<FileNote>('file', kind).map(({ note }) => note)
+  }
+
+  /** The last note about each row of a batch, by its index. @throws as `entries` */
+  rows(name: string): Map<number, RowNote> {
+    const notes = this.#notesWith<RowNote>('row', `${name}:`, false)
+    return new Map(notes.map(({ note }) => [Number(note.row.slice(name.length + 1)), note]))
+  }
+
+  /** @param isWhole whether the value is not only the beginning of the field */
+  #notesWith<N extends Note>(field: keyof N & string, value?: string, isWhole = true) {
+    const text = JSON.stringify(value ?? '').slice(0, value === undefined || !isWhole ? -1 : undefined)
+    const lines = [...this.#reading(linesWith(this.path, [`"${field}":${text}`]))]
+    return lines.flatMap(({ text, at }) => {
+      const record = readRecord(text)
+      return record && 'by' in record && field in record
+        ? [{ note: record as unknown as WrittenNote<N>, at }]
+        : []
+    })
+  }
+
+  /** What is known of the users with an email. Reads only their changes. @throws as `entries` */
+  user(email: string): UserKnowledge {
+    const none = { ids: [], creation: undefined }
+    return usersIn(this.changesOfUser(email)).get(email.toLowerCase()) ?? none
+  }
+
+  /** In bytes. */
+  get size(): number {
+    return statSync(this.path, { throwIfNoEntry: false })?.size ?? 0
   }
 
   /**

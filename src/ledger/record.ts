@@ -66,16 +66,57 @@ interface EndRecord {
   open: string[]
 }
 
+/** What a run notes beside its changes. */
+export type Note = StateNote | ImportNote | FileNote | RowNote | OutcomeRecord
+
+/** With the ID of the run. */
+export type WrittenNote<N extends Note = Note> = N & { by: string }
+
 /** A generation of a state file of users that this machine has written. */
-export interface StateRecord {
+export interface StateNote {
   /** Path of the file. */
   state: string
   /** A digest of its content. */
   generation: string
-  /** It has the changes until the one with this ID, which is empty if there was none, */
+  /** It has the changes until the one with this ID, which is empty if there was none, and those of the run. */
   after: string
-  /** and those of this run. */
-  by: string
+}
+
+export interface ImportNote {
+  /** What the rows are. */
+  import: 'users' | 'assignments'
+  /** Path of the file; `stdin` for a pipe. */
+  file: string
+  /** Of a pipe: a digest of its text. */
+  text?: string | undefined
+  rows: number
+  /** Whether what was sent before does not count. */
+  restarted: boolean
+  /** `finished`: every row has a known outcome. `closed`: the user has given it up. Absent before the first row is sent. */
+  ended?: 'finished' | 'interrupted' | 'closed'
+  /** IDs of the unfinished runs that the run has continued. */
+  runs?: readonly string[]
+}
+
+/** A file that the run has written. */
+export interface FileNote {
+  file: 'results' | 'failed' | 'unknown'
+  path: string
+  /** Size and modification time after writing. If they differ, another program has changed the file. */
+  mark?: string | undefined
+  /** Of results: what names the batch, */
+  batch?: string
+  /** and what names its rows, which `restart` changes. */
+  rows?: string
+}
+
+/** A message of a batch that is about to be sent or, with `did`, its outcome. */
+export interface RowNote {
+  /** What names the rows of the batch, a colon, and the index of the row. */
+  row: string
+  /** `unsent`: it is certainly not done, and can be sent again. */
+  did?: Outcome | 'unsent' | undefined
+  error?: string | undefined
 }
 
 /** The first line of a ledger that was rewritten: its size after it, in bytes. */
@@ -97,19 +138,21 @@ export interface Change {
   endpoint: EndpointName | undefined
   /** ID of the user that the path names. */
   user: string | undefined
+  /** Of this user, if the service has shown it. */
+  email?: string | undefined
   /** The settings as they were read before. */
   before?: object | undefined
   replaces?: readonly string[] | undefined
 }
 
-type LedgerRecord = CommandRecord | IntentRecord | OutcomeRecord | EndRecord | StateRecord | RewriteRecord
+type LedgerRecord = CommandRecord | IntentRecord | OutcomeRecord | EndRecord | WrittenNote | RewriteRecord
 
 export function intentOf(change: Change): Omit<IntentRecord, 'id' | 'at'> {
   const { method, endpoint, user, before, replaces } = change
   const body = readBody(change.body)
   // JSON has no undefined values.
   const fields = leavesOf(body).flatMap(([path, value]) => (value === undefined ? [] : [path]))
-  const email = endpoint === 'createUser' && isRecord(body) ? body['email'] : undefined
+  const email = endpoint === 'createUser' && isRecord(body) ? body['email'] : change.email
   const about =
     endpoint === 'updateSettings' ? 'settings' : endpoint === 'setApiConfiguration' ? 'api' : undefined
   const key = typeof email === 'string' ? email.toLowerCase() : undefined
@@ -158,8 +201,7 @@ export function readRecord(text: string): LedgerRecord | undefined {
     !Number.isNaN(Date.parse(String(value['at'])))
   const isOutcome = has('string', 'of') && outcomes.includes(value['did'] as Outcome)
   const isRun = has('string', 'run', 'at', 'command', 'service') && value['v'] === 1
-  const isState = has('string', 'state', 'generation', 'after', 'by')
-  const isOther = isState || has('string', 'end') || has('number', 'rewritten')
+  const isOther = has('string', 'by') || has('string', 'end') || has('number', 'rewritten')
   return isIntent || isOutcome || isRun || isOther ? (value as unknown as IntentRecord) : undefined
 }
 

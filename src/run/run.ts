@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/client-options.ts'
 import type { ApiResponse } from '../client/response/response.ts'
-import type { StateRecord } from '../ledger/record.ts'
+import type { Note } from '../ledger/record.ts'
 import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
 import type { View } from '../view/format/view.ts'
@@ -33,12 +33,20 @@ export interface Run {
   untilEnded(): () => void
   /** Sets the grace period in ms after a signal. */
   allowGrace(ms: number): void
-  /** Notes in the ledger a generation of a state file that this run has written. */
-  noteState(note: Omit<StateRecord, 'by'>): Promise<void>
   /** Whether a change was sent that the service has not refused. */
   readonly hasSentChange: boolean
   /** Notes the settings as they were read now, for the ledger; null if the service does not show them. */
   noteSettings(settings: object | null): void
+  /** Emails that the service has shown in this run, by user ID. The ledger gets them with changes of these users. */
+  readonly emails: Map<string, string>
+  /** Resolves when the note is in the ledger, flushed to disk. @throws Failure `storage` if many changes are sent */
+  note(note: Note): Promise<void>
+  /**
+   * From now on, a creation fails with `conflict` if another run has begun to create a user with the same email since.
+   *
+   * @param knownSize of the ledger when this run has read which users were created
+   */
+  refuseClaimed(knownSize: number): void
   /** Always returns the same client. @throws Failure `unauthorized` without a credential */
   connect(): Promise<Client>
   /** The same for many concurrent requests, which wait for no rate limit by themselves. */

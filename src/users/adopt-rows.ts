@@ -1,55 +1,8 @@
-import type { Journal, Step } from '../bulk/journal/journal.ts'
 import { Failure } from '../contract/failure.ts'
-import { hashOfField, managedFields } from '../contract/managed-fields.ts'
+import type { KnownUsers } from './known-users.ts'
 import type { ValidRow } from './rows/check-input.ts'
-import { type ImportedUser, stepsOf } from './rows/imported-user.ts'
 import { keyOf } from './state/state-entry.ts'
 import type { UsersState } from './state/users-state.ts'
-
-/** What is known about the user of a row, over all runs of the journal. */
-export interface KnownRow {
-  user: ImportedUser
-  id: string | undefined
-  /** The steps that succeeded. */
-  done: readonly Step[]
-  /** A step that may have succeeded. */
-  unsure: Step | undefined
-  /** Whether the create may have succeeded, or has succeeded without an id in the response. */
-  creation: 'unknown' | 'nameless' | undefined
-  /** Whether this run has sent a request for the row. If not, others may have changed the user since. */
-  isCurrent: boolean
-}
-
-/** The rows for which something was sent. */
-export function* knownRows(rows: readonly ValidRow[], journal: Journal): Iterable<KnownRow> {
-  for (const row of rows) {
-    const known = knownRow(row, journal)
-    if (known) yield known
-  }
-}
-
-/** @returns undefined if nothing was sent for the row */
-function knownRow({ key, row }: ValidRow, journal: Journal): KnownRow | undefined {
-  const state = journal.content.states.get(key)
-  if (state === undefined) return undefined
-  const { step, phase, id, isCreator } = state
-  const steps = stepsOf(row)
-  const at = steps.indexOf(step)
-  // A response has shown that the ID of the row belongs to another user.
-  if (row.id !== undefined && id === undefined) return undefined
-  const isUnsure = phase === 'unknown' || phase === 'intended' || phase === 'differs'
-  const isNameless = phase === 'nameless' || (phase === 'took' && id === undefined)
-  // The name and the metadata of a user that others have created were not sent.
-  const { name: _, metadata: __, ...sent } = row
-  return {
-    user: row.id !== undefined || isCreator ? row : { ...sent, id },
-    id,
-    done: steps.slice(0, phase === 'took' ? at + 1 : at),
-    unsure: isUnsure ? step : undefined,
-    creation: isNameless ? 'nameless' : isUnsure && step === 'create' ? 'unknown' : undefined,
-    isCurrent: journal.wasRequested(key),
-  }
-}
 
 /** What became of the users of an import. */
 export interface RowAdoption {
@@ -63,12 +16,19 @@ export interface RowAdoption {
   failure?: Failure
 }
 
-/** Adds the users of an import to the state, with hashes of the fields that were sent. */
-export function adoptRows(rows: Iterable<KnownRow>, state: UsersState): RowAdoption {
+/** What is known before and after the import. */
+interface Knowledge {
+  state: UsersState
+  before: Pick<KnownUsers, 'size'>
+  after: Pick<KnownUsers, 'sent'>
+}
+
+/** Adds the users of an import to the state, with hashes of the fields that were last sent. */
+export function adoptRows(rows: readonly ValidRow[], knowledge: Knowledge): RowAdoption {
   const counts: RowAdoption = { adopted: 0, withoutEmail: 0, contradicting: 0 }
   try {
     for (const row of rows) {
-      const counted = adoptRow(row, state)
+      const counted = adoptRow(row, knowledge)
       if (counted) counts[counted]++
     }
     return counts
@@ -79,40 +39,31 @@ export function adoptRows(rows: Iterable<KnownRow>, state: UsersState): RowAdopt
 }
 
 function adoptRow(
-  { user, id, done, unsure, creation, isCurrent }: KnownRow,
-  state: UsersState,
+  { row: { id: given, email }, state: sent }: ValidRow,
+  { state, before, after }: Knowledge,
 ): 'adopted' | 'withoutEmail' | 'contradicting' | undefined {
-  const { email } = user
+  if (!sent || (sent.step === 'create' && sent.outcome === 'refused')) return undefined
+  const { id, outcome, isCurrent, isCreator } = sent
   const found = email === undefined ? undefined : state.find(email)
   if (id === undefined) {
-    const isNew = email !== undefined && creation && found?.id === undefined
-    if (isNew) state.note({ email, creation, hashes: {} })
+    const creation = outcome === 'done' ? 'nameless' : outcome && 'unknown'
+    if (given === undefined && email !== undefined && creation && found?.id === undefined)
+      state.note({ email, creation, hashes: {} })
     return undefined
   }
-  if (done.length === 0 && unsure === undefined) return undefined
   if (email === undefined) return 'withoutEmail'
   const holder = state.findById(id)
   const isOther = holder !== undefined && keyOf(holder.email) !== keyOf(email)
   // The email of a row with an id was not sent, so the state is more reliable. A create is newer than the state.
-  const isCreated = isCurrent && user.id === undefined
+  const isCreated = isCurrent && isCreator
   if (!isCreated && (isOther || (found?.id !== undefined && found.id !== id))) return 'contradicting'
   const hashes = new Map(Object.entries(holder?.hashes ?? {}))
-  // Whether the service has the new or the old value is not known.
-  if (unsure) for (const path of fieldsOf(user, unsure).keys()) hashes.delete(path)
-  for (const [path, value] of done.flatMap((step) => [...fieldsOf(user, step)])) {
-    const hash = hashOfField(path, value)
-    if (isCurrent || holder === undefined) hashes.set(path, hash)
-    // Which of the two was sent last is not known.
-    else if (hashes.get(path) !== hash) hashes.delete(path)
+  for (const [path, { hash, outcome, position }] of after.sent().get(id) ?? []) {
+    if (holder && position < before.size()) continue
+    // Whether the service has the new or the old value is not known.
+    if (outcome === 'done') hashes.set(path, hash)
+    else hashes.delete(path)
   }
   state.note({ email, id, hashes: Object.fromEntries(hashes) })
   return 'adopted'
-}
-
-/** The managed fields that a step sends, by path. */
-function fieldsOf(user: ImportedUser, step: Step): Map<string, unknown> {
-  const { name, metadata, settings, role, permissions } = user
-  if (step === 'create') return managedFields({ name, metadata })
-  if (step === 'assign') return managedFields({ role, permissions })
-  return managedFields(user.id === undefined ? { settings } : { name, metadata, settings })
 }

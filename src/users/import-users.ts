@@ -5,21 +5,18 @@ import {
   type FileReport,
   type Forecast,
   grace,
-  journalService,
+  lockInput,
 } from '../bulk/file-run.ts'
 import { type Input, readInput } from '../bulk/input/input.ts'
 import { FaultList } from '../bulk/input/input-row.ts'
-import { type Journal, mayHaveChanged } from '../bulk/journal/journal.ts'
-import { importsDirectory, type JournalRequest, withJournal } from '../bulk/journal/open-journal.ts'
 import { BulkRun } from '../bulk/send/bulk-run.ts'
 import { ServiceHealth } from '../bulk/send/send-change.ts'
-import { Failure } from '../contract/failure.ts'
+import type { RequestOutcome } from '../contract/failure.ts'
+import { type ImportNote, outcomeOf } from '../ledger/record.ts'
 import type { Run } from '../run/run.ts'
 import type { PlannedRequest } from '../view/dry-run.ts'
 import { countOf, groupDigits } from '../view/format/quantities.ts'
 import { summarizeForecast } from '../view/users.ts'
-import { adoptCreated } from './adopt-created.ts'
-import { type KnownRow, knownRows } from './adopt-rows.ts'
 import type { KnownUsers } from './known-users.ts'
 import {
   chooseResolved,
@@ -29,30 +26,31 @@ import {
   type ResolutionOptions,
   workOf,
 } from './planned-work.ts'
+import { type EarlierRuns, isAsCreated, readStates } from './read-states.ts'
 import { GeneratedPasswords } from './results/generated-passwords.ts'
 import { type Report, reportRows, resultOf } from './results/report-rows.ts'
 import { type CheckedInput, checkInput, type ValidRow } from './rows/check-input.ts'
-import { emailOfKey, type RowKind } from './rows/imported-user.ts'
 import { CreatedIds } from './send/created-ids.ts'
 import { type RowWork, sendRow } from './send/send-row.ts'
 
 /** What is imported, and how. */
 export interface ImportOptions extends ResolutionOptions, FileOptions {
-  kind: RowKind
+  kind: ImportNote['import']
   /** Path of the results file. */
   results: string | undefined
   /** Generates a password for a user without one (default: the user is created without a password). */
   makePassword: (() => string) | undefined
-  /** Undefined to create users again that this machine has created. */
-  known: KnownUsers | undefined
+  known: KnownUsers
+  /** Whether users are created again that other commands on this machine have created. */
+  allowDuplicates: boolean
   /** Whether users are created although the service gives no IDs. */
   withoutIds: boolean
 }
 
 export type ImportReport = Report &
   FileReport & {
-    /** The valid rows for which something was sent. */
-    known: Iterable<KnownRow>
+    /** The valid rows. */
+    valid: readonly ValidRow[]
   }
 
 /** The work that a dry run has planned, and its first requests. */
@@ -66,10 +64,12 @@ interface Import {
   run: Run
   input: Input
   checked: CheckedInput
-  journal: Journal
   /** The results file, and its passwords. */
   passwords: GeneratedPasswords | undefined
   options: ImportOptions
+  note: ImportNote
+  /** IDs of the unfinished runs that this one continues. */
+  continued: ReadonlySet<string>
 }
 
 /** Number of requests that a dry run shows. */
@@ -82,30 +82,41 @@ const assumedLatency = 100
  * Checks a file of rows, and sends the rows that earlier runs have not sent. If a run ends early, the same
  * call resumes it.
  *
- * @throws Failure `refused` for faults in the file, `conflict` if rows that were sent have changed or another
- *   process imports the file
+ * @throws Failure `refused` for faults in the file, `conflict` if another process imports the file
  */
 export async function importUsers(run: Run, options: ImportOptions): Promise<ImportReport | ImportPlan> {
-  const { file, format, results, restart, known, makePassword } = options
+  const { file, format, results, makePassword } = options
   run.allowGrace(grace)
   // Also fails now rather than after the import if the file cannot be written.
   const passwords = results === undefined ? undefined : new GeneratedPasswords(results, makePassword)
+  let unlockInput: (() => void) | undefined
   try {
     const input = await readInput(run, file, format)
     if (results !== undefined) assertApart(results, input)
+    unlockInput = lockInput(run, input, 'importing')
     const checked = await check(run, input, options)
-    const request = journalRequest(run, input, checked, options)
-    return await withJournal(request, async (journal): Promise<ImportReport | ImportPlan> => {
-      dropRemoved(journal, checked, request)
-      if (known && !restart && !journal.content.isRestarting) {
-        const users = adoptCreated(journal, checked.valid, known)
-        if (users > 0) await run.warn(createdBefore(users))
-      }
-      return importChecked({ run, input, checked, journal, passwords, options })
-    })
+    const { note, ...earlier } = findEarlier(input, checked, options)
+    const continued = readStates(checked.valid, earlier)
+    if (!options.restart) await warnOfUnsent(run, checked, earlier)
+    return await importChecked({ run, input, checked, passwords, options, note, continued })
   } finally {
+    unlockInput?.()
     passwords?.close()
   }
+}
+
+function findEarlier(
+  { path: file = 'stdin' }: Input,
+  { rows, sha256 }: CheckedInput,
+  { kind, restart, known, allowDuplicates }: ImportOptions,
+): EarlierRuns & { note: ImportNote } {
+  // The name of a pipe, such as a process substitution, soon names another one.
+  const text = file === 'stdin' ? sha256 : undefined
+  const find = () =>
+    known.imports().find((one) => one.import === kind && one.file === file && one.text === text)
+  const own = restart ? undefined : find()
+  const note = { import: kind, file, text, rows: rows.length, restarted: restart }
+  return { known, own, isOwnOnly: restart || allowDuplicates || own?.restarted === true, note }
 }
 
 /** @throws Failure `refused` that lists the faults */
@@ -123,20 +134,46 @@ async function check(run: Run, input: Input, { kind, skipInvalid }: ImportOption
   return checked
 }
 
-function createdBefore(users: number): string {
+/** Warns of what the import does not send. */
+async function warnOfUnsent(run: Run, { valid }: CheckedInput, { known, own }: EarlierRuns): Promise<void> {
+  const created = valid.filter(({ row, state }) => row.id === undefined && state?.outcome === 'done')
+  const { length } = created.filter(({ state }) => !state?.isCreator)
   const which =
-    users === 1
+    length === 1
       ? '1 email in the file belongs to a user that was'
-      : `${groupDigits(users)} emails in the file belong to users that were`
-  return `${which} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`
+      : `${groupDigits(length)} emails in the file belong to users that were`
+  if (length > 0)
+    await run.warn(
+      `${which} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`,
+    )
+  const edited = created.filter(
+    ({ row, state }) => state?.isCreator && !isAsCreated(row, known.sent().get(state.id ?? '')),
+  )
+  const [first] = edited
+  if (first) {
+    const { line, row, state } = first
+    const rows = countOf(edited.length, 'row')
+    const command = run.commandFor('users', 'update', state?.id ?? 'ID', '--help')
+    await run.warn(
+      `The name or the metadata of ${rows} differs from what was sent (the first is line ${line}, ${row.email}). A row without an id creates a user, and does not change one. To change it, see: ${command}`,
+    )
+  }
+  const emails = new Set(valid.map(({ row }) => row.email?.toLowerCase()))
+  const unknown = [...known.createdIn(new Set(own?.openRuns))].filter(
+    ([email, { creation }]) => creation === 'unknown' && !emails.has(email),
+  )
+  if (unknown.length === 0) return
+  const shown = unknown.slice(0, 10).map(([email]) => email)
+  await run.warn(
+    `The outcome of the creation of ${countOf(unknown.length, 'user')} is unknown, and no row has the email: ${shown.join(', ')}${unknown.length > shown.length ? ', …' : ''}`,
+  )
 }
 
 async function importChecked(importing: Import): Promise<ImportReport | ImportPlan> {
-  const { run, input, checked, journal, passwords, options } = importing
-  const { makePassword, quota, concurrency } = options
-  const { states } = journal.content
-  const resolved = chooseResolved(options, checked, states, input.name)
-  const planned = planWork(checked, states, resolved)
+  const { run, input, checked, passwords, options, note } = importing
+  const { makePassword, quota, concurrency, known } = options
+  const resolved = chooseResolved(options, checked, input.name)
+  const planned = planWork(checked, resolved)
   const users = planned.withoutPassword
   if (users > 0 && makePassword === undefined) {
     await run.warn(
@@ -144,14 +181,16 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
     )
   }
   if (run.dryRun) {
-    const work = workOf(checked.valid, states, resolved)
+    const work = workOf(checked.valid, resolved)
     const all = Array.from(work, ({ checked, steps, id }) => ({ ...checked, steps, id }))
     const generatesPasswords = makePassword !== undefined
     return { planned, first: findFirstRequests(all, { generatesPasswords, limit: shownRequests }) }
   }
+  const sentBefore = checked.valid.filter(({ state }) => state?.isCreator)
+  const emailsBefore = new Set(sentBefore.map(({ row }) => row.email?.toLowerCase()))
   const lost = passwords?.open({
     emails: checked.valid.filter(lacksPassword).map(({ row }) => row.email ?? ''),
-    mayHaveSent: sentBefore(importing),
+    mayHaveSent: (email) => emailsBefore.has(email),
   })
   if (lost !== undefined) await run.warn(lost)
   const bulk = new BulkRun(run, { noun: 'row', quota, isCounted: true })
@@ -171,120 +210,69 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
   bulk.requests = 0
   let ended: unknown
   if (hasWork) {
+    await run.note(note)
+    run.refuseClaimed(known.size())
     const { users } = client
-    const ids = new CreatedIds(options.withoutIds)
-    const sending = { users, journal, ids, throttle: bulk.throttle, health: new ServiceHealth() }
+    const ids = new CreatedIds(options.withoutIds, known.emails())
+    const sending = {
+      ...{ users, ids, throttle: bulk.throttle, health: new ServiceHealth() },
+      passwordOf: async ({ row: { email = '', password }, line }: ValidRow) =>
+        password ?? passwords?.passwordOf({ email, line }),
+      settle: async (email: string, outcome: RequestOutcome) => {
+        const { change } = known.creationOf(email) ?? {}
+        if (change !== undefined) await run.note(outcomeOf(change, { email: email.toLowerCase() }, outcome))
+      },
+    }
     const { rows, done, unknown } = planned
     // Assumes that the remaining rows need the average number of requests.
     const perRow = planned.requests / Math.max(1, rows - done)
     ended = await bulk.sendRows(
-      workOf(checked.valid, states, resolved),
+      workOf(checked.valid, resolved),
       { rows, concurrency, counts: { done, failed: 0, unknown }, perRow },
-      (row) => sendWithPassword(importing, row, () => sendRow(sending, row)),
-      countedAs(journal),
+      async (work) => {
+        const { checked, steps } = work
+        try {
+          await sendRow(sending, work)
+        } finally {
+          const { step, error = '' } = checked.state ?? {}
+          if (steps[0] === 'create' && lacksPassword(checked))
+            passwords?.settle(resultOf(checked), step === 'create' && error.startsWith('409:'))
+        }
+      },
+      countedAs,
     )
   }
-  return report(importing, bulk.requests, ended)
-}
-
-/** The emails whose create an earlier run of this import may have sent. */
-function sentBefore({ checked, journal }: Import): (email: string) => boolean {
-  const { states } = journal.content
-  const sent = checked.valid.filter(
-    ({ key }) => states.get(key)?.isCreator && mayHaveChanged(states.get(key)),
-  )
-  const emails = new Set(sent.map(({ row }) => row.email?.toLowerCase()))
-  return (email) => emails.has(email)
-}
-
-async function sendWithPassword(
-  { journal, passwords }: Import,
-  { checked, steps }: RowWork,
-  send: () => Promise<void>,
-): Promise<void> {
-  const { row, key, line } = checked
-  const { email = '' } = row
-  const isCreate = steps[0] === 'create' && lacksPassword(checked)
-  if (isCreate) row.password = await passwords?.passwordOf({ email, line })
-  try {
-    await send()
-  } finally {
-    const { states } = journal.content
-    const { step, error = '' } = states.get(key) ?? {}
-    if (isCreate) passwords?.settle(resultOf(checked, states), step === 'create' && /^409:/.test(error))
-  }
+  // A run that sends nothing also ends what an earlier one has not said to be finished.
+  const hasBegun = hasWork || importing.continued.size > 0
+  return report(importing, { requests: bulk.requests, ended, hasBegun })
 }
 
 function lacksPassword({ row }: ValidRow): boolean {
   return row.id === undefined && row.password === undefined
 }
 
-function countedAs({ content }: Journal) {
-  return ({ checked }: RowWork) => {
-    const { status } = resultOf(checked, content.states)
-    if (status === 'skipped') return undefined
-    return status === 'created' || status === 'updated' ? 'done' : status
-  }
+function countedAs({ checked }: RowWork) {
+  const { status } = resultOf(checked)
+  if (status === 'skipped') return undefined
+  return status === 'created' || status === 'updated' ? 'done' : status
 }
 
-async function report(importing: Import, requests: number, ended: unknown): Promise<ImportReport> {
-  const { run, journal, checked, options } = importing
+async function report(
+  importing: Import,
+  { requests, ended, hasBegun }: { requests: number; ended: unknown; hasBegun: boolean },
+): Promise<ImportReport> {
+  const { run, checked, options, note, continued } = importing
   const report = await reportRows({ ...importing, ...options, results: importing.passwords })
   const { counts, remaining, resultsFailure, warnings } = report
   for (const text of warnings) await run.warn(text)
   if (ended !== undefined && resultsFailure) await run.warn(resultsFailure.message)
-  const known = [...knownRows(checked.valid, journal)]
-  if (counts.unknown === 0 && remaining === 0 && !resultsFailure) journal.end('finished')
-  return { ...report, known, rows: checked.rows.length, requests, ended: ended ?? resultsFailure }
-}
-
-function journalRequest(
-  run: Run,
-  input: Input,
-  { rows, sha256 }: CheckedInput,
-  { kind, restart }: ImportOptions,
-): JournalRequest {
-  const header = {
-    type: 'import' as const,
-    kind,
-    service: journalService(run),
-    // The name of a pipe, such as a process substitution, soon names another one.
-    file: input.path ?? 'stdin',
-    rows: rows.length,
-    restarted: restart,
-    at: new Date(run.clock.now()).toISOString(),
-  }
-  return {
-    directory: importsDirectory(run.directories),
-    header,
-    identity: input.path ?? sha256,
-    restart,
-    isDryRun: run.dryRun,
-  }
-}
-
-/**
- * Forgets the rows that are no longer in the file.
- *
- * @throws Failure `conflict` if one of them was sent, or may have been
- */
-function dropRemoved(journal: Journal, { valid }: CheckedInput, { header }: JournalRequest): void {
-  const { states } = journal.content
-  const keys = new Set(valid.map(({ key }) => key))
-  const removed = [...states].filter(([key]) => !keys.has(key))
-  const lost = removed.filter(([, state]) => mayHaveChanged(state))
-  const [first] = lost
-  if (!first) {
-    for (const [key] of removed) journal.drop(key)
-    return
-  }
-  const nameOf = ([key, { id }]: (typeof lost)[number]) =>
-    [emailOfKey(key), id === undefined ? '' : `user ${id}`].filter((name) => name !== '').join(', ')
-  const isOne = lost.length === 1
-  const which = `${countOf(lost.length, 'row')} that may have been sent ${isOne ? 'was' : 'were'} edited or removed`
-  const message = `${header.file} has changed since it was imported at ${journal.content.header?.at}: ${which} (${isOne ? '' : 'the first is '}${nameOf(first)})`
-  throw new Failure('conflict', message, {
-    advice: [{ code: 'restore_rows' }],
-    details: { rows: lost.slice(0, 1000).map(nameOf), count: lost.length },
-  })
+  const isFinished = counts.unknown === 0 && remaining === 0 && !resultsFailure
+  let failure: unknown = ended ?? resultsFailure
+  if (hasBegun)
+    await run
+      .note({ ...note, ended: isFinished ? 'finished' : 'interrupted', runs: [...continued] })
+      .catch((error: unknown) => {
+        failure ??= error
+      })
+  return { ...report, valid: checked.valid, rows: checked.rows.length, requests, ended: failure }
 }

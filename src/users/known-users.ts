@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts'
-import { runOf, type SentField, sentTo, type UserKnowledge, usersIn } from '../ledger/knowledge.ts'
+import { runOf, sentTo, type UserKnowledge, usersIn } from '../ledger/knowledge.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { Run } from '../run/run.ts'
 import { once } from '../system/once.ts'
@@ -14,15 +14,25 @@ type KnownState = Pick<UsersState, 'path' | 'digest' | 'find' | 'findById'>
 export class KnownUsers {
   readonly #state: KnownState | undefined
   readonly #ledger: Ledger
-  readonly #changes = once(() => this.#ledger.userChanges())
+  /** Size of the ledger when it was read. */
+  readonly size = once(() => this.#ledger.size)
+  readonly #changes = once(() => {
+    this.size()
+    return this.#ledger.userChanges()
+  })
   readonly #users = once(() => usersIn(this.#changes()))
   readonly #usersSince = once(() =>
     usersIn(this.#changes().filter(({ position }) => position >= this.#generation().start)),
   )
-  readonly #emails = once(
-    () => new Map([...this.#users()].flatMap(([email, { ids }]) => ids.map((id) => [id, email] as const))),
-  )
-  readonly #sent = once(() => sentTo(this.#changes()))
+  /** What was last sent to each user, by ID. */
+  readonly sent = once(() => sentTo(this.#changes()))
+  /** The emails of users, by ID. */
+  readonly emails = once(() => {
+    const all = this.#changes().filter(({ email, user_id: id }) => email !== null && id !== null)
+    return new Map(all.map(({ email, user_id: id }) => [id ?? '', email ?? '']))
+  })
+  /** The imports of files. */
+  readonly imports = once(() => this.#ledger.imports())
   /** The ID of the last change that was read. */
   readonly last = once(() => this.#ledger.last)
   readonly #generation = once(() => this.#findGeneration())
@@ -45,16 +55,16 @@ export class KnownUsers {
   }
 
   #find(email: string): ComparedEntry | undefined {
-    const entry = this.#state?.find(email)
+    const entry = this.inState(email)
     // A user may have been created again since the file was written.
-    if (entry?.creation === 'forgotten') return entryOf(this.#usersSince().get(email.toLowerCase())) ?? entry
-    return entry ? { ...entry, hashes: this.hashesOf(entry) } : this.recorded(email)
+    if (entry?.creation === 'forgotten') return this.#entryOf(this.#usersSince(), email) ?? entry
+    return entry ?? this.recorded(email)
   }
 
   /** The user of a row with an ID. It must be the one that is known, if there is one. */
   #identified(email: string, id: string, known: ComparedEntry | undefined): ComparedEntry {
     const ids = known?.ids?.length ? known.ids : [known?.id ?? id]
-    const holder = this.#state?.findById(id)?.email ?? this.#emails().get(id)
+    const holder = this.#state?.findById(id)?.email ?? this.emails().get(id)
     const isKnown = ids.includes(id)
     if (!isKnown || (holder && keyOf(holder) !== keyOf(email))) {
       const has = isKnown
@@ -65,13 +75,45 @@ export class KnownUsers {
       return { id: undefined, hashes: {}, fault }
     }
     if (known?.id === id) return known
-    const hashes = hashesIn(this.#sent().get(id) ?? new Map())
-    return { id, hashes, ids: [id], isUnchecked: holder === undefined }
+    return { id, hashes: this.#sentHashes(id), ids: [id], isUnchecked: holder === undefined }
   }
 
-  /** Finds a user whose creation this machine has sent. */
-  recorded(email: string): ComparedEntry | undefined {
-    return entryOf(this.#users().get(email.toLowerCase()))
+  /** Finds a user in the state file. */
+  inState(email: string): ComparedEntry | undefined {
+    const entry = this.#state?.find(email)
+    return entry && { ...entry, hashes: this.hashesOf(entry) }
+  }
+
+  /** Finds a user whose creation this machine has sent. @param among those that count (default: all) */
+  recorded(
+    email: string,
+    among: ReadonlyMap<string, UserKnowledge> = this.#users(),
+  ): ComparedEntry | undefined {
+    return this.#entryOf(among, email)
+  }
+
+  /** The users that these runs have created. */
+  createdIn(runs: ReadonlySet<string>): Map<string, UserKnowledge> {
+    return usersIn(this.#changes().filter(({ id }) => runs.has(runOf(id))))
+  }
+
+  /** The creation of a user that was last sent. */
+  creationOf(email: string): UserKnowledge | undefined {
+    return this.#users().get(email.toLowerCase())
+  }
+
+  #entryOf(users: ReadonlyMap<string, UserKnowledge>, email: string): ComparedEntry | undefined {
+    const { ids = [], creation } = users.get(email.toLowerCase()) ?? {}
+    if (creation === undefined) return undefined
+    if (creation !== 'done') return { id: undefined, creation: 'unknown', hashes: {}, ids }
+    const [id = '', ...others] = ids
+    if (id === '' || others.length > 0) return { id: undefined, creation: 'nameless', hashes: {}, ids }
+    return { id, hashes: this.#sentHashes(id), ids }
+  }
+
+  #sentHashes(id: string): StateEntry['hashes'] {
+    const sent = [...(this.sent().get(id) ?? [])].filter(([, { outcome }]) => outcome === 'done')
+    return Object.fromEntries(sent.map(([path, { hash }]) => [path, hash]))
   }
 
   /**
@@ -81,7 +123,7 @@ export class KnownUsers {
    */
   hashesOf({ id = '', hashes }: StateEntry): StateEntry['hashes'] {
     this.last()
-    const sent = this.#sent().get(id)
+    const sent = this.sent().get(id)
     if (!sent) return hashes
     const { isSeen, start, by } = this.#generation()
     const known = { ...hashes }
@@ -101,20 +143,6 @@ export class KnownUsers {
     const { start, by } = own ?? notes.at(-1) ?? { start: 0, by: '' }
     return { isSeen: own !== undefined, start, by }
   }
-}
-
-function entryOf(found: UserKnowledge | undefined): ComparedEntry | undefined {
-  if (!found?.creation) return undefined
-  const { ids, creation, sent } = found
-  if (creation === 'unknown') return { id: undefined, creation, hashes: {}, ids }
-  if (ids.length === 1) return { id: ids[0], hashes: hashesIn(sent), ids }
-  return { id: undefined, creation: 'nameless', hashes: {}, ids }
-}
-
-function hashesIn(sent: ReadonlyMap<string, SentField>): Record<string, string> {
-  return Object.fromEntries(
-    [...sent].flatMap(([path, { hash, outcome }]) => (outcome === 'done' ? [[path, hash]] : [])),
-  )
 }
 
 /**
@@ -144,7 +172,7 @@ export async function withState<T>(
     await state.close()
     const { digest } = state
     if (digest !== undefined && (digest !== before || known.hasChanged))
-      await run.noteState({ state: state.path, generation: digest, after: known.last() })
+      await run.note({ state: state.path, generation: digest, after: known.last() })
   }
   return { result, serial: state.serial }
 }

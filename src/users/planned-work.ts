@@ -1,12 +1,12 @@
 import type { PlannedRows } from '../bulk/file-run.ts'
-import { isUnresolved, type RowState, type RowStates, type Step } from '../bulk/journal/journal.ts'
 import { expandPath } from '../client/network/address.ts'
 import { endpoints } from '../contract/endpoints.ts'
 import { Failure } from '../contract/failure.ts'
 import type { PlannedRequest } from '../view/dry-run.ts'
 import type { CheckedInput, ValidRow } from './rows/check-input.ts'
-import { type ImportedUser, remainingSteps } from './rows/imported-user.ts'
-import { bodyOf, type Resolution, type RowWork } from './send/send-row.ts'
+import { bodyOf, type ImportedUser, type Step } from './rows/imported-user.ts'
+import { isUnresolved, type RowState, remainingSteps } from './rows/row-state.ts'
+import type { Resolution, RowWork } from './send/send-row.ts'
 
 /** How the user resolves rows whose outcome is unknown. */
 export interface ResolutionOptions {
@@ -36,7 +36,6 @@ export function formatRowPlace({ line, column }: RowPlace): string {
 export function chooseResolved(
   { resolution, place }: ResolutionOptions,
   { rows, valid }: CheckedInput,
-  states: RowStates,
   name: string,
 ): ResolvedRows {
   if (resolution === undefined) return { rows: new Set(), resolution }
@@ -44,7 +43,7 @@ export function chooseResolved(
   const isSelected = (row: RowPlace): boolean =>
     place === undefined ||
     (place.line === row.line && (place.column === undefined || place.column === row.column))
-  const unresolved = valid.filter(({ key }) => isUnresolved(states.get(key)))
+  const unresolved = valid.filter(({ state }) => isUnresolved(state))
   const selected = unresolved.filter(isSelected)
   if (place !== undefined && selected.length === 0) {
     const line = `line ${formatRowPlace(place)}`
@@ -58,7 +57,7 @@ export function chooseResolved(
         : `${selected.length} rows have an unknown outcome, but an id can be given for only one row`
     throw wrongSelection(words, selected)
   }
-  const resolvable = selected.filter(({ key }) => canResolve(resolution, states.get(key)))
+  const resolvable = selected.filter(({ state }) => canResolve(resolution, state))
   return { rows: new Set(resolvable), resolution }
 }
 
@@ -72,7 +71,7 @@ function wrongSelection(words: string, choices: readonly RowPlace[]): Failure {
 
 /** Whether a resolution applies: a user that was certainly created must not be created again. */
 function canResolve({ as }: Resolution, state: RowState | undefined): boolean {
-  return !(as === 'retry' && state?.phase === 'nameless')
+  return !(as === 'retry' && state?.outcome === 'done')
 }
 
 /** The requests that a run will send. */
@@ -92,23 +91,16 @@ export interface ResolvedRows {
 }
 
 /** The work of the rows that need any, one after another. */
-export function* workOf(
-  valid: readonly ValidRow[],
-  states: RowStates,
-  resolved: ResolvedRows,
-): Generator<RowWork> {
+export function* workOf(valid: readonly ValidRow[], resolved: ResolvedRows): Generator<RowWork> {
   for (const checked of valid) {
-    const work = workOfRow(checked, states.get(checked.key), resolved)
+    const work = workOfRow(checked, resolved)
     if (work && (work.steps.length > 0 || work.resolution)) yield work
   }
 }
 
 /** @returns undefined if the outcome of an earlier request is unknown, so that nothing is sent */
-function workOfRow(
-  checked: ValidRow,
-  state: RowState | undefined,
-  { rows, resolution: chosen }: ResolvedRows,
-): RowWork | undefined {
+function workOfRow(checked: ValidRow, { rows, resolution: chosen }: ResolvedRows): RowWork | undefined {
+  const { state } = checked
   const resolution = rows.has(checked) ? chosen : undefined
   if (isUnresolved(state) && !resolution) return undefined
   const id = resolution?.as === 'created' ? resolution.id : (checked.row.id ?? state?.id)
@@ -116,15 +108,11 @@ function workOfRow(
   return { checked, steps: resolution?.as === 'created' ? remaining.slice(1) : remaining, id, resolution }
 }
 
-export function planWork(
-  { rows, valid }: CheckedInput,
-  states: RowStates,
-  resolved: ResolvedRows,
-): PlannedWork {
+export function planWork({ rows, valid }: CheckedInput, resolved: ResolvedRows): PlannedWork {
   const steps = { create: 0, update: 0, assign: 0 }
   const planned = { rows: rows.length, done: 0, unknown: 0, steps, requests: 0, withoutPassword: 0 }
   for (const checked of valid) {
-    const work = workOfRow(checked, states.get(checked.key), resolved)
+    const work = workOfRow(checked, resolved)
     if (!work) planned.unknown++
     else if (work.steps.length === 0 && !work.resolution) planned.done++
     for (const step of work?.steps ?? []) steps[step]++

@@ -1,13 +1,13 @@
 import type { ApiResponse } from '../../client/response/response.ts'
-import { Failure } from '../../contract/failure.ts'
+import { Failure, reasonOf } from '../../contract/failure.ts'
 import type { Throttle } from './throttle.ts'
 
 /** A request that changes a user. */
 export interface Change {
-  /** Resolves when the intent is on disk. */
-  recordIntent(): Promise<void>
+  /** Resolves when the intent is on disk. Absent if only the ledger has it. */
+  recordIntent?(): Promise<void>
   /** Called if the request had no effect and is sent again later, or never. */
-  retract(): void
+  retract(): void | Promise<void>
   request(): Promise<ApiResponse<unknown>>
   /** A service may quote it in an error. */
   password?: string
@@ -33,13 +33,13 @@ export async function sendChange({ throttle, health }: Sending, change: Change):
     const response = await throttle.through(
       async () => {
         isInFlight = false
-        await change.recordIntent()
+        await change.recordIntent?.()
         isInFlight = true
         return change.request()
       },
       () => {
         isInFlight = false
-        change.retract()
+        return change.retract()
       },
     )
     health.succeeded()
@@ -49,6 +49,19 @@ export async function sendChange({ throttle, health }: Sending, change: Change):
     return error instanceof Failure ? { failure: withoutPassword(error, change.password) } : { ended: error }
   }
 }
+
+/** Why a row failed. The message alone may not show whether the row or the service is at fault. */
+export function rowError(failure: Failure): string {
+  const { status, isOutcomeUnknown } = failure
+  const words = isOutcomeUnknown ? reasonOf(failure) : failure.message
+  return status === undefined ? words : `${status}: ${words}`
+}
+
+/** The error of a row whose request was in flight when the run ended, */
+export const lostResponse = 'the run ended before a response arrived'
+
+/** and of one whose outcome was unknown before. */
+export const notSentAgain = 'not sent again yet; the outcome of the earlier request is unknown'
 
 function withoutPassword(failure: Failure, password: string | undefined): Failure {
   if (password === undefined || password === '' || !failure.message.includes(password)) return failure

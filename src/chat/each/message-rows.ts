@@ -2,7 +2,7 @@ import type { Input } from '../../bulk/input/input.ts'
 import { FaultList, type InputRow, type RowShape } from '../../bulk/input/input-row.ts'
 import { readRows } from '../../bulk/input/read-rows.ts'
 import { endpoints } from '../../contract/endpoints.ts'
-import { afterColon, Failure } from '../../contract/failure.ts'
+import { afterColon, Failure, type Outcome } from '../../contract/failure.ts'
 import { isRecord } from '../../contract/notation/exact-json.ts'
 import { plainValue } from '../../contract/notation/located.ts'
 import { joinLines } from '../../contract/notation/text.ts'
@@ -94,8 +94,8 @@ export function messageRows(template: MessageTemplate): RowShape<Columns> {
 }
 
 export interface CheckedRow extends Pick<InputRow<Columns>, 'index' | 'line' | 'row'> {
-  /** In the journal. */
-  key: string
+  /** Undefined if nothing was sent for it. */
+  state?: { did: Outcome | 'unsent'; error: string | undefined; isCurrent: boolean }
   /** Why the row is not sent; undefined if it is valid. */
   fault: string | undefined
 }
@@ -113,7 +113,7 @@ export async function checkRows(input: Input, template: MessageTemplate) {
     for (const name of csv?.columns.names ?? Object.keys(row ?? {})) known.add(name)
     for (const fault of found) faults.add(input.name, fault)
     const fault = found.map(({ message }) => message).join('; ') || undefined
-    rows.push({ index, line, key: String(index), row, fault })
+    rows.push({ index, line, row, fault })
   }
   const lacking = template.columns.filter((name) => !known.has(name))
   if (lacking.length === 0 || known.size === 0) return { rows, faults }

@@ -16,6 +16,7 @@ interface ResultLine {
 
 /** The results file of a batch. A run appends lines, and the last line of a row applies. */
 export class ResultsLog {
+  readonly path: string
   readonly #log: LineLog
   readonly #statuses = new Map<number, RowStatus>()
 
@@ -25,6 +26,7 @@ export class ResultsLog {
    */
   constructor(path: string, isNew: boolean) {
     const failureOf = (cause: unknown) => systemFailure(`Cannot write the results to ${path}`, cause)
+    this.path = path
     this.#log = new LineLog({ path, failureOf })
     if (!existsSync(path)) return
     this.#log.restore((text) => {

@@ -1,22 +1,28 @@
 import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import { assertApart, writeFailedList } from '../../bulk/failed-rows.ts'
 import {
   confirmForecast,
   type FileOptions,
   type FileReport,
   grace,
-  journalService,
+  lockInput,
   type PlannedRows,
 } from '../../bulk/file-run.ts'
 import { type Input, readInput } from '../../bulk/input/input.ts'
-import type { Journal } from '../../bulk/journal/journal.ts'
-import { type JournalRequest, withJournal } from '../../bulk/journal/open-journal.ts'
 import { BulkRun } from '../../bulk/send/bulk-run.ts'
-import { type Sending, ServiceHealth } from '../../bulk/send/send-change.ts'
-import { sendStep } from '../../bulk/send/send-step.ts'
+import {
+  affectsEveryRow,
+  lostResponse,
+  notSentAgain,
+  rowError,
+  type Sending,
+  ServiceHealth,
+  sendChange,
+} from '../../bulk/send/send-change.ts'
 import type { Client } from '../../client/client.ts'
 import { Failure } from '../../contract/failure.ts'
+import { Ledger } from '../../ledger/ledger.ts'
+import type { RowNote } from '../../ledger/record.ts'
 import type { Run } from '../../run/run.ts'
 import { DocumentFile } from '../../system/files/document-file.ts'
 import type { PlannedRequest } from '../../view/dry-run.ts'
@@ -32,6 +38,7 @@ import {
   takeReply,
 } from './message-rows.ts'
 import { ResultsLog, type RowStatus } from './results-log.ts'
+import { readStates, statusOf } from './row-states.ts'
 
 export interface BatchOptions extends FileOptions {
   /** Called when the rows have been read, which may come from stdin. */
@@ -62,15 +69,14 @@ const assumedLatency = 3_000
 /** How long replies may take after an abort, in ms. */
 const patience = 30_000
 
-/** A row is one request that must not be repeated. */
-const step = 'create'
-
 interface Batch {
   run: Run
   input: Input
   template: MessageTemplate
   rows: readonly CheckedRow[]
-  journal: Journal
+  /** Names the batch in the ledger, and its rows. Another content of the file, or another message, is another batch. */
+  name: string
+  rowsName: string
   options: BatchOptions
 }
 
@@ -85,45 +91,40 @@ export async function sendRows(run: Run, options: BatchOptions): Promise<BatchRe
   const { file, format, results } = options
   run.allowGrace(grace)
   const unlock = new DocumentFile(results).lock()
+  let unlockInput: (() => void) | undefined
   try {
     const input = await readInput(run, file, format)
     assertApart(results, input)
+    unlockInput = lockInput(run, input, 'sending')
     const template = await options.readTemplate()
     const { rows, faults } = await checkRows(input, template)
     const skipping = faults.settle(options.skipInvalid)
     if (skipping !== undefined) await run.warn(skipping)
-    const parts = { run, input, template, rows, options }
-    return await withJournal(journalRequest(parts), (journal) => runBatch({ ...parts, journal }))
+    return await runBatch({ run, input, template, rows, options, name: nameOf(input, template) })
   } finally {
+    unlockInput?.()
     unlock()
   }
 }
 
-/** Another content of the file, or another message, is another batch. */
-function journalRequest({ run, input, template, rows }: Omit<Batch, 'journal'>): JournalRequest {
-  const { path: file = 'stdin', text } = input
-  const { clock, directories } = run
-  const service = journalService(run)
+function nameOf({ path = 'stdin', text }: Input, template: MessageTemplate): string {
   const sample = template.fill(new Map(template.columns.map((name) => [name, `{{${name}}}`])))
-  const at = new Date(clock.now()).toISOString()
-  return {
-    directory: join(directories.state, 'batches'),
-    header: { type: 'import', kind: 'messages', service, file, rows: rows.length, restarted: false, at },
-    identity: process
-      .getBuiltinModule('node:crypto')
-      .hash('sha256', JSON.stringify([file, requestOf(sample), text])),
-    restart: false,
-    isDryRun: run.dryRun,
-  }
+  const { hash } = process.getBuiltinModule('node:crypto')
+  return hash('sha256', JSON.stringify([path, requestOf(sample), text])).slice(0, 24)
 }
 
-async function runBatch(batch: Batch): Promise<BatchReport | BatchPlan> {
-  const { run, template, rows, journal, options } = batch
+async function runBatch(given: Omit<Batch, 'rowsName'>): Promise<BatchReport | BatchPlan> {
+  const { run, template, rows, name, options } = given
   const { restart, retried, concurrency, quota } = options
-  demandOwnResults(journal, options)
-  if (restart) for (const key of [...journal.content.states.keys()]) journal.drop(key)
-  let results = restart || run.dryRun ? undefined : reopenResults(batch)
-  const statuses = rows.map((row) => statusOf(row, journal))
+  const ledger = Ledger.of(run.directories, run.service)
+  const files = ledger.files('results').filter(({ batch }) => batch === name)
+  const last = files.at(-1)
+  demandOwnResults(last?.path, options)
+  const rowsName = (!restart && last?.rows) || `${name}-${files.length}`
+  const batch = { ...given, rowsName }
+  let results = restart || run.dryRun ? undefined : new ResultsLog(options.results, false)
+  if (!restart) readStates(rows, ledger.rows(rowsName), results)
+  const statuses = rows.map(statusOf)
   const numberOf = (status: RowStatus) => statuses.filter((one) => one === status).length
   const isSent = (status = 'failed' as RowStatus) => retried.has(status)
   const work = rows.filter((_, index) => isSent(statuses[index]))
@@ -143,8 +144,7 @@ async function runBatch(batch: Batch): Promise<BatchReport | BatchPlan> {
     await confirmForecast(run, forecast, options, { run: 'batch', request: 'message', outline })
     // The probe does not count.
     bulk.requests = 0
-    journal.noteFile({ type: 'results', path: options.results })
-    await journal.sync()
+    await run.note({ file: 'results', path: options.results, batch: name, rows: rowsName })
     results ??= new ResultsLog(options.results, true)
     const sending = { ...batch, results, client, throttle: bulk.throttle, health: new ServiceHealth() }
     const unknown = isSent('unknown') ? 0 : numberOf('unknown')
@@ -153,7 +153,7 @@ async function runBatch(batch: Batch): Promise<BatchReport | BatchPlan> {
       { rows: rows.length, concurrency, counts: { done: planned.done, failed: 0, unknown } },
       (row) => sendRow(sending, row),
       (row) => {
-        const status = statusOf(row, journal)
+        const status = statusOf(row)
         return status === 'skipped' ? undefined : status === 'not_whole' ? 'done' : status
       },
     )
@@ -162,37 +162,24 @@ async function runBatch(batch: Batch): Promise<BatchReport | BatchPlan> {
   return { ...(await report(batch, results, ended)), requests: bulk.requests }
 }
 
-/** Opens the results, and takes the outcomes from them that a kill kept from the journal. @throws Failure `storage` */
-function reopenResults({ rows, journal, options }: Batch): ResultsLog {
-  const results = new ResultsLog(options.results, false)
-  for (const { index, line, key } of rows) {
-    const written = results.statusOf(index)
-    const phase = journal.content.states.get(key)?.phase
-    if ((phase === 'took' && written !== 'done') || (phase === 'differs' && written !== 'not_whole')) {
-      throw new Failure('storage', `${options.results} lacks the reply of line ${line}`, {
-        hint: 'The file was changed or removed after chatctl wrote it.',
-        advice: [{ code: 'restore_results' }],
-      })
-    }
-    if (phase === 'took' || phase === 'differs') continue
-    if (written === 'not_whole') journal.record({ key, step, did: 'differs' })
-    else if (written === 'done') journal.record({ key, step, did: 'took' })
-    else if (written === 'failed' && phase === 'intended') journal.record({ key, step, did: 'refused' })
-  }
-  return results
-}
-
-/** The result of a row is on disk before the journal has the outcome. @throws the error that should end the run */
+/** The result of a row is on disk before the ledger has the outcome. @throws the error that should end the run */
 async function sendRow(
   sending: Batch & Sending & { client: Client; results: ResultsLog },
   checked: CheckedRow,
 ): Promise<void> {
-  const { key, index, line, row = {} } = checked
-  const { client, results, journal, options, template } = sending
+  const { index, line, row = {} } = checked
+  const { run, rowsName, client, results, options, template, health } = sending
   const { endpoint, body } = requestOf(messageOf(template, row))
-  const before = statusOf(checked, journal)
-  await sendStep(sending, {
-    ...{ key, step, isRetry: before === 'unknown' },
+  const before = statusOf(checked)
+  const note = (did: RowNote['did'], error?: string) => {
+    checked.state = { did: did ?? 'unknown', error: error ?? lostResponse, isCurrent: true }
+    return run.note({ row: `${rowsName}:${index}`, did, error })
+  }
+  const unsent = (error?: string) =>
+    before === 'unknown' ? note('unknown', error ?? notSentAgain) : note('unsent', error)
+  const sent = await sendChange(sending, {
+    recordIntent: () => note(undefined).catch((error: unknown) => unsent().then(() => Promise.reject(error))),
+    retract: () => unsent(),
     request: async () => {
       if (before === 'not_whole') {
         // After a kill, the earlier reply must not be taken for the next one.
@@ -202,29 +189,29 @@ async function sendRow(
       if (endpoint === 'createCompletion') return client.chat.complete(body)
       return options.isStreamed ? client.chat.collect(body) : client.chat.send(body)
     },
-    confirm: async (response) => {
-      const { result, why } = takeReply(response.body, body)
-      await results.add({ index, line, status: why === undefined ? 'done' : 'not_whole', ...result, row })
-      return why === undefined ? { did: 'took' } : { did: 'differs', error: why }
-    },
-    refuse: async ({ code }, message) => {
-      await results.add({ index, line, status: 'failed', error: { code, message }, row })
-      return { did: 'refused', error: message }
-    },
   })
-}
-
-/** Undefined if the row was not sent. */
-function statusOf({ key, fault }: CheckedRow, journal: Journal): RowStatus | undefined {
-  if (fault !== undefined) return 'skipped'
-  const phase = journal.content.states.get(key)?.phase
-  if (phase === undefined || phase === 'unsent') return undefined
-  if (phase === 'differs') return 'not_whole'
-  return phase === 'took' ? 'done' : phase === 'refused' ? 'failed' : 'unknown'
+  if ('ended' in sent) {
+    await note('unknown', lostResponse)
+    throw sent.ended
+  }
+  if ('response' in sent) {
+    const { result, why } = takeReply(sent.response.body, body)
+    await results.add({ index, line, status: why === undefined ? 'done' : 'not_whole', ...result, row })
+    return note(why === undefined ? 'done' : 'contradicted', why)
+  }
+  const { failure } = sent
+  const message = rowError(failure)
+  if (failure.isOutcomeUnknown) await note('unknown', message)
+  else if (affectsEveryRow(failure)) await unsent(failure.message)
+  else {
+    await results.add({ index, line, status: 'failed', error: { code: failure.code, message }, row })
+    await note('refused', message)
+  }
+  health.failed(failure)
 }
 
 async function report(
-  { input, template, rows, journal }: Batch,
+  { run, input, template, rows }: Batch,
   results: ResultsLog,
   ended: unknown,
 ): Promise<Omit<BatchReport, 'requests'>> {
@@ -234,14 +221,13 @@ async function report(
   const added: Promise<void>[] = []
   let [alreadyDone, remaining] = [0, 0]
   for (const checked of rows) {
-    const { index, line, key, row, fault } = checked
-    const status = statusOf(checked, journal)
+    const { index, line, row, fault, state } = checked
+    const status = statusOf(checked)
     if (status === undefined) remaining++
-    else if (status === 'done' && !journal.wasRequested(key)) alreadyDone++
+    else if (status === 'done' && !state?.isCurrent) alreadyDone++
     else counts[status]++
     if (status === undefined || status === 'done') continue
-    const message =
-      fault ?? journal.content.states.get(key)?.error ?? 'the run ended before a response arrived'
+    const message = fault ?? state?.error ?? lostResponse
     if (status === 'failed' || status === 'skipped') ids.set(index, undefined)
     if (status !== 'skipped') problems.push({ line, status, error: message })
     if (results.statusOf(index) !== status)
@@ -255,14 +241,13 @@ async function report(
     if (!(error instanceof Failure)) throw error
     resultsFailure = error
   }
-  const failedRows = await writeFailedList({ input, journal, shape: messageRows(template) }, ids)
+  const failedRows = await writeFailedList({ input, run, shape: messageRows(template) }, ids)
   const outcome = { failedRows, resultsFailure, ended: ended ?? resultsFailure }
   return { rows: rows.length, counts, alreadyDone, invalid: counts.skipped, remaining, problems, ...outcome }
 }
 
 /** @throws Failure `refused` if the results file has other content; `usage` if the results are in another file */
-function demandOwnResults({ content }: Journal, { results, restart }: BatchOptions): void {
-  const own = content.files.get('results')?.path
+function demandOwnResults(own: string | undefined, { results, restart }: BatchOptions): void {
   const found = statSync(results, { throwIfNoEntry: false })
   if (!/\.(jsonl|ndjson)$/i.test(results) || found?.isFile() === false)
     throw new Failure(

@@ -67,9 +67,13 @@ export function createContext(invocation: Invocation): Context {
     warn: (text) => output.warn(text),
     warnOfResponse: (response) => warnOfResponse(response, output),
     confirm: (question) => prompter.confirm(question),
-    noteState: (note) => service.sentChanges.noteState(note, service.contextOwner().baseUrl ?? 'local'),
     noteSettings: (settings) => {
       service.sentChanges.settingsBefore = settings
+    },
+    emails: service.sentChanges.emails,
+    note: (note) => service.sentChanges.note(note, service.contextOwner().baseUrl ?? 'local'),
+    refuseClaimed: (knownSize) => {
+      service.sentChanges.knownLedgerSize = knownSize
     },
     connectWorkers: ({ observe, signal }) => {
       const isNews = onlyFirstRetry()

@@ -1,8 +1,9 @@
 import type { OutgoingRequest } from '../../client/outgoing-request.ts'
-import type { FailedRequest, Outcome, RequestOutcome } from '../../contract/failure.ts'
+import { type FailedRequest, Failure, type Outcome, type RequestOutcome } from '../../contract/failure.ts'
 import { withoutTrailing } from '../../contract/notation/text.ts'
 import { hideSecretParameters } from '../../contract/secret-fields.ts'
 import type { LedgerRun } from '../../ledger/ledger-run.ts'
+import type { Note } from '../../ledger/record.ts'
 import { outcomeHint } from '../errors/outcome-hint.ts'
 import type { Destination } from './destination.ts'
 import type { Interruption } from './interruption.ts'
@@ -35,7 +36,7 @@ interface LedgerOptions {
 
 /**
  * The changes of a run. Each is in the ledger of its service before it is sent. Those of settings and users are remembered, so that a
- * run that is interrupted can say what is known of them. An import, which sends many at the same time, has its journal for this.
+ * run that is interrupted can say what is known of them.
  */
 export class SentChanges {
   readonly #options: LedgerOptions
@@ -46,6 +47,10 @@ export class SentChanges {
   settingsBefore: object | null | undefined
   /** IDs of users who no longer exist, and of whom one is created again. */
   replacedUsers: readonly string[] | undefined
+  /** See `Run`. */
+  readonly emails = new Map<string, string>()
+  /** See `Run`. */
+  knownLedgerSize: number | undefined
   readonly #remembered: SentChange[] = []
   #isRemembering = false
 
@@ -76,11 +81,11 @@ export class SentChanges {
     }
   }
 
-  /** Notes a generation of a state file of users. */
-  async noteState(note: Parameters<LedgerRun['noteState']>[0], service: string): Promise<void> {
+  /** @throws Failure `storage` if the ledger is required */
+  async note(note: Note, service: string): Promise<void> {
     try {
       const ledger = await this.#ledgerOf(service)
-      ledger.noteState(note)
+      await ledger.note(note)
     } catch (error) {
       this.#fail(error)
     }
@@ -93,21 +98,24 @@ export class SentChanges {
       try {
         ledger?.close()
       } catch (error) {
-        this.#fail(error)
+        this.#warn(error)
       }
     }
   }
 
   async #write(request: OutgoingRequest, { service, endpoint, path, user }: Destination) {
-    const { settingsBefore, replacedUsers: replaces } = this
+    const { settingsBefore, replacedUsers: replaces, emails, knownLedgerSize } = this
     const before = settingsBefore ?? undefined
     // Out of date from now on.
     if (endpoint === 'updateSettings') this.settingsBefore = undefined
     try {
       const ledger = await this.#ledgerOf(service)
-      return await ledger.begin({ ...request, endpoint, path, user, before, replaces })
+      const email = user === undefined ? undefined : emails.get(user)
+      return await ledger.begin(
+        { ...request, endpoint, path, user, email, before, replaces },
+        knownLedgerSize,
+      )
     } catch (error) {
-      if (this.#options.isRequired()) throw error
       this.#fail(error)
       return undefined
     }
@@ -119,7 +127,13 @@ export class SentChanges {
     return opening
   }
 
+  /** @throws the error if a change must not be sent without the ledger, or because of what the ledger has */
   #fail(error: unknown): void {
+    if (this.#options.isRequired() || (error instanceof Failure && error.kind === 'conflict')) throw error
+    this.#warn(error)
+  }
+
+  #warn(error: unknown): void {
     if (!this.#hasFailed) this.#options.onFailure(error)
     this.#hasFailed = true
   }

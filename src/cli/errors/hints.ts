@@ -177,8 +177,6 @@ export const hints: Hints = {
     'Take one version of the file, and add the users of the other one with: chatctl users state merge FILE OTHER',
   skip_invalid: ({ faults }) =>
     `Fix ${faults === 1 ? 'the row' : 'the rows'}, or skip invalid rows with --skip-invalid.`,
-  restore_rows:
-    'Restore these rows. You may add rows. Change existing users with chatctl users update, and their roles and permissions with chatctl users permissions assign. With --restart, chatctl sends every row again and creates every user again.',
   restore_results: 'Restore it, or send every row again with --restart.',
   service_of_state: 'Choose that service with --profile or --base-url, or another state file with --state',
   adopt_email: ({ email, state }) =>

@@ -1,6 +1,5 @@
 import { existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { findUnfinishedImports } from '../../bulk/journal/open-journal.ts'
 import { commandLine } from '../../cli/command-line.ts'
 import { ownVariables, unknownVariables } from '../../cli/help/environment-variables.ts'
 import type { Configuration } from '../../config/configuration-file.ts'
@@ -65,11 +64,12 @@ function tryToWrite(directory: string): void {
 
 /** Unfinished imports, each with the command that resumes it. */
 export async function examineImports({ context }: Doctor): Promise<Examined[]> {
-  const unfinished = await findUnfinishedImports(context.directories)
+  const { findUnfinishedImports } = await import('../../users/unfinished-imports.ts')
+  const unfinished = findUnfinishedImports(context)
   if (unfinished.length === 0) return [ok('imports', 'none is unfinished')]
-  return unfinished.map(({ file, kind, service, rows, tried, unknown }) => {
+  return unfinished.map(({ file, import: kind, service, rows, sent, unknown }) => {
     const outcome = unknown === 0 ? '' : `; the outcome of ${countOf(unknown, 'row')} is unknown`
-    const words = `${file}: ${tried} of ${rows} rows were sent to ${service}${outcome}`
+    const words = `${file}: ${sent} of ${rows} rows were sent to ${service}${outcome}`
     const path = file === 'stdin' ? '-' : file
     const command =
       kind === 'users' ? ['users', 'import', path] : ['users', 'permissions', 'assign', '--file', path]
@@ -80,9 +80,9 @@ export async function examineImports({ context }: Doctor): Promise<Examined[]> {
   })
 }
 
-/** The profile with this base URL, because its credential is needed. @param service of a journal */
+/** The profile with this base URL, because its credential is needed. */
 function serviceFlag(service: string, { profiles = {} }: Configuration): string[] {
-  if (service.startsWith('local ')) return ['--profile', localProfile]
+  if (service === 'local') return ['--profile', localProfile]
   const found = Object.entries(profiles).find(
     ([name, { base_url: url = '' }]) =>
       name !== localProfile && URL.canParse(url) && new URL(url).href === service,

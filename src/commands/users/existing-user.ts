@@ -22,7 +22,7 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
   const { email } = given
   const known = await findRecorded(context, email)
   if (known === undefined || known.creation === undefined) return
-  if (known.creation === 'unknown')
+  if (known.creation !== 'done')
     return context.warn(`An earlier request may have created ${email}: its outcome is unknown`)
   const existing: string[] = []
   const gone: string[] = []
@@ -49,7 +49,7 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
 async function findRecorded({ directories, service }: Context, email: string) {
   const { Ledger } = await import('../../ledger/ledger.ts')
   try {
-    return Ledger.of(directories, service).user({ email })
+    return Ledger.of(directories, service).user(email)
   } catch (error) {
     if (error instanceof Failure && error.kind === 'storage') return undefined
     throw error

@@ -1,16 +1,16 @@
 import { join, parse } from 'node:path'
-import { journalService, throwWhatIsLeft } from '../../bulk/file-run.ts'
+import { throwWhatIsLeft } from '../../bulk/file-run.ts'
 import { commandFor } from '../../cli/command-line.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { showPlanned } from '../../cli/context/first-requests.ts'
 import { Failure } from '../../contract/failure.ts'
-import type { KnownRow } from '../../users/adopt-rows.ts'
 import type { ImportOptions, ImportReport } from '../../users/import-users.ts'
+import type { ValidRow } from '../../users/rows/check-input.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { closedView, importForecastView, importView } from '../../view/users.ts'
 import { describeFailed, describeUnknown, type ResolvingCommand } from './describe-outcomes.ts'
 
-type Optional = 'makePassword' | 'resolution' | 'place' | 'known' | 'withoutIds'
+type Optional = 'makePassword' | 'resolution' | 'place' | 'known' | 'allowDuplicates' | 'withoutIds'
 
 /** The options of a command that imports a file of rows. */
 export interface FileOptions extends Omit<ImportOptions, Optional>, Partial<Pick<ImportOptions, Optional>> {
@@ -21,21 +21,25 @@ export interface FileOptions extends Omit<ImportOptions, Optional>, Partial<Pick
 /**
  * Imports a file of rows, with prompts, progress, and warnings, and shows the results.
  *
- * @param onKnown called with the rows for which something was sent, before the result is shown
+ * @param onReported called with the valid rows, before the result is shown
  * @throws Failure `incomplete` if rows failed or have an unknown outcome; the reason of an early end
  */
 export async function importFile(
   context: Context,
   options: FileOptions,
-  onKnown?: (rows: Iterable<KnownRow>) => void,
+  onReported?: (rows: readonly ValidRow[]) => void,
 ): Promise<void> {
   context.demandNamedService()
   context.approval.demand('users')
-  const { importUsers } = await import('../../users/import-users.ts')
-  const { makePassword, resolution, place, known, withoutIds = false, results } = options
+  const [{ importUsers }, { KnownUsers }] = await Promise.all([
+    import('../../users/import-users.ts'),
+    import('../../users/known-users.ts'),
+  ])
+  const { makePassword, resolution, place, results } = options
+  const { known = new KnownUsers(context), allowDuplicates = false, withoutIds = false } = options
   const imported = await importUsers(context, {
     ...options,
-    ...{ makePassword, resolution, place, known, withoutIds },
+    ...{ makePassword, resolution, place, known, allowDuplicates, withoutIds },
     results: results === undefined ? undefined : context.resolvePath(results),
   })
   if ('planned' in imported) {
@@ -44,7 +48,7 @@ export async function importFile(
     const counts = { rows, already_done, creates, updates, assignments, requests }
     return showPlanned(context, importForecastView, counts, imported.first)
   }
-  onKnown?.(imported.known)
+  onReported?.(imported.valid)
   await showImported(context, imported, options)
 }
 
@@ -101,21 +105,16 @@ export async function closeImport(
   { file, kind }: { file: string; kind: 'users' | 'assignments' },
 ): Promise<void> {
   context.demandNamedService()
-  const service = journalService(context)
-  const { closeImports } = await import('../../bulk/journal/open-journal.ts')
-  const closed = await closeImports(context.directories, {
-    file: file === '-' ? file : context.resolvePath(file),
-    kind,
-    service,
-  })
+  const { closeImports } = await import('../../users/unfinished-imports.ts')
+  const closed = await closeImports(context, { file, kind })
   if (closed.length === 0) {
-    throw new Failure('refused', `No unfinished import of ${file} to ${service}`, {
+    throw new Failure('refused', `No unfinished import of ${file} to ${context.service}`, {
       hint: 'To list unfinished imports, run: chatctl doctor',
     })
   }
   await context.output.show(
     closedView,
-    closed.map(({ file, rows, tried: sent, unknown }) => ({ file, service, rows, sent, unknown })),
+    closed.map(({ file, service, rows, sent, unknown }) => ({ file, service, rows, sent, unknown })),
   )
   context.output.notice(
     'Closed. chatctl remembers which rows it has sent. To resume, import the same file again.',

@@ -70,6 +70,7 @@ export default class UsersImport extends BaseCommand {
       ...readBulkFlags(flags),
       file: args.file,
       kind: 'users',
+      allowDuplicates: flags['allow-duplicates'],
       withoutIds: flags['without-ids'],
       makePassword: flags['generate-passwords'] ? generatePassword : undefined,
       resolution: readResolution(flags['on-unknown'], flags.id),
@@ -79,30 +80,23 @@ export default class UsersImport extends BaseCommand {
           'restart',
         ]),
     }
-    const again = flags['allow-duplicates']
-    if (flags.state !== undefined) return importAndAdopt(context, flags.state, options, again)
-    const { KnownUsers } = await import('../../users/known-users.ts')
-    await importFile(context, { ...options, known: again ? undefined : new KnownUsers(context) })
+    if (flags.state === undefined) await importFile(context, options)
+    else await importAndAdopt(context, flags.state, options)
   }
 }
 
 /** Opens the state file before anything is sent, and adds the rows to it in the end. */
-async function importAndAdopt(
-  context: Context,
-  name: string,
-  options: FileOptions,
-  createsAgain: boolean,
-): Promise<void> {
-  const [{ withState }, { adoptRows }] = await Promise.all([
+async function importAndAdopt(context: Context, name: string, options: FileOptions): Promise<void> {
+  const [{ KnownUsers, withState }, { adoptRows }] = await Promise.all([
     import('../../users/known-users.ts'),
     import('../../users/adopt-rows.ts'),
   ])
   let adoption: RowAdoption | undefined
   try {
     const opening = stateOf(context, name, context.dryRun ? 'read' : 'write', options.results)
-    await withState(context, opening, (state, known) =>
-      importFile(context, { ...options, known: createsAgain ? undefined : known }, (rows) => {
-        adoption = adoptRows(rows, state)
+    await withState(context, opening, (state, before) =>
+      importFile(context, { ...options, known: before }, (rows) => {
+        adoption = adoptRows(rows, { state, before, after: new KnownUsers(context) })
       }),
     )
   } finally {

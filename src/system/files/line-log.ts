@@ -92,12 +92,13 @@ export class LineLog {
 
   /** The line survives the process when this returns. If this throws, the line is not in the file. */
   appendNow(text: string): void {
+    const [before, size] = [this.#pending, this.#pendingSize]
     this.#add(text)
     try {
       this.#write()
     } catch (error) {
-      this.#pending = ''
-      this.#pendingSize = 0
+      this.#pending = before
+      this.#pendingSize = size
       throw error
     }
   }

@@ -12,10 +12,12 @@ const chunkSize = 128 * 1024
 /**
  * The complete lines that contain one of the texts, in their order. The bytes are searched before they are decoded, so
  * that it takes less than 1 ms for each MB. A missing file has no lines.
+ *
+ * @param start offset of a line
  */
-export function* linesWith(path: string, texts: readonly string[]): Generator<Line> {
+export function* linesWith(path: string, texts: readonly string[], start = 0): Generator<Line> {
   const wanted = texts.map((text) => Buffer.from(text))
-  for (const { bytes, offset } of wholeLines(path)) {
+  for (const { bytes, offset } of wholeLines(path, start)) {
     const next = wanted.map(() => -1)
     for (let from = 0; from < bytes.length; ) {
       for (const [index, text] of wanted.entries()) {
@@ -66,12 +68,12 @@ export function* linesBackward(path: string): Generator<Line> {
 }
 
 /** The file in parts that end with a newline, each valid until the next one is read. */
-function* wholeLines(path: string): Generator<{ bytes: Buffer; offset: number }> {
+function* wholeLines(path: string, from: number): Generator<{ bytes: Buffer; offset: number }> {
   const file = openIfAny(path)
   if (file === undefined) return
   try {
     let buffer = Buffer.allocUnsafe(chunkSize)
-    for (let kept = 0, offset = 0; ; ) {
+    for (let kept = 0, offset = from; ; ) {
       if (kept === buffer.length) buffer = Buffer.concat([buffer], 2 * kept)
       const read = readSync(file, buffer, kept, buffer.length - kept, offset + kept)
       if (read === 0) return

@@ -1,4 +1,3 @@
-import type { Step } from '../../bulk/journal/journal.ts'
 import { managedFields } from '../../contract/managed-fields.ts'
 import { hideSecrets } from '../../contract/secret-fields.ts'
 import type {
@@ -9,6 +8,7 @@ import type {
 } from '../../view/user-differences.ts'
 import { compareUser, type FieldDifference, type UserDifference } from '../compare-user.ts'
 import { userOf, type WantedUser } from '../managed-fields.ts'
+import type { Step } from '../rows/imported-user.ts'
 import { type ImportedUser, stepsOf } from '../rows/imported-user.ts'
 import type { StateEntry } from '../state/state-entry.ts'
 

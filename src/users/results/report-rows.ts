@@ -1,11 +1,12 @@
 import { writeFailedList, writeRowList } from '../../bulk/failed-rows.ts'
 import type { FileReport } from '../../bulk/file-run.ts'
 import type { Input } from '../../bulk/input/input.ts'
-import { isUnresolved, type Journal, type RowState, type RowStates } from '../../bulk/journal/journal.ts'
 import { Failure } from '../../contract/failure.ts'
+import type { Run } from '../../run/run.ts'
 import { formatRowPlace } from '../planned-work.ts'
 import type { CheckedInput, CheckedRow, ValidRow } from '../rows/check-input.ts'
-import { type RowKind, remainingSteps } from '../rows/imported-user.ts'
+import type { RowKind } from '../rows/imported-user.ts'
+import { isUnresolved, remainingSteps } from '../rows/row-state.ts'
 import { userRows } from '../rows/user-rows.ts'
 import type { GeneratedPasswords } from './generated-passwords.ts'
 import { type RowStatus, rowStatuses, type WrittenResult, writeResults } from './results-file.ts'
@@ -14,7 +15,7 @@ export interface ReportOptions {
   input: Input
   kind: RowKind
   checked: CheckedInput
-  journal: Journal
+  run: Run
   /** The results file, and its passwords. */
   results: GeneratedPasswords | undefined
 }
@@ -44,23 +45,22 @@ const maxListedRows = 10
 
 /** Determines the result of every row, and writes the results file and the files of failed and unknown rows. */
 export async function reportRows(reporting: ReportOptions): Promise<Report> {
-  const { kind, checked, journal, results } = reporting
-  const { states } = journal.content
+  const { kind, checked, results } = reporting
   const counts = Object.fromEntries(rowStatuses.map((status) => [status, 0])) as Report['counts']
   const failed: (RowResult & { index: number })[] = []
   const unknown: UnknownRow[] = []
   let alreadyDone = 0
   let remaining = 0
   for (const row of checked.rows) {
-    const result = resultOf(row, states)
+    const result = resultOf(row)
     const { status, remains } = result
     const isDone = status === 'created' || status === 'updated'
-    if (isDone && 'key' in row && !journal.wasRequested(row.key)) alreadyDone++
+    if (isDone && 'state' in row && !row.state?.isCurrent) alreadyDone++
     else counts[status]++
     if (status === 'skipped' && remains) remaining++
     if (status === 'failed') failed.push({ ...result, index: row.index })
-    if (status === 'unknown' && 'key' in row) {
-      const mayRetry = states.get(row.key)?.phase !== 'nameless'
+    if (status === 'unknown' && 'state' in row) {
+      const mayRetry = row.state?.outcome !== 'done'
       unknown.push({ ...result, place: formatRowPlace(row), mayRetry })
     }
   }
@@ -81,8 +81,8 @@ export async function reportRows(reporting: ReportOptions): Promise<Report> {
   const unknownRows = await unlessFailed(unknownList, warn('unknown'))
   let resultsFailure: Failure | undefined
   const all = checked.rows.map((row): WrittenResult => {
-    const result = resultOf(row, states)
-    return 'key' in row ? result : { ...result, password: '' }
+    const result = resultOf(row)
+    return 'state' in row ? result : { ...result, password: '' }
   })
   if (results)
     await unlessFailed(results.finish(all), (failure) => {
@@ -107,12 +107,12 @@ async function unlessFailed<T>(work: Promise<T>, tell: (failure: Failure) => voi
 }
 
 async function writeUnknown(
-  { input, journal }: ReportOptions,
+  { input, run }: ReportOptions,
   rows: readonly UnknownRow[],
 ): Promise<string | undefined> {
   const results = rows.map((row) => ({ ...row, line: row.place }))
   const write = rows.length === 0 ? undefined : (path: string) => writeResults(path, results, false)
-  return writeRowList('unknown', { input, journal }, write)
+  return writeRowList('unknown', { input, run }, write)
 }
 
 /** The result of a row, over all runs of the journal. */
@@ -126,44 +126,42 @@ export interface RowResult {
   remains: boolean
 }
 
-export function resultOf(checked: CheckedRow | ValidRow, states: RowStates): RowResult {
+export function resultOf(checked: CheckedRow | ValidRow): RowResult {
   const { line, row, fault } = checked
   const common = { line, email: row?.email ?? '', id: row?.id ?? '' }
-  if (!('key' in checked)) return { ...common, status: 'skipped', error: fault ?? '', remains: false }
-  const state = states.get(checked.key)
-  const progress = progressOf(checked, state)
+  if (!('state' in checked)) return { ...common, status: 'skipped', error: fault ?? '', remains: false }
+  const progress = progressOf(checked)
   const isDone = progress.status === 'created' || progress.status === 'updated'
-  const id = common.id || (state?.id ?? '')
-  return { ...common, id, ...progress, error: isDone ? '' : explain(checked, state, progress) }
+  const id = common.id || (checked.state?.id ?? '')
+  return { ...common, id, ...progress, error: isDone ? '' : explain(checked, progress) }
 }
 
 type Progress = Pick<RowResult, 'status' | 'remains'>
 
-function progressOf({ row }: ValidRow, state: RowState | undefined): Progress {
-  const { phase } = state ?? {}
-  if (phase === 'skipped') return { status: 'skipped', remains: false }
+function progressOf({ row, state }: ValidRow): Progress {
+  if (state?.isSkipped) return { status: 'skipped', remains: false }
   if (isUnresolved(state)) return { status: 'unknown', remains: false }
-  if (phase === 'refused' || phase === 'differs') return { status: 'failed', remains: true }
-  if (phase === 'unknown' || phase === 'intended') return { status: 'unknown', remains: true }
+  const { outcome } = state ?? {}
+  if (outcome === 'refused' || outcome === 'contradicted') return { status: 'failed', remains: true }
+  if (outcome === 'unknown' || outcome === 'unverified') return { status: 'unknown', remains: true }
   if (remainingSteps(row, state).length > 0) return { status: 'skipped', remains: true }
-  const isUpdated = row.id !== undefined || (state?.isOwn === true && !state.isCreator)
+  const isUpdated = row.id !== undefined || (state?.isCurrent === true && !state.isCreator)
   return { status: isUpdated ? 'updated' : 'created', remains: false }
 }
 
-function explain({ row }: ValidRow, state: RowState | undefined, { status, remains }: Progress): string {
-  const words = state?.error ?? ''
+function explain({ row, state }: ValidRow, { status, remains }: Progress): string {
+  const { step, outcome, error: words = '' } = state ?? {}
   const isNew = row.id === undefined
-  const isAfterCreate = isNew && state !== undefined && state.step !== 'create'
+  const isAfterCreate = isNew && step !== undefined && step !== 'create'
   if (status === 'skipped') {
     if (!remains) return 'skipped on request'
-    const isTaken = state?.phase === 'took'
-    if (isAfterCreate || (isNew && isTaken))
+    const isBegun = outcome === 'done'
+    if (isAfterCreate || (isNew && isBegun))
       return 'the user was created; the rest of the row is not sent yet'
-    return words || (isTaken ? 'the rest of the row is not sent yet' : 'not sent yet')
+    return words || (isBegun ? 'the rest of the row is not sent yet' : 'not sent yet')
   }
-  const step = state?.step === 'assign' ? 'assignment' : 'update'
+  const what = step === 'assign' ? 'assignment' : 'update'
   if (status === 'failed')
-    return `${isAfterCreate ? `the user was created, but the ${step} failed: ` : ''}${words}`
-  const reason = words || 'the run ended before a response arrived'
-  return state?.step === 'create' ? reason : `the outcome of the ${step} is unknown: ${reason}`
+    return `${isAfterCreate ? `the user was created, but the ${what} failed: ` : ''}${words}`
+  return step === 'create' ? words : `the outcome of the ${what} is unknown: ${words}`
 }

@@ -2,7 +2,8 @@ import { describeRespelled } from '../../bulk/input/csv-rows.ts'
 import type { Input } from '../../bulk/input/input.ts'
 import type { InputRow, RowFault, RowShape } from '../../bulk/input/input-row.ts'
 import { readRows } from '../../bulk/input/read-rows.ts'
-import { describeIgnored, type ImportedUser, type RowKind, rowKey } from './imported-user.ts'
+import { describeIgnored, type ImportedUser, type RowKind } from './imported-user.ts'
+import type { RowState } from './row-state.ts'
 import { userRows } from './user-rows.ts'
 
 /** A row of a checked input, without its source text. */
@@ -14,8 +15,8 @@ export interface CheckedRow extends Pick<InputRow<ImportedUser>, 'index' | 'line
 /** A row without faults. */
 export interface ValidRow extends CheckedRow {
   row: ImportedUser
-  /** See `rowKey`. */
-  key: string
+  /** Undefined if nothing is known to have been sent. */
+  state: RowState | undefined
 }
 
 export interface CheckedInput {
@@ -50,7 +51,7 @@ export async function checkInput(
     for (const fault of faults) onFault(fault)
     const fault = faults.map(({ message }) => message).join('; ')
     if (fault === '' && row) {
-      const checked = { index, line, column, row, fault: undefined, key: rowKey(row) }
+      const checked = { index, line, column, row, fault: undefined, state: undefined }
       valid.push(checked)
       rows.push(checked)
     } else rows.push({ index, line, column, row, fault })

@@ -1,4 +1,3 @@
-import type { RowState, Step } from '../../bulk/journal/journal.ts'
 import type { Advice } from '../../contract/advice.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { joinLines } from '../../contract/notation/text.ts'
@@ -22,6 +21,12 @@ export interface ImportedUser {
  */
 export type RowKind = 'users' | 'assignments' | 'managed users'
 
+/**
+ * A kind of request. A `create` makes a user that a second request would make again. The others have the same result if
+ * they are sent twice.
+ */
+export type Step = 'create' | 'update' | 'assign'
+
 /** The requests of a row, in order; empty if it has only an id. */
 export function stepsOf(row: ImportedUser): Step[] {
   const steps: Step[] = []
@@ -33,25 +38,30 @@ export function stepsOf(row: ImportedUser): Step[] {
   return steps
 }
 
-/** The steps of a row that are not done yet, in order. */
-export function remainingSteps(row: ImportedUser, state: RowState | undefined): Step[] {
-  const steps = stepsOf(row)
-  if (!state) return steps
-  if (state.phase === 'skipped' || (state.phase === 'differs' && state.step === 'create')) return []
-  const at = steps.indexOf(state.step)
-  return steps.slice(state.phase === 'took' ? at + 1 : at)
+/** The request body of each step. */
+export const bodyOf = {
+  create: ({ email, password, name, metadata }: ImportedUser) =>
+    definedOnly({ email, password, name, metadata }),
+  update: ({ id, name, metadata, settings }: ImportedUser) =>
+    definedOnly(id === undefined ? { settings } : { name, metadata, settings }),
+  assign: ({ permissions, role }: ImportedUser) => definedOnly({ permissions, role }),
+} satisfies Record<Step, (row: ImportedUser) => object>
+
+/** Omits undefined fields. */
+function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
+    typeof definedOnly<T>
+  >
 }
 
 const assignmentFields = ['id', 'role', 'permissions'] as const
 
 const userFields = ['id', 'email', 'name', 'password', 'role', 'permissions', 'metadata', 'settings'] as const
 
-const keyFields = userFields.filter((field) => field !== 'password')
-
 /** The fields of a row, in the order in which errors list them. */
 export function fieldsOf(kind: RowKind): readonly string[] {
   if (kind === 'assignments') return assignmentFields
-  return kind === 'users' ? userFields : keyFields
+  return kind === 'users' ? userFields : userFields.filter((field) => field !== 'password')
 }
 
 /** Fields that `users list` and `users get` print, and that no request can send. */
@@ -82,32 +92,4 @@ const noPassword: { message: string; advice: Advice } = {
 /** Why a row of this kind must not have a field; undefined for any other reason than an unknown name. */
 export function exclusionOf(field: string, kind: RowKind): typeof noPassword | undefined {
   return kind === 'managed users' && field === 'password' ? noPassword : undefined
-}
-
-/** Length of the digest in a key. */
-const digestLength = 16
-
-/**
- * A digest of a row's content, by which it is found after the file has changed, and its email, by which it is found
- * in another file. The digest does not depend on formatting or the order of columns. It excludes the password, so
- * that the journal does not help to guess one.
- */
-export function rowKey(row: ImportedUser): string {
-  const values = keyFields.map((field) => canonical(row[field]))
-  const { hash } = process.getBuiltinModule('node:crypto')
-  const digest = hash('sha256', JSON.stringify(values), 'base64url').slice(0, digestLength)
-  return digest + (row.email ?? '').toLowerCase()
-}
-
-/** The email of a row, in lower case. */
-export function emailOfKey(key: string): string {
-  return key.slice(digestLength)
-}
-
-/** Sorts the names of objects, because CSV columns may be reordered. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical)
-  if (typeof value !== 'object' || value === null) return value ?? null
-  const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
-  return fields.map(([name, inner]) => [name, canonical(inner)])
 }

@@ -12,10 +12,17 @@ export class CreatedIds {
   #failure: Failure | undefined
   #last = Promise.resolve()
   readonly #withoutIds: boolean
+  /** The emails of users, by ID. */
+  readonly #holders: Map<string, string>
 
-  /** @param withoutIds whether users are created although the service gives no IDs */
-  constructor(withoutIds: boolean) {
+  /**
+   * @param withoutIds whether users are created although the service gives no IDs
+   * @param known the emails of users whose IDs the service has given before, by ID
+   */
+  constructor(withoutIds: boolean, known: ReadonlyMap<string, string> = new Map()) {
     this.#withoutIds = withoutIds
+    this.#holders = new Map(known)
+    if (known.size > 0) this.#areGiven = true
   }
 
   /**
@@ -51,6 +58,13 @@ export class CreatedIds {
     }
     this.#areGiven ||= id !== undefined
     return id
+  }
+
+  /** The email of another user who has the ID. The first one keeps it. */
+  holderOf(id: string, email = ''): string | undefined {
+    const holder = this.#holders.get(id)
+    if (holder === undefined) this.#holders.set(id, email)
+    return holder?.toLowerCase() === email.toLowerCase() ? undefined : holder
   }
 
   /** Why a user is not created who needs another request; undefined if the service may give an ID. */

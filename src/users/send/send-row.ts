@@ -1,14 +1,20 @@
-import type { Journal, Step } from '../../bulk/journal/journal.ts'
-import type { Sending } from '../../bulk/send/send-change.ts'
-import { type Outcome, sendStep } from '../../bulk/send/send-step.ts'
+import {
+  affectsEveryRow,
+  lostResponse,
+  notSentAgain,
+  rowError,
+  type Sending,
+  sendChange,
+} from '../../bulk/send/send-change.ts'
 import type { ApiResponse } from '../../client/response/response.ts'
 import type { Users } from '../../client/users.ts'
 import { contradictionsIn } from '../../contract/contradictions.ts'
-import { reasonOf } from '../../contract/failure.ts'
+import { type Failure, type RequestOutcome, reasonOf } from '../../contract/failure.ts'
 import { visibleJson } from '../../terminal/strip-controls.ts'
 import { contradictionOf } from '../../view/failure-details.ts'
 import type { ValidRow } from '../rows/check-input.ts'
-import { emailOfKey, type ImportedUser } from '../rows/imported-user.ts'
+import { bodyOf, type ImportedUser, type Step } from '../rows/imported-user.ts'
+import { noId, type RowState } from '../rows/row-state.ts'
 import type { CreatedIds } from './created-ids.ts'
 
 /** How the user resolves a create whose outcome is unknown. */
@@ -26,89 +32,138 @@ export interface RowWork {
 
 export interface RowSending extends Sending {
   users: Pick<Users, 'create' | 'update' | 'assignPermissions'>
-  journal: Journal
   ids: CreatedIds
+  /** Notes in the ledger what became of the last creation of a user. */
+  settle(email: string, outcome: RequestOutcome): Promise<void>
+  /** The password of a user to create; undefined to create it without one. */
+  passwordOf(checked: ValidRow): Promise<string | undefined>
 }
 
-/**
- * Sends the remaining steps of a row. The journal records every intent before its request is sent, and every
- * outcome after it.
- *
- * @throws the error that should end the run; the journal has the state of the row
- */
+/** @throws the error that should end the run; the state of the row has what is known */
 export async function sendRow(sending: RowSending, work: RowWork): Promise<void> {
   const { checked, steps, resolution } = work
-  const { key } = checked
-  const create = { key, step: 'create' as const }
-  if (resolution?.as === 'skip') sending.journal.record({ ...create, did: 'skipped' })
-  if (resolution?.as === 'created') sending.journal.record({ ...create, did: 'took', id: resolution.id })
+  const { email = '' } = checked.row
+  if (resolution?.as === 'skip') {
+    await sending.settle(email, { outcome: 'unknown', error: 'skipped' })
+    note(checked, { step: 'create', outcome: 'unknown', isSkipped: true })
+  }
+  if (resolution?.as === 'created') {
+    const { id } = resolution
+    await sending.settle(email, { outcome: 'done', createdId: id })
+    note(checked, { step: 'create', outcome: 'done', id })
+  }
   let { id } = work
   for (const step of steps) {
-    const sent = { row: checked.row, step, id, hasNext: step !== steps.at(-1) }
     const isRetry = resolution?.as === 'retry' && step === 'create'
-    const send = async () => {
-      const error = step === 'create' && sent.hasNext && !isRetry ? sending.ids.lack : undefined
-      if (error !== undefined) return sending.journal.record({ ...create, did: 'refused', error })
-      return sendStep(sending, {
-        ...{ key, step, id, isRetry, password: checked.row.password },
-        request: () => request(sending.users, sent),
-        confirm: (response) => confirm(sent, response, sending),
-        refuse: (failure, error) => {
-          // After a 409, the user exists, so the earlier create has succeeded.
-          if (!isRetry || failure.status !== 409) return { did: 'refused', error }
-          return sent.hasNext
-            ? { did: 'nameless', error: 'the user was created, but its id is unknown' }
-            : { did: 'took', error }
-        },
-      })
-    }
-    const done = await (step === 'create' ? sending.ids.inTurn(send) : send())
-    if (done?.did !== 'took') return
-    id = done.id
+    const sent = { checked, step, id, isRetry, hasNext: step !== steps.at(-1) }
+    const isDone = await (step === 'create'
+      ? sending.ids.inTurn(() => sendStep(sending, sent))
+      : sendStep(sending, sent))
+    if (!isDone) return
+    id = checked.state?.id
   }
 }
 
 interface SentStep {
-  row: ImportedUser
+  checked: ValidRow
   step: Step
   id: string | undefined
+  /** Whether an earlier request of the same create has an unknown outcome. */
+  isRetry: boolean
   /** Whether another step needs the id of the user. */
   hasNext: boolean
 }
 
+type KnownOutcome = Partial<RowState> & Pick<RowState, 'outcome'>
+
+/** @returns whether the next step can be sent */
+async function sendStep(sending: RowSending, sent: SentStep): Promise<boolean> {
+  const { ids, users, health } = sending
+  const { checked, step, id, isRetry, hasNext } = sent
+  const { row } = checked
+  const record = (known: KnownOutcome) => note(checked, { step, id, ...known })
+  if (step === 'create' && hasNext && !isRetry && ids.lack !== undefined) {
+    record({ outcome: 'refused', error: ids.lack })
+    return false
+  }
+  const password = step === 'create' ? await sending.passwordOf(checked) : undefined
+  const outcome = await sendChange(sending, {
+    request: () => {
+      record({ outcome: 'unknown', error: lostResponse, isCurrent: true })
+      return request(users, { row: { ...row, password }, step, id })
+    },
+    retract: () => record(unsent(sent)),
+    password,
+  })
+  if ('ended' in outcome) throw outcome.ended
+  if ('response' in outcome) {
+    record(confirm(sent, outcome.response, ids))
+    const { state } = checked
+    return state?.outcome === 'done' && !state.lacksId
+  }
+  const { failure } = outcome
+  record(await outcomeOf(failure, sent, sending))
+  health.failed(failure)
+  return false
+}
+
+function note(checked: ValidRow, known: KnownOutcome & Pick<RowState, 'step'>): void {
+  const { isCreator = false, isCurrent = false } = checked.state ?? {}
+  const before = { id: undefined, error: undefined, lacksId: false, isSkipped: false, isCurrent }
+  checked.state = { ...before, isCreator: isCreator || known.step === 'create', ...known }
+}
+
+/** The request had no effect, but the earlier create of a retried row may have had one. */
+function unsent({ isRetry }: SentStep, error?: string): KnownOutcome {
+  if (!isRetry) return { outcome: undefined, error }
+  return { outcome: 'unknown', error: error ?? notSentAgain }
+}
+
+/** The outcome of a step whose request failed. */
+async function outcomeOf(failure: Failure, sent: SentStep, { settle }: RowSending): Promise<KnownOutcome> {
+  const { checked, isRetry, hasNext } = sent
+  const error = rowError(failure)
+  if (failure.isOutcomeUnknown) return { outcome: 'unknown', error }
+  // The failure has nothing to do with the row.
+  if (affectsEveryRow(failure)) return unsent(sent, failure.message)
+  if (!isRetry || failure.status !== 409) return { outcome: 'refused', error }
+  // The user exists, so the earlier create has succeeded.
+  await settle(checked.row.email ?? '', { outcome: 'done' })
+  return { outcome: 'done', error: hasNext ? noId : error, lacksId: hasNext }
+}
+
 /** What a response with a 2xx status says. */
 function confirm(
-  sent: SentStep,
+  { checked: { row }, step, id: known, hasNext }: SentStep,
   response: ApiResponse<unknown>,
-  { journal, ids }: Pick<RowSending, 'journal' | 'ids'>,
-): Outcome {
-  const { row, step, hasNext } = sent
-  const id = step === 'create' ? ids.read(response, row) : sent.id
-  const holder = step === 'create' && id !== undefined ? journal.rowOfCreated(id) : undefined
+  ids: CreatedIds,
+): KnownOutcome {
+  const id = step === 'create' ? ids.read(response, row) : known
+  const holder = step === 'create' && id !== undefined ? ids.holderOf(id, row.email) : undefined
   const [other] = contradictionsIn({ email: row.email }, response.body)
   if (holder !== undefined || other) {
     const has =
       holder === undefined
         ? `the email ${visibleJson(other?.found)}, not ${visibleJson(row.email)}`
-        : `the ID ${visibleJson(id)}, which the user ${emailOfKey(holder)} has`
+        : `the ID ${visibleJson(id)}, which the user ${holder} has`
     // Without the ID, because it belongs to another user.
     const none = { id: undefined }
-    return row.id === undefined
-      ? {
-          ...none,
-          did: 'nameless',
-          step: 'create',
-          error: `the user was created, but the response has ${has}`,
-        }
-      : { ...none, did: 'differs', error: `the request changed another user: the response has ${has}` }
+    if (row.id !== undefined)
+      return {
+        ...none,
+        outcome: 'contradicted',
+        error: `the request changed another user: the response has ${has}`,
+      }
+    const error = `the user was created, but the response has ${has}`
+    return { ...none, step: 'create', outcome: 'done', lacksId: true, error }
   }
   const failure = contradictionOf({ ...bodyOf[step](row), password: undefined }, response)
-  if (failure && step === 'create')
-    return { did: 'differs', id, error: `the user was created, but ${reasonOf(failure)}` }
-  if (failure) return { did: failure.isOutcomeUnknown ? 'unknown' : 'differs', id, error: reasonOf(failure) }
-  if (step === 'create' && response.status === 202) return { did: 'unknown', id, error: onlyAccepted }
-  if (id !== undefined || !hasNext) return { did: 'took', id }
-  return { did: 'nameless', error: 'the user was created, but the response contained no id' }
+  const error =
+    failure && (step === 'create' ? `the user was created, but ${reasonOf(failure)}` : reasonOf(failure))
+  if (failure) return { outcome: failure.isOutcomeUnknown ? 'unknown' : 'contradicted', id, error }
+  if (step === 'create' && response.status === 202) return { outcome: 'unverified', id, error: onlyAccepted }
+  if (id !== undefined || !hasNext) return { outcome: 'done', id }
+  return { outcome: 'done', lacksId: true, error: 'the user was created, but the response contained no id' }
 }
 
 /** Why a create with status 202 has an unknown outcome (RFC 9110 section 15.3.3). */
@@ -117,7 +172,7 @@ export const onlyAccepted = 'the service has only accepted the request (202), an
 /** Sends one step of a row. */
 export function request(
   users: RowSending['users'],
-  { row, step, id = '' }: Pick<SentStep, 'row' | 'step'> & { id?: string | undefined },
+  { row, step, id = '' }: { row: ImportedUser; step: Step; id?: string | undefined },
 ): Promise<ApiResponse<unknown>> {
   switch (step) {
     case 'create':
@@ -127,20 +182,4 @@ export function request(
     case 'assign':
       return users.assignPermissions(id, bodyOf.assign(row))
   }
-}
-
-/** The request body of each step. */
-export const bodyOf = {
-  create: ({ email, password, name, metadata }: ImportedUser) =>
-    definedOnly({ email, password, name, metadata }),
-  update: ({ id, name, metadata, settings }: ImportedUser) =>
-    definedOnly(id === undefined ? { settings } : { name, metadata, settings }),
-  assign: ({ permissions, role }: ImportedUser) => definedOnly({ permissions, role }),
-} satisfies Record<Step, (row: ImportedUser) => object>
-
-/** Omits undefined fields. */
-function definedOnly<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
-    typeof definedOnly<T>
-  >
 }

@@ -23,7 +23,7 @@ const fates: Record<Fate, Behavior> = {
   lost: reset,
 }
 
-/** What a kill leaves: the results and the journal, and the rows whose messages have arrived. */
+/** What a kill leaves: the results and the ledger, and the rows whose messages have arrived. */
 interface Snapshot {
   files: Map<string, Buffer>
   arrived: readonly string[]
@@ -52,7 +52,7 @@ describe('a batch of messages that is killed between any two writes', function (
   const path = (name: string) => join(sandbox.home, name)
   const kept = () => [
     ...(existsSync(path('out.jsonl')) ? [path('out.jsonl')] : []),
-    ...globSync(path('.local/state/chatctl/state/batches/*.jsonl')),
+    ...globSync(path('.local/state/chatctl/state/ledger/*.jsonl')),
   ]
   const send = (...flags: string[]) =>
     runChatctl(
@@ -84,7 +84,7 @@ describe('a batch of messages that is killed between any two writes', function (
     for (const [file, content] of files) writeFileSync(file, content)
   }
 
-  /** Runs the batch, and takes a snapshot after each write of the results or the journal. */
+  /** Runs the batch, and takes a snapshot after each write of the results or the ledger. */
   async function sendAndWatch(...flags: string[]): Promise<Snapshot[]> {
     const snapshots: Snapshot[] = []
     const { writeSync } = fs
@@ -102,15 +102,17 @@ describe('a batch of messages that is killed between any two writes', function (
     writeFileSync(path('rows.csv'), 'n\nrow 0\n')
     behave = () => fates.done
     const { fdatasync } = fs
-    let journalAtReply: string | undefined
+    let ledgerAtReply: string | undefined
     const watched = (...args: unknown[]) => {
-      const [, journal] = kept()
-      if (journal) journalAtReply ??= readFileSync(journal, 'utf8')
+      if (existsSync(path('out.jsonl'))) {
+        const [, ledger = ''] = kept()
+        ledgerAtReply ??= readFileSync(ledger, 'utf8')
+      }
       Reflect.apply(fdatasync, fs, args)
     }
     const done = await replacingCalls({ fdatasync: watched }, () => send())
     expect(done.exitCode, done.stderr).to.equal(0)
-    expect(journalAtReply).to.contain('"step":"create"').and.not.to.contain('took')
+    expect(ledgerAtReply).to.contain('"row":').and.not.to.contain('"did":')
   })
 
   it('sends each row at most once, and has one result for each row in the end', async () => {

@@ -362,7 +362,7 @@ describe('chat send --each', function () {
     await send('Say {{text}}', '--concurrency', '1')
     const files = () => {
       const all = readdirSync(sandbox.home, { recursive: true, withFileTypes: true, encoding: 'utf8' })
-      const logs = all.filter(({ name, parentPath }) => /batches|out\.jsonl/.test(join(parentPath, name)))
+      const logs = all.filter(({ name, parentPath }) => /ledger|out\.jsonl/.test(join(parentPath, name)))
       const paths = logs.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
       return paths.map((file) => [file, readFileSync(file)] as const)
     }

@@ -1,0 +1,63 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { lockInput } from '../bulk/file-run.ts'
+import { endpoints } from '../contract/endpoints.ts'
+import { type ImportKnowledge, isRequestTo, runOf, usersIn } from '../ledger/knowledge.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import type { Run } from '../run/run.ts'
+
+/** An import with rows that are not sent, or whose outcome is unknown. */
+export interface UnfinishedImport extends Pick<ImportKnowledge, 'import' | 'file' | 'text' | 'rows'> {
+  service: string
+  /** Rows for which something was sent. The others may have faults, so that they are never sent. */
+  sent: number
+  /** Rows whose create has an unknown outcome. */
+  unknown: number
+}
+
+export function findUnfinishedImports({ directories }: Pick<Run, 'directories'>): UnfinishedImport[] {
+  return Ledger.all(directories).flatMap(unfinishedIn)
+}
+
+function unfinishedIn(ledger: Ledger): UnfinishedImport[] {
+  const open = ledger.imports().filter(({ openRuns, isClosed }) => openRuns.length > 0 && !isClosed)
+  if (open.length === 0) return []
+  const changes = ledger.userChanges()
+  return open.flatMap(({ import: kind, file, text, rows, runs, openRuns }) => {
+    const own = changes.filter(({ id }) => runs.includes(runOf(id)))
+    // Rows without an id are not sent again after a finished run.
+    const counted = own.filter(
+      (entry) => openRuns.includes(runOf(entry.id)) || isRequestTo(endpoints.createUser, entry),
+    )
+    const users = new Set(counted.map(({ email, user_id: id }) => id ?? email))
+    const unknown = [...usersIn(own).values()].filter(({ creation }) => creation === 'unknown').length
+    const [{ service = '' } = {}] = own
+    return own.length === 0 ? [] : { import: kind, file, text, rows, service, sent: users.size, unknown }
+  })
+}
+
+/**
+ * Closes the unfinished imports of a file. A later run of the file resumes them.
+ *
+ * @param which.file need not exist any more; `-` is stdin
+ * @returns the closed imports
+ * @throws Failure `conflict` if one of them is running; `storage`
+ */
+export async function closeImports(
+  run: Run,
+  { file, kind }: { file: string; kind: ImportKnowledge['import'] },
+): Promise<UnfinishedImport[]> {
+  const path = file === '-' ? undefined : run.resolvePath(file)
+  const name = path === undefined ? 'stdin' : existsSync(path) ? realpathSync(path) : path
+  const closed = unfinishedIn(Ledger.of(run.directories, run.service)).filter(
+    (found) => found.file === name && found.import === kind,
+  )
+  if (closed.length === 0) return []
+  const unlock = lockInput(run, { name: file, path }, 'importing')
+  try {
+    for (const { import: kind, file, text, rows } of closed)
+      await run.note({ import: kind, file, text, rows, restarted: false, ended: 'closed' })
+  } finally {
+    unlock?.()
+  }
+  return closed
+}
