@@ -90,7 +90,7 @@ export interface ImportNote {
   /** Of a pipe: a digest of its text. */
   text?: string | undefined
   rows: number
-  /** Whether what was sent before does not count. */
+  /** Whether earlier changes do not count. */
   restarted: boolean
   /** `finished`: every row has a known outcome. `closed`: the user has given it up. Absent before the first row is sent. */
   ended?: 'finished' | 'interrupted' | 'closed'

@@ -155,7 +155,7 @@ async function warnOfUnsent(run: Run, { valid }: CheckedInput, { known, own }: E
     const rows = countOf(edited.length, 'row')
     const command = run.commandFor('users', 'update', state?.id ?? 'ID', '--help')
     await run.warn(
-      `The name or the metadata of ${rows} differs from what was sent (the first is line ${line}, ${row.email}). A row without an id creates a user, and does not change one. To change it, see: ${command}`,
+      `The name or the metadata of ${rows} differs from those in the ledger (the first is line ${line}, ${row.email}). A row without an id creates a user, and does not change one. To change it, see: ${command}`,
     )
   }
   const emails = new Set(valid.map(({ row }) => row.email?.toLowerCase()))

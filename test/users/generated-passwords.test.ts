@@ -68,6 +68,9 @@ const cases: Record<string, Case> = {
     ...{ before: 'unknown', mayHaveSent: true, status: 'failed', isSettled: true, isTaken: true },
     ...{ sent: 'old', expected: ['failed', 'old'] },
   },
+  'of a created user, if the rest of the row is not sent yet': {
+    ...{ before: 'skipped', status: 'skipped', expected: ['skipped', 'old'] },
+  },
   'of a user whom this machine does not know': {
     ...{ before: 'created', status: 'failed', isSettled: true, isTaken: true },
     ...{ sent: 'old', expected: ['failed', 'old'] },

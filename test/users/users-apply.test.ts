@@ -218,6 +218,7 @@ describe('users apply', function () {
     expectFailure(await apply('--results', 'new.csv'), 2, 'new.csv exists and is not a results file')
     expect(requests).to.deep.equal([])
     expect(read('new.csv')).to.contain('email,name')
+    expect(existsSync(path('new.csv.lock'))).to.equal(false)
   })
 
   it('gets passwords from a command that knows the email', async () => {

@@ -46,11 +46,12 @@ export async function compareAndApply(run: Run, options: ApplyFilesOptions): Pro
   if (run.dryRun) return { plan, outcomes }
 
   passwords.demand(plan.planned)
-  if (plan.planned.length > 0) await confirm(run, plan, options)
+  const rows = plan.planned.length
+  if (rows > 0) await confirm(run, plan, options)
   const lost = passwords.open(known)
   if (lost !== undefined) await run.warn(lost)
   const counts = { done: 0, failed: 0, unknown: 0 }
-  const progress = bulk.begin({ rows: plan.planned.length, isSending: true })
+  const progress = rows > 0 ? bulk.begin({ rows, isSending: true }) : undefined
   let begun: Promise<void> | undefined
   const sending = {
     ...{ users: client.users, state, known, throttle: bulk.throttle, concurrency },
@@ -62,7 +63,7 @@ export async function compareAndApply(run: Run, options: ApplyFilesOptions): Pro
       passwords.settle(user, outcome)
       const kind = countedAs(outcome)
       if (kind) counts[kind]++
-      progress.update({ ...counts })
+      progress?.update({ ...counts })
     },
   }
   try {

@@ -33,11 +33,10 @@ interface EarlierRuns {
  */
 export class GeneratedPasswords {
   readonly #file: DocumentFile
-  readonly #path: string
   readonly #make: (() => string) | undefined
   #unlock: (() => void) | undefined
   #earlier: EarlierRuns = { emails: [], mayHaveSent: () => false }
-  /** The lines of the file before this run, and the last one of each email in lower case. */
+  /** The lines of the file before this run, and the last one of each email in lower case, also of this run. */
   #lines: readonly WrittenResult[] = []
   readonly #last = new Map<string, WrittenResult>()
   /** New passwords that were perhaps never sent, and the emails whose outcome this run knows. */
@@ -49,7 +48,6 @@ export class GeneratedPasswords {
   /** @param make generates a password (default: only those of earlier runs are sent). @throws as `checkedResults` */
   constructor(path: string, make: (() => string) | undefined) {
     this.#file = checkedResults(path, make !== undefined)
-    this.#path = path
     this.#make = make
   }
 
@@ -62,19 +60,30 @@ export class GeneratedPasswords {
    */
   open(earlier: EarlierRuns): string | undefined {
     this.#unlock = this.#file.lock()
+    try {
+      return this.#read(earlier)
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  #read(earlier: EarlierRuns): string | undefined {
     this.#earlier = earlier
-    this.#lines = readResults(this.#path)
-    // The email of an invalid row may be that of another one.
-    for (const line of this.#lines) if (line.status !== 'skipped') this.#last.set(keyOf(line), line)
+    this.#lines = readResults(this.#file.path)
+    for (const line of this.#lines) {
+      // An invalid row may have no email, or that of another row.
+      if (line.email !== '' && (line.password || line.status !== 'skipped')) this.#last.set(keyOf(line), line)
+    }
     const keys = new Set(earlier.emails.map((email) => email.toLowerCase()))
     const others = [...this.#last].filter(([key, { password }]) => password && !keys.has(key))
     if (others.length > 0 && !earlier.idOfOther) {
-      const words = `Cannot overwrite ${this.#path}: it contains generated passwords of users that are not in the input`
+      const words = `Cannot overwrite ${this.#file.path}: it contains generated passwords of users that are not in the input`
       throw new Failure('usage', words, { advice: [{ code: 'move_results_file' }] })
     }
     const lost = [...keys].filter((key) => !this.#last.get(key)?.password && earlier.mayHaveSent(key)).length
     if (!this.#make || lost === 0) return undefined
-    return `${this.#path} does not have the passwords of ${countOf(lost, 'user')} that were sent in an earlier run`
+    return `${this.#file.path} does not have the passwords of ${countOf(lost, 'user')} that were sent in an earlier run`
   }
 
   /**
@@ -95,7 +104,7 @@ export class GeneratedPasswords {
     const row = { line, email, id: '', status: 'unknown', error, password: make() } as const
     this.#last.set(key, row)
     this.#unsent.add(key)
-    log.append(appendedResult(this.#path, row))
+    log.append(appendedResult(this.#file.path, row))
     await log.flush()
     return row.password
   }
@@ -116,7 +125,7 @@ export class GeneratedPasswords {
     this.#last.set(key, row)
     this.#unsent.delete(key)
     this.#settled.add(key)
-    this.#log?.append(appendedResult(this.#path, row))
+    this.#log?.append(appendedResult(this.#file.path, row))
   }
 
   /**
@@ -140,7 +149,7 @@ export class GeneratedPasswords {
       const isSame = all.length === this.#lines.length && all.every((row, at) => row === this.#lines[at])
       if (idOfOther && isSame && !this.#log) return
       const hasPasswords = this.#make !== undefined || this.#lines.some(({ password }) => password)
-      await writeResults(this.#path, all, hasPasswords)
+      await writeResults(this.#file.path, all, hasPasswords)
     } finally {
       this.close()
     }
@@ -163,9 +172,9 @@ export class GeneratedPasswords {
 
   /** In the notation of chatctl, because another program may have changed it. */
   async #begin(): Promise<LineLog> {
-    await writeResults(this.#path, this.#lines, true)
-    const failureOf = (cause: unknown) => systemFailure(`Cannot write ${this.#path}`, cause)
-    this.#log = new LineLog({ path: this.#path, failureOf })
+    await writeResults(this.#file.path, this.#lines, true)
+    const failureOf = (cause: unknown) => systemFailure(`Cannot write ${this.#file.path}`, cause)
+    this.#log = new LineLog({ path: this.#file.path, failureOf })
     this.#log.restore(() => {})
     return this.#log
   }
