@@ -5,15 +5,16 @@ import { localWork } from '../cli/documented-requests.ts'
 import { rowLimitFlag, rowsToShow } from '../cli/flags/shared-flags.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
 import type { LedgerEntry } from '../ledger/knowledge.ts'
+import type { ShownOutcome } from '../ledger/live-runs.ts'
 import { activityView, describeSent } from '../view/activity.ts'
 import { pastFlag } from './service/service-flags.ts'
 
-type Shown = LedgerEntry & { change: string; next_step?: string }
+type Shown = Omit<LedgerEntry, 'outcome'> & { outcome: ShownOutcome; change: string; next_step?: string }
 
 export default class Activity extends BaseCommand {
   static override summary = 'Show the changes that chatctl sent from this machine'
   static override description =
-    'Lists the requests of every profile that change settings, users, or anything else but chats, oldest first, with their outcome: done, refused (certainly without effect), contradicted (the response shows other values), unverified (accepted, status 202), or unknown. These are the ledgers of your user on this machine, one for each service. They have no changes made elsewhere, and chatctl asks no service for it. With --profile or --base-url, only changes with that profile or sent to that service are shown.'
+    'Lists the requests of every profile that change settings, users, or anything else but chats, oldest first, with their outcome: done, refused (certainly without effect), contradicted (the response shows other values), unverified (accepted, status 202), unknown, or in_progress (another run has sent it, and waits for the response). These are the ledgers of your user on this machine, one for each service. They have no changes made elsewhere, and chatctl asks no service for it. With --profile or --base-url, only changes with that profile or sent to that service are shown.'
   static override requests = localWork
   static override view = activityView
   static override examples = BaseCommand.toExamples({
@@ -31,12 +32,16 @@ export default class Activity extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags, context } = await this.start(Activity)
-    const { allEntries } = await import('../ledger/ledger.ts')
+    const [{ allEntries, Ledger }, { outcomesIn }] = await Promise.all([
+      import('../ledger/ledger.ts'),
+      import('../ledger/live-runs.ts'),
+    ])
+    const outcomeOf = outcomesIn(...Ledger.all(context.directories))
     const { profile, base_url: baseUrl } = context.options
     const service = baseUrl.source === 'flag' ? context.contextOwner().baseUrl : undefined
     const isWanted = (entry: LedgerEntry): boolean =>
       (flags.since === undefined || entry.at >= flags.since) &&
-      (!flags.unknown || entry.outcome === 'unknown') &&
+      (!flags.unknown || outcomeOf(entry) === 'unknown') &&
       (profile.source !== 'flag' || entry.profile === profile.value) &&
       (service === undefined || isSentTo(entry, service))
     const limit = rowsToShow(flags.limit, context.output, 50)
@@ -51,10 +56,8 @@ export default class Activity extends BaseCommand {
       if (!isWanted(entry)) continue
       hasMore = found.length === limit
       if (hasMore) break
-      const change = describeSent(entry)
-      found.push(
-        flags.unknown ? { ...entry, change, next_step: nextStepFor(entry, context) } : { ...entry, change },
-      )
+      const shown = { ...entry, outcome: outcomeOf(entry), change: describeSent(entry) }
+      found.push(flags.unknown ? { ...shown, next_step: nextStepFor(entry, context) } : shown)
     }
     await context.output.show(activityView, found.reverse())
     for (const step of new Set(found.map(({ next_step: step }) => step))) {

@@ -5,6 +5,7 @@ import type { Clock } from '../system/clock.ts'
 import type { Directories } from '../system/files/directories.ts'
 import { DocumentFile } from '../system/files/document-file.ts'
 import { makePrivateDirectory } from '../system/files/private-directory.ts'
+import { isRunning } from '../system/is-running.ts'
 import { PageStore, unusableExports } from './page-store.ts'
 import { type Write, type WriteOptions, type Written, writeDocument } from './write-document.ts'
 
@@ -151,15 +152,5 @@ function removeOld(all: string, clock: Clock): void {
     const path = join(all, entry)
     const stats = statSync(path, { throwIfNoEntry: false })
     if (stats && clock.now() - stats.mtimeMs > maxAge) rmSync(path, { recursive: true, force: true })
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    // EPERM: the process ID now belongs to another user.
-    return false
   }
 }

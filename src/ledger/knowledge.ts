@@ -50,7 +50,8 @@ export interface PlacedEntry extends LedgerEntry {
 }
 
 /** What was last sent for a field, unless the service refused it. */
-export interface SentField extends Pick<PlacedEntry, 'id' | 'outcome' | 'position'> {
+export interface SentField
+  extends Pick<PlacedEntry, 'id' | 'at' | 'command' | 'outcome' | 'error' | 'position'> {
   /** As `hashOfField` makes it. */
   hash: string
 }
@@ -210,12 +211,12 @@ export function usersIn(entries: readonly PlacedEntry[]): Map<string, UserKnowle
 export function sentTo(entries: readonly PlacedEntry[]): Map<string, Map<string, SentField>> {
   const sent = new Map<string, Map<string, SentField>>()
   for (const entry of entries) {
-    const { user_id: id, outcome } = entry
+    const { user_id: id, at, command, outcome, error, position } = entry
     if (outcome === 'refused' || id === null) continue
     const fields = sent.get(id) ?? new Map<string, SentField>()
     sent.set(id, fields)
     for (const [path, hash] of Object.entries(entry.sent))
-      fields.set(path, { id: entry.id, outcome, position: entry.position, hash })
+      fields.set(path, { hash, id: entry.id, at, command, outcome, error, position })
   }
   return sent
 }

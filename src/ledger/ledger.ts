@@ -114,12 +114,23 @@ export class Ledger {
 
   /** The creations of users, oldest first. @throws as `entries` */
   creations(): PlacedEntry[] {
-    return this.#changesWith(['"email":"']).filter((entry) => isRequestTo(endpoints.createUser, entry))
+    return this.userChanges().filter((entry) => isRequestTo(endpoints.createUser, entry))
   }
 
   /** Every change of users, oldest first. @throws as `entries` */
   userChanges(): PlacedEntry[] {
-    return this.#changesWith(['"email":"', '"user":"'])
+    // A user may be created without an email.
+    return this.#changesWith(['"email":"', '"user":"', `"path":"${endpoints.createUser.path}`])
+  }
+
+  /** The records of runs that have written no end. @throws as `entries` */
+  openRuns(): CommandRecord[] {
+    const ended = new Set<string>()
+    for (const { text } of this.#reading(linesWith(this.path, ['{"end":"']))) {
+      const record = readRecord(text)
+      if (record && 'end' in record) ended.add(record.end)
+    }
+    return [...this.#findRuns().values()].filter(({ run }) => !ended.has(run))
   }
 
   /** The ID of the last change; empty if there is none. @throws as `entries` */
@@ -198,6 +209,8 @@ export class Ledger {
         if (!record || !('of' in record || 'id' in record) || !isNamed(record.email, record.user)) continue
         if (record.email !== undefined) texts.add(named('email', record.email))
         if (record.user !== undefined) texts.add(named('user', record.user))
+        // A create without an email names no user.
+        if ('of' in record && record.email === undefined) texts.add(`"id":${JSON.stringify(record.of)}`)
       }
       if (texts.size > known) continue
       const entries = changesIn(lines, this.#findRuns)

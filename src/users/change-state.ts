@@ -83,24 +83,8 @@ function conflictOf(ours: StateEntry | undefined, theirs: StateEntry, state: Use
   return holder && keyOf(holder.email) !== keyOf(theirs.email) ? holder.email : undefined
 }
 
-/**
- * The id of a user in the state.
- *
- * @param suggests whether the error names the most similar email
- * @throws Failure `refused` if the file does not exist, the email has no entry, or its id is unknown
- */
-export function idOfEmail(email: string, state: UsersState, suggests: boolean): string {
-  const { name } = state
-  const found = state.find(email)
-  if (found?.id !== undefined) return found.id
-  const advice = [{ code: 'adopt_email' as const, email, state: name }]
-  if (found === undefined || found.creation === 'forgotten') throw noEntry(email, state, suggests, advice)
-  throw new Failure('refused', `The id of ${email} is unknown: ${name} has no outcome of its creation`, {
-    advice,
-  })
-}
-
-function noEntry(
+/** @param suggests whether the error names the most similar email */
+export function noEntry(
   email: string,
   state: UsersState,
   suggests: boolean,

@@ -103,12 +103,8 @@ export class KnownUsers {
   }
 
   #entryOf(users: ReadonlyMap<string, UserKnowledge>, email: string): ComparedEntry | undefined {
-    const { ids = [], creation } = users.get(email.toLowerCase()) ?? {}
-    if (creation === undefined) return undefined
-    if (creation !== 'done') return { id: undefined, creation: 'unknown', hashes: {}, ids }
-    const [id = '', ...others] = ids
-    if (id === '' || others.length > 0) return { id: undefined, creation: 'nameless', hashes: {}, ids }
-    return { id, hashes: this.#sentHashes(id), ids }
+    const found = users.get(email.toLowerCase())
+    return found && entryOf(found, (id) => this.#sentHashes(id))
   }
 
   #sentHashes(id: string): StateEntry['hashes'] {
@@ -143,6 +139,18 @@ export class KnownUsers {
     const { start, by } = own ?? notes.at(-1) ?? { start: 0, by: '' }
     return { isSeen: own !== undefined, start, by }
   }
+}
+
+/** @param hashesOf of the fields that were last sent to a user and confirmed */
+export function entryOf(
+  { ids, creation }: UserKnowledge,
+  hashesOf: (id: string) => StateEntry['hashes'] = () => ({}),
+): ComparedEntry | undefined {
+  if (creation === undefined) return undefined
+  if (creation !== 'done') return { id: undefined, creation: 'unknown', hashes: {}, ids }
+  const [id = '', ...others] = ids
+  if (id === '' || others.length > 0) return { id: undefined, creation: 'nameless', hashes: {}, ids }
+  return { id, hashes: hashesOf(id), ids }
 }
 
 /**

@@ -7,6 +7,7 @@ import { withStdin } from '../../cli/input/read-input.ts'
 import { type ShownResult, showEach } from '../../cli/output/show-each.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { AdoptionResult, KnownUser } from '../../users/change-state.ts'
+import type { UserIds } from '../../users/user-ids.ts'
 import { adoptedUsersView } from '../../view/users.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
@@ -26,7 +27,11 @@ export default class UsersAdopt extends BaseCommand {
     'Adopt the users of a file, one EMAIL=ID per line':
       'chatctl users adopt - --state team.state.json < known-users.txt',
   })
-  static override args = { user: requiredArguments('EMAIL=ID of users, or - to read them from stdin') }
+  static override args = {
+    user: requiredArguments(
+      'EMAIL=ID of users (EMAIL if the ledger knows the ID), or - to read them from stdin',
+    ),
+  }
   static override flags = {
     state: stateFlag('State file (default: users.state.json)'),
     concurrency: concurrencyFlag(),
@@ -35,7 +40,10 @@ export default class UsersAdopt extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersAdopt)
-    const users = args.user.map((word) => (word === '-' ? word : readPair(word)))
+    const { UserIds } = await import('../../users/user-ids.ts')
+    const known = new UserIds(context)
+    const read = (word: string, place?: string) => readPair(word, place, known)
+    const users = args.user.map((word) => (word === '-' ? word : read(word)))
     const [{ checkId }, { defaultStateName }, { withState }, { adoptUsers }, { BulkRun }] = await Promise.all(
       [
         import('../../users/send/get-users.ts'),
@@ -53,7 +61,7 @@ export default class UsersAdopt extends BaseCommand {
     await withState(context, stateOf(context, name, isDryRun ? 'read' : 'write'), async (state) => {
       const progress = bulk.begin({ rows: total })
       try {
-        const results = adoptUsers(withStdin(users, 'users', context, readPair), state, {
+        const results = adoptUsers(withStdin(users, 'users', context, read), state, {
           client: await bulk.connect(),
           throttle: bulk.throttle,
           concurrency: flags.concurrency ?? defaultConcurrency,
@@ -69,9 +77,10 @@ export default class UsersAdopt extends BaseCommand {
 }
 
 /** @param place of the word, for errors */
-function readPair(word: string, place?: string): KnownUser {
-  const [, email, id] = /^([^\s@]+@[^\s@=]+)=(.+)$/.exec(word) ?? []
-  if (email !== undefined && id !== undefined) return { email, id, place }
+function readPair(word: string, place: string | undefined, known: UserIds): KnownUser {
+  const [, email = '', given] = /^([^\s@]+@[^\s@=]+)(?:=(.+))?$/.exec(word) ?? []
+  const id = given ?? known.find(email)
+  if (id !== undefined) return { email, id, place }
   const where = place === undefined ? '' : `${place}: `
   throw new Failure(place === undefined ? 'usage' : 'refused', `${where}"${word}" is not EMAIL=ID`, {
     hint: `For example: ${example}`,

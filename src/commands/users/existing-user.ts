@@ -20,10 +20,18 @@ const another = 'To create another user with this email, use --allow-duplicates.
  */
 export async function demandNoUser(context: Context, given: GivenUser): Promise<void> {
   const { email } = given
-  const known = await findRecorded(context, email)
+  const [{ Ledger }, { outcomesIn }] = await Promise.all([
+    import('../../ledger/ledger.ts'),
+    import('../../ledger/live-runs.ts'),
+  ])
+  const ledger = Ledger.of(context.directories, context.service)
+  const known = unlessUnreadable(() => ledger.user(email))
   if (known === undefined || known.creation === undefined) return
-  if (known.creation !== 'done')
-    return context.warn(`An earlier request may have created ${email}: its outcome is unknown`)
+  if (known.creation !== 'done') {
+    const outcomes = ledger.changesOfUser(email).map(outcomesIn(ledger))
+    const words = outcomes.includes('in_progress') ? 'it is in progress' : 'its outcome is unknown'
+    return context.warn(`An earlier request may have created ${email}: ${words}`)
+  }
   const existing: string[] = []
   const gone: string[] = []
   for (const id of known.ids) {
@@ -45,11 +53,21 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
   })
 }
 
+export const userArgument = 'ID of the user, or an email address that the ledger knows'
+
+/** The ID of the user that an argument names. Warns of changes of the user that may still take effect. */
+export async function findUser(context: Context, word: string): Promise<string> {
+  const { UserIds } = await import('../../users/user-ids.ts')
+  const users = new UserIds(context)
+  const id = users.idOf(word, true)
+  for (const text of unlessUnreadable(() => users.openChanges([id])) ?? []) await context.warn(text)
+  return id
+}
+
 /** An unreadable ledger does not prevent a change: the change is sent with a warning that it is not in the ledger. */
-async function findRecorded({ directories, service }: Context, email: string) {
-  const { Ledger } = await import('../../ledger/ledger.ts')
+export function unlessUnreadable<T>(ask: () => T): T | undefined {
   try {
-    return Ledger.of(directories, service).user(email)
+    return ask()
   } catch (error) {
     if (error instanceof Failure && error.kind === 'storage') return undefined
     throw error

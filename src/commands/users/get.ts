@@ -7,69 +7,84 @@ import { showEach } from '../../cli/output/show-each.ts'
 import { showDocumentedOrAll } from '../../cli/output/show-response.ts'
 import { Failure } from '../../contract/failure.ts'
 import type { RequestedId } from '../../users/send/get-users.ts'
+import type { UsersState } from '../../users/state/users-state.ts'
+import type { UserIds } from '../../users/user-ids.ts'
 import { userView } from '../../view/users.ts'
 import { concurrencyFlag, defaultConcurrency } from './bulk-flags.ts'
+import { unlessUnreadable } from './existing-user.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
 
 export default class UsersGet extends BaseCommand {
   static override summary = 'Show one or more users'
   static override description =
-    'One ID prints an object, several print an array in the order of the IDs. A user that cannot be read is reported on stderr, and the others are shown.'
+    'One ID prints an object, several print an array in the order of the IDs. A user that cannot be read is reported on stderr, and the others are shown. The ledger of this machine knows the emails of the users in users list. If a change of the user is in progress, or has an unknown outcome, a note says so.'
   static override requests = calls('getUser')
   static override view = { ...userView, json: { either: 'getUser' } as const }
   static override examples = BaseCommand.toExamples({
     'Show one user': 'chatctl users get ID',
     'Show two fields of several users': 'chatctl users get ID ID --json --fields id,email',
+    'Show a user that was created from this machine': 'chatctl users get grace@example.com',
     'Show a user of a state file by email address':
       'chatctl users get --state users.state.json grace@example.com',
     'Read the IDs from a file': 'cut -f1 users.tsv | chatctl users get - -o jsonl',
   })
   static override args = {
-    id: requiredArguments('IDs of users (with --state: email addresses), or - to read them from stdin'),
+    id: requiredArguments('IDs of users, or email addresses that are known, or - to read them from stdin'),
   }
   static override flags = {
-    state: stateFlag('Take email addresses instead of IDs, and find the IDs in this state file'),
+    state: stateFlag('Find the IDs of email addresses in this state file, or else in the ledger'),
     concurrency: concurrencyFlag(),
   }
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersGet)
-    const lookup = flags.state === undefined ? undefined : await openLookup(flags.state, context)
+    const { UserIds } = await import('../../users/user-ids.ts')
+    const state = flags.state === undefined ? undefined : await openState(flags.state, context)
     try {
+      const users = new UserIds(context, state)
       const [first] = args.id
       if (args.id.length > 1 || first === undefined || first === '-') {
-        const request = (word: string, place?: string) => requestOf(word, place, lookup)
-        return await showUsers(args.id, context, flags.concurrency, request)
+        const ids: string[] = []
+        await showUsers(args.id, context, flags.concurrency, (word, place) => {
+          const requested = requestOf(word, place, users, state)
+          ids.push(requested.id)
+          return requested
+        })
+        return sayWhatIsOpen(users, ids, context)
       }
       const client = await context.connect()
-      const id = lookup ? lookup.idOf(first, true) : first
+      const id = users.idOf(first, true)
       await showDocumentedOrAll(userView, await client.users.get(id), context)
+      sayWhatIsOpen(users, [id], context)
     } finally {
-      await lookup?.state.close()
+      await state?.close()
     }
   }
 }
 
-type Lookup = Awaited<ReturnType<typeof openLookup>>
-
-/** Finds IDs by email in a state file. */
-async function openLookup(name: string, context: Context) {
-  const [{ UsersState }, { idOfEmail }] = await Promise.all([
-    import('../../users/state/users-state.ts'),
-    import('../../users/change-state.ts'),
-  ])
-  const state = await UsersState.open(...stateOf(context, name, 'read'))
-  return { state, idOf: (email: string, suggests: boolean) => idOfEmail(email, state, suggests) }
+async function openState(name: string, context: Context): Promise<UsersState> {
+  const { UsersState } = await import('../../users/state/users-state.ts')
+  return UsersState.open(...stateOf(context, name, 'read'))
 }
 
-/** @param word an ID, or with a lookup an email */
-function requestOf(word: string, place: string | undefined, lookup: Lookup | undefined): RequestedId {
+/** @param word an ID or an email */
+function requestOf(
+  word: string,
+  place: string | undefined,
+  users: UserIds,
+  state: UsersState | undefined,
+): RequestedId {
   try {
-    return { id: lookup ? lookup.idOf(word, false) : word, place }
+    return { id: users.idOf(word, false), place }
   } catch (failure) {
-    if (!(failure instanceof Failure && lookup?.state.exists)) throw failure
+    if (!(failure instanceof Failure && state?.exists !== false)) throw failure
     return { id: word, failure }
   }
+}
+
+/** Tells what may still change, of users that were shown. */
+function sayWhatIsOpen(users: UserIds, ids: readonly string[], context: Context): void {
+  for (const text of unlessUnreadable(() => users.openChanges(ids)) ?? []) context.say(`${text}.`)
 }
 
 /** @param request makes a request of a word, which is an ID or an email */

@@ -1,7 +1,8 @@
 import { BaseCommand } from '../../cli/base-command.ts'
 import type { Context } from '../../cli/context/context.ts'
 import { localWork } from '../../cli/documented-requests.ts'
-import { Failure, type Outcome } from '../../contract/failure.ts'
+import { Failure } from '../../contract/failure.ts'
+import type { ShownOutcome } from '../../ledger/live-runs.ts'
 import { knownUsersView } from '../../view/activity.ts'
 import { planServiceOf } from '../settings/settings-change.ts'
 import { stateFlag, stateOf } from './user-files-flags.ts'
@@ -13,7 +14,7 @@ interface KnownUser {
   created_at: string | null
   source: 'ledger' | 'state'
   /** `unverified`: the service has accepted the creation (status 202). */
-  outcome: Exclude<Outcome, 'refused' | 'contradicted'>
+  outcome: Exclude<ShownOutcome, 'refused' | 'contradicted'>
 }
 
 export default class UsersList extends BaseCommand {
@@ -68,12 +69,18 @@ async function* stateUsers(name: string, context: Context): AsyncGenerator<Known
  * attempt whose outcome is unknown, or whose response had no id, is shown once, and not if the email was created.
  */
 async function* createdUsers(service: string, context: Context): AsyncGenerator<KnownUser> {
-  const { Ledger } = await import('../../ledger/ledger.ts')
+  const [{ Ledger }, { outcomesIn }] = await Promise.all([
+    import('../../ledger/ledger.ts'),
+    import('../../ledger/live-runs.ts'),
+  ])
+  const ledger = Ledger.of(context.directories, service)
+  const outcomeOf = outcomesIn(ledger)
   const [done, unsure, ids] = [new Set<string>(), new Set<string>(), new Set<string>()]
-  for (const entry of Ledger.of(context.directories, service).creations().reverse()) {
+  for (const entry of ledger.creations().reverse()) {
     const { at, email, user_id: id } = entry
-    if (entry.outcome === 'refused') continue
-    const outcome = entry.outcome === 'contradicted' ? 'done' : entry.outcome
+    const found = outcomeOf(entry)
+    if (found === 'refused' || (email === null && id === null)) continue
+    const outcome = found === 'contradicted' ? 'done' : found
     const key = email?.toLowerCase() ?? id
     const seen = outcome === 'done' ? done : unsure
     const isOther = outcome === 'done' && id !== null && !ids.has(id)

@@ -6,10 +6,12 @@ import { parseKeyValues } from '../../cli/input/key-values.ts'
 import { showChanged } from '../../cli/output/show-response.ts'
 import type { UpdateUserRequest } from '../../contract/resources/user.ts'
 import { userView } from '../../view/users.ts'
+import { findUser, userArgument } from './existing-user.ts'
 
 export default class UsersUpdate extends BaseCommand {
   static override summary = "Change a user's name, metadata, or preferences"
-  static override description = 'Only the values you give are sent.'
+  static override description =
+    'Only the values you give are sent. If an earlier change of the user has an unknown outcome or is in progress, a warning says so.'
   static override requests = calls('updateUser')
   static override view = userView
   static override examples = BaseCommand.toExamples({
@@ -18,7 +20,7 @@ export default class UsersUpdate extends BaseCommand {
       'chatctl users update ID --metadata company=Acme --theme dark --notifications off',
     'Print the request without sending it': 'chatctl users update ID --metadata seats:=5 --dry-run',
   })
-  static override args = { id: requiredArgument('ID of the user') }
+  static override args = { id: requiredArgument(userArgument) }
   static override flags = {
     name: textFlag({ helpValue: 'TEXT', summary: 'Full name' }),
     metadata: metadataFlag,
@@ -40,8 +42,9 @@ export default class UsersUpdate extends BaseCommand {
     }
     this.demandChange(patch)
     const client = await context.connect()
-    const response = await this.change(client.users.update(args.id, patch))
-    const changed = { done: `Updated user ${args.id}`, resource: 'the user', id: args.id, sent: patch }
+    const id = await findUser(context, args.id)
+    const response = await this.change(client.users.update(id, patch))
+    const changed = { done: `Updated user ${id}`, resource: 'the user', id, sent: patch }
     await showChanged(userView, response, changed, context)
   }
 }

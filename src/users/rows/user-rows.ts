@@ -1,10 +1,4 @@
-import type {
-  ColumnReader,
-  FieldPath,
-  RefuseColumn,
-  ReportFault,
-  RowShape,
-} from '../../bulk/input/input-row.ts'
+import type { ColumnReader, RefuseColumn, ReportFault, RowShape } from '../../bulk/input/input-row.ts'
 import { readStrictJson } from '../../bulk/input/object-rows.ts'
 import { nearest } from '../../contract/nearest-word.ts'
 import { plainValue } from '../../contract/notation/located.ts'
@@ -48,12 +42,13 @@ const trimmed =
 
 /** For an object as users get prints it. A column of one of its keys takes precedence. */
 function objectSetter(field: 'metadata' | 'settings'): SetCell {
-  return (row, cell, report, ignored) => {
-    const value = readJson(cell, [field], report)
+  return (row, cell, reportAt, ignored) => {
     // The column has one place for all keys.
-    const reading: Reading = { kind: 'users', ignored, report: (_, message) => report([field], message) }
-    if (value !== undefined)
-      row[field] = { ...readObject({ [field]: value }, reading)?.[field], ...row[field] }
+    const report: ReportFault = (_, message) => reportAt([field], message)
+    const read = readStrictJson(cell)
+    if ('fault' in read) return report([], read.fault.message)
+    const given = { [field]: plainValue(read.root) }
+    row[field] = { ...readObject(given, { kind: 'users', report, ignored })?.[field], ...row[field] }
   }
 }
 
@@ -170,20 +165,19 @@ function textSetter(key: string): SetCell {
 function jsonSetter(key: string): SetCell {
   const path = ['metadata', key]
   return (row, cell, report) => {
-    const value = readJson(cell, path, report, `; for text, name the column "${metadataPrefix}${key}"`)
-    if (value === undefined || !checkMetadata(value, path, report)) return
+    if (cell.trim() === '') return
+    const read = readStrictJson(cell)
+    if ('fault' in read) {
+      const { message } = read.fault
+      const isText = !/^\s*[[{]/.test(cell)
+      report(path, isText ? `${message}; for text, name the column "${metadataPrefix}${key}"` : message)
+      return
+    }
+    const value = plainValue(read.root)
+    if (!checkMetadata(value, path, report)) return
     row.metadata ??= {}
     row.metadata[key] = value
   }
-}
-
-/** @param hint for a text that is not JSON @returns undefined for a blank or an invalid text */
-function readJson(cell: string, path: FieldPath, report: ReportFault, hint = ''): unknown {
-  if (cell.trim() === '') return undefined
-  const read = readStrictJson(cell)
-  if ('root' in read) return plainValue(read.root)
-  report(path, `${read.fault.message}${/^\s*[[{]/.test(cell) ? '' : hint}`)
-  return undefined
 }
 
 function hintOf(column: string, known: readonly string[]): string {

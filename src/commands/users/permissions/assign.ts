@@ -7,6 +7,7 @@ import { showChanged } from '../../../cli/output/show-response.ts'
 import { Failure } from '../../../contract/failure.ts'
 import { closedView, importView, permissionsView } from '../../../view/users.ts'
 import { bulkFlags, readBulkFlags } from '../bulk-flags.ts'
+import { findUser } from '../existing-user.ts'
 import { closeImport, importFile } from '../import-file.ts'
 
 export default class UsersPermissionsAssign extends BaseCommand {
@@ -34,7 +35,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
     // oclif requires every argument before a list, but --file replaces both.
     id: Args.string({
       description:
-        'The first argument is the ID of the user. Each further argument is a permission ACTION:RESOURCE, such as read:chat.',
+        'The first argument is the ID of the user, or an email address that the ledger knows. Each further argument is a permission ACTION:RESOURCE, such as read:chat.',
       multiple: true,
       ignoreStdin: true,
     }),
@@ -55,14 +56,14 @@ export default class UsersPermissionsAssign extends BaseCommand {
     const { args, flags, context } = await this.start(UsersPermissionsAssign, ({ file, close }) =>
       file === undefined ? permissionsView : close ? closedView : importView,
     )
-    const [id, ...permissions] = args.id ?? []
+    const [user, ...permissions] = args.id ?? []
     if (flags.file !== undefined) {
-      if (id !== undefined) throw new Failure('usage', `--file cannot be combined with the user ID ${id}`)
+      if (user !== undefined) throw new Failure('usage', `--file cannot be combined with the user ID ${user}`)
       const { file } = flags
       if (flags.close) return closeImport(context, { file, kind: 'assignments' })
       return importFile(context, { ...readBulkFlags(flags), file, kind: 'assignments' })
     }
-    if (id === undefined) {
+    if (user === undefined) {
       throw new Failure('usage', 'Missing argument ID', {
         hint: 'See: chatctl users permissions assign --help',
       })
@@ -77,6 +78,7 @@ export default class UsersPermissionsAssign extends BaseCommand {
       ...(permissions.length === 0 ? {} : { permissions }),
       ...(flags.role === undefined ? {} : { role: flags.role.trim() }),
     }
+    const id = await findUser(context, user)
     const response = await this.change(client.users.assignPermissions(id, assignment))
     const changed = { done: `Updated the permissions of user ${id}`, resource: 'them', id, sent: assignment }
     await showChanged(permissionsView, response, changed, context)

@@ -1,0 +1,98 @@
+import { Failure } from '../contract/failure.ts'
+import { sentTo } from '../ledger/knowledge.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import { outcomesIn } from '../ledger/live-runs.ts'
+import type { Run } from '../run/run.ts'
+import { visibleJson } from '../terminal/strip-controls.ts'
+import { noEntry } from './change-state.ts'
+import { type ComparedEntry, severalUsers } from './compare-user.ts'
+import { entryOf, KnownUsers } from './known-users.ts'
+import type { UsersState } from './state/users-state.ts'
+
+/** The users that arguments name. */
+export class UserIds {
+  readonly #run: Pick<Run, 'directories' | 'service' | 'commandFor'>
+  readonly #ledger: Ledger
+  readonly #state: UsersState | undefined
+  readonly #known: KnownUsers
+
+  constructor(run: Pick<Run, 'directories' | 'service' | 'commandFor'>, state?: UsersState) {
+    this.#run = run
+    this.#ledger = Ledger.of(run.directories, run.service)
+    this.#state = state
+    this.#known = new KnownUsers(run, state)
+  }
+
+  /**
+   * The ID that a word names: an ID, or an email that the state file or the ledger knows.
+   *
+   * @param isOnly whether there is no other word, so that only the changes of this user are read
+   * @throws Failure `refused` for an email without a known ID, or with several; `storage`
+   */
+  idOf(word: string, isOnly: boolean): string {
+    const state = this.#state
+    if (!word.includes('@')) return word
+    const found = this.#find(word, isOnly)
+    if (state?.exists !== false && found?.id !== undefined) return found.id
+    const changes = this.#ledger.changesOfUser(word)
+    const isId = changes.some(({ user_id: id, outcome }) => id === word && outcome !== 'refused')
+    if (isId || state?.findById(word)) return word
+    throw this.#unknown(word, found, isOnly)
+  }
+
+  /** The ID of an email, if it is known. */
+  find(email: string): string | undefined {
+    return this.#find(email, false)?.id
+  }
+
+  #find(email: string, isOnly: boolean): ComparedEntry | undefined {
+    return isOnly && !this.#state ? entryOf(this.#ledger.user(email)) : this.#known.find(email)
+  }
+
+  #unknown(word: string, found: ComparedEntry | undefined, suggests: boolean): Failure {
+    const { ids = [], creation } = found ?? {}
+    const isCreated = creation !== undefined && creation !== 'forgotten'
+    const advice = this.#state && [{ code: 'adopt_email' as const, email: word, state: this.#state.name }]
+    if (this.#state && !isCreated) return noEntry(word, this.#state, suggests, advice)
+    const { service, commandFor } = this.#run
+    const hint =
+      service === 'local'
+        ? `Find it with: ${commandFor('service', 'users', 'show', word)}`
+        : 'Find it on the service: the interface has no request to find a user by email.'
+    if (!isCreated) {
+      const words = `This machine knows no user with the email ${word}, so the ID is needed`
+      return new Failure('refused', words, { hint })
+    }
+    const why =
+      ids.length > 1
+        ? severalUsers(ids)
+        : 'there was no response to the creation of the user, or none with an ID'
+    return new Failure('refused', `The id of ${word} is unknown: ${why}`, {
+      hint: ids.length > 1 ? 'Name one of the IDs.' : hint,
+      advice,
+    })
+  }
+
+  /** Sentences about the last changes of users that may still take effect, or whose outcome is unknown. */
+  openChanges(ids: readonly string[]): string[] {
+    const [id = ''] = ids
+    const ledger = this.#ledger
+    const sent = sentTo(ids.length === 1 ? ledger.changesOfUser(id) : ledger.userChanges())
+    const outcomeOf = outcomesIn(ledger)
+    const found = new Map<string, string>()
+    for (const id of ids)
+      for (const [path, field] of sent.get(id) ?? []) {
+        const words = openOutcomes[outcomeOf(field)]
+        if (words === undefined) continue
+        const about = `${path} of the user ${visibleJson(id)}`
+        found.set(field.id, `The last change of ${about} (${field.command}, ${field.at}) ${words}`)
+      }
+    return [...found.values()]
+  }
+}
+
+const openOutcomes: Readonly<Record<string, string>> = {
+  unknown: 'has an unknown outcome',
+  unverified: 'was only accepted, and may still take effect',
+  in_progress: 'is in progress',
+}
