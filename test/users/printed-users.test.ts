@@ -76,6 +76,11 @@ describe('what users list and users get print', function () {
       const [{ url }] = JSON.parse(run.stdout).first_requests
       expect(url, run.stderr).to.equal(`${server.url}/v1/users/7`)
     }
+    const cells = `id,metadata.a,metadata,settings\n1,b,"{""a"":1,""c"":2}","{""language"":""de""}"\n2,,, \n`
+    const { requests, first_requests: first } = JSON.parse(
+      (await users(['import', '--dry-run', '--json', '-'], cells)).stdout,
+    )
+    expect([requests, first[0].body]).to.deep.equal([1, { metadata: { a: 'b', c: 2 } }])
     const typo = await users(['import', '--dry-run', '-'], JSON.stringify([{ ...user, rol: 'admin' }]))
     expect(typo.stderr).to.contain('unknown field "rol", did you mean "role"?')
   })

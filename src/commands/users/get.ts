@@ -38,10 +38,17 @@ export default class UsersGet extends BaseCommand {
 
   async run(): Promise<void> {
     const { args, flags, context } = await this.start(UsersGet)
-    const { UserIds } = await import('../../users/user-ids.ts')
-    const state = flags.state === undefined ? undefined : await openState(flags.state, context)
+    const [{ UserIds }, { UsersState }] = await Promise.all([
+      import('../../users/user-ids.ts'),
+      import('../../users/state/users-state.ts'),
+    ])
+    const { state: name } = flags
+    const state = name === undefined ? undefined : await UsersState.open(...stateOf(context, name, 'read'))
+    const users = new UserIds(context, state)
+    const sayWhatIsOpen = (ids: readonly string[]) => {
+      for (const text of unlessUnreadable(() => users.openChanges(ids)) ?? []) context.say(`${text}.`)
+    }
     try {
-      const users = new UserIds(context, state)
       const [first] = args.id
       if (args.id.length > 1 || first === undefined || first === '-') {
         const ids: string[] = []
@@ -50,21 +57,16 @@ export default class UsersGet extends BaseCommand {
           ids.push(requested.id)
           return requested
         })
-        return sayWhatIsOpen(users, ids, context)
+        return sayWhatIsOpen(ids)
       }
       const client = await context.connect()
       const id = users.idOf(first, true)
       await showDocumentedOrAll(userView, await client.users.get(id), context)
-      sayWhatIsOpen(users, [id], context)
+      sayWhatIsOpen([id])
     } finally {
       await state?.close()
     }
   }
-}
-
-async function openState(name: string, context: Context): Promise<UsersState> {
-  const { UsersState } = await import('../../users/state/users-state.ts')
-  return UsersState.open(...stateOf(context, name, 'read'))
 }
 
 /** @param word an ID or an email */
@@ -80,11 +82,6 @@ function requestOf(
     if (!(failure instanceof Failure && state?.exists !== false)) throw failure
     return { id: word, failure }
   }
-}
-
-/** Tells what may still change, of users that were shown. */
-function sayWhatIsOpen(users: UserIds, ids: readonly string[], context: Context): void {
-  for (const text of unlessUnreadable(() => users.openChanges(ids)) ?? []) context.say(`${text}.`)
 }
 
 /** @param request makes a request of a word, which is an ID or an email */

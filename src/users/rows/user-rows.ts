@@ -45,10 +45,10 @@ function objectSetter(field: 'metadata' | 'settings'): SetCell {
   return (row, cell, reportAt, ignored) => {
     // The column has one place for all keys.
     const report: ReportFault = (_, message) => reportAt([field], message)
-    const read = readStrictJson(cell)
-    if ('fault' in read) return report([], read.fault.message)
-    const given = { [field]: plainValue(read.root) }
-    row[field] = { ...readObject(given, { kind: 'users', report, ignored })?.[field], ...row[field] }
+    const json = readStrictJson(cell.trim() || 'null')
+    if ('fault' in json) return report([], json.fault.message)
+    const read = readObject({ [field]: plainValue(json.root) }, { kind: 'users', report, ignored })
+    if (read?.[field]) row[field] = { ...read[field], ...row[field] }
   }
 }
 
