@@ -11,8 +11,8 @@ import { combined, formatEntry, keyOf, type StateEntry } from './state/state-ent
 import type { UsersState } from './state/users-state.ts'
 
 /**
- * Forgets users, so that the next run creates them. If the ledger has one, the state says that it is
- * forgotten.
+ * Forgets users, so that the next run creates them. The state says that they are forgotten, so that neither the ledger
+ * nor another state brings them back.
  *
  * @returns what was known
  * @throws Failure `refused` if nothing is known about one of the emails; no user is forgotten then
@@ -31,8 +31,9 @@ export function forgetUsers(
     throw noEntry(email, state, true)
   })
   if (isDryRun) return known
-  for (const { email } of known) {
-    if (recorded(email)) state.note({ email, id: undefined, creation: 'forgotten', hashes: {} })
+  for (const { email, id } of known) {
+    const isKept = id !== null || recorded(email) !== undefined
+    if (isKept) state.note({ email, creation: 'forgotten', forgotten: id ?? undefined, hashes: {} })
     else state.remove(email)
   }
   return known

@@ -11,6 +11,8 @@ export interface StateEntry {
    * created, whatever the ledger has.
    */
   creation?: 'unknown' | 'nameless' | 'forgotten'
+  /** The ID of a forgotten user. */
+  forgotten?: string
   /** By managed field: a hash of the value that was last sent and confirmed. */
   hashes: Readonly<Record<string, string>>
   /** ISO 8601 UTC; only written by runs with a limited number of reads, and by verification. */
@@ -29,6 +31,7 @@ const entry = z.strictObject({
   email: text,
   id: z.optional(text),
   creation: z.optional(z.enum(['unknown', 'nameless', 'forgotten'])),
+  forgotten: z.optional(text),
   hashes: z.record(z.string(), hash),
   checkedAt: z.optional(time),
   found: z.optional(z.union([z.literal('missing'), z.record(z.string(), hash)])),
@@ -49,11 +52,12 @@ export function readEntry(value: unknown): StateEntry | string {
 }
 
 /** The entry on one line. Equal entries have equal texts. */
-export function formatEntry({ email, id, creation, hashes, checkedAt, found }: StateEntry): string {
+export function formatEntry({ hashes, checkedAt, found, ...entry }: StateEntry): string {
+  const { email, id, creation, forgotten } = entry
   const sorted = (of: object) =>
     Object.fromEntries(Object.entries(of).sort(([one], [other]) => (one < other ? -1 : 1)))
   const drift = typeof found === 'object' ? sorted(found) : found
-  return JSON.stringify({ email, id, creation, hashes: sorted(hashes), checkedAt, found: drift })
+  return JSON.stringify({ email, id, creation, forgotten, hashes: sorted(hashes), checkedAt, found: drift })
 }
 
 /** Emails are compared without case. */
@@ -64,8 +68,13 @@ export function keyOf(email: string): string {
 /** From the least that can be known about a creation to the most. */
 const creations: readonly StateEntry['creation'][] = ['forgotten', 'unknown', 'nameless', undefined]
 
-/** The entry of the two that says more; of two with an ID, the first one, with the hashes on which both agree. */
+/**
+ * The entry of the two that says more; of two with an ID, the first one, with the hashes on which both agree. A user
+ * stays forgotten who was not created again with another ID.
+ */
 export function combined(one: StateEntry, other: StateEntry): StateEntry {
+  if (one.forgotten !== undefined && one.forgotten === other.id) return one
+  if (other.forgotten !== undefined && other.forgotten === one.id) return other
   const more = creations.indexOf(other.creation) - creations.indexOf(one.creation)
   if (more !== 0) return more > 0 ? other : one
   const hashes = Object.entries(one.hashes).filter(([path, hash]) => other.hashes[path] === hash)

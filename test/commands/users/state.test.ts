@@ -36,7 +36,11 @@ describe('users state', function () {
         { email: 'ADA@example.com', id: 'usr_1' },
         { email: 'bob@example.com', id: 'usr_2' },
       ])
-      expect(read()).to.deep.include({ serial: 4, users: [] })
+      const users = [
+        { email: 'ADA@example.com', creation: 'forgotten', forgotten: 'usr_1', hashes: {} },
+        { email: 'bob@example.com', creation: 'forgotten', forgotten: 'usr_2', hashes: {} },
+      ]
+      expect(read()).to.deep.include({ serial: 4, users })
       expect(server.report().users.size).to.equal(0)
     })
 
@@ -110,6 +114,16 @@ describe('users state', function () {
       expect(read().serial).to.equal(3)
       expect((await merge()).exitCode).to.equal(0)
       expect(read()).to.deep.include({ serial: 8, users: [ada] })
+    })
+
+    it('keeps a user forgotten who was not created again', async () => {
+      write('users.state.json', 3, ada, bob)
+      await chatctl(['state', 'forget', 'ada@example.com', 'bob@example.com'])
+      const [forgotten] = read().users
+      const again = { ...bob, id: 'usr_9' }
+      write('branch.json', 7, ada, again)
+      expect((await merge()).exitCode).to.equal(0)
+      expect(read().users).to.deep.equal([forgotten, again])
     })
 
     it('keeps the state of a user that says more', async () => {
