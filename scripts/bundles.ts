@@ -70,7 +70,7 @@ export const lazyBundles: Readonly<Record<string, LazyBundle>> = {
   },
   exchange: { files: ['chat/exchange.ts'] },
   doctor: {
-    files: ['commands/doctor/examine.ts', 'bulk/journal/open-journal.ts', 'view/checks.ts'],
+    files: ['commands/doctor/examine.ts', 'users/unfinished-imports.ts', 'view/checks.ts'],
   },
   bulk: { files: ['users/import-users.ts', 'commands/chat/each.ts'] },
   files: { files: ['commands/chat/attach-files.ts'] },

@@ -65,7 +65,7 @@ export class LedgerRun {
     if (repeated === undefined) {
       if (knownSize !== undefined && change.endpoint === 'createUser')
         await this.#claim(intent.email, knownSize)
-      // At once, because others may not write theirs before.
+      // In this turn, because others must not write theirs before.
       this.#log.appendNow(lineOf({ ...intent, id, at: isoNow(this.#clock) }))
     } else {
       this.#limited.delete(key())

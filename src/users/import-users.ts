@@ -15,8 +15,9 @@ import type { RequestOutcome } from '../contract/failure.ts'
 import { type ImportNote, outcomeOf } from '../ledger/record.ts'
 import type { Run } from '../run/run.ts'
 import type { PlannedRequest } from '../view/dry-run.ts'
-import { countOf, groupDigits } from '../view/format/quantities.ts'
+import { countOf } from '../view/format/quantities.ts'
 import { summarizeForecast } from '../view/users.ts'
+import { findPairs, readPairs, withoutRows } from './check-emails.ts'
 import type { KnownUsers } from './known-users.ts'
 import {
   chooseResolved,
@@ -26,12 +27,13 @@ import {
   type ResolutionOptions,
   workOf,
 } from './planned-work.ts'
-import { type EarlierRuns, isAsCreated, readStates } from './read-states.ts'
+import { type EarlierRuns, readStates } from './read-states.ts'
 import { GeneratedPasswords } from './results/generated-passwords.ts'
 import { type Report, reportRows, resultOf } from './results/report-rows.ts'
 import { type CheckedInput, checkInput, type ValidRow } from './rows/check-input.ts'
 import { CreatedIds } from './send/created-ids.ts'
 import { type RowWork, sendRow } from './send/send-row.ts'
+import { warnOfUnsent } from './warn-of-unsent.ts'
 
 /** What is imported, and how. */
 export interface ImportOptions extends ResolutionOptions, FileOptions {
@@ -134,46 +136,14 @@ async function check(run: Run, input: Input, { kind, skipInvalid }: ImportOption
   return checked
 }
 
-/** Warns of what the import does not send. */
-async function warnOfUnsent(run: Run, { valid }: CheckedInput, { known, own }: EarlierRuns): Promise<void> {
-  const created = valid.filter(({ row, state }) => row.id === undefined && state?.outcome === 'done')
-  const { length } = created.filter(({ state }) => !state?.isCreator)
-  const which =
-    length === 1
-      ? '1 email in the file belongs to a user that was'
-      : `${groupDigits(length)} emails in the file belong to users that were`
-  if (length > 0)
-    await run.warn(
-      `${which} created from this machine before. Such rows create no user, and their names and metadata are not sent. To create the users again, use --allow-duplicates`,
-    )
-  const edited = created.filter(
-    ({ row, state }) => state?.isCreator && !isAsCreated(row, known.sent().get(state.id ?? '')),
-  )
-  const [first] = edited
-  if (first) {
-    const { line, row, state } = first
-    const rows = countOf(edited.length, 'row')
-    const command = run.commandFor('users', 'update', state?.id ?? 'ID', '--help')
-    await run.warn(
-      `The name or the metadata of ${rows} differs from those in the ledger (the first is line ${line}, ${row.email}). A row without an id creates a user, and does not change one. To change it, see: ${command}`,
-    )
-  }
-  const emails = new Set(valid.map(({ row }) => row.email?.toLowerCase()))
-  const unknown = [...known.createdIn(new Set(own?.openRuns))].filter(
-    ([email, { creation }]) => creation === 'unknown' && !emails.has(email),
-  )
-  if (unknown.length === 0) return
-  const shown = unknown.slice(0, 10).map(([email]) => email)
-  await run.warn(
-    `The outcome of the creation of ${countOf(unknown.length, 'user')} is unknown, and no row has the email: ${shown.join(', ')}${unknown.length > shown.length ? ', …' : ''}`,
-  )
-}
-
-async function importChecked(importing: Import): Promise<ImportReport | ImportPlan> {
-  const { run, input, checked, passwords, options, note } = importing
+async function importChecked(given: Import): Promise<ImportReport | ImportPlan> {
+  const { run, input, passwords, options, note } = given
   const { makePassword, quota, concurrency, known } = options
-  const resolved = chooseResolved(options, checked, input.name)
-  const planned = planWork(checked, resolved)
+  const skipping = { name: input.name, skipInvalid: options.skipInvalid }
+  const resolved = chooseResolved(options, given.checked, input.name)
+  const { wrong, unread } = findPairs(given.checked, resolved, known)
+  let checked = await withoutRows(run, given.checked, wrong, skipping)
+  const planned = planWork(checked, resolved, unread.length)
   const users = planned.withoutPassword
   if (users > 0 && makePassword === undefined) {
     await run.warn(
@@ -200,7 +170,7 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
   // if the service is unreachable or refuses the key, but resolving rows of an earlier run may need no request.
   const isProbed = hasWork ? planned.requests > 0 && !quota : true
   const latency = (isProbed ? await bulk.probe(client, hasWork) : undefined) ?? assumedLatency
-  if (planned.requests > 0) {
+  if (planned.requests > planned.reads) {
     const duration = bulk.estimate(planned.requests, (concurrency * 1000) / latency)
     const forecast: Forecast<PlannedWork> = { ...planned, quota: bulk.throttle.known, duration }
     const outline = summarizeForecast(planned)
@@ -210,6 +180,8 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
   bulk.requests = 0
   let ended: unknown
   if (hasWork) {
+    const others = await readPairs(run, unread, { client, throttle: bulk.throttle, concurrency })
+    checked = await withoutRows(run, checked, others, skipping)
     await run.note(note)
     run.refuseClaimed(known.size())
     const { users } = client
@@ -225,7 +197,7 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
     }
     const { rows, done, unknown } = planned
     // Assumes that the remaining rows need the average number of requests.
-    const perRow = planned.requests / Math.max(1, rows - done)
+    const perRow = (planned.requests - planned.reads) / Math.max(1, rows - done)
     ended = await bulk.sendRows(
       workOf(checked.valid, resolved),
       { rows, concurrency, counts: { done, failed: 0, unknown }, perRow },
@@ -243,8 +215,8 @@ async function importChecked(importing: Import): Promise<ImportReport | ImportPl
     )
   }
   // A run that sends nothing also ends what an earlier one has not said to be finished.
-  const hasBegun = hasWork || importing.continued.size > 0
-  return report(importing, { requests: bulk.requests, ended, hasBegun })
+  const hasBegun = hasWork || given.continued.size > 0
+  return report({ ...given, checked }, { requests: bulk.requests, ended, hasBegun })
 }
 
 function lacksPassword({ row }: ValidRow): boolean {

@@ -78,6 +78,8 @@ function canResolve({ as }: Resolution, state: RowState | undefined): boolean {
 export interface PlannedWork extends PlannedRows {
   /** Rows whose outcome is unknown. Nothing is sent for them. */
   unknown: number
+  /** Users that are read before the first change. */
+  reads: number
   /** Numbers of requests by their kind. */
   steps: Record<Step, number>
   /** Users that will be created without a password, unless one is generated. */
@@ -108,9 +110,18 @@ function workOfRow(checked: ValidRow, { rows, resolution: chosen }: ResolvedRows
   return { checked, steps: resolution?.as === 'created' ? remaining.slice(1) : remaining, id, resolution }
 }
 
-export function planWork({ rows, valid }: CheckedInput, resolved: ResolvedRows): PlannedWork {
+/** @param reads number of users that are read before the first change */
+export function planWork({ rows, valid }: CheckedInput, resolved: ResolvedRows, reads: number): PlannedWork {
   const steps = { create: 0, update: 0, assign: 0 }
-  const planned = { rows: rows.length, done: 0, unknown: 0, steps, requests: 0, withoutPassword: 0 }
+  const planned = {
+    rows: rows.length,
+    done: 0,
+    unknown: 0,
+    reads,
+    steps,
+    requests: reads,
+    withoutPassword: 0,
+  }
   for (const checked of valid) {
     const work = workOfRow(checked, resolved)
     if (!work) planned.unknown++

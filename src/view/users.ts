@@ -78,7 +78,8 @@ export const importView = pairsView(`
 
 /** The requests that an import would send. */
 export const importForecastView = pairsView(`
-  rows:integer already_done:integer creates:integer updates:integer assignments:integer requests:integer
+  rows:integer already_done:integer reads:integer creates:integer updates:integer assignments:integer
+  requests:integer
   first_requests:objects
 `)
 
@@ -89,14 +90,17 @@ export const closedView = listView('file service rows:integer sent:integer unkno
 export interface ForecastSummary {
   rows: number
   done: number
+  /** Users that are read, because their rows have an ID and an email. */
+  reads: number
   steps: { create: number; update: number; assign: number }
   requests: number
 }
 
 /** `300 rows, 470 requests: 300 creates, 20 updates, 150 assignments`. */
-export function summarizeForecast({ rows, done, steps, requests }: ForecastSummary): string {
+export function summarizeForecast({ rows, done, reads, steps, requests }: ForecastSummary): string {
   const { create, update, assign } = steps
   const kinds = [
+    ...(reads > 0 ? [countOf(reads, 'read')] : []),
     ...(create > 0 ? [countOf(create, 'create')] : []),
     ...(update > 0 ? [countOf(update, 'update')] : []),
     ...(assign > 0 ? [countOf(assign, 'assignment')] : []),

@@ -25,7 +25,10 @@ export async function demandNoUser(context: Context, given: GivenUser): Promise<
     import('../../ledger/live-runs.ts'),
   ])
   const ledger = Ledger.of(context.directories, context.service)
-  const known = unlessUnreadable(() => ledger.user(email))
+  const known = unlessUnreadable(() => {
+    context.refuseClaimed(ledger.size)
+    return ledger.user(email)
+  })
   if (known === undefined || known.creation === undefined) return
   if (known.creation !== 'done') {
     const outcomes = ledger.changesOfUser(email).map(outcomesIn(ledger))

@@ -43,9 +43,9 @@ export async function importFile(
     results: results === undefined ? undefined : context.resolvePath(results),
   })
   if ('planned' in imported) {
-    const { rows, done: already_done, steps, requests } = imported.planned
+    const { rows, done: already_done, reads, steps, requests } = imported.planned
     const { create: creates, update: updates, assign: assignments } = steps
-    const counts = { rows, already_done, creates, updates, assignments, requests }
+    const counts = { rows, already_done, reads, creates, updates, assignments, requests }
     return showPlanned(context, importForecastView, counts, imported.first)
   }
   onReported?.(imported.valid)

@@ -5,6 +5,7 @@ import { readBackPauses } from '../../contract/request-defaults.ts'
 import type { Run } from '../../run/run.ts'
 import { countOf } from '../../view/format/quantities.ts'
 import { userDifferenceView } from '../../view/user-differences.ts'
+import type { KnownUsers } from '../known-users.ts'
 import { CreatedIds } from '../send/created-ids.ts'
 import type { ApplySending } from './apply-sending.ts'
 import { UserApplication } from './apply-user.ts'
@@ -14,6 +15,7 @@ import type { UserOutcome } from './user-outcome.ts'
 import { type PlannedUser, printedDifferences, type UsersPlan } from './users-plan.ts'
 
 export interface ApplyFilesOptions extends Comparing {
+  known: KnownUsers
   passwords: PasswordChoice | undefined
   /** Whether users are created although the service gives no IDs. */
   withoutIds: boolean
@@ -50,12 +52,13 @@ export async function compareAndApply(run: Run, options: ApplyFilesOptions): Pro
   if (rows > 0) await confirm(run, plan, options)
   const lost = passwords.open(known)
   if (lost !== undefined) await run.warn(lost)
+  run.refuseClaimed(known.size())
   const counts = { done: 0, failed: 0, unknown: 0 }
   const progress = rows > 0 ? bulk.begin({ rows, isSending: true }) : undefined
   let begun: Promise<void> | undefined
   const sending = {
     ...{ users: client.users, state, known, throttle: bulk.throttle, concurrency },
-    ...{ clock: run.clock, signal: run.signal, ids: new CreatedIds(options.withoutIds) },
+    ...{ clock: run.clock, signal: run.signal, ids: new CreatedIds(options.withoutIds, known.emails()) },
     passwordOf: (email: string) => passwords.of(email),
     beforeChange: () => (begun ??= onFirstChange()),
     onOutcome: (user: PlannedUser, outcome: UserOutcome) => {

@@ -45,7 +45,9 @@ describe('users import --dry-run', () => {
 
   it('shows the first three requests on stderr, and the numbers as data', async () => {
     const { stdout, stderr } = await dryRun()
-    expect(stdout).to.equal('rows\t4\nalready_done\t0\ncreates\t3\nupdates\t2\nassignments\t1\nrequests\t6\n')
+    expect(stdout).to.equal(
+      'rows\t4\nalready_done\t0\nreads\t0\ncreates\t3\nupdates\t2\nassignments\t1\nrequests\t6\n',
+    )
     expect(stderr).to.include('The first 3 of 6 requests:\n')
     expect(stderr).to.include(`POST ${server.url}/v1/users (line 2)\n{\n  "email": "a@example.com",\n`)
     expect(stderr).to.include(`PATCH ${server.url}/v1/users/{id} (line 2)\n`)

@@ -26,11 +26,17 @@ describe('the outcome of a request of an import', function () {
   const server = perTest(() => {
     let count = 0
     return startScriptedServer({
-      choose: (request) => (request.method === 'GET' ? json(200, {}) : behave(request, ++count)),
+      choose: (request) => {
+        if (request.method !== 'GET') return behave(request, ++count)
+        return request.path.startsWith('/v1/users/') ? read : json(200, {})
+      },
     })
   })
+  /** Of a user. */
+  let read: Behavior
   let path: string
   beforeEach(() => {
+    read = json(200, {})
     path = join(sandbox.home, 'users.csv')
     writeFileSync(path, 'email\na@example.com\n')
   })
@@ -56,13 +62,19 @@ describe('the outcome of a request of an import', function () {
     expect(statuses()).to.deep.equal(['skipped'])
   })
 
-  it('can be resolved without a service if nothing has to be sent', async () => {
+  it('is resolved only with an ID whose email the service shows, or does not show', async () => {
     behave = () => reset
     expect((await run()).exitCode).to.equal(9)
-    expect(statuses()).to.deep.equal(['unknown'])
-    await server.close()
-    const settled = await run('--on-unknown', 'created', '--id', 'usr_1', '--retries', '0')
-    expect(settled.exitCode, settled.stderr).to.equal(0)
+    const resolve = () => run('--on-unknown', 'created', '--id', 'usr_1', '--retries', '0')
+    for (const [user, exitCode] of [
+      [answer(404), 2],
+      [json(200, { id: 'usr_1', email: 'eve@example.com' }), 2],
+      [json(200, {}), 0],
+    ] as const) {
+      read = user
+      const settled = await resolve()
+      expect(settled.exitCode, settled.stderr).to.equal(exitCode)
+    }
     expect(statuses()).to.deep.equal(['created'])
   })
 
@@ -199,7 +211,7 @@ describe('the outcome of a request of an import', function () {
     const counted = async (...flags: string[]) =>
       JSON.parse((await run('--dry-run', '--on-unknown', ...flags)).stdout)
     expect(await counted('skip')).to.include({ creates: 0, assignments: 0, requests: 0 })
-    expect(await counted('created', '--id', 'u')).to.include({ creates: 0, assignments: 1, requests: 1 })
+    expect(await counted('created', '--id', 'u')).to.include({ reads: 1, assignments: 1, requests: 2 })
     expect(await counted('retry')).to.include({ creates: 1, assignments: 1, requests: 2 })
   })
 
