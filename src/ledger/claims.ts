@@ -80,6 +80,8 @@ export class Claims {
       this.#others.set(record.email, ids)
       if ('id' in record && isRequestTo(endpoints.createUser, record)) ids.add(record.id)
       else if ('of' in record && record.did === 'refused') ids.delete(record.of)
+      // After a 429, a create is sent again here.
+      else if ('of' in record && record.did === 'unknown' && record.user === undefined) ids.add(record.of)
     }
   }
 }

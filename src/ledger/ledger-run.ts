@@ -62,15 +62,17 @@ export class LedgerRun {
     const key = () => JSON.stringify(intent)
     const repeated = this.#limited.size === 0 ? undefined : this.#limited.get(key())
     const id = repeated ?? `${this.#id}-${++this.#count}`
-    if (repeated === undefined) {
-      if (knownSize !== undefined && change.endpoint === 'createUser')
-        await this.#claim(intent.email, knownSize)
-      // In this turn, because others must not write theirs before.
-      this.#log.appendNow(lineOf({ ...intent, id, at: isoNow(this.#clock) }))
-    } else {
-      this.#limited.delete(key())
-      this.#log.append(lineOf(outcomeOf(id, intent, { outcome: 'unknown' })))
-    }
+    if (repeated !== undefined) this.#limited.delete(key())
+    if (knownSize !== undefined && change.endpoint === 'createUser')
+      await this.#claim(intent.email, knownSize)
+    // In this turn, because others must not write theirs before.
+    this.#log.appendNow(
+      lineOf(
+        repeated === undefined
+          ? { ...intent, id, at: isoNow(this.#clock) }
+          : outcomeOf(id, intent, { outcome: 'unknown' }),
+      ),
+    )
     this.#open.add(id)
     const end = (outcome: RequestOutcome) => {
       this.#open.delete(id)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints } from '../contract/endpoints.ts'
 import { withoutTrailing } from '../contract/notation/text.ts'
@@ -185,9 +185,10 @@ export class Ledger {
     return usersIn(this.changesOfUser(email)).get(email.toLowerCase()) ?? none
   }
 
-  /** In bytes. */
+  /** Of the complete lines, in bytes. */
   get size(): number {
-    return statSync(this.path, { throwIfNoEntry: false })?.size ?? 0
+    const [last] = this.#reading(linesBackward(this.path))
+    return last ? last.at + Buffer.byteLength(last.text) + 1 : 0
   }
 
   /**
