@@ -72,7 +72,7 @@ export type Note = StateNote | ImportNote | FileNote | RowNote | OutcomeRecord
 /** With the ID of the run. */
 export type WrittenNote<N extends Note = Note> = N & { by: string }
 
-/** A generation of a state file of users that this machine has written. */
+/** A generation of a state file of users that this machine has written, or has continued. */
 export interface StateNote {
   /** Path of the file. */
   state: string
@@ -80,6 +80,8 @@ export interface StateNote {
   generation: string
   /** It has the changes until the one with this ID, which is empty if there was none, and those of the run. */
   after: string
+  /** Whether another machine has written it. Then it has no changes of the run. */
+  isRead?: boolean
 }
 
 export interface ImportNote {

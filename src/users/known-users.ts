@@ -22,7 +22,7 @@ export class KnownUsers {
   })
   readonly #users = once(() => usersIn(this.#changes()))
   readonly #usersSince = once(() =>
-    usersIn(this.#changes().filter(({ position }) => position >= this.#generation().start)),
+    usersIn(this.#changes().filter(({ position }) => position >= this.generation().start)),
   )
   /** What was last sent to each user, by ID. */
   readonly sent = once(() => sentTo(this.#changes()))
@@ -35,7 +35,8 @@ export class KnownUsers {
   readonly imports = once(() => this.#ledger.imports())
   /** The ID of the last change that was read. */
   readonly last = once(() => this.#ledger.last)
-  readonly #generation = once(() => this.#findGeneration())
+  /** Of the state file when it was opened. */
+  readonly generation = once(() => this.#findGeneration())
 
   /** @param state undefined if there is none */
   constructor({ directories, service }: Pick<Run, 'directories' | 'service'>, state?: KnownState) {
@@ -121,7 +122,7 @@ export class KnownUsers {
     this.last()
     const sent = this.sent().get(id)
     if (!sent) return hashes
-    const { isSeen, start, by } = this.#generation()
+    const { isSeen, start, by } = this.generation()
     const known = { ...hashes }
     for (const [path, { hash, outcome, position, id: change }] of sent) {
       if (position < start || runOf(change) === by) continue
@@ -136,8 +137,9 @@ export class KnownUsers {
     const { path = '', digest } = this.#state ?? {}
     const notes = this.#ledger.generations(path)
     const own = notes.findLast(({ generation }) => generation === digest)
-    const { start, by } = own ?? notes.at(-1) ?? { start: 0, by: '' }
-    return { isSeen: own !== undefined, start, by }
+    const none = { start: 0, after: '', by: '', isRead: false }
+    const { start, after, by, isRead = false } = own ?? notes.at(-1) ?? none
+    return { isSeen: own !== undefined && !isRead, start, after, by: isRead ? '' : by }
   }
 }
 
@@ -169,7 +171,10 @@ export async function withState<T>(
   const known = new KnownUsers(run, state)
   const before = state.digest
   // Changes of other commands from now on are not in the next generation.
-  if (state.isWritable) known.last()
+  if (state.isWritable) {
+    known.last()
+    known.generation()
+  }
   let result: T
   try {
     if (state.isWritable) {
@@ -179,8 +184,13 @@ export async function withState<T>(
   } finally {
     await state.close()
     const { digest } = state
-    if (digest !== undefined && (digest !== before || known.hasChanged))
+    if (digest !== undefined && (digest !== before || known.hasChanged)) {
+      const { isSeen, after } = known.generation()
+      // Git may restore it, and it has none of the changes that were sent since.
+      if (before !== undefined && before !== digest && !isSeen)
+        await run.note({ state: state.path, generation: before, after, isRead: true })
       await run.note({ state: state.path, generation: digest, after: known.last() })
+    }
   }
   return { result, serial: state.serial }
 }

@@ -121,6 +121,19 @@ describe('what another command has sent', function () {
     expect(roles()).to.deep.equal(['staff', 'admin'])
   })
 
+  it('is shown if Git restores a generation of the state file that another machine wrote before', async () => {
+    write('users.csv', 'email,name,role\nada@example.com,Ada,staff\n')
+    await done(apply())
+    write('users.csv', 'email,name,role\nada@example.com,Ada,admin\n')
+    await applyElsewhere()
+    const before = readFileSync(path('users.state.json'))
+    write('users.csv', 'email,name,role\nada@example.com,Ada,staff\n')
+    await done(apply())
+    writeFileSync(path('users.state.json'), before)
+    write('users.csv', 'email,name,role\nada@example.com,Ada,admin\n')
+    expect(await diff()).to.include({ exitCode: 10 })
+  })
+
   it('is not known if both have changed a field', async () => {
     write('users.csv', 'email,name,role\nada@example.com,Ada,staff\n')
     await done(apply())

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
@@ -93,6 +93,11 @@ export class ApplyTrial {
     clearTimeout(hung)
     this.server.onRequest = undefined
     return run
+  }
+
+  /** Deletes the ledger, like a new machine that has only the files. */
+  loseHome(): void {
+    rmSync(join(this.sandbox.home, '.local'), { recursive: true, force: true })
   }
 
   entries(): StoredEntry[] {
