@@ -198,25 +198,30 @@ export class Ledger {
    * @throws as `entries`
    */
   changesOfUser(user: string): PlacedEntry[] {
-    const texts = new Set([named('email', user.toLowerCase()), named('user', user)])
+    const texts = new Set<string>()
     const isNamed = (email: string | undefined, id: string | undefined) =>
       texts.has(named('email', email)) || texts.has(named('user', id))
-    for (;;) {
-      const known = texts.size
-      const lines = [...this.#reading(linesWith(this.path, [...texts]))]
-      for (const { text } of lines) {
-        const record = readRecord(text)
+    const lines = new Map<number, Line>()
+    let added = [named('email', user.toLowerCase()), named('user', user)]
+    while (added.length > 0) {
+      for (const text of added) texts.add(text)
+      const found = new Set<string>()
+      for (const line of this.#reading(linesWith(this.path, added))) {
+        const record = readRecord(line.text)
         // Values may contain the same text.
-        if (!record || !('of' in record || 'id' in record) || !isNamed(record.email, record.user)) continue
-        if (record.email !== undefined) texts.add(named('email', record.email))
-        if (record.user !== undefined) texts.add(named('user', record.user))
+        if (!record || !('of' in record || 'id' in record)) continue
+        lines.set(line.at, line)
+        if (!isNamed(record.email, record.user)) continue
+        if (record.email !== undefined) found.add(named('email', record.email))
+        if (record.user !== undefined) found.add(named('user', record.user))
         // A create without an email names no user.
-        if ('of' in record && record.email === undefined) texts.add(`"id":${JSON.stringify(record.of)}`)
+        if ('of' in record && record.email === undefined) found.add(`"id":${JSON.stringify(record.of)}`)
       }
-      if (texts.size > known) continue
-      const entries = changesIn(lines, this.#findRuns)
-      return entries.filter(({ email, user_id: id }) => isNamed(email?.toLowerCase(), id ?? undefined))
+      added = [...found].filter((text) => !texts.has(text))
     }
+    const ordered = [...lines.values()].sort((one, other) => one.at - other.at)
+    const entries = changesIn(ordered, this.#findRuns)
+    return entries.filter(({ email, user_id: id }) => isNamed(email?.toLowerCase(), id ?? undefined))
   }
 
   #changesWith(texts: readonly string[]): PlacedEntry[] {
@@ -231,6 +236,7 @@ export class Ledger {
     for (const { text } of texts.length === 0 ? [] : this.#reading(linesWith(this.path, texts))) {
       const record = readRecord(text)
       if (record && 'run' in record) runs.set(record.run, record)
+      if (runs.size === ids?.size) break
     }
     return runs
   };
