@@ -103,7 +103,7 @@ export async function usageOf(args: readonly string[], env: NodeJS.ProcessEnv): 
   return JSON.parse(stdout)
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 

@@ -1,5 +1,5 @@
+import { benchAdmin } from './admin.ts'
 import { benchExport } from './export.ts'
-import { benchImport } from './import.ts'
 import { type Bench, keepsBounds } from './measure.ts'
 import { benchSearch } from './search.ts'
 import { benchService } from './service.ts'
@@ -10,7 +10,7 @@ const benches: Record<string, { bench: Bench; rounds: number }> = {
   startup: { bench: benchStartup, rounds: 41 },
   export: { bench: benchExport, rounds: 3 },
   search: { bench: benchSearch, rounds: 31 },
-  import: { bench: benchImport, rounds: 3 },
+  admin: { bench: benchAdmin, rounds: 3 },
   service: { bench: benchService, rounds: 9 },
 }
 const words = process.argv.slice(2)
