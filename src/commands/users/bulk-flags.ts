@@ -52,7 +52,7 @@ export function bulkFlags(...dependsOn: string[]) {
     close: Flags.boolean({
       dependsOn,
       exclusive: ['concurrency', 'dry-run', 'format', 'quota', 'restart', 'results', 'skip-invalid'],
-      summary: 'End the interrupted import of this file without sending the remaining rows',
+      summary: 'Take the interrupted import of this file off the list of chatctl doctor, and send nothing',
     }),
     // CHATCTL_YES is set for all commands of a job, so that it needs nothing beside it.
     yes: yesFlag,

@@ -71,7 +71,7 @@ async function showImported(context: Context, report: ImportReport, options: Fil
   })
   const words = [
     ...(requests + remaining + failed + unknown === 0 ? ['Nothing was left to send.'] : []),
-    // The results of earlier runs come from the journal.
+    // What earlier runs have done comes from the ledger.
     ...(alreadyDone > 0
       ? [
           `${countOf(alreadyDone, 'row')} ${alreadyDone === 1 ? 'was' : 'were'} done by earlier runs. chatctl did not check that the users still exist.`,

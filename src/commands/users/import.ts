@@ -54,7 +54,7 @@ export default class UsersImport extends BaseCommand {
     }),
     'allow-duplicates': Flags.boolean({
       exclusive: ['close'],
-      summary: 'Create users again who were created from this machine before',
+      summary: 'Create users again whom another file or command has created from this machine',
     }),
     'without-ids': withoutIdsFlag,
     state: stateFlag('Add the users to this state file, for users diff and users apply', ['close']),
