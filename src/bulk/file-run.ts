@@ -40,7 +40,7 @@ export type Forecast<P extends PlannedRows = PlannedRows> = P & {
   duration: number
 }
 
-/** The result of a file, over all runs of its journal. */
+/** The result of a file, also of what earlier runs have sent. */
 export interface FileReport {
   rows: number
   /** Numbers of rows by status, without those that earlier runs have done. */

@@ -4,7 +4,7 @@ import type { Input } from './input.ts'
 import type { InputRow, RowShape } from './input-row.ts'
 import { jsonLineRows, jsonListRows } from './object-rows.ts'
 
-/** Maximum number of rows. State, journal, and results hold something of each row in memory. */
+/** Maximum number of rows. State, ledger, and results hold something of each row in memory. */
 const maxRows = 100_000
 
 /**

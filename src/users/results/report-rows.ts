@@ -115,7 +115,7 @@ async function writeUnknown(
   return writeRowList('unknown', { input, run }, write)
 }
 
-/** The result of a row, over all runs of the journal. */
+/** The result of a row, also of what earlier runs have sent. */
 export interface RowResult {
   line: number
   email: string
